@@ -1,0 +1,52 @@
+"""Bech32 (BIP 173) and bech32m (BIP 350): is the checksum of an ID or address right?
+
+IDs of the service are long, so the 90-character bound of BIP 173 is not applied.
+"""
+
+ALPHABET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+BECH32, BECH32M = 1, 0x2BC830A3
+_GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
+_VALUES = {character: value for value, character in enumerate(ALPHABET)}
+
+
+def polymod(values: list[int]) -> int:
+    """The BCH checksum of 5-bit values (BIP 173, "Checksum")."""
+    checksum = 1
+    for value in values:
+        top = checksum >> 25
+        checksum = (checksum & 0x1FFFFFF) << 5 ^ value
+        for bit, term in enumerate(_GENERATOR):
+            if top >> bit & 1:
+                checksum ^= term
+    return checksum
+
+
+def expand(prefix: str) -> list[int]:
+    """The prefix as the 5-bit values that go into the checksum (BIP 173)."""
+    return [ord(c) >> 5 for c in prefix] + [0] + [ord(c) & 31 for c in prefix]
+
+
+def fault(text: str, prefix: str = "") -> str:
+    """What is wrong with a bech32 or bech32m string, in words that finish "…: "; empty when nothing is.
+
+    With `prefix`, the human-readable part must be that one.
+    """
+    if text.lower() != text and text.upper() != text:
+        return "upper and lower case are mixed"
+    text = text.lower()
+    head, separator, data = text.rpartition("1")
+    if not separator or not head:
+        return "it has no prefix that ends in 1"
+    if prefix and head != prefix:
+        return f"the prefix is {head!r}, not {prefix!r}"
+    if not all(33 <= ord(c) <= 126 for c in head):
+        return "the prefix has characters that bech32 does not allow"
+    for position, character in enumerate(data):
+        if character not in _VALUES:
+            place = len(head) + 1 + position + 1
+            return f"the character {character!r} at place {place} does not occur in bech32"
+    if len(data) < 6:
+        return "it is too short to hold a checksum"
+    if polymod(expand(head) + [_VALUES[c] for c in data]) not in (BECH32, BECH32M):
+        return "the checksum does not fit, so a character is wrong, missing or too many"
+    return ""

@@ -1,0 +1,74 @@
+"""Checks of arguments before any call; `--no-check` passes them by. Each returns its argument or raises UsageError."""
+
+import re
+from urllib.parse import urlsplit
+
+from chainq import bech32
+from chainq.errors import UsageError
+from chainq.methods import Role
+
+_ANYWAY = "--no-check sends it anyway"
+
+
+def transaction_id(text: str) -> str:
+    """A transaction ID: bech32 or bech32m with prefix `at` (service.md, "Value conventions")."""
+    if fault := bech32.fault(text, prefix="at"):
+        raise UsageError(f"{text!r} is no transaction ID: {fault}", _ANYWAY)
+    return text
+
+
+def address(text: str) -> str:
+    """An address: bech32 or bech32m with the network's own prefix, whichever that is."""
+    if fault := bech32.fault(text):
+        raise UsageError(f"{text!r} is no address: {fault}", _ANYWAY)
+    return text
+
+
+def program(text: str) -> str:
+    """A program ID: a name and a network, both identifiers, as in `credits.aleo`."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*\.[A-Za-z][A-Za-z0-9_]*", text):
+        raise UsageError(f"{text!r} is no program ID such as credits.aleo", _ANYWAY)
+    return text
+
+
+def function(text: str) -> str:
+    """A function name: an identifier."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", text):
+        raise UsageError(f"{text!r} is no function name such as transfer_public", _ANYWAY)
+    return text
+
+
+CHECKS = {
+    Role.ID: transaction_id,
+    Role.ADDRESS: address,
+    Role.PROGRAM: program,
+    Role.FUNCTION: function,
+}
+
+
+def url(text: str) -> str:
+    """An http or https URL with a host, or `demo:`."""
+    from chainq.safe import mask_url
+
+    if text == "demo:":
+        return text
+    try:
+        parts = urlsplit(text)
+        port_fits = parts.port is None or parts.port > 0
+    except ValueError:
+        port_fits = False
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.hostname or not port_fits or re.search(r"\s", text):
+        raise UsageError(f"{mask_url(text)!r} is no URL such as http://127.0.0.1:8545, https://host/path or demo:")
+    return text
+
+
+def header(text: str) -> tuple[str, str]:
+    """A header as `Name: value` (RFC 9110, section 5). The value is never repeated in the message."""
+    name, colon, value = text.partition(":")
+    if not colon or not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name.strip()):
+        raise UsageError("a --header is written 'Name: value'")
+    value = value.strip()
+    if not value.isascii() or not value.isprintable():
+        raise UsageError(f"the value of the header {name.strip()} has characters that no header can carry")
+    return name.strip(), value
