@@ -1,0 +1,407 @@
+"""JSON-RPC 2.0 over HTTP POST: `encode` and `decode_*` are pure; `Connection` is the thin shell that sends.
+
+The only module that imports httpx. It knows nothing of ranges, rows inside a result, or output.
+Sources: service.md "Request envelope" and "Response envelope"; the JSON-RPC 2.0 specification, sections 4 and 5;
+behaviour.md "Envelope and errors".
+"""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from chainq import __version__, rows
+from chainq.errors import (
+    AnswerError,
+    BrokenBodyError,
+    ChainqError,
+    GatewayError,
+    ServiceError,
+    TooHeavyError,
+    UnreachableError,
+)
+from chainq.safe import excerpt, mask_url
+
+if TYPE_CHECKING:
+    import httpx
+
+T = TypeVar("T")
+MOST_BYTES = 512 * 2**20  # of one answer, decompressed
+PATIENCE = 120.0  # seconds that the waits for one call refused with 429 may add up to
+_RETRIED = {408, 500, 502, 503, 504}
+
+
+def encode(method: str, params: Any, call_id: int) -> bytes:
+    """The request body. `params` of None is left out (service.md: absent for `latest/block`)."""
+    request: dict[str, Any] = {"jsonrpc": "2.0", "id": call_id, "method": method}
+    if params is not None:
+        request["params"] = params
+    return msgspec.json.encode(request)
+
+
+class _RowsEnvelope(msgspec.Struct):
+    jsonrpc: str
+    id: int
+    result: list[Raw]
+    error: Raw | UnsetType = UNSET
+
+
+_ROWS = msgspec.json.Decoder(_RowsEnvelope)
+
+
+def decode_rows(body: bytes, call_id: int) -> list[Raw]:
+    """The rows of an answer whose `result` is an array, each compact and otherwise as it was sent.
+
+    Raises ServiceError, TooHeavyError, AnswerError or BrokenBodyError.
+    """
+    body = _compact(body)
+    try:
+        envelope = _ROWS.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    else:
+        if envelope.jsonrpc == "2.0" and envelope.id == call_id and envelope.error is UNSET:
+            return envelope.result
+    result = decode_result(body, call_id)
+    try:
+        return rows.items(bytes(result))
+    except ValueError:
+        raise AnswerError(f"the result is no array: {excerpt(bytes(result).decode(), 60)}") from None
+
+
+def decode_result(body: bytes, call_id: int) -> Raw:
+    """The `result` of an answer, compact and otherwise as it was sent; raises as `decode_rows` does."""
+    body = _compact(body)
+    try:
+        envelope = rows.members(body)
+    except RecursionError:
+        raise AnswerError("the answer is nested too deeply") from None
+    except ValueError:
+        if body[:1] == b"[":
+            raise AnswerError("the answer is an array, not an object") from None
+        raise BrokenBodyError(f"the answer is no JSON: {excerpt(body[:200].decode(errors='replace'), 80)}") from None
+    version = rows.text_of(envelope.get("jsonrpc"))
+    if version != "2.0":
+        raise AnswerError(f"the answer is not JSON-RPC 2.0: jsonrpc is {excerpt(version, 20) or 'absent'}")
+    error = envelope.get("error")
+    failed = error is not None and bytes(error) != b"null"
+    answered = bytes(envelope["id"]).decode() if "id" in envelope else "absent"
+    # JSON-RPC 2.0, section 5: the id is null where the server could not read the request's.
+    if answered != str(call_id) and not (failed and answered == "null"):
+        raise AnswerError(f"the answer is to another call: id is {excerpt(answered, 20)}, not {call_id}")
+    if failed and error is not None:
+        if "result" in envelope and bytes(envelope["result"]) != b"null":
+            raise AnswerError("the answer holds both a result and an error")
+        raise _service_error(bytes(error))
+    if "result" not in envelope:
+        raise AnswerError("the answer holds neither a result nor an error")
+    return envelope["result"]
+
+
+def _compact(body: bytes) -> bytes:
+    if not body.strip():
+        raise BrokenBodyError("the answer is empty")
+    try:
+        if not body.isascii():
+            body.decode()
+        return rows.compact(body)
+    except UnicodeDecodeError as error:
+        raise BrokenBodyError(f"the answer is not UTF-8 (byte {error.start})") from None
+    except RecursionError:
+        raise AnswerError("the answer is nested too deeply") from None
+    except ValueError:
+        shown = excerpt(body[:200].decode(errors="replace"), 80)
+        raise BrokenBodyError(f"the answer is no JSON, or breaks off after {len(body)} bytes: {shown}") from None
+
+
+def _service_error(error: bytes) -> ServiceError:
+    try:
+        fields = rows.members(error)
+    except ValueError:
+        return ServiceError(f"the service answered an error: {excerpt(error.decode())}")
+    code = rows.text_of(fields.get("code"))
+    said = rows.text_of(fields.get("message"))
+    # behaviour.md, "query too heavy"; 57014 is PostgreSQL's query_canceled.
+    heavy = code == "57014" or (code in ("0", "-32603") and "timeout" in said.lower())
+    kind = TooHeavyError if heavy else ServiceError
+    return kind(f"the service answered error {excerpt(code, 20) or '(no code)'}: {excerpt(said)}", code=code)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where the calls go and how patiently.
+
+    `timeout` in seconds a call; `retries` of a call that failed in passing; `rate` in requests a second;
+    `transport` stands in for the network (the sample chain).
+    """
+
+    url: str
+    timeout: float = 30.0
+    retries: int = 5
+    rate: float | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    transport: "httpx.BaseTransport | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What became of one attempt, for `-v` and progress: `outcome` is `ok` or an error, `wait` seconds to the next."""
+
+    method: str
+    where: str
+    size: int
+    seconds: float
+    attempt: int
+    outcome: str
+    rows: int | None = None
+    wait: float | None = None
+
+
+class Stopped(Exception):  # noqa: N818  # no error: the run ends, and a waiting call with it
+    """The connection was closed while a call waited."""
+
+
+class _Refused(Exception):  # noqa: N818  # never leaves this module
+    """One attempt failed in a way that another may mend; `wait` seconds before it, where the service asked for that."""
+
+    def __init__(self, error: ChainqError, wait: float | None = None, limited: bool = False) -> None:
+        super().__init__(str(error))
+        self.error, self.wait, self.limited = error, wait, limited
+
+
+@dataclass(slots=True)
+class _Tries:
+    """How often one call was tried, and how long to wait before the next time."""
+
+    retries: int
+    made: int = 0
+    failures: int = 0
+    refusals: int = 0
+    waited: float = 0.0
+
+    def wait_after(self, refused: _Refused) -> float | None:
+        """Seconds before the next attempt; None where it was the last.
+
+        A 429 uses up patience, not retries: the service works, it only wants to be asked less often.
+        """
+        if refused.limited:
+            wait = refused.wait if refused.wait is not None else 2.0**self.refusals
+            self.refusals += 1
+            self.waited += wait
+            return wait if self.waited <= PATIENCE else None
+        self.failures += 1
+        if self.failures > self.retries:
+            return None
+        backoff = random.uniform(0, min(0.3 * 2.0**self.failures, 30.0))  # noqa: S311  # jitter is no secret
+        return max(refused.wait or 0.0, backoff)
+
+
+class Connection:
+    """Sends calls to one endpoint, from any number of threads, with retry, backoff and rate limit.
+
+    `report` is told of every attempt, from the thread that made it.
+    """
+
+    def __init__(self, endpoint: Endpoint, report: Callable[[Report], None] = lambda _: None) -> None:
+        self.endpoint = endpoint
+        self._report = report
+        self._lock = threading.Lock()
+        self._last_id = 0
+        self._open_at: dict[str, float] = {}  # when a method that was refused with 429 may be called again
+        self._next_at = 0.0  # when `rate` allows the next request
+        self._stop = threading.Event()
+        self._http: httpx.Client | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End waiting calls at once and give the sockets back."""
+        self._stop.set()
+        if self._http is not None:
+            self._http.close()
+
+    def call(self, method: str, params: Any, decode: Callable[[bytes, int], T], where: str = "") -> T:
+        """Make a call, again where that may help (any call only reads), and give what `decode` makes of the answer.
+
+        `where` names the heights or the thing asked for, for errors and reports. Raises ServiceError, TooHeavyError,
+        AnswerError, BrokenBodyError or UnreachableError, with the method and `where` in the message.
+        """
+        tries = _Tries(self.endpoint.retries)
+        while True:
+            self._pause_for(method)
+            try:
+                return self._attempt(method, params, decode, where, tries)
+            except _Refused as refused:
+                wait = refused.wait or 0.0
+                if refused.limited:
+                    with self._lock:
+                        self._open_at[method] = max(self._open_at.get(method, 0.0), time.monotonic() + wait)
+                else:
+                    self._sleep(wait)
+
+    def _attempt(self, method: str, params: Any, decode: Callable[[bytes, int], T], where: str, tries: _Tries) -> T:
+        with self._lock:
+            self._last_id += 1
+            call_id = self._last_id
+        tries.made += 1
+        size, began, outcome, count, wait = 0, time.monotonic(), "ok", None, None
+        try:
+            body = self._post(encode(method, params, call_id))
+            size = len(body)
+            try:
+                answer = decode(body, call_id)
+            except BrokenBodyError as error:
+                raise _Refused(error) from None
+            count = len(answer) if isinstance(answer, list) else None
+            return answer
+        except _Refused as refused:
+            outcome = refused.error.message
+            wait = refused.wait = tries.wait_after(refused)
+            if wait is None:
+                raise _placed(refused.error, method, where, tries.made) from None
+            raise
+        except ChainqError as error:
+            outcome = error.message
+            raise _placed(error, method, where, tries.made) from None
+        finally:
+            self._report(Report(method, where, size, time.monotonic() - began, tries.made, outcome, count, wait))
+
+    def _pause_for(self, method: str) -> None:
+        """Wait until neither a 429 of this method nor `rate` (a token bucket that holds one) forbids a request."""
+        while True:
+            with self._lock:
+                now = time.monotonic()
+                due = max(self._open_at.get(method, 0.0), self._next_at if self.endpoint.rate else 0.0)
+                if due <= now:
+                    if self.endpoint.rate:
+                        self._next_at = now + 1 / self.endpoint.rate
+                    break
+            self._sleep(due - now)
+        if self._stop.is_set():
+            raise Stopped
+
+    def _sleep(self, seconds: float) -> None:
+        if self._stop.wait(seconds):
+            raise Stopped
+
+    def _post(self, request: bytes) -> bytes:
+        """One attempt: the body of a 200 answer, or of any answer that holds a JSON-RPC error."""
+        import httpx
+
+        try:
+            with self._client().stream("POST", self.endpoint.url, content=request) as response:
+                pieces, size = [], 0
+                for piece in response.iter_bytes():
+                    pieces.append(piece)
+                    size += len(piece)
+                    if size > MOST_BYTES:
+                        raise TooHeavyError(f"the answer is larger than {MOST_BYTES >> 20} MiB")
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise _failure(error, self.endpoint) from None
+        except RuntimeError:  # httpx: the client was closed
+            if self._stop.is_set():
+                raise Stopped from None
+            raise
+        body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        if response.status_code != 200 and not (body[:1] == b"{" and b'"jsonrpc"' in body):
+            raise _status_failure(response, body, self.endpoint)
+        return body
+
+    def _client(self) -> "httpx.Client":
+        with self._lock:
+            if self._http is None:
+                self._http = _open_client(self.endpoint)
+            return self._http
+
+
+def _placed(error: ChainqError, method: str, where: str, attempts: int) -> ChainqError:
+    error.message = f"{method}{' ' + where if where else ''}: {error.message}"
+    if attempts > 1:
+        error.message += f" (after {attempts} attempts)"
+    return error
+
+
+def _failure(error: "httpx.HTTPError | httpx.InvalidURL", endpoint: Endpoint) -> ChainqError | _Refused:
+    """What a failed exchange means, and by its type whether to try again."""
+    import httpx
+
+    said = excerpt(str(error)) or type(error).__name__
+    if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL | httpx.LocalProtocolError):
+        return UnreachableError(f"the URL or a header cannot be used: {said}")
+    if isinstance(error, httpx.DecodingError):
+        return _Refused(BrokenBodyError(f"the compressed answer is broken: {said}"))
+    if isinstance(error, httpx.RemoteProtocolError):
+        return _Refused(BrokenBodyError(f"the answer breaks off: {said}"))
+    if isinstance(error, httpx.TimeoutException):
+        said = f"no answer within {endpoint.timeout:g} s"
+    failure = UnreachableError(f"{mask_url(endpoint.url)} could not be reached: {said}")
+    return failure if "CERTIFICATE_VERIFY_FAILED" in said else _Refused(failure)
+
+
+_HINTS = {
+    401: "the service wants credentials: --header, or headers in a profile",
+    403: "the service wants other credentials: --header, or headers in a profile",
+    404: "is the URL right, with its path?",
+    405: "is the URL right, with its path?",
+}
+
+
+def _status_failure(response: "httpx.Response", body: bytes, endpoint: Endpoint) -> ChainqError | _Refused:
+    """What an HTTP status without a JSON-RPC answer means, and by its type whether to try again."""
+    status = response.status_code
+    said = f"HTTP {status}"
+    if text := excerpt(body[:2000].decode(errors="replace"), 120):
+        said += f": {text}"
+    if status == 429:
+        return _Refused(UnreachableError(said, "lower --rate or -j"), _retry_after(response), limited=True)
+    if status == 413:
+        return TooHeavyError(said, code="HTTP 413")
+    if status in _RETRIED:
+        kind = GatewayError if status in (502, 503, 504) else UnreachableError
+        return _Refused(kind(said), _retry_after(response))
+    if 400 <= status < 500:
+        return ServiceError(f"{mask_url(endpoint.url)}: {said}", _HINTS.get(status, ""), code=f"HTTP {status}")
+    if status >= 500:
+        return UnreachableError(said)
+    if 300 <= status < 400:
+        target = mask_url(excerpt(response.headers.get("location", "nowhere")))
+        return AnswerError(f"HTTP {status} redirects to {target}", "none is followed: give that URL instead")
+    return AnswerError(f"{said} without a JSON-RPC answer")
+
+
+def _open_client(endpoint: Endpoint) -> "httpx.Client":
+    import ssl
+
+    import httpx
+
+    # A bare context for plain http: loading the certificate store costs a fifth of a short run.
+    plain = not endpoint.url.lower().startswith("https:")
+    return httpx.Client(
+        transport=endpoint.transport,
+        verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True,
+        timeout=endpoint.timeout,
+        follow_redirects=False,
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
+        headers={"User-Agent": f"chainq/{__version__}", **endpoint.headers, "Content-Type": "application/json"},
+    )
+
+
+def _retry_after(response: "httpx.Response") -> float | None:
+    """Seconds to wait by the Retry-After header in either form (RFC 9110, section 10.2.3); None without one."""
+    value = response.headers.get("retry-after", "").strip()
+    if value.isdigit():
+        return float(min(int(value), 3600))
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except (ValueError, TypeError):
+        return None

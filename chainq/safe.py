@@ -1,0 +1,40 @@
+"""Makes text from outside harmless to show: what servers, files and users wrote reaches a terminal only from here."""
+
+import re
+import unicodedata
+from urllib.parse import urlsplit, urlunsplit
+
+# Cc: control characters (ANSI sequences begin with one); Cf: bidirectional overrides, zero-width marks;
+# Cs: lone surrogates; Zl, Zp: separators that some terminals take for a new line.
+_HARMFUL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_MASK = "***"
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""The text with every character that could act on a terminal written as an escape (`\x1b`, `\u202e`).
+
+    Characters in `keep` stay as they are.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        c if c in keep or unicodedata.category(c) not in _HARMFUL else c.encode("unicode_escape").decode() for c in text
+    )
+
+
+def excerpt(text: str, length: int = 200) -> str:
+    """One harmless line of at most `length` characters, for an error message: tags and runs of space are dropped."""
+    line = " ".join(re.sub(r"<[^>]*>", " ", text).split())
+    return printable(line if len(line) <= length else line[: length - 1] + "…")
+
+
+def mask_url(url: str) -> str:
+    """The URL with user name, password and the values of its query masked, for showing and keeping."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return printable(url.rpartition("@")[2])
+    where = parts.netloc.rpartition("@")[2]
+    place = f"{_MASK}@{where}" if "@" in parts.netloc else where
+    query = "&".join(f"{pair.partition('=')[0]}={_MASK}" for pair in parts.query.split("&")) if parts.query else ""
+    return printable(urlunsplit((parts.scheme, place, parts.path, query, "")))
