@@ -1,0 +1,87 @@
+"""What is asked for by name, one call each: blocks and transactions of given heights, transactions of given IDs.
+
+Answers come out in the order of the names; what does not exist is told at the end, when the rest has been given.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from msgspec import Raw
+
+from chainq import rows
+from chainq.dialects import Dialect
+from chainq.errors import AnswerError, IncompleteError, NotFoundError
+from chainq.fetch import Batch
+from chainq.methods import BY_COMMAND, Method, Role, Shape
+from chainq.pool import in_order
+from chainq.rpc import Connection, decode_result, decode_rows
+from chainq.safe import excerpt
+
+Name = int | str
+_Found = list[Raw] | None
+
+
+def fetch_named(
+    connection: Connection, dialect: Dialect, method: Method, names: Iterable[Name], concurrency: int
+) -> Iterator[Batch]:
+    """One batch for each name that exists, in their order. Raises NotFoundError after the last where some do not."""
+    missing: list[str] = []
+    jobs = (_job(connection, dialect, method, name) for name in names)
+    for name, found in in_order(concurrency, jobs, concurrency + 2):
+        if found is None:
+            missing.append(str(name))
+        else:
+            yield Batch(found)
+    if missing:
+        kind = "transaction" if method.param(Role.ID) else "block"
+        raise NotFoundError(f"there is no {kind} {', '.join(missing)}")
+
+
+def fetch_latest(connection: Connection, dialect: Dialect) -> list[Raw]:
+    """The newest block's summary as one row; none where the chain has no block yet (behaviour.md)."""
+    name, params = dialect.call(BY_COMMAND["latest"], {})
+    return _one(connection.call(name, params, decode_result), name)
+
+
+def _job(connection: Connection, dialect: Dialect, method: Method, name: Name) -> Callable[[], tuple[Name, _Found]]:
+    return lambda: (name, _ask(connection, dialect, method, name))
+
+
+def _ask(connection: Connection, dialect: Dialect, method: Method, name: Name) -> _Found:
+    """The rows of one name, None where it does not exist."""
+    if method.shape is Shape.ROW_OR_NULL:
+        wire, params = dialect.call(method, {Role.ID: name})
+        return _one(connection.call(wire, params, decode_result, str(name)), wire) or None
+    wire, params = dialect.call(method, {Role.HEIGHT: name})
+    found = connection.call(wire, params, decode_rows, f"height {name}")
+    if method.shape is Shape.ROW_IN_ARRAY:
+        return _checked_block(found, wire, name) if found else None
+    # An empty list says either that the block has no transactions or that there is no such block.
+    if not found and _ask(connection, dialect, BY_COMMAND["block"], name) is None:
+        return None
+    return in_place(found, method.order or "")
+
+
+def _one(result: Raw, wire: str) -> list[Raw]:
+    sent = bytes(result)
+    if sent == b"null":
+        return []
+    if sent[:1] != b"{":
+        raise AnswerError(f"{wire}: the result is no object: {excerpt(sent.decode(), 60)}")
+    return [result]
+
+
+def _checked_block(found: list[Raw], wire: str, name: Name) -> list[Raw]:
+    if len(found) > 1:
+        raise AnswerError(f"{wire} height {name}: the answer holds {len(found)} blocks, not one")
+    height = rows.integer_of(rows.Picker(["height"])(found[0])[0])
+    if height is not None and height != name:
+        raise IncompleteError(f"{wire} height {name}: the answer is block {height}")
+    return found
+
+
+def in_place(found: list[Raw], path: str) -> list[Raw]:
+    """Rows by the number at `path`; those without one last, as they came."""
+    pick = rows.Picker([path])
+    places = [rows.integer_of(pick(row)[0]) for row in found]
+    order = sorted(range(len(found)), key=lambda i: (places[i] is None, places[i] or 0))
+    return [found[i] for i in order]

@@ -1,0 +1,87 @@
+"""Threads that make calls side by side. They only call; whoever waits turns answers into rows, in one thread."""
+
+import threading
+from collections.abc import Callable, Iterator
+from queue import SimpleQueue
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+K = TypeVar("K")
+
+
+class Pool(Generic[K]):
+    """At most `size` threads, started as needed.
+
+    Daemon threads, not concurrent.futures: that joins its threads when the interpreter ends, so that a run that was
+    interrupted would wait for calls that nobody wants any more.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.busy = 0
+        self._started = 0
+        self._todo: SimpleQueue[tuple[K, Callable[[], object]]] = SimpleQueue()
+        self._done: SimpleQueue[tuple[K, object]] = SimpleQueue()
+
+    @property
+    def free(self) -> bool:
+        """Whether a thread has nothing to do."""
+        return self.busy < self.size
+
+    def submit(self, token: K, work: Callable[[], object]) -> None:
+        """Have a thread do `work`; `wait` gives back `token` with the outcome."""
+        self.busy += 1
+        if self._started < min(self.busy, self.size):
+            self._started += 1
+            threading.Thread(target=self._run, name=f"chainq-call-{self._started}", daemon=True).start()
+        self._todo.put((token, work))
+
+    def wait(self) -> tuple[K, object]:
+        """The next finished work as (token, result), where the result of failed work is its exception.
+
+        Raises RuntimeError where no work is under way: better than to wait for ever.
+        """
+        if not self.busy:
+            raise RuntimeError("waiting, but no call is under way")
+        token, outcome = self._done.get()
+        self.busy -= 1
+        return token, outcome
+
+    def _run(self) -> None:
+        while True:
+            token, work = self._todo.get()
+            try:
+                outcome: object = work()
+            except BaseException as error:  # handed to whoever waits
+                outcome = error
+            self._done.put((token, outcome))
+            del work, outcome
+
+
+def in_order(size: int, jobs: Iterator[Callable[[], T]], ahead: int) -> Iterator[T]:
+    """Do the jobs side by side, at most `ahead` of them under way or waiting; give their results in their order.
+
+    Raises what a job raised, when its turn comes.
+    """
+    pool: Pool[int] = Pool(size)
+    finished: dict[int, object] = {}
+    sent = given = 0
+    more = True
+    while True:
+        while more and sent - given < ahead:
+            job = next(jobs, None)
+            if job is None:
+                more = False
+            else:
+                pool.submit(sent, job)
+                sent += 1
+        if given == sent:
+            return
+        while given not in finished:
+            token, outcome = pool.wait()
+            finished[token] = outcome
+        result = finished.pop(given)
+        given += 1
+        if isinstance(result, BaseException):
+            raise result
+        yield result  # type: ignore[misc]  # jobs of one call give one type, and errors are told apart above
