@@ -1,0 +1,247 @@
+"""Bodies: full transactions and full blocks of a Chain.
+
+Every ID, ciphertext and time in them is the one that the rows of `chain.py` show. No order, no limits, no bytes here.
+"""
+
+from chainq.demo import ids, layout
+from chainq.demo.callers import address_of
+from chainq.demo.chain import BARE_ERA, BEACON_ERA, NETWORK, OBJECT_ERA, Chain, Row, outer_type
+from chainq.demo.ids import WORD
+from chainq.demo.layout import Call, TransactionPlan
+from chainq.demo.programs import Function
+
+SCM_ERA = 700
+"""From this height on transitions carry a field that service.md does not list: `scm`."""
+
+_ROOTS = (
+    "previous_state_root",
+    "transactions_root",
+    "finalize_root",
+    "ratifications_root",
+    "solutions_root",
+    "subdag_root",
+)
+_BITS = {"u32": 20, "u64": 40, "u128": 52}  # of the amounts
+
+
+class Bodies:
+    """Makes the large answers of a chain; holds nothing but the chain."""
+
+    def __init__(self, chain: Chain) -> None:
+        """Takes the chain."""
+        self._chain = chain
+
+    # --- transactions
+
+    def transaction(self, height: int, index: int) -> Row:
+        """Gives a Transaction (service.md): `status`, `type`, `index`, `transaction`, `finalize`, `finalizedAt`.
+
+        A rejected one has `rejected` (what it wanted to do) in place of `finalize`, and only its fee as `transaction`.
+        """
+        return {**self._confirmed(height, index), "finalizedAt": str(self._chain.timestamp(height))}
+
+    def _confirmed(self, height: int, index: int) -> Row:
+        chain = self._chain
+        plan = layout.plan(height).transactions[index]
+        word = chain.word(chain.transactions.before(height) + index, 4)
+        inner: Row = {
+            "type": "fee" if plan.kind == "rejected" else plan.kind,
+            "id": chain.transaction_id(height, index),
+        }
+        made = [self._transition(height, index, number, call) for number, call in enumerate(plan.transitions)]
+        fee = made.pop() if plan.fee else None
+        proven = {"global_state_root": chain.state_root(height), "proof": ids.PROOF.text(word)}
+        if plan.kind == "execute":
+            inner["execution"] = {"transitions": made, **proven}
+        elif plan.kind == "deploy":
+            inner |= self._deployment(word)
+        if fee:
+            inner["fee"] = {"transition": fee, **proven, "proof": ids.PROOF.text(word >> 16)}
+        row: Row = {"status": plan.status, "type": outer_type(plan), "index": index, "transaction": inner}
+        if plan.kind == "rejected":
+            row["rejected"] = self._rejected(height, index, plan)
+        else:
+            row["finalize"] = self._finalize(plan, word)
+        return row
+
+    def _rejected(self, height: int, index: int, plan: TransactionPlan) -> Row:
+        wanted = [self._transition(height, index, 32 + number, call) for number, call in enumerate(plan.calls)]
+        for transition in wanted:  # nothing came out of it, so no record of it may be found
+            transition["outputs"] = []
+        return {"transitions": wanted, "global_state_root": self._chain.state_root(height)}
+
+    def _deployment(self, word: int) -> Row:
+        name = f"deployed_{word >> 44}.aleo"
+        text = f"program {name};\n\nfunction main:\n    input r0 as u32.private;\n    output r0 as u32.private;\n"
+        keys = [["main", [ids.KEY.text(word), ids.PROOF.text(word >> 8)]]]
+        return {
+            "owner": {"address": self._chain.addresses[word % layout.ADDRESSES], "signature": ids.SIGNATURE.text(word)},
+            "deployment": {"edition": 0, "program": text, "verifying_keys": keys},
+        }
+
+    def _finalize(self, plan: TransactionPlan, word: int) -> list[Row]:
+        entries: list[Row] = []
+        if plan.kind == "deploy":
+            entries.append({"type": "initialize_mapping", "mapping_id": ids.field(word ^ 9)})
+        for number, call in enumerate(plan.transitions):
+            if "future" in call.function.outputs:
+                entry = word + number * 16 & WORD
+                entries.append(
+                    {
+                        "type": "update_key_value",
+                        "mapping_id": ids.field(0xACC0 + len(call.function.program)),
+                        "index": number,
+                        "key_id": ids.field(entry ^ 1),
+                        "value_id": ids.field(entry ^ 2),
+                    }
+                )
+        return entries
+
+    def _transition(self, height: int, index: int, number: int, call: Call) -> Row:
+        chain, function = self._chain, call.function
+        word = chain.transition_word(height, index, number)
+        inputs, outputs, public = [], [], []
+        for place, kind in enumerate(function.inputs):
+            value = None
+            if kind == "address":
+                value = chain.addresses[address_of(height, index, number, call)]
+            inputs.append(_input(kind, word, place, value))
+            if inputs[-1]["type"] == "public":
+                public.append(inputs[-1]["value"])
+        for place, kind in enumerate(function.outputs):
+            value = None
+            if kind == "record":
+                value = ids.RECORD.text(self._record_word(height, index, number, place))
+            elif kind == "future":
+                value = _future(function, public)
+            outputs.append(_output(kind, word, place, value))
+        row = {
+            "id": ids.TRANSITION.text(word),
+            "program": function.program,
+            "function": function.name,
+            "inputs": inputs,
+            "outputs": outputs,
+            "tpk": ids.group(word ^ 1),
+            "tcm": ids.field(word ^ 2),
+        }
+        if height >= SCM_ERA:
+            row["scm"] = ids.field(word ^ 3)
+        return row
+
+    def _record_word(self, height: int, index: int, number: int, output: int) -> int:
+        block = layout.plan(height)
+        plan = block.transactions[index]
+        if number >= len(plan.transitions):  # wanted by a rejected transaction: no record of the chain
+            return self._chain.word(output, 5)
+        before = self._chain.records.before(height) + block.first_record[index]
+        before += sum(len(call.function.records) for call in plan.transitions[:number])
+        return self._chain.record_word(before + plan.transitions[number].function.records.index(output))
+
+    # --- blocks
+
+    def block(self, height: int) -> Row:
+        """Gives a Full block (service.md), as its era has it: older ones lack fields and have others instead."""
+        chain = self._chain
+        summary = chain.block(height)
+        count = chain.transactions.count(height)
+        row: Row = {
+            "block_hash": summary["block_hash"],
+            "previous_hash": summary["previous_hash"],
+            "header": self._header(height, summary),
+            "authority": self._authority(height, count),
+            "ratifications": self._ratifications(height),
+            "transactions": [self._confirmed(height, index) for index in range(count)],
+            "aborted_transaction_ids": chain.aborted_ids(height),
+        }
+        if height in BARE_ERA:
+            del row["authority"], row["aborted_transaction_ids"]
+            row |= {"coinbase": None, "signature": ids.SIGNATURE.text(chain.word(height, 6))}
+        return row
+
+    def _header(self, height: int, summary: Row) -> Row:
+        metadata: Row = {"network": NETWORK, "round": int(summary["round"]), "height": height}
+        names = ("cumulative_weight", "cumulative_proof_target", "coinbase_target", "proof_target")
+        for name in (*names, "last_coinbase_target", "last_coinbase_timestamp", "timestamp"):
+            if name in summary:
+                metadata[name] = int(summary[name])
+        if height in BARE_ERA:
+            metadata["total_supply_in_microcredits"] = int(summary["total_supply_in_microcredits"])
+        return {**{root: summary[root] for root in _ROOTS if root in summary}, "metadata": metadata}
+
+    def _ratifications(self, height: int) -> list[Row] | None:
+        if height in BARE_ERA:
+            return None
+        if height % 50 == 49:
+            return []
+        reward = self._chain.word(height, 7)
+        return [
+            {"type": "block_reward", "amount": 23_000_000 + reward % 1_000_000},
+            {"type": "puzzle_reward", "amount": reward % 500_000 if height % 32 == 0 else 0},
+        ]
+
+    def _authority(self, height: int, transactions: int) -> Row:
+        chain = self._chain
+        word = chain.word(height, 8)
+        if height == 0 or height in BEACON_ERA:
+            return {"type": "beacon", "signature": ids.SIGNATURE.text(word)}
+        sent = [chain.transaction_id(height, index) for index in range(transactions)]
+        last = height * 2
+        rounds: dict[str, list[Row]] = {}
+        for step, number in enumerate(range(last - 1, last + 1)):
+            count = 2 if step == 0 else 1
+            rounds[str(number)] = [
+                self._certificate(height, word ^ step * 64 + i * 16, number, sent[i::2] if step == 0 else [])
+                for i in range(count)
+            ]
+        elected = [ids.field(word ^ 200), ids.field(word ^ 201)]
+        return {"type": "quorum", "subdag": {"subdag": rounds, "election_certificate_ids": elected}}
+
+    def _certificate(self, height: int, word: int, number: int, sent: list[str]) -> Row:
+        chain = self._chain
+        time = chain.timestamp(height)
+        header: Row = {
+            "version": 2,
+            "batch_id": ids.field(word),
+            "author": chain.addresses[word % 4],
+            "round": number,
+            "timestamp": time,
+            "transmission_ids": sent,
+            "previous_certificate_ids": [ids.field(word ^ 1), ids.field(word ^ 2), ids.field(word ^ 3)],
+            "last_election_certificate_ids": [ids.field(word ^ 4)],
+            "signature": ids.SIGNATURE.text(word),
+        }
+        signatures = [ids.SIGNATURE.text(word >> 16), ids.SIGNATURE.text(word >> 32)]
+        if height in OBJECT_ERA:
+            del header["version"]
+            given: Row = {signature: time + i for i, signature in enumerate(signatures)}
+            return {"certificate_id": ids.field(word ^ 5), "batch_header": header, "signatures": given}
+        return {"batch_header": header, "signatures": signatures}
+
+
+def _input(kind: str, word: int, place: int, value: str | None) -> Row:
+    row: Row = {"type": kind, "id": ids.field(word ^ 16 + place * 4)}
+    if kind == "record":
+        row["tag"] = ids.field(word ^ 17 + place * 4)
+    elif kind == "private":
+        row["value"] = ids.CIPHERTEXT.text(word ^ place)
+    elif kind != "external_record":
+        row["type"] = "public"
+        if kind == "field":
+            value = ids.field(word ^ 18 + place * 4)
+        row["value"] = value or f"{(word >> place) % (1 << _BITS[kind])}{kind}"
+    return row
+
+
+def _output(kind: str, word: int, place: int, value: str | None) -> Row:
+    row: Row = {"type": kind, "id": ids.field(word ^ 64 + place * 4)}
+    if kind == "record":
+        row["checksum"] = ids.field(word ^ 65 + place * 4)
+    if kind != "external_record":
+        row["value"] = value or ids.CIPHERTEXT.text(word ^ 64 + place)
+    return row
+
+
+def _future(function: Function, public: list[str]) -> str:
+    lines = ",\n".join(f"    {value}" for value in public)
+    head = f"  program_id: {function.program},\n  function_name: {function.name},\n"
+    return f"{{\n{head}  arguments: [\n{lines}\n  ]\n}}"

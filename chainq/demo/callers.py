@@ -1,0 +1,65 @@
+"""Which address stands in the public inputs of which call, and where on the chain an address occurs.
+
+Most calls take another address in each period of their stretch, in turns; so the heights of an address follow from its
+number without reading the blocks between.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from chainq.demo.layout import ADDRESSES, Call, Stretch, place, stretches
+
+_STEP = 7  # from period to period; has no factor in common with ADDRESSES, so that every call meets every address
+_BACK = pow(_STEP, -1, ADDRESSES)
+
+
+def _first(rest: int, index: int, number: int) -> int:
+    return rest * 31 + index * 11 + number * 3
+
+
+def address_of(height: int, index: int, number: int, call: Call) -> int:
+    """Gives the number of the address in the public inputs of a call: `number`-th of transaction `index` at
+    `height`."""
+    if call.address >= 0:
+        return call.address
+    stretch, offset = place(height)
+    cycle, rest = divmod(offset, len(stretch.pattern))
+    return (cycle * _STEP + _first(rest, index, number)) % ADDRESSES
+
+
+@lru_cache(maxsize=1024)
+def _turns(address: int, at: int) -> dict[int, list[tuple[int, int]]]:
+    # cycle modulo ADDRESSES -> offset in the period and transaction index, in that order, once for each public input
+    turns: dict[int, list[tuple[int, int]]] = {cycle: [] for cycle in range(ADDRESSES)}
+    for rest, block in enumerate(stretches()[at].pattern):
+        for index, plan in enumerate(block.transactions):
+            for number, call in enumerate(plan.transitions):
+                found = [(rest, index)] * call.function.addresses
+                if call.address < 0:
+                    turns[(address - _first(rest, index, number)) * _BACK % ADDRESSES] += found
+                elif call.address == address:
+                    for cycle in turns.values():
+                        cycle += found
+    return turns
+
+
+def occurrences(address: int, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Gives height and transaction index for each public input that carries the address, for heights from `start` up to
+    but without `end`, in that order; the same pair comes again when a transaction carries it several times."""
+    all_ = stretches()
+    for at, stretch in enumerate(all_):
+        low = max(start, stretch.start)
+        high = min(end, all_[at + 1].start) if at + 1 < len(all_) else end
+        if low < high:
+            yield from _within(stretch, _turns(address, at), low, high)
+
+
+def _within(
+    stretch: Stretch, turns: dict[int, list[tuple[int, int]]], low: int, high: int
+) -> Iterator[tuple[int, int]]:
+    period = len(stretch.pattern)
+    for cycle in range((low - stretch.start) // period, (high - 1 - stretch.start) // period + 1):
+        base = stretch.start + cycle * period
+        for rest, index in turns[cycle % ADDRESSES]:
+            if low <= base + rest < high:
+                yield base + rest, index

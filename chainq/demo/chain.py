@@ -1,0 +1,275 @@
+"""Chain: the rows of the sample chain, each computed from its height alone.
+
+No memory and no start-up cost: a chain of millions of blocks is as cheap as one of ten. What stands where is decided in
+`layout.py`; full transactions and full blocks are made in `bodies.py`; order, paging and limits belong to `answers.py`.
+"""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+from chainq.demo import ids, layout
+from chainq.demo.ids import WORD, mix
+from chainq.demo.layout import TransactionPlan
+from chainq.demo.programs import source
+
+Row = dict[str, Any]
+"""One row of a result, keys in the order of service.md. Integers are exact, also those above 64 bits."""
+
+DEFAULT_NEWEST = 3_000_000
+"""Height of the newest block when nobody says otherwise."""
+
+NETWORK = 3
+GENESIS_TIME = 1_685_577_600
+"""Time of block 0 in seconds since 1970: 2023-06-01T00:00:00Z."""
+
+SPACING = 10
+"""Seconds between two blocks, give or take seven."""
+
+FIRST_ROW = 65_275
+"""Row id of block 0; row ids run ahead of heights, as in behaviour.md."""
+
+BEACON_ERA, BARE_ERA, OBJECT_ERA = range(1, 100), range(100, 200), range(200, 600)
+"""Older eras (behaviour.md, Results): authority beacon; no authority at all and fields missing; certificates with
+`certificate_id` and signatures as an object. From 600 on blocks look as service.md has them."""
+
+WEIGHT_JUMP, WEIGHT_OUTLIER = 1_000, 4_242
+"""From the first height on, `cumulative_weight` exceeds 64 bits; at the second one it has 39 digits, more than 128
+bits."""
+
+_PER_TRANSACTION = 64  # transition numbers kept for each transaction
+_FIRST_RECORD, _FIRST_TRANSACTION = 130_855, 310_411
+
+
+class Chain:
+    """A chain of `newest + 1` blocks; the same `seed` gives the same chain, another one the same shapes with other
+    values.
+
+    Rows are made for any height from 0 on, also above `newest`: the tip is the business of who asks. `newest` -1 is an
+    empty database. Nothing in a Chain changes, so threads may share it.
+    """
+
+    def __init__(self, seed: int = 0, newest: int = DEFAULT_NEWEST) -> None:
+        """Takes a seed (any integer) and the height of the newest block (-1 or more)."""
+        self.seed, self.newest = seed, newest
+        keys = [mix(seed & WORD, 0x51ED + purpose) for purpose in range(8)]
+        self._block, self._transaction, self._transition, self._record, self._other, self._owner, self._time, _ = keys
+        self.records = layout.tally("records")
+        self.transactions = layout.tally("transactions")
+        self.open_calls = layout.tally("open")
+
+    @cached_property
+    def addresses(self) -> list[str]:
+        """The addresses that occur on the chain. Number 0 is a busy one, number 1 comes twice in some transactions."""
+        return [ids.ADDRESS.text(mix(number, self._owner)) for number in range(layout.ADDRESSES)]
+
+    @cached_property
+    def address_numbers(self) -> dict[str, int]:
+        """Address -> its place in `addresses`."""
+        return {address: number for number, address in enumerate(self.addresses)}
+
+    def word(self, number: int, purpose: int) -> int:
+        """Gives a word (64 bits) for anything that has no method of its own; `purpose` (a small number) keeps them
+        apart."""
+        return mix(number, self._other + purpose & WORD)
+
+    # --- blocks
+
+    def block_row(self, height: int) -> int:
+        """Gives the row id of a block: greater with every height, and never the height itself."""
+        return FIRST_ROW + height + height // 40
+
+    def height_of_row(self, row: int) -> int | None:
+        """Gives the height of the block with that row id; None when there is none."""
+        height = (row - FIRST_ROW) * 40 // 41 + 1
+        while height >= 0 and self.block_row(height) > row:
+            height -= 1
+        return height if height >= 0 and self.block_row(height) == row else None
+
+    def block_hash(self, height: int) -> str:
+        """Gives the hash of a block; for -1 the hash that block 0 names as its predecessor."""
+        return ids.BLOCK.text(mix(height, self._block) if height >= 0 else 0)
+
+    def state_root(self, height: int) -> str:
+        """Gives the state root that block `height` names as the previous one."""
+        return ids.ROOT.text(self.word(height, 1))
+
+    def timestamp(self, height: int) -> int:
+        """Gives the time of a block in seconds since 1970; strictly greater with every height."""
+        return GENESIS_TIME + SPACING * height + (mix(height, self._time) >> 61 if height else 0)
+
+    def weight(self, height: int) -> int:
+        """Gives `cumulative_weight`: exact, above 64 bits from `WEIGHT_JUMP` on (behaviour.md, Results)."""
+        if height == WEIGHT_OUTLIER:
+            return 340_282_366_920_938_463_463_374_607_431_768_211_507
+        if height >= WEIGHT_JUMP:
+            return 18_741_903_340_503_531_150 + (height - WEIGHT_JUMP) * 4_294_967_297
+        return height * 4_095
+
+    def block(self, height: int) -> Row:
+        """Gives a Block summary (service.md). In `BARE_ERA` two fields are missing and one more stands there."""
+        word = self.word(height, 2)
+        row = {
+            "id": self.block_row(height),
+            "height": str(height),
+            "block_hash": self.block_hash(height),
+            "previous_hash": self.block_hash(height - 1),
+            "previous_state_root": self.state_root(height),
+            "transactions_root": ids.field(word),
+            "round": str(height * 2),
+            "coinbase_target": str(4_294_967_295 - height % 4_096),
+            "proof_target": "33554432",
+            "last_coinbase_target": str(4_294_967_295 - (height - height % 32) % 4_096),
+            "last_coinbase_timestamp": str(self.timestamp(height - height % 32)),
+            "timestamp": str(self.timestamp(height)),
+            "coinbase_reward": str(23_000_000 + word % 1_000_000) if height % 3 == 0 else None,
+            "finalize_root": ids.field(word ^ 1),
+            "network": NETWORK,
+            "ratifications_root": ids.field(word ^ 2),
+            "solutions_root": ids.field(word ^ 3) if height % 32 == 0 else "0field",
+            "subdag_root": ids.field(word ^ 4),
+            "cumulative_weight": str(self.weight(height)),
+            "cumulative_proof_target": str(height * 1_257),
+        }
+        if height in BARE_ERA:
+            del row["subdag_root"], row["cumulative_proof_target"]
+            row["total_supply_in_microcredits"] = str(1_500_000_000_000_000 - height * 25_000)
+        return row
+
+    # --- transactions
+
+    def transaction_id(self, height: int, index: int) -> str:
+        """Gives the ID of transaction `index` of a block. It holds the transaction's place on the chain, scattered."""
+        return ids.TRANSACTION.text(mix(self.transactions.before(height) + index, self._transaction))
+
+    def find_transaction(self, transaction_id: str) -> tuple[int, int] | None:
+        """Gives height and index of a transaction by turning its ID back; None when the chain can never have it."""
+        word = ids.TRANSACTION.word(transaction_id)
+        if word is None:
+            return None
+        number = ids.unmix(word, self._transaction)
+        return self.transactions.locate(number) if number < 1 << 48 else None
+
+    def aborted_ids(self, height: int) -> list[str]:
+        """Gives the IDs of a block's aborted transactions (most blocks have none); no method finds these."""
+        word = self.word(height, 3)
+        return [ids.TRANSACTION.text(word ^ i) for i in range(1 + height % 2)] if height % 25 == 24 else []
+
+    def transition_id(self, height: int, index: int, call: int) -> str:
+        """Gives the ID of transition `call` (the fee comes last) of transaction `index` of a block."""
+        return ids.TRANSITION.text(self.transition_word(height, index, call))
+
+    def transition_word(self, height: int, index: int, call: int) -> int:
+        """Gives the word from which everything in a transition derives."""
+        number = (self.transactions.before(height) + index) * _PER_TRANSACTION + call
+        return mix(number, self._transition)
+
+    def transaction_row(self, height: int, index: int) -> Row:
+        """Gives a Transaction summary (service.md); `block_id` is the block's row id (behaviour.md, Results)."""
+        plan = layout.plan(height).transactions[index]
+        return {
+            "id": _FIRST_TRANSACTION + self.transactions.before(height) + index,
+            "block_id": self.block_row(height),
+            "transaction_id": self.transaction_id(height, index),
+            "type": outer_type(plan).capitalize(),
+            "index": index,
+            "status": plan.status,
+        }
+
+    # --- records and transitions
+
+    def record_word(self, number: int) -> int:
+        """Gives the word from which everything in a record derives; `number` = how many come before it on the chain."""
+        return mix(number, self._record)
+
+    def record_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
+        """Gives Records (service.md) of a block for the positions asked for, in that order.
+
+        `block_id` is the block's row id; `id` grows with height and position.
+        """
+        slots = layout.plan(height).slots
+        first = self.records.before(height)
+        before = self.transactions.before(height)
+        block_id, timestamp, block_hash = self.block_row(height), str(self.timestamp(height)), self.block_hash(height)
+        transactions: dict[int, str] = {}
+        transitions: dict[int, str] = {}
+        rows = []
+        for position in positions:
+            slot = slots[position]
+            number = before + slot.transaction
+            transaction_id = transactions.get(number)
+            if transaction_id is None:
+                transaction_id = transactions[number] = ids.TRANSACTION.text(mix(number, self._transaction))
+            call = number * _PER_TRANSACTION + slot.call
+            transition_id = transitions.get(call)
+            if transition_id is None:
+                transition_id = transitions[call] = ids.TRANSITION.text(mix(call, self._transition))
+            rows.append(
+                {
+                    "record_ciphertext": ids.RECORD.text(mix(first + position, self._record)),
+                    "program_id": slot.function.program,
+                    "block_id": block_id,
+                    "height": height,
+                    "id": _FIRST_RECORD + first + position,
+                    "timestamp": timestamp,
+                    "block_hash": block_hash,
+                    "transition_id": transition_id,
+                    "transaction_id": transaction_id,
+                    "function_name": slot.function.name,
+                    "output_index": slot.output,
+                }
+            )
+        return rows
+
+    def ownership_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
+        """Gives Ownership records (service.md) for the same positions as `record_rows`.
+
+        The coordinates are field elements, but of no curve: no view key owns these. Records of `mint` have a public
+        owner, so their nonces are empty (behaviour.md, Ownership rows).
+        """
+        slots = layout.plan(height).slots
+        first = self.records.before(height)
+        before = self.transactions.before(height) * _PER_TRANSACTION
+        rows = []
+        for position in positions:
+            slot = slots[position]
+            word = mix(first + position, self._record)
+            public = slot.function.name == "mint"
+            transition = before + slot.transaction * _PER_TRANSACTION + slot.call
+            rows.append(
+                {
+                    "nonce_x": "" if public else str(ids.element(word ^ 1)),
+                    "nonce_y": "" if public else str(ids.element(word ^ 2)),
+                    "owner_x": str(ids.element(word ^ 3)),
+                    "transition_id": ids.TRANSITION.text(mix(transition, self._transition)),
+                    "output_index": slot.output,
+                }
+            )
+        return rows
+
+    def open_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
+        """Gives Transitions without record inputs (service.md) of a block; `program` is the whole source text."""
+        calls = layout.plan(height).open_calls
+        timestamp = str(self.timestamp(height))
+        rows = []
+        for position in positions:
+            index, call, function = calls[position]
+            word = self.transition_word(height, index, call)
+            rows.append(
+                {
+                    "transition_id": ids.TRANSITION.text(word),
+                    "transaction_id": self.transaction_id(height, index),
+                    "program": source(function.program),
+                    "function_name": function.name,
+                    "height": str(height),
+                    "tpk": ids.group(word ^ 1),
+                    "tcm": ids.field(word ^ 2),
+                    "timestamp": timestamp,
+                }
+            )
+        return rows
+
+
+def outer_type(plan: TransactionPlan) -> str:
+    """Gives the `type` beside `status`: a rejected transaction is still an `execute` there, its inner one a `fee`."""
+    return "execute" if plan.kind == "rejected" else plan.kind

@@ -1,0 +1,149 @@
+"""Deterministic texts: bech32m IDs, field and group elements.
+
+Every text is a pure function of one 64-bit word. What the words mean (heights, row numbers) is decided in `chain.py`;
+nothing here knows of blocks.
+"""
+
+from functools import lru_cache
+
+WORD = (1 << 64) - 1
+"""The largest word."""
+
+FIELD_ORDER = 8444461749428370424248824938781546531375899335154063827935233455917409239041
+"""Field elements are the decimal numbers below this one."""
+
+_ALPHABET = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+_TO_TEXT = bytes(_ALPHABET[i & 31] for i in range(256))
+_LOW_5 = bytes(i & 31 for i in range(256))
+_TERMS = [0]  # what the five bits that leave the checksum's register put back into it
+for _term in (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3):
+    _TERMS += [_term ^ known for known in _TERMS]
+_BECH32M = 0x2BC830A3
+_CARRIED = 13  # symbols of five bits that hold the word itself: 65 bits
+
+_MULTIPLY_1, _MULTIPLY_2 = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53
+_UNDO_1, _UNDO_2 = pow(_MULTIPLY_1, -1, 1 << 64), pow(_MULTIPLY_2, -1, 1 << 64)
+_SPREAD = 0x0D9A3C5F17E28B64_91F0E7A26C35D84B_5E2B7A90C1D4F683_A7C8E1935B0D6F27
+
+
+def mix(number: int, key: int) -> int:
+    """Scatters `number` (a word) under `key` (a word) and gives a word. One to one: `unmix` takes it back."""
+    x = number ^ key
+    x = (x ^ (x >> 33)) * _MULTIPLY_1 & WORD
+    x = (x ^ (x >> 33)) * _MULTIPLY_2 & WORD
+    return x ^ (x >> 33)
+
+
+def unmix(word: int, key: int) -> int:
+    """Gives the number for which `mix(number, key)` is `word`."""
+    x = (word ^ (word >> 33)) * _UNDO_2 & WORD
+    x = (x ^ (x >> 33)) * _UNDO_1 & WORD
+    return x ^ (x >> 33) ^ key
+
+
+def element(word: int) -> int:
+    """Gives a number below `FIELD_ORDER`; different words give different numbers, the order being prime."""
+    return word * _SPREAD % FIELD_ORDER
+
+
+def field(word: int) -> str:
+    """Gives a field element in the service's form: decimal digits and `field` (service.md, Value conventions)."""
+    return f"{word * _SPREAD % FIELD_ORDER}field"
+
+
+def group(word: int) -> str:
+    """Gives a group element in the service's form: decimal digits and `group` (service.md, Value conventions)."""
+    return f"{word * _SPREAD % FIELD_ORDER}group"
+
+
+def _remainder(values: bytes, start: int = 0) -> int:
+    check = start
+    for value in values:
+        check = (check & 0x1FFFFFF) << 5 ^ value ^ _TERMS[check >> 25]
+    return check
+
+
+def _six(check: int) -> bytes:
+    return bytes(check >> shift & 31 for shift in (25, 20, 15, 10, 5, 0))
+
+
+# The checksum of BIP 350 is linear over GF(2), so a whole ID can be too: an ID is a constant of its prefix, XORed with
+# one precomputed number (a byte for each symbol, checksum included) for each byte of the word. Eight look-ups instead
+# of 58 steps of the checksum, and every symbol depends on the word. Rejected: hashing each ID and computing its
+# checksum by ten-bit groups, which needs 26 look-ups for the checksum and as many for the text.
+@lru_cache
+def _tables(symbols: int, bits: int) -> tuple[list[int], ...]:
+    loose = symbols - _CARRIED
+    # Noise from the expansion of a fraction with a prime below: to import hashlib or random takes longer than all this.
+    size = loose * bits
+    noise = ((element(symbols) << size * 8) // FIELD_ORDER).to_bytes(size).translate(_LOW_5)
+    tables = []
+    for byte in range(bits // 8 - 1, -1, -1):  # from the most significant byte, as int.to_bytes gives them
+        table = [0] * 256
+        for bit in range(8):
+            place = byte * 8 + bit
+            values = bytearray(_CARRIED) + noise[place * loose : (place + 1) * loose]
+            values[place // 5] = 1 << place % 5
+            values[-1] &= 31 << symbols * 5 % 8 & 31  # the bits that pad the last byte stay zero (BIP 173)
+            table[1 << bit] = int.from_bytes(bytes(values) + _six(_remainder(bytes(values) + bytes(6))))
+        for index in range(1, 256):
+            lowest = index & -index
+            if index != lowest:
+                table[index] = table[index ^ lowest] ^ table[lowest]
+        tables.append(table)
+    return tuple(tables)
+
+
+class Coder:
+    """Writes words as bech32m texts (BIP 350) of one prefix and length, and reads them back."""
+
+    __slots__ = ("_base", "_bits", "_length", "_prefix", "_symbols", "_tables")
+
+    def __init__(self, prefix: str, symbols: int = 52, bits: int = 64) -> None:
+        """Takes the prefix, how many symbols of data stand before the checksum (52 hold 32 bytes; at least 14), and how
+        many bits of the word count (a multiple of 8; the lowest ones; long texts are cheaper with few)."""
+        self._prefix, self._symbols, self._bits, self._length = prefix + "1", symbols, bits, symbols + 6
+        self._tables: tuple[list[int], ...] | None = None  # built at first use, so that start-up does not pay
+        self._base = 0
+
+    def _prepare(self) -> tuple[list[int], ...]:
+        head = self._prefix[:-1].encode()
+        start = _remainder(bytes(c >> 5 for c in head) + b"\0" + bytes(c & 31 for c in head), 1)
+        self._base = int.from_bytes(_six(_remainder(bytes(self._symbols + 6), start) ^ _BECH32M))
+        self._tables = _tables(self._symbols, self._bits)
+        return self._tables
+
+    def text(self, word: int) -> str:
+        """Gives the text of `word`, as long as prefix + 1 + symbols + 6."""
+        tables = self._tables or self._prepare()
+        if len(tables) == 8:
+            a, b, c, d, e, f, g, h = tables
+            i, j, k, m, n, o, p, q = word.to_bytes(8)
+            value = self._base ^ a[i] ^ b[j] ^ c[k] ^ d[m] ^ e[n] ^ f[o] ^ g[p] ^ h[q]
+        else:
+            value = self._base
+            for table, byte in zip(tables, (word & (1 << self._bits) - 1).to_bytes(self._bits // 8), strict=True):
+                value ^= table[byte]
+        return self._prefix + value.to_bytes(self._length).translate(_TO_TEXT).decode()
+
+    def word(self, text: str) -> int | None:
+        """Gives the word whose text is exactly `text`; None when there is none (wrong prefix, length or checksum)."""
+        if not text.isascii() or not text.startswith(self._prefix):
+            return None
+        word = 0
+        for place, symbol in enumerate(text.encode()[len(self._prefix) :][:_CARRIED]):
+            word |= _ALPHABET.find(symbol) % 32 << place * 5
+        word &= WORD
+        return word if self.text(word) == text else None
+
+
+ADDRESS = Coder("aleo")
+BLOCK = Coder("ab")
+ROOT = Coder("sr")
+TRANSACTION = Coder("at")
+TRANSITION = Coder("au")
+RECORD = Coder("record", 191)
+CIPHERTEXT = Coder("ciphertext", 108)
+SIGNATURE = Coder("sign", 207, bits=16)
+PROOF = Coder("proof", 1540, bits=16)
+KEY = Coder("verifier", 1079, bits=16)

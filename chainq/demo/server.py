@@ -1,0 +1,104 @@
+"""serve: the sample service behind HTTP/1.1 on a socket of this machine. Nothing here knows the methods or their
+answers.
+
+From the standard library alone: it is there for examples, tests and measurements, not for the open network.
+"""
+
+import socket
+import sys
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from socketserver import TCPServer, ThreadingMixIn
+from typing import Any
+
+from chainq.demo.service import NOT_FOUND, Reply, Service, page
+
+_MOST_READ = 16 << 20  # bytes of a body that are read before it is refused; beyond them the connection is closed
+
+
+class DemoServer(ThreadingMixIn, TCPServer):
+    """A listening server with a thread for each connection; `port` is where it listens.
+
+    `serve_forever()`, `shutdown()` and `server_close()` are those of the standard library.
+    """
+
+    daemon_threads = True
+    allow_reuse_address = True
+    request_queue_size = 128
+
+    def __init__(self, service: Service, host: str, port: int) -> None:
+        """Takes the service, a host name or address of this machine, and a port (0: a free one). OSError when it is
+        taken."""
+        if ":" in host:
+            self.address_family = socket.AF_INET6
+        self.service = service
+        super().__init__((host, port), _Handler)
+        self.port: int = self.server_address[1]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Stays quiet when a caller hangs up; any other error is shown as the standard library does."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: DemoServer
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        service = self.server.service
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdigit()):
+            self._send(page(411, "Length Required"), close=True)
+        elif int(length) > _MOST_READ:
+            self._send(page(413, "PayloadTooLargeError: request entity too large"), close=True)
+        else:
+            body = self.rfile.read(int(length))
+            if service.faults.latency:
+                time.sleep(service.faults.latency)
+            reply = service.packed(service.answer(body), self.headers.get("Accept-Encoding", ""))
+            self._send(reply, close=reply.cut)
+
+    def do_GET(self) -> None:
+        self._send(NOT_FOUND, close=True)  # closed, since a body may follow that nobody reads
+
+    def __getattr__(self, name: str) -> Callable[[], None]:
+        if name.startswith("do_"):  # any other HTTP method
+            return self.do_GET
+        raise AttributeError(name)
+
+    def do_HEAD(self) -> None:
+        self._send(NOT_FOUND, close=True, bodiless=True)
+
+    def _send(self, reply: Reply, *, close: bool, bodiless: bool = False) -> None:
+        body = reply.body[: len(reply.body) // 2] if reply.cut else reply.body
+        lines = [f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}", f"Date: {self.date_time_string()}"]
+        if reply.status != HTTPStatus.NO_CONTENT:
+            lines += [f"Content-Type: {reply.content_type}", f"Content-Length: {len(reply.body)}"]
+        lines += [f"{name}: {value}" for name, value in reply.headers.items()]
+        if close:
+            lines.append("Connection: close")
+            self.close_connection = True
+        head = "\r\n".join([*lines, "", ""]).encode()
+        self.wfile.write(head if bodiless else head + body)
+
+    def log_message(self, *_args: Any, **_kwargs: Any) -> None:
+        """Writes nothing: stderr belongs to whoever runs the server."""
+
+
+def serve(service: Service, host: str, port: int, *, ready: Callable[[int], None] | None = None) -> None:
+    """Serves until SIGINT (KeyboardInterrupt), then closes and returns quietly; other signals are the caller's.
+
+    `port` 0 takes a free one; `ready` is called once with the port, when connections are taken. OSError when the
+    address cannot be had. Anything but POST gets HTTP 404 and HTML.
+    """
+    with DemoServer(service, host, port) as server:
+        try:
+            if ready:
+                ready(server.port)
+            server.serve_forever(poll_interval=0.1)
+        except KeyboardInterrupt:
+            return

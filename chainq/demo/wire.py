@@ -1,0 +1,97 @@
+"""The methods as data: what each dialect calls them, which parameters they take, and within which limits.
+
+The dialect `chain` is service.md, Endpoints, row by row; `aleo` is the table in behaviour.md, Dialects. A third dialect
+is a third table. The checking itself is in `service.py`, the answers are in `answers.py`. Not shared with the client's
+own tables: an error in them must not appear on both sides.
+"""
+
+from typing import Literal, NamedTuple
+
+
+class Param(NamedTuple):
+    """One parameter.
+
+    `name`: what `answers.py` calls it. `sent`: the names under which a caller may send it. `kind`: a whole number from
+    0 on, or text. `default`: None when it must be sent. `most`: the greatest value allowed. `unread`: for page sizes,
+    what a server uses that does not read the parameter (faults.py, ignore_page_size).
+    """
+
+    name: str
+    sent: tuple[str, ...]
+    kind: Literal["number", "text"] = "number"
+    default: int | None = None
+    most: int | None = None
+    unread: int | None = None
+
+
+class Method(NamedTuple):
+    """One method: the answer in `answers.Answers` that serves it, its parameters, and the most heights a call may span
+    (None: no limit). `positional`: parameters come as an array, and named ones are an error with code 0."""
+
+    answer: str
+    params: tuple[Param, ...] = ()
+    span: int | None = None
+    positional: bool = False
+
+
+_START, _END = Param("start", ("start", "startHeight")), Param("end", ("end", "endHeight"))
+_RANGE = (Param("start", ("start",)), Param("end", ("end",)))
+_PAGE = Param("page", ("page",), default=0)
+_ADDRESS = Param("address", ("address",), "text")
+
+
+def _size(sent: str, default: int | None = 10_000, most: int | None = None, unread: int | None = None) -> Param:
+    return Param("size", (sent,), default=default, most=most, unread=unread or default)
+
+
+# Where the contract states no default ("not shown") the one of records/all is taken; no limit of getChainBlocks is
+# stated either, so the deployed servers' 1,000 blocks hold.
+_CHAIN = {
+    "getBlocks": Method("blocks", (_START, _END), span=1_000),
+    "block": Method("block", (Param("block", ("block",)),)),
+    "latest/block": Method("latest"),
+    "getChainBlocks": Method("full_blocks", _RANGE, span=1_000),
+    "transactions": Method("transactions", (Param("block", ("blockId",)),)),
+    "chainTransaction": Method("transaction", (Param("id", ("id",), "text"),)),
+    "chainTransactionsForProgram": Method(
+        "program_transactions",
+        (
+            Param("program", ("programId",), "text"),
+            Param("function", ("functionName",), "text"),
+            Param("page", ("page",)),
+            _size("maxTransactions", None, most=999, unread=999),
+        ),
+    ),
+    "records/all": Method("records", (*_RANGE, _PAGE, _size("recordsPerRequest"))),
+    "records/isOwner": Method("ownership", (*_RANGE, _PAGE, _size("recordsPerRequest"))),
+    "transitionsWithoutRecordInputs": Method("transitions", (*_RANGE, _PAGE, _size("transitionsPerRequest"))),
+    "getPublicTransactionsForAddress": Method(
+        "address_transactions",
+        (_ADDRESS, *_RANGE, _PAGE, _size("transitionsPerRequest", unread=100_000)),
+        span=50_000,
+    ),
+}
+
+_ALEO = {
+    "blocks": Method("blocks", (Param("start", ("startHeight",)), Param("end", ("endHeight",))), span=1_000),
+    "getBlocks": Method("blocks", _RANGE, span=1_000, positional=True),
+    "block": _CHAIN["block"],
+    "latest/block": _CHAIN["latest/block"],
+    "getAleoBlocks": _CHAIN["getChainBlocks"],
+    "transactions": _CHAIN["transactions"]._replace(answer="transactions_of_row"),
+    "aleoTransaction": _CHAIN["chainTransaction"],
+    "aleoTransactionsForProgram": _CHAIN["chainTransactionsForProgram"]._replace(
+        params=(*_CHAIN["chainTransactionsForProgram"].params[:-1], _size("maxTransactions", None, 1_000, 1_000)),
+    ),
+    "records/all": _CHAIN["records/all"],
+    "records/isOwner": Method("ownership", (*_RANGE, _PAGE, _size("recordsPerRequest", 100_000))),
+    "transitionsWithoutRecordInputs": _CHAIN["transitionsWithoutRecordInputs"],
+    "getPublicTransactionsForAddress": Method(
+        "address_transactions",
+        (_ADDRESS, *_RANGE, _PAGE, _size("transactionsPerRequest", 100_000)),
+        span=50_000,
+    ),
+}
+
+DIALECTS: dict[str, dict[str, Method]] = {"chain": _CHAIN, "aleo": _ALEO}
+"""Dialect -> method name on the wire -> Method."""
