@@ -1,0 +1,43 @@
+"""`jsonl`: one row a line, byte for byte as the server sent it."""
+
+from collections.abc import Sequence
+
+from msgspec import Raw
+
+from chainq.formats import Out, Sheet
+from chainq.rows import Picker
+
+
+class Jsonl:
+    """Rows as lines; with chosen columns, each row as one flat object of those (`"b.c"`), null where it lacks one."""
+
+    def __init__(self, out: Out, sheet: Sheet) -> None:
+        self._out = out
+        self._flat = Flat([column.path for column in sheet.columns]) if sheet.chosen else None
+
+    def write(self, rows: Sequence[Raw]) -> None:
+        """Write each row as a line."""
+        if rows:
+            lines: Sequence[Raw | bytes] = rows if self._flat is None else [self._flat(row) for row in rows]
+            self._out.write(b"\n".join((*lines, b"")))
+
+    def close(self) -> None:
+        """Nothing stands after the last row."""
+
+
+class Flat:
+    """Makes a flat JSON object of chosen paths, its values as they were sent."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        import msgspec
+
+        self._pick = Picker(paths)
+        self._keys = [msgspec.json.encode(path) + b":" for path in paths]
+
+    def __call__(self, row: Raw) -> bytes:
+        """The row's chosen values, in the order of the paths."""
+        pairs = (
+            key + (bytes(value) if value is not None else b"null")
+            for key, value in zip(self._keys, self._pick(row), strict=True)
+        )
+        return b"{" + b",".join(pairs) + b"}"

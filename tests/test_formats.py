@@ -1,0 +1,176 @@
+"""jsonl, json and csv through the protocol: bytes in, bytes out, nothing lost; and how formats are found."""
+
+import csv
+import io
+import json
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from chainq import formats
+from chainq.errors import UsageError
+from chainq.formats import Sheet
+from chainq.methods import METHODS, Column
+
+BIG = "18741903340503531150123456789012345678901234567890"
+NESTED = (Column("a", "number"), Column("b.c", "string"), Column("d", "array"))
+
+keys = st.text(st.characters(exclude_characters="."), min_size=1)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def written(name: str, batches: Iterable[Iterable[str]], sheet: Sheet) -> bytes:
+    """What a format writes of rows given as JSON texts, in batches."""
+    out = io.BytesIO()
+    writer = formats.load(name)(out, sheet)
+    for batch in batches:
+        writer.write([Raw(row.encode()) for row in batch])
+    writer.close()
+    return out.getvalue()
+
+
+def sheet(*columns: Column, chosen: bool = False, single: bool = False) -> Sheet:
+    return Sheet("records", columns or NESTED, chosen=chosen, single=single)
+
+
+def dumped(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def table_of(data: bytes) -> list[list[str]]:
+    csv.field_size_limit(10_000_000)
+    return list(csv.reader(io.StringIO(data.decode(), newline=""), strict=True))
+
+
+ROWS = [
+    '{"a":' + BIG + ',"b":{"c":"x"},"d":[1.10,1e400]}',
+    r'{"d":null,"a":"\u0000\ud800","later":-0.0}',
+    '{"b":{"c":"' + "é" * 100_000 + '"}}',
+    "{}",
+]
+
+
+def test_jsonl_is_the_servers_own_bytes() -> None:
+    """Every row comes out byte for byte as it came in, one a line, whatever batches they came in."""
+    expected = "".join(f"{row}\n" for row in ROWS).encode()
+    assert written("jsonl", [ROWS], sheet()) == expected
+    assert written("jsonl", [[], ROWS[:1], [], ROWS[1:]], sheet()) == expected
+
+
+def test_json_list_is_one_array_of_the_servers_own_rows() -> None:
+    """A list is one JSON array whose rows are the bytes that came in."""
+    data = written("json", [[], ROWS[:2], [], ROWS[2:]], sheet())
+    assert json.loads(data, parse_float=str) == [json.loads(row, parse_float=str) for row in ROWS]
+    assert all(row.encode() in data for row in ROWS)
+    assert data.endswith(b"\n]\n")
+
+
+def test_json_single_is_the_bare_object() -> None:
+    """An answer that is one object by nature comes out as that object, in no array."""
+    assert written("json", [[ROWS[0]]], sheet(single=True)) == f"{ROWS[0]}\n".encode()
+
+
+@pytest.mark.parametrize(("name", "expected"), [("jsonl", b""), ("json", b"[]\n"), ("csv", b"a,b.c,d\r\n")])
+def test_no_rows(name: str, expected: bytes) -> None:
+    """No rows are still a valid document: no lines, an empty array, a header."""
+    assert written(name, [], sheet()) == expected
+    assert written(name, [[]], sheet()) == expected
+
+
+@pytest.mark.parametrize("name", ["jsonl", "json"])
+def test_chosen_columns_are_flat_keys(name: str) -> None:
+    """Chosen columns become flat keys in the order of choice, values as sent, null where the row has none."""
+    columns = (Column("b.c", "string"), Column("a", "number"), Column('q"é', "string"))
+    data = written(name, [ROWS[:1]], sheet(*columns, chosen=True)).decode()
+    assert '{"b.c":"x","a":' + BIG + ',"q\\"é":null}' in data
+
+
+def test_chosen_columns_keep_escapes_as_sent() -> None:
+    """Escapes, lone surrogates and odd spellings of numbers survive the choice of columns."""
+    row = r'{"a":1.10,"b":{"c":"\u0000\ud800\/"},"d":[1E2]}'
+    data = written("jsonl", [[row]], sheet(chosen=True))
+    assert data.decode() == r'{"a":1.10,"b.c":"\u0000\ud800\/","d":[1E2]}' + "\n"
+
+
+def test_csv_cells() -> None:
+    """Nested fields are dotted columns, arrays compact JSON, null and missing empty, every digit kept."""
+    data = written("csv", [ROWS[:1], ['{"a":null,"b":{"c":true},"d":{"k":"v,\\"w\\""},"e":1}', "{}"]], sheet())
+    assert table_of(data) == [
+        ["a", "b.c", "d"],
+        [BIG, "x", "[1.10,1e400]"],
+        ["", "true", '{"k":"v,\\"w\\""}'],
+        [""] * 3,
+    ]
+
+
+def test_csv_is_rfc_4180() -> None:
+    """Quotes are doubled; commas, quotes and line breaks are quoted; records end in CR LF."""
+    row = dumped({"a": 'say "hi"', "b": {"c": "x,y"}, "d": "one\r\ntwo"})
+    assert written("csv", [[row]], sheet()) == b'a,b.c,d\r\n"say ""hi""","x,y","one\r\ntwo"\r\n'
+
+
+def test_csv_of_what_utf8_cannot_carry() -> None:
+    """A lone surrogate becomes a question mark; NUL and 100 KB of text stay."""
+    row = r'{"a":"<\ud800>","b":{"c":"\u0000"},"d":"' + "z" * 100_000 + '"}'
+    assert written("csv", [[row]], sheet()) == b"a,b.c,d\r\n<?>,\x00," + b"z" * 100_000 + b"\r\n"
+
+
+@pytest.mark.parametrize("name", ["jsonl", "json", "csv"])
+@pytest.mark.parametrize("row", ['{"a":[1],"b":[2],"d":3}', '{"b":null}', '{"b":"text"}', "[1,2]", "7"])
+def test_odd_rows_do_no_harm(name: str, row: str) -> None:
+    """Arrays where objects are expected, null objects and rows that are none cost their columns and nothing else."""
+    assert written(name, [[row]], sheet())
+    assert written(name, [[row]], sheet(chosen=True))
+
+
+@settings(deadline=None)
+@given(st.lists(st.dictionaries(keys, values, max_size=4), max_size=4))
+def test_json_round_trip(rows: list[dict[str, Any]]) -> None:
+    """What json writes, Python's json reads back with the same integers and strings; jsonl likewise, line by line."""
+    texts = [dumped(row) for row in rows]
+    assert json.loads(written("json", [texts], sheet())) == rows
+    assert [json.loads(line) for line in written("jsonl", [texts], sheet()).splitlines()] == rows
+
+
+@settings(deadline=None)
+@given(st.lists(st.fixed_dictionaries({"a": st.integers() | st.text(st.characters(exclude_categories=["Cs"]))})))
+def test_csv_round_trip(rows: list[dict[str, Any]]) -> None:
+    """What csv writes, Python's csv reads back: every string, every digit."""
+    data = written("csv", [[dumped({**row, "b": {"c": "end"}}) for row in rows]], sheet())
+    assert table_of(data)[1:] == [[str(row["a"]), "end", ""] for row in rows]
+
+
+@pytest.mark.parametrize("name", formats.BUILT_IN)
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.command)
+def test_every_format_takes_every_command(name: str, method: Any) -> None:
+    """Each built-in format writes rows of each command, full of null or empty of all fields."""
+    full: dict[str, Any] = {column.path.partition(".")[0]: None for column in method.columns}
+    for single in (False, True):
+        assert written(name, [[dumped(full), "{}"]], Sheet(method.command, method.columns, single=single))
+
+
+def test_entry_points_are_the_built_in_formats() -> None:
+    """The formats that pyproject.toml announces are the built-in ones, at the same places."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    assert project["project"]["entry-points"][formats.GROUP] == formats.BUILT_IN
+
+
+def test_names_begin_with_the_built_in_formats() -> None:
+    """The built-in formats are listed first, in the order of the documentation."""
+    assert formats.names()[:4] == ["table", "jsonl", "json", "csv"]
+
+
+def test_unknown_format_is_a_usage_error() -> None:
+    """A format that nobody has is a usage error that names those there are."""
+    with pytest.raises(UsageError, match="table, jsonl, json, csv"):
+        formats.load("yaml")
