@@ -1,0 +1,244 @@
+"""The command line: one Typer command for each method of the catalogue, and the helpers.
+
+`main` is the only place that catches, prints errors and ends the process. Only the called command is built.
+"""
+
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import MISSING, fields
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+
+import typer
+
+from chainq import __version__, options, signals
+from chainq.errors import ChainqError, ExitCode
+from chainq.helptext import PlainCommand, PlainGroup
+from chainq.methods import METHODS, Method, Role
+from chainq.safe import printable
+
+if TYPE_CHECKING:
+    from typer._click import Command
+
+G = TypeVar("G")
+WORDS: dict[Role, tuple[str, str, str]] = {
+    Role.HEIGHT: ("heights", "HEIGHT...", "Heights, latest, or - for one a line on standard input."),
+    Role.ID: ("ids", "ID...", "Transaction IDs (at1…), or - for one a line on standard input."),
+    Role.PROGRAM: ("program", "PROGRAM", "Program ID, as in credits.aleo."),
+    Role.FUNCTION: ("function", "FUNCTION", "Function name, as in transfer_public."),
+    Role.ADDRESS: ("address", "ADDRESS", "Address, with the network's own prefix."),
+}
+EXIT_CODES = """Exit codes:
+  0 all of it   1 no such block or transaction   2 usage   3 the service answered an error   4 unreachable
+  5 no valid answer   6 incomplete or contradictory data   7 output cannot be written   75 checkpoint in use
+"""
+PROGRAM_EPILOG = f"""Try it without a server:
+  chainq block 12345 --url demo:
+  chainq records --start 0 --end 500 --url demo: --jsonl
+
+{EXIT_CODES}"""
+
+
+def groups_of(method: Method) -> dict[str, type]:
+    """The option groups that a method's command has, by their names in `run.Options`."""
+    sized = method.param(Role.SIZE) is not None
+    groups: dict[str, type | None] = {
+        "heights": options.RangeOptions if method.ranged else None,
+        "limit": options.LimitOptions if method.ranged or sized else None,
+        "page": options.PageOptions if sized else None,
+        "verify": options.VerifyOptions if method.linked else None,
+        "output": options.OutputOptions,
+        "source": options.SourceOptions,
+    }
+    return {name: group for name, group in groups.items() if group}
+
+
+def _parameters(groups: list[type]) -> list[inspect.Parameter]:
+    """The fields of option groups as keyword parameters that Typer can read."""
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None if field.default is MISSING else field.default,
+            annotation=field.type,
+        )
+        for group in groups
+        for field in fields(group)
+    ]
+
+
+def _part(group: type[G], values: dict[str, Any]) -> G:
+    """One option group out of the values of all."""
+    return group(**{field.name: values[field.name] for field in fields(group)})  # type: ignore[arg-type]  # a dataclass
+
+
+def _command(
+    name: str, call: Callable[..., None], parameters: list[inspect.Parameter], text: str, epilog: str
+) -> "Command":
+    """Build the one command that was called."""
+
+    def command(**values: Any) -> None:
+        call(values)
+
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what Typer reads
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(
+        name,
+        cls=PlainCommand,
+        help=text,
+        epilog=epilog,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )(command)
+    return typer.main.get_command(app)
+
+
+def _method_command(method: Method) -> "Command":
+    words = [(param.role, *WORDS[param.role]) for param in method.params if param.role in WORDS]
+
+    def call(values: dict[str, Any]) -> None:
+        from chainq import run
+
+        typed = {role: values[name] if isinstance(values[name], list) else [values[name]] for role, name, *_ in words}
+        groups: dict[str, Any] = {name: _part(group, values) for name, group in groups_of(method).items()}
+        run.run(method, typed, run.Options(**groups))
+
+    positional = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            annotation=Annotated[
+                list[str] if metavar.endswith("...") else str, typer.Argument(metavar=metavar, help=note)
+            ],
+        )
+        for _, name, metavar, note in words
+    ]
+    return _command(
+        method.command,
+        call,
+        positional + _parameters(list(groups_of(method).values())),
+        f"{_sentence(method.purpose)}\n\nThe method {method.name}. Limits: {method.limits}.",
+        f"Columns (* in a table by default):\n{_wrapped_columns(method)}\n\nExample:\n  {method.example}\n",
+    )
+
+
+def _wrapped_columns(method: Method) -> str:
+    import textwrap
+
+    names = " ".join(column.path + ("*" if column.brief else "") for column in method.columns)
+    return textwrap.fill(names, 96, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
+
+
+def _sentence(purpose: str) -> str:
+    return purpose[0].upper() + purpose[1:] + "."
+
+
+def _rpc_command() -> "Command":
+    def call(values: dict[str, Any]) -> None:
+        from chainq import tools
+
+        tools.rpc(values["method"], values["params"], _part(options.SourceOptions, values))
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    method = Annotated[str, typer.Argument(metavar="METHOD", help="Method name, as the server knows it.")]
+    params = Annotated[
+        str | None, typer.Argument(metavar="[PARAMS]", help="A JSON object or array, or - for standard input.")
+    ]
+    return _command(
+        "rpc",
+        call,
+        [
+            inspect.Parameter("method", kind, annotation=method),
+            inspect.Parameter("params", kind, annotation=params, default=None),
+            *_parameters([options.SourceOptions]),
+        ],
+        "Any call, raw: prints the result as one line of JSON.",
+        """Example:\n  chainq rpc records/all '{"start": 0, "end": 5, "page": 0, "recordsPerRequest": 10}'\n""",
+    )
+
+
+def _serve_command() -> "Command":
+    def call(values: dict[str, Any]) -> None:
+        from chainq import tools
+
+        tools.serve(_part(options.ServeOptions, values))
+
+    return _command(
+        "serve",
+        call,
+        _parameters([options.ServeOptions]),
+        "Serve the sample chain on a loopback socket, with the faults that real servers have.\n\n"
+        "Prints its URL on one line and runs until it is interrupted.",
+        "Example:\n  chainq serve --port 8545 --row-cap 700 --fail-rate 0.1\n",
+    )
+
+
+PlainGroup.catalogue = {
+    **{method.command: (method.group, method.purpose, partial(_method_command, method)) for method in METHODS},
+    "rpc": ("Tools", "any call, raw", _rpc_command),
+    "serve": ("Tools", "the sample chain on a socket, for tests and trials", _serve_command),
+}
+
+app = typer.Typer(cls=PlainGroup, add_completion=False, rich_markup_mode=None)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"chainq {__version__}")  # noqa: T201  # what --version is for
+        raise typer.Exit
+
+
+@app.callback(
+    epilog=PROGRAM_EPILOG,
+    no_args_is_help=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+def chainq(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Explore a chain data service: every row, exactly once, no digit changed."""
+
+
+def main() -> NoReturn:
+    """Run the program with the process's arguments and end the process (cli.md, "Exit codes")."""
+    signals.install()
+    arguments = sys.argv[1:]
+    try:
+        command = typer.main.get_command(app)
+        code = command.main(arguments or ["--help"], prog_name="chainq", standalone_mode=False)
+        sys.stdout.flush()
+    except signals.Interrupted as stop:
+        words = "stopped, perhaps inside a row: the reader had stalled" if stop.cut else "stopped"
+        _complain(arguments, "; ".join([f"{words} by {stop}", *getattr(stop, "__notes__", [])]))
+        signals.die(stop.number)
+    except BrokenPipeError:
+        import signal
+
+        signals.die(signal.SIGPIPE)
+    except ChainqError as error:
+        _complain(arguments, "; ".join([str(error), *getattr(error, "__notes__", [])]))
+        code = error.exit_code
+    except typer.TyperException as error:
+        _complain(arguments, _usage(error))
+        code = ExitCode.USAGE
+    sys.exit(code or 0)
+
+
+def _usage(error: typer.TyperException) -> str:
+    message = error.format_message().rstrip(".")
+    if re.fullmatch(r"-[0-9]", getattr(error, "option_name", "")):
+        return "a height cannot be negative here; for the newest N blocks use --last N with blocks or records"
+    return f"{message}; --help tells more"
+
+
+def _complain(arguments: list[str], message: str) -> None:
+    """One line on stderr: for which command, what failed, and what to do."""
+    command = arguments[0] if arguments and arguments[0] in PlainGroup.catalogue else ""
+    try:
+        sys.stderr.write(printable(f"chainq{' ' if command else ''}{command}: {' '.join(message.split())}") + "\n")
+        sys.stderr.flush()
+    except (OSError, AttributeError, ValueError):  # stderr is closed; the exit code still tells
+        return

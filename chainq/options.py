@@ -1,0 +1,216 @@
+"""The options that commands share, declared once. Each class is one group of them; `app` hands its fields to Typer.
+
+No `from __future__ import annotations` here: Typer reads the annotations.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+RANGE, OUTPUT, SOURCE = "Range", "Output", "Service"
+
+
+@dataclass(frozen=True, slots=True)
+class RangeOptions:
+    """Which heights."""
+
+    start: Annotated[
+        str | None,
+        Option("--start", metavar="H", rich_help_panel=RANGE, help="First height; -100: the newest hundred."),
+    ] = None
+    end: Annotated[
+        str | None,
+        Option(
+            "--end", metavar="H", rich_help_panel=RANGE, help="Height after the last; else the newest block is last."
+        ),
+    ] = None
+    last: Annotated[str | None, Option("--last", metavar="N", rich_help_panel=RANGE, help="The newest N blocks.")] = (
+        None
+    )
+    reverse: Annotated[bool, Option("--reverse", rich_help_panel=RANGE, help="Newest heights first.")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class LimitOptions:
+    """How many rows."""
+
+    limit: Annotated[
+        int | None, Option("--limit", metavar="N", min=0, rich_help_panel=RANGE, help="Stop after N rows.")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageOptions:
+    """The service's own paging."""
+
+    page: Annotated[
+        int | None,
+        Option(
+            "--page", metavar="N", min=0, rich_help_panel=RANGE, help="Only this page of one call, raw and unproved."
+        ),
+    ] = None
+    page_size: Annotated[
+        int | None,
+        Option("--page-size", metavar="N", min=1, rich_help_panel=RANGE, help="Rows a call asks for at first."),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyOptions:
+    """Proof of the chain."""
+
+    no_verify: Annotated[
+        bool, Option("--no-verify", rich_help_panel=RANGE, help="Do not check that every block is there and linked.")
+    ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class OutputOptions:
+    """What comes out, and where."""
+
+    format: Annotated[
+        str | None,
+        Option(
+            "--format",
+            metavar="NAME",
+            envvar="CHAINQ_FORMAT",
+            rich_help_panel=OUTPUT,
+            help="table, jsonl, json, csv, or one of another package; else table on a terminal, jsonl in a pipe.",
+        ),
+    ] = None
+    table: Annotated[bool, Option("--table", rich_help_panel=OUTPUT, help="For people.")] = False
+    jsonl: Annotated[
+        bool, Option("--jsonl", rich_help_panel=OUTPUT, help="One row a line, as the service sent it.")
+    ] = False
+    json: Annotated[bool, Option("--json", rich_help_panel=OUTPUT, help="One array, or one object.")] = False
+    csv: Annotated[bool, Option("--csv", rich_help_panel=OUTPUT, help="RFC 4180, with a header.")] = False
+    columns: Annotated[
+        str | None,
+        Option("--columns", metavar="A,B.C", rich_help_panel=OUTPUT, help="Only these; `all`, or `help` to list them."),
+    ] = None
+    no_trunc: Annotated[bool, Option("--no-trunc", rich_help_panel=OUTPUT, help="Show long values whole.")] = False
+    output: Annotated[
+        Path | None,
+        Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write to a file that appears whole or not at all.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """Where the data comes from, and how it is asked for."""
+
+    url: Annotated[
+        str | None,
+        Option(
+            "--url", metavar="URL", envvar="CHAINQ_URL", rich_help_panel=SOURCE, help="The service; demo: is a sample."
+        ),
+    ] = None
+    profile: Annotated[
+        str | None,
+        Option(
+            "--profile",
+            metavar="NAME",
+            envvar="CHAINQ_PROFILE",
+            rich_help_panel=SOURCE,
+            help="A server from config.toml.",
+        ),
+    ] = None
+    dialect: Annotated[
+        str | None, Option("--dialect", metavar="NAME", rich_help_panel=SOURCE, help="How the server speaks: chain.")
+    ] = None
+    timeout: Annotated[
+        float | None, Option("--timeout", metavar="SECONDS", rich_help_panel=SOURCE, help="For a call.  [default: 30]")
+    ] = None
+    retries: Annotated[
+        int, Option("--retries", metavar="N", min=0, rich_help_panel=SOURCE, help="Of a call that fails in passing.")
+    ] = 5
+    concurrency: Annotated[
+        int, Option("--concurrency", "-j", metavar="N", min=1, max=64, rich_help_panel=SOURCE, help="Calls at a time.")
+    ] = 8
+    rate: Annotated[
+        float | None, Option("--rate", metavar="N", rich_help_panel=SOURCE, help="At most N requests a second.")
+    ] = None
+    header: Annotated[
+        list[str] | None,
+        Option(
+            "--header",
+            metavar="'NAME: VALUE'",
+            rich_help_panel=SOURCE,
+            help="Sent with every call; keep secrets in a profile.",
+        ),
+    ] = None
+    no_check: Annotated[
+        bool, Option("--no-check", rich_help_panel=SOURCE, help="Send arguments that look wrong all the same.")
+    ] = False
+    quiet: Annotated[bool, Option("--quiet", "-q", rich_help_panel=SOURCE, help="No warnings on stderr.")] = False
+    verbose: Annotated[bool, Option("--verbose", "-v", rich_help_panel=SOURCE, help="Say each call on stderr.")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """The sample chain on a socket, and the faults it shall have."""
+
+    port: Annotated[int, Option("--port", metavar="N", min=0, max=65535, help="0: any free one.")] = 8545
+    host: Annotated[str, Option("--host", metavar="ADDRESS", help="A loopback address.")] = "127.0.0.1"
+    dialect: Annotated[str, Option("--dialect", metavar="NAME", help="chain or aleo.")] = "chain"
+    newest: Annotated[int | None, Option("--newest", metavar="H", min=-1, help="Height of the newest block.")] = None
+    grow: Annotated[float, Option("--grow", metavar="SECONDS", min=0.0, help="A new block so often; 0: never.")] = 0.0
+    seed: Annotated[int, Option("--seed", metavar="N", help="Another chain.")] = 0
+    shuffle: Annotated[bool, Option("--shuffle/--no-shuffle", help="Rows of one height change places.")] = True
+    gzip: Annotated[bool, Option("--gzip", help="Compress answers for those who accept it.")] = False
+    latency: Annotated[float, Option("--latency", metavar="SECONDS", min=0.0, rich_help_panel="Faults")] = 0.0
+    rate_limit: Annotated[
+        int, Option("--rate-limit", metavar="N", rich_help_panel="Faults", help="429 after N calls of a method.")
+    ] = 0
+    rate_window: Annotated[
+        float, Option("--rate-window", metavar="SECONDS", rich_help_panel="Faults", help="So long counts --rate-limit.")
+    ] = 60.0
+    retry_after: Annotated[
+        int | None, Option("--retry-after", metavar="SECONDS", rich_help_panel="Faults", help="Sent with a 429.")
+    ] = None
+    fail_rate: Annotated[
+        float, Option("--fail-rate", metavar="SHARE", min=0.0, max=1.0, rich_help_panel="Faults", help="503 for these.")
+    ] = 0.0
+    truncate_rate: Annotated[
+        float,
+        Option(
+            "--truncate-rate",
+            metavar="SHARE",
+            min=0.0,
+            max=1.0,
+            rich_help_panel="Faults",
+            help="Bodies that break off.",
+        ),
+    ] = 0.0
+    wrong_id_rate: Annotated[
+        float,
+        Option(
+            "--wrong-id-rate", metavar="SHARE", min=0.0, max=1.0, rich_help_panel="Faults", help="Answers to no call."
+        ),
+    ] = 0.0
+    heavy_rows: Annotated[
+        int, Option("--heavy-rows", metavar="N", rich_help_panel="Faults", help="A query timeout above N rows.")
+    ] = 0
+    row_cap: Annotated[
+        int, Option("--row-cap", metavar="N", rich_help_panel="Faults", help="Never more rows, and no word of it.")
+    ] = 0
+    ignore_page_size: Annotated[
+        bool, Option("--ignore-page-size", rich_help_panel="Faults", help="Pages as long as the server likes.")
+    ] = False
+    missing_height: Annotated[
+        int | None, Option("--missing-height", metavar="H", rich_help_panel="Faults", help="A block left out.")
+    ] = None
+    broken_link: Annotated[
+        int | None, Option("--broken-link", metavar="H", rich_help_panel="Faults", help="A wrong previous_hash.")
+    ] = None
+    fault_seed: Annotated[
+        int, Option("--fault-seed", metavar="N", rich_help_panel="Faults", help="Which calls the shares hit.")
+    ] = 0

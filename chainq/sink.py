@@ -1,0 +1,121 @@
+"""Where bytes go: standard output, a device or FIFO straight, or a file that appears whole or not at all."""
+
+import os
+import stat
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from select import select
+from typing import Self
+
+from chainq.errors import OutputError
+from chainq.safe import printable
+
+
+class Sink:
+    """Takes bytes. As a context it ends the output: whole where the block ended well, else as if it had never begun.
+
+    A closed pipe raises BrokenPipeError; any other failure OutputError, with the number of bytes that came through.
+    """
+
+    def __init__(self, descriptor: int, name: str) -> None:
+        self._descriptor = descriptor
+        self._name = name
+        self.written = 0  # bytes
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.finish() if kind is None else self.abandon()
+
+    def write(self, data: bytes) -> None:
+        """Take all of `data`."""
+        view = memoryview(data)
+        while view:
+            try:
+                count = os.write(self._descriptor, view)
+            except BlockingIOError:  # whoever shares the pipe made it non-blocking
+                select([], [self._descriptor], [])
+                continue
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                raise self._failure(error) from None
+            self.written += count
+            view = view[count:]
+
+    def finish(self) -> None:
+        """Make what was written last."""
+
+    def abandon(self) -> None:
+        """Undo what can be undone."""
+
+    def _failure(self, error: OSError) -> OutputError:
+        return OutputError(f"{self._name}: {error.strerror} (after {self.written} bytes)")
+
+
+class FileSink(Sink):
+    """A file that appears whole or not at all: written beside its place, renamed into it at the end."""
+
+    def __init__(self, path: Path) -> None:
+        # A link is followed: what it points to is replaced, not the link.
+        self._target = Path(os.path.realpath(path))
+        name = printable(str(path))
+        try:
+            if self._target.is_dir():
+                raise IsADirectoryError(0, "is a directory")
+            if self._target.exists() and not os.access(self._target, os.W_OK):
+                raise PermissionError(0, "permission denied")
+            descriptor, beside = tempfile.mkstemp(prefix=f".{self._target.name}.", dir=self._target.parent)
+        except OSError as error:
+            raise OutputError(f"{name} cannot be written: {error.strerror}", "nothing was asked for yet") from None
+        self._beside: Path | None = Path(beside)
+        super().__init__(descriptor, name)
+
+    def finish(self) -> None:
+        """Rename the file into its place, with the mode of the one before it, or the usual one."""
+        try:
+            os.fchmod(self._descriptor, _mode(self._target))
+            os.fsync(self._descriptor)
+            if self._beside is not None:
+                self._beside.replace(self._target)
+                self._beside = None
+        except OSError as error:
+            raise self._failure(error) from None
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Leave the old file as it was, and nothing beside it."""
+        with suppress(OSError):
+            os.close(self._descriptor)
+        if self._beside is not None:
+            self._beside.unlink(missing_ok=True)
+            self._beside = None
+
+
+def _mode(target: Path) -> int:
+    with suppress(OSError):
+        return stat.S_IMODE(target.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def open_sink(path: Path | None) -> Sink:
+    """The sink for `-o PATH`, or standard output for None. Raises OutputError where it cannot be opened."""
+    if path is None or str(path) == "-":
+        try:
+            os.fstat(1)
+        except OSError:
+            raise OutputError("standard output is closed", "nothing was asked for yet") from None
+        sys.stdout.flush()
+        return Sink(1, "standard output")
+    try:
+        straight = path.exists() and not (path.is_file() or path.is_dir())
+        descriptor = os.open(path, os.O_WRONLY) if straight else -1
+    except OSError as error:
+        raise OutputError(f"{printable(str(path))} cannot be opened: {error.strerror}") from None
+    return Sink(descriptor, printable(str(path))) if straight else FileSink(path)
