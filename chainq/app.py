@@ -7,7 +7,6 @@ import inspect
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import MISSING, fields
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
@@ -22,7 +21,7 @@ from chainq.safe import printable
 if TYPE_CHECKING:
     from typer._click import Command
 
-G = TypeVar("G")
+G = TypeVar("G", bound=options.Group)
 WORDS: dict[Role, tuple[str, str, str]] = {
     Role.HEIGHT: ("heights", "HEIGHT...", "Heights, latest, or - for one a line on standard input."),
     Role.ID: ("ids", "ID...", "Transaction IDs (at1…), or - for one a line on standard input."),
@@ -41,37 +40,34 @@ PROGRAM_EPILOG = f"""Try it without a server:
 {EXIT_CODES}"""
 
 
-def groups_of(method: Method) -> dict[str, type]:
-    """The option groups that a method's command has, by their names in `run.Options`."""
+def groups_of(method: Method) -> dict[str, type[options.Group]]:
+    """The option groups that a method's command has, by their names in `asked.Options`."""
     sized = method.param(Role.SIZE) is not None
-    groups: dict[str, type | None] = {
+    groups: dict[str, type[options.Group] | None] = {
         "heights": options.RangeOptions if method.ranged else None,
         "limit": options.LimitOptions if method.ranged or sized else None,
         "page": options.PageOptions if sized else None,
         "verify": options.VerifyOptions if method.linked else None,
+        "checkpoint": options.CheckpointOptions if method.ranged else None,
         "output": options.OutputOptions,
         "source": options.SourceOptions,
     }
     return {name: group for name, group in groups.items() if group}
 
 
-def _parameters(groups: list[type]) -> list[inspect.Parameter]:
+def _parameters(groups: list[type[options.Group]]) -> list[inspect.Parameter]:
     """The fields of option groups as keyword parameters that Typer can read."""
+    kind = inspect.Parameter.KEYWORD_ONLY
     return [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None if field.default is MISSING else field.default,
-            annotation=field.type,
-        )
+        inspect.Parameter(name, kind, default=getattr(group, name), annotation=annotation)
         for group in groups
-        for field in fields(group)
+        for name, annotation in group.__annotations__.items()
     ]
 
 
 def _part(group: type[G], values: dict[str, Any]) -> G:
     """One option group out of the values of all."""
-    return group(**{field.name: values[field.name] for field in fields(group)})  # type: ignore[arg-type]  # a dataclass
+    return group(**{name: values[name] for name in group.__annotations__})
 
 
 def _command(
@@ -98,11 +94,11 @@ def _method_command(method: Method) -> "Command":
     words = [(param.role, *WORDS[param.role]) for param in method.params if param.role in WORDS]
 
     def call(values: dict[str, Any]) -> None:
-        from chainq import run
+        from chainq import asked, run
 
         typed = {role: values[name] if isinstance(values[name], list) else [values[name]] for role, name, *_ in words}
         groups: dict[str, Any] = {name: _part(group, values) for name, group in groups_of(method).items()}
-        run.run(method, typed, run.Options(**groups))
+        run.run(method, typed, asked.Options(**groups))
 
     positional = [
         inspect.Parameter(
@@ -214,7 +210,7 @@ def main() -> NoReturn:
         words = "stopped, perhaps inside a row: the reader had stalled" if stop.cut else "stopped"
         _complain(arguments, "; ".join([f"{words} by {stop}", *getattr(stop, "__notes__", [])]))
         signals.die(stop.number)
-    except BrokenPipeError:
+    except signals.PipeClosed:
         import signal
 
         signals.die(signal.SIGPIPE)

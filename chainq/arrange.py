@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from chainq.errors import AnswerError, IncompleteError
+from chainq.errors import IncompleteError
 from chainq.methods import Method
-from chainq.plan import Span
 from chainq.rows import Picker, integer_of, text_of
 from chainq.safe import excerpt
+from chainq.span import Span
 
 Key = tuple[int, int | str]  # height, and what orders rows inside it
 
@@ -30,11 +30,9 @@ class Arranger:
     def __call__(self, rows: list[Raw], span: Span) -> tuple[list[Raw], list[int] | None]:
         """The rows in order and their heights, None where they have none.
 
-        Raises IncompleteError where a row lies outside the heights asked for, AnswerError where one is no object.
+        Raises IncompleteError where a row lies outside the heights asked for.
         """
         if self._read is None:
-            for row in rows:
-                _check_object(row)
             return (rows[::-1] if self._reverse else rows), None
         keys = [self._read(row) for row in rows]
         known = [key for key in keys if key is not None]
@@ -59,11 +57,6 @@ def _sorted_places(keys: list[Key]) -> list[int]:
         return sorted(range(len(keys)), key=lambda i: (keys[i][0], str(keys[i][1])))
 
 
-def _check_object(row: Raw) -> None:
-    if memoryview(row)[0] != ord("{"):
-        raise AnswerError(f"a row is no object: {excerpt(bytes(row).decode(), 60)}")
-
-
 def _reader(height: str, order: str | None) -> Callable[[Raw], Key | None]:
     """Makes the function that reads a row's key: None where its height is missing or no number."""
     fast = msgspec.json.Decoder(_struct({height: int | str | None, **({order: int | str | None} if order else {})}))
@@ -78,7 +71,6 @@ def _reader(height: str, order: str | None) -> Callable[[Raw], Key | None]:
                 at = getattr(at, step)
             inside = getattr(found, order) if order else 0
         except (msgspec.DecodeError, AttributeError):
-            _check_object(row)
             sent = slow(row)
             at, inside = integer_of(sent[0]), text_of(sent[1])
         if type(at) is str:

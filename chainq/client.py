@@ -1,18 +1,26 @@
 """One service, its eleven methods: the way every row takes, for the command line and for Python alike."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from msgspec import Raw
 
 from chainq import heights, named, rows
 from chainq.dialects import DIALECTS, Dialect, Value
 from chainq.errors import AnswerError, NotFoundError
-from chainq.fetch import Batch, Question, RangeFetch
-from chainq.methods import Method, Role
-from chainq.pages import PageFetch
-from chainq.plan import Span
+from chainq.methods import BY_COMMAND, Method, Role
+from chainq.question import Batch, Question
 from chainq.rpc import Connection, Endpoint, Report, decode_result, decode_rows
+from chainq.span import Span
+
+
+class Tip(NamedTuple):
+    """The newest block: its height (-1 for a chain without blocks), hashes (empty where not sent), time in seconds."""
+
+    height: int
+    hash: str
+    previous_hash: str
+    time: int | None
 
 
 class Client:
@@ -33,6 +41,7 @@ class Client:
         concurrency: int = 8,
         report: Callable[[Report], None] = lambda _: None,
     ) -> None:
+        self.url = url
         transport = None
         if url == "demo:":
             from chainq.demo.chain import Chain
@@ -43,7 +52,8 @@ class Client:
         self.dialect: Dialect = DIALECTS[dialect]
         self.connection = Connection(Endpoint(url, timeout, retries, rate, headers or {}, transport), report)
         self._concurrency = concurrency
-        self._newest: int | None = None
+        self._tip: Tip | None = None
+        self._times: dict[int, int] = {}  # block times by height, for the search by time
 
     def __enter__(self) -> Self:
         return self
@@ -57,33 +67,72 @@ class Client:
 
     def newest(self) -> int:
         """The newest block's height, -1 where the chain has no block; asked for once and then pinned."""
-        if self._newest is None:
+        return self.tip().height
+
+    def tip(self, *, anew: bool = False) -> Tip:
+        """The newest block, pinned until it is asked for `anew`."""
+        if self._tip is None or anew:
             found = self.latest_row()
-            height = rows.integer_of(rows.Picker(["height"])(found[0])[0]) if found else -1
-            if height is None:
-                raise AnswerError("latest/block: the newest block has no readable height")
-            self._newest = height
-        return self._newest
+            if not found:
+                self._tip = Tip(-1, "", "", None)
+            else:
+                sent = rows.Picker(["height", "timestamp", "block_hash", "previous_hash"])(found[0])
+                height, time = rows.integer_of(sent[0]), rows.integer_of(sent[1])
+                if height is None:
+                    raise AnswerError("latest/block: the newest block has no readable height")
+                if time is not None:
+                    self._times[height] = time
+                self._tip = Tip(height, rows.text_of(sent[2]), rows.text_of(sent[3]), time)
+        return self._tip
+
+    def hash_of(self, height: int) -> str | None:
+        """A block's hash, None where there is no such block. The newest blocks' are known from `tip`."""
+        tip = self.tip()
+        if height == tip.height and tip.hash:
+            return tip.hash
+        if height == tip.height - 1 and tip.previous_hash:
+            return tip.previous_hash
+        found = next(self.named(BY_COMMAND["block"], [height]), None)
+        return rows.text_of(rows.Picker(["block_hash"])(found.rows[0])[0]) if found else None
 
     def latest_row(self) -> list[Raw]:
         """The newest block's summary as one row; none where the chain has no block."""
         return named.fetch_latest(self.connection, self.dialect)
 
+    def first_at(self, time: float) -> int:
+        """The first height whose block time (seconds since 1970) is `time` or later, the newest + 1 where none is."""
+        from chainq import times
+
+        return times.first_at(time, self.newest(), self._time_of)
+
+    def _time_of(self, height: int) -> int:
+        if height not in self._times:
+            (batch,) = self.named(BY_COMMAND["block"], [height])
+            time = rows.integer_of(rows.Picker(["timestamp"])(batch.rows[0])[0])
+            if time is None:
+                raise AnswerError(f"block {height} has no readable timestamp, so no block can be found by its time")
+            self._times[height] = time
+        return self._times[height]
+
     def span(self, ask: heights.RangeAsk, *, reverse: bool = False) -> Span:
         """The heights that are asked for; from the newest down, none above the newest block."""
-        start, end = heights.resolve(ask, self.newest)
+        start, end = heights.resolve(ask, self.newest, self.first_at)
         if reverse and end > start:
             end = max(start, min(end, self.newest() + 1))
         return Span(start, end)
 
     def ranged(self, question: Question) -> Iterator[Batch]:
         """Every row of a range, exactly once, in height order."""
+        from chainq.fetch import RangeFetch
+
         return iter(RangeFetch(self.connection, self.dialect, question, self.newest, self._concurrency))
 
     def paged(
         self, method: Method, arguments: dict[Role, Value], *, page_size: int | None = None, limit: int | None = None
     ) -> Iterator[Batch]:
         """Every row of a method that has pages but no heights."""
+        from chainq.pages import PageFetch
+
         pages = PageFetch(
             self.connection,
             self.dialect,
@@ -106,10 +155,13 @@ class Client:
             raise NotFoundError("the chain has no block yet")
         yield Batch(found)
 
-    def one_page(self, method: Method, arguments: dict[Role, Value], span: Span | None) -> Iterator[Batch]:
+    def one_page(
+        self, method: Method, arguments: dict[Role, Value], span: Span | None, page: int, page_size: int
+    ) -> Iterator[Batch]:
         """One page of one call, raw: unproved and in the server's order."""
+        arguments = {**arguments, Role.PAGE: page, Role.SIZE: page_size}
         if span is not None:
-            arguments = {**arguments, Role.START: span.start, Role.END: span.end}
+            arguments |= {Role.START: span.start, Role.END: span.end}
         name, params = self.dialect.call(method, arguments)
         yield Batch(self.connection.call(name, params, decode_rows, str(span or "")))
 

@@ -13,37 +13,18 @@ from math import log
 from msgspec import Raw
 
 from chainq.arrange import Arranger, Links
-from chainq.dialects import Dialect, Value
+from chainq.dialects import Dialect
 from chainq.errors import BrokenBodyError, GatewayError, IncompleteError, ServiceError, TooHeavyError
-from chainq.methods import Method, Role
-from chainq.plan import Cutter, Evidence, Span, Verdict
+from chainq.methods import Role
+from chainq.plan import Cutter, Evidence, Verdict
 from chainq.pool import Pool
+from chainq.question import Batch, Question
 from chainq.rpc import Connection, decode_rows
+from chainq.span import Span
 
 RAISE = 4  # times the page size, for a single height that fills a page
 LEAST_PAGE = 50  # rows; a height that is too heavy even so is given up
 MOST_PAGES = 100_000  # of one walk through a height
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Rows in order, and the heights that they make whole; no heights where the method has no range."""
-
-    rows: list[Raw]
-    span: Span | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of a ranged method. `limit`: rows after which no further call is made."""
-
-    method: Method
-    span: Span
-    arguments: dict[Role, Value] = field(default_factory=dict)
-    reverse: bool = False
-    page_size: int | None = None
-    limit: int | None = None
-    verify: bool = True
 
 
 class _State(Enum):
@@ -96,6 +77,12 @@ class RangeFetch:
 
     def __iter__(self) -> Iterator[Batch]:
         """The batches, in order; each ends with the last row of a height. Raises ChainqError."""
+        try:
+            yield from self._batches()
+        finally:
+            self._pool.close()
+
+    def _batches(self) -> Iterator[Batch]:
         while True:
             while self._line and self._line[0].state is _State.WHOLE:
                 chunk = self._line.pop(0)

@@ -41,21 +41,31 @@ def parse_bound(text: str) -> int:
 class RangeAsk:
     """A range as it was asked for. Bounds below 0 count back from the end; `last` is a number of blocks.
 
-    `whole`: with nothing given, the whole chain and not the newest blocks is meant.
+    `since`, `until`: block times in seconds since 1970; the range holds the blocks of `since` and later, before
+    `until`. `whole`: with nothing given, the whole chain and not the newest blocks is meant.
     """
 
     start: int | None = None
     end: int | None = None
     last: int | None = None
+    since: float | None = None
+    until: float | None = None
     whole: bool = False
 
     def check(self) -> None:
         """Raise UsageError for what can be seen to be wrong without asking the service."""
-        if self.last is not None and (self.start is not None or self.end is not None):
+        given = [self.start, self.end, self.since, self.until]
+        if self.last is not None and any(bound is not None for bound in given):
             raise UsageError("--last stands alone: it excludes the other ways to give a range")
+        if self.start is not None and self.since is not None:
+            raise UsageError("--start and --since both give the beginning of the range: give one of them")
+        if self.end is not None and self.until is not None:
+            raise UsageError("--end and --until both give the end of the range: give one of them")
         start, end = self.start, self.end
         if start is not None and end is not None and start > end and (start < 0) == (end < 0):
             raise UsageError(f"--start {start} is above --end {end}")
+        if self.since is not None and self.until is not None and self.since > self.until:
+            raise UsageError("--since is later than --until")
 
     @property
     def fixed(self) -> bool:
@@ -63,11 +73,11 @@ class RangeAsk:
         return self.start is not None and self.end is not None and self.start >= 0 and self.end >= 0
 
 
-def resolve(ask: RangeAsk, newest: Callable[[], int]) -> tuple[int, int]:
+def resolve(ask: RangeAsk, newest: Callable[[], int], first_at: Callable[[float], int]) -> tuple[int, int]:
     """The heights asked for as (start included, end excluded), start <= end.
 
-    `newest` gives the newest block's height, -1 for a chain without blocks; it is called only where the range needs it.
-    Raises UsageError.
+    `newest` gives the newest block's height, -1 for a chain without blocks; `first_at` the first height of a block
+    time or later. They are called only where the range needs them. Raises UsageError.
     """
     ask.check()
     if ask.fixed and ask.start is not None and ask.end is not None:
@@ -75,12 +85,15 @@ def resolve(ask: RangeAsk, newest: Callable[[], int]) -> tuple[int, int]:
     top = newest() + 1
     if ask.last is not None:
         return max(0, top - ask.last), top
-    if ask.start is None and ask.end is None:
+    if ask == RangeAsk(whole=ask.whole):
         return (0 if ask.whole else max(0, top - DEFAULT_LAST)), top
-    start = _absolute(ask.start, top) if ask.start is not None else 0
-    end = _absolute(ask.end, top) if ask.end is not None else max(start, top)
+    start = first_at(ask.since) if ask.since is not None else _absolute(ask.start or 0, top)
+    if ask.until is not None:
+        end = max(first_at(ask.until), start) if ask.start is None else first_at(ask.until)
+    else:
+        end = _absolute(ask.end, top) if ask.end is not None else max(start, top)
     if start > end:
-        raise UsageError(f"--start {ask.start} is above --end {ask.end}: the newest block is {top - 1}")
+        raise UsageError(f"the range begins at height {start}, above its end {end}: the newest block is {top - 1}")
     return start, end
 
 

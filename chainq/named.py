@@ -10,9 +10,9 @@ from msgspec import Raw
 from chainq import rows
 from chainq.dialects import Dialect
 from chainq.errors import AnswerError, IncompleteError, NotFoundError
-from chainq.fetch import Batch
 from chainq.methods import BY_COMMAND, Method, Role, Shape
 from chainq.pool import in_order
+from chainq.question import Batch
 from chainq.rpc import Connection, decode_result, decode_rows
 from chainq.safe import excerpt
 

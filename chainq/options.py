@@ -3,17 +3,25 @@
 No `from __future__ import annotations` here: Typer reads the annotations.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Option
 
-RANGE, OUTPUT, SOURCE = "Range", "Output", "Service"
+RANGE, GOING_ON, OUTPUT, SOURCE = "Range", "Going on", "Output", "Service"
 
 
-@dataclass(frozen=True, slots=True)
-class RangeOptions:
+class Group:
+    """Options as attributes: made with the values that were given, at their defaults otherwise.
+
+    No dataclass: all groups are loaded by every run, and seven dataclasses take longer to make than some commands.
+    """
+
+    def __init__(self, **given: Any) -> None:
+        self.__dict__.update(given)
+
+
+class RangeOptions(Group):
     """Which heights."""
 
     start: Annotated[
@@ -29,11 +37,19 @@ class RangeOptions:
     last: Annotated[str | None, Option("--last", metavar="N", rich_help_panel=RANGE, help="The newest N blocks.")] = (
         None
     )
+    since: Annotated[
+        str | None,
+        Option(
+            "--since", metavar="T", rich_help_panel=RANGE, help="From this block time: 2024-06-02, …T11:36Z, 2h, 7d."
+        ),
+    ] = None
+    until: Annotated[
+        str | None, Option("--until", metavar="T", rich_help_panel=RANGE, help="Blocks before this time.")
+    ] = None
     reverse: Annotated[bool, Option("--reverse", rich_help_panel=RANGE, help="Newest heights first.")] = False
 
 
-@dataclass(frozen=True, slots=True)
-class LimitOptions:
+class LimitOptions(Group):
     """How many rows."""
 
     limit: Annotated[
@@ -41,8 +57,7 @@ class LimitOptions:
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
-class PageOptions:
+class PageOptions(Group):
     """The service's own paging."""
 
     page: Annotated[
@@ -57,8 +72,7 @@ class PageOptions:
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyOptions:
+class VerifyOptions(Group):
     """Proof of the chain."""
 
     no_verify: Annotated[
@@ -66,8 +80,32 @@ class VerifyOptions:
     ] = False
 
 
-@dataclass(frozen=True, slots=True)
-class OutputOptions:
+class CheckpointOptions(Group):
+    """Going on where the last run ended, and as blocks appear."""
+
+    checkpoint: Annotated[
+        Path | None,
+        Option("--checkpoint", metavar="FILE", rich_help_panel=GOING_ON, help="Go on where the last run ended."),
+    ] = None
+    lag: Annotated[
+        int, Option("--lag", metavar="N", min=0, rich_help_panel=GOING_ON, help="Leave out the newest N blocks.")
+    ] = 0
+    rewind: Annotated[
+        int | None, Option("--rewind", metavar="N", min=1, rich_help_panel=GOING_ON, help="First go back N blocks.")
+    ] = None
+    max_age: Annotated[
+        str | None,
+        Option("--max-age", metavar="AGE", rich_help_panel=GOING_ON, help="Exit 6 if the newest block is older: 10m."),
+    ] = None
+    follow: Annotated[
+        bool, Option("--follow", "-f", rich_help_panel=GOING_ON, help="Go on as blocks appear, until interrupted.")
+    ] = False
+    interval: Annotated[
+        float, Option("--interval", metavar="SECONDS", min=0.01, rich_help_panel=GOING_ON, help="Between looks.")
+    ] = 5.0
+
+
+class OutputOptions(Group):
     """What comes out, and where."""
 
     format: Annotated[
@@ -77,7 +115,7 @@ class OutputOptions:
             metavar="NAME",
             envvar="CHAINQ_FORMAT",
             rich_help_panel=OUTPUT,
-            help="table, jsonl, json, csv, or one of another package; else table on a terminal, jsonl in a pipe.",
+            help="table, jsonl, json, csv, chart, parquet, or another package's. Usually table, in a pipe jsonl.",
         ),
     ] = None
     table: Annotated[bool, Option("--table", rich_help_panel=OUTPUT, help="For people.")] = False
@@ -103,8 +141,7 @@ class OutputOptions:
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
-class SourceOptions:
+class SourceOptions(Group):
     """Where the data comes from, and how it is asked for."""
 
     url: Annotated[
@@ -150,12 +187,14 @@ class SourceOptions:
     no_check: Annotated[
         bool, Option("--no-check", rich_help_panel=SOURCE, help="Send arguments that look wrong all the same.")
     ] = False
+    dry_run: Annotated[
+        bool, Option("--dry-run", rich_help_panel=SOURCE, help="Print the calls, one JSON object a line; send none.")
+    ] = False
     quiet: Annotated[bool, Option("--quiet", "-q", rich_help_panel=SOURCE, help="No warnings on stderr.")] = False
     verbose: Annotated[bool, Option("--verbose", "-v", rich_help_panel=SOURCE, help="Say each call on stderr.")] = False
 
 
-@dataclass(frozen=True, slots=True)
-class ServeOptions:
+class ServeOptions(Group):
     """The sample chain on a socket, and the faults it shall have."""
 
     port: Annotated[int, Option("--port", metavar="N", min=0, max=65535, help="0: any free one.")] = 8545

@@ -6,17 +6,18 @@ an edge cuts is taken whole from one answer to a window (a page size and page nu
 """
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import count
 
 from msgspec import Raw
 
 from chainq.dialects import Dialect, Value
-from chainq.errors import IncompleteError
-from chainq.fetch import Batch
+from chainq.errors import BrokenBodyError, GatewayError, IncompleteError, TooHeavyError
 from chainq.methods import Method, Role
 from chainq.named import in_place
 from chainq.pool import in_order
-from chainq.rows import Picker, text_of
+from chainq.question import Batch
+from chainq.rows import Picker, integer_of, text_of
 from chainq.rpc import Connection, decode_rows
 
 
@@ -42,49 +43,77 @@ class PageFetch:
 
     def __iter__(self) -> Iterator[Batch]:
         """Batches of whole blocks in the order of the chain. Raises ChainqError."""
-        first = self._page(0, self._page_size)
+        first = self._first()
         if not first:
             return
-        second = self._page(1, min(self._page_size, len(first)))
-        if second and len(first) > self._page_size:
-            raise self._failure("a page is longer than asked for, and not the last", "")
-        if second:
-            # The server's own cap may be lower than we ask for; then it is the page size, windows included.
-            if len(first) < self._page_size:
-                self._largest = self._page_size = len(first)
-            yield from self._joined(first, second)
-        else:
+        asked, found = self._page_size, len(first)
+        second = self._page(1, min(asked, found))
+        if not second:
             yield Batch(self._sorted(first))
+            return
+        if found > asked:
+            raise self._failure(f"a page of {asked} rows holds {found}, and is not the last", "")
+        if found < asked:  # the server's own cap is lower than we ask for: it is the page size, windows included
+            self._largest = self._page_size = found
+        yield from self._joined(self._pages(first))
 
-    def _joined(self, first: list[Raw], second: list[Raw]) -> Iterator[Batch]:
-        """Walk the pages; hold back the last block of each until the next page tells where it ends."""
-        size = self._page_size
+    def _first(self) -> list[Raw]:
+        """Page 0, as large as the server can bear."""
+        while True:
+            try:
+                return self._page(0, self._page_size)
+            except (TooHeavyError, GatewayError, BrokenBodyError):
+                self._shrink()
+
+    def _shrink(self) -> None:
+        """To be called while a failed page is handled: choose pages that divide the failed ones evenly."""
+        smaller = next((size for size in range(self._page_size // 2, 0, -1) if self._page_size % size == 0), 0)
+        if not smaller:
+            raise
+        self._page_size = smaller
+
+    def _pages(self, first: list[Raw]) -> Iterator[tuple[int, list[Raw]]]:
+        """Pages with the place of their first row; in smaller ones from where the server finds them too heavy."""
+        yield 0, first
+        at = len(first)
+        while True:
+            size = self._page_size
+            jobs = (partial(self._page, number, size) for number in count(at // size))
+            try:
+                for page in in_order(self._ahead, jobs, self._ahead):
+                    if not page:
+                        return
+                    yield at, page
+                    at += size
+            except (TooHeavyError, GatewayError, BrokenBodyError):
+                self._shrink()
+
+    def _joined(self, pages: Iterator[tuple[int, list[Raw]]]) -> Iterator[Batch]:
+        """Hold back the last block of each page until the next tells where it ends."""
         held: list[Raw] = []
         held_at = 0  # place of the first held row in the whole list
         cut = False  # whether an edge of pages lies inside what is held
-        for number, page in enumerate(self._pages(first, second)):
-            if number and len(held) + held_at != number * size:
-                raise self._failure(f"page {number - 1} had other than {size} rows", "the chain changed meanwhile?")
+        for at, page in pages:
+            if held_at + len(held) != at:
+                raise self._failure(f"the page before row {at} had other than the rows asked for", "run it again")
+            if held and self._earlier(page[0], held[-1]):
+                raise self._failure(f"row {at} is older than the one before it", "the service seems to ignore `page`")
             start = 0
             if held and not self._together(held[-1], page[0]):
                 yield Batch(self._block(held, held_at, cut))
-                held, held_at, cut = [], number * size, False
+                held, held_at, cut = [], at, False
             cut = cut or bool(held)
             for place in range(1, len(page)):
                 if not self._together(page[place - 1], page[place]):
                     yield Batch(self._block(held + page[start:place], held_at, cut))
-                    held, held_at, cut, start = [], number * size + place, False, place
+                    held, held_at, cut, start = [], at + place, False, place
             held = held + page[start:]
+            if len(held) > max(self._largest, self._page_size):
+                raise self._failure(
+                    f"the block at row {held_at} holds more than the {self._largest} rows of a page",
+                    "or `page` is ignored",
+                )
         yield Batch(self._block(held, held_at, cut))
-
-    def _pages(self, first: list[Raw], second: list[Raw]) -> Iterator[list[Raw]]:
-        yield first
-        yield second
-        jobs = ((lambda number=number: self._page(number, self._page_size)) for number in count(2))
-        for page in in_order(self._ahead, jobs, self._ahead):
-            if not page:
-                return
-            yield page
 
     def _page(self, number: int, size: int) -> list[Raw]:
         arguments = {**self._arguments, Role.PAGE: number, Role.SIZE: size}
@@ -99,11 +128,16 @@ class PageFetch:
         times = self._time(one), self._time(other)
         return times[0] == times[1] or "" in times
 
+    def _earlier(self, one: Raw, other: Raw) -> bool:
+        """Whether the first of two rows was finalized before the second, as far as both tell."""
+        times = integer_of(self._pick(one)[0]), integer_of(self._pick(other)[0])
+        return times[0] is not None and times[1] is not None and times[0] < times[1]
+
     def _block(self, rows: list[Raw], at: int, cut: bool) -> list[Raw]:
         """The rows of the places from `at` on, taken from one answer where an edge of pages cuts them."""
         if cut:
             end = at + len(rows)
-            for size in range(self._largest, len(rows) - 1, -1):
+            for size in range(len(rows), self._largest + 1):  # the smallest: the lightest for the server
                 if at // size == (end - 1) // size:
                     break
             else:

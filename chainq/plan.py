@@ -8,37 +8,13 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from chainq.methods import Method
+from chainq.span import Span
 
 AIM_BYTES = 6 * 2**20  # of an answer: larger ones cost memory, smaller ones round trips
 WIDEST = 100_000  # heights of a chunk where the document sets no limit
 WIDEST_LINKED = 1000  # the same for full blocks; deployed servers refuse more
 FILL = 0.8  # of a page: room for chunks that are denser than those before
 FOLLOW = 0.9  # of the leading chunk's heights, so that its answer stays the longest
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Heights from `start` (included) to `end` (excluded)."""
-
-    start: int
-    end: int
-
-    def __len__(self) -> int:
-        return self.end - self.start
-
-    def __str__(self) -> str:
-        return f"height {self.start}" if len(self) == 1 else f"heights {self.start}-{self.end - 1}"
-
-    def cut_near(self, height: int | None) -> tuple["Span", "Span"]:
-        """Two parts that make up the span, the lower first; needs at least two heights.
-
-        The higher part begins at `height` where that is a useful place, else in the middle: near the end, a hint would
-        only shave heights off one by one.
-        """
-        middle = (self.start + self.end) // 2
-        if height is not None and height - self.start <= 0.9 * len(self):
-            middle = max(self.start + 1, height)
-        return Span(self.start, middle), Span(middle, self.end)
 
 
 class Cutter:

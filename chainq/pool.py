@@ -20,7 +20,7 @@ class Pool(Generic[K]):
         self.size = size
         self.busy = 0
         self._started = 0
-        self._todo: SimpleQueue[tuple[K, Callable[[], object]]] = SimpleQueue()
+        self._todo: SimpleQueue[tuple[K, Callable[[], object]] | None] = SimpleQueue()
         self._done: SimpleQueue[tuple[K, object]] = SimpleQueue()
 
     @property
@@ -47,15 +47,22 @@ class Pool(Generic[K]):
         self.busy -= 1
         return token, outcome
 
+    def close(self) -> None:
+        """Let the threads end, each after the work that it may have begun; what was not begun is dropped."""
+        while not self._todo.empty():
+            self._todo.get()
+        for _ in range(self._started):
+            self._todo.put(None)
+
     def _run(self) -> None:
-        while True:
-            token, work = self._todo.get()
+        while (task := self._todo.get()) is not None:
+            token, work = task
             try:
                 outcome: object = work()
             except BaseException as error:  # handed to whoever waits
                 outcome = error
             self._done.put((token, outcome))
-            del work, outcome
+            del task, work, outcome
 
 
 def in_order(size: int, jobs: Iterator[Callable[[], T]], ahead: int) -> Iterator[T]:
@@ -67,21 +74,24 @@ def in_order(size: int, jobs: Iterator[Callable[[], T]], ahead: int) -> Iterator
     finished: dict[int, object] = {}
     sent = given = 0
     more = True
-    while True:
-        while more and sent - given < ahead:
-            job = next(jobs, None)
-            if job is None:
-                more = False
-            else:
-                pool.submit(sent, job)
-                sent += 1
-        if given == sent:
-            return
-        while given not in finished:
-            token, outcome = pool.wait()
-            finished[token] = outcome
-        result = finished.pop(given)
-        given += 1
-        if isinstance(result, BaseException):
-            raise result
-        yield result  # type: ignore[misc]  # jobs of one call give one type, and errors are told apart above
+    try:
+        while True:
+            while more and sent - given < ahead:
+                job = next(jobs, None)
+                if job is None:
+                    more = False
+                else:
+                    pool.submit(sent, job)
+                    sent += 1
+            if given == sent:
+                return
+            while given not in finished:
+                token, outcome = pool.wait()
+                finished[token] = outcome
+            result = finished.pop(given)
+            given += 1
+            if isinstance(result, BaseException):
+                raise result
+            yield result  # type: ignore[misc]  # jobs of one call give one type, and errors are told apart above
+    finally:
+        pool.close()

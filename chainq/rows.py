@@ -6,7 +6,7 @@ Two ways stand side by side: msgspec, fast; and the standard library's scanner, 
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -78,10 +78,19 @@ def items(text: bytes) -> list[Raw]:
 
 
 class Picker:
-    """Cuts the values of dotted paths out of rows: one object for many rows, made once."""
+    """Cuts the values of dotted paths out of rows: one object for many rows, made once.
 
-    def __init__(self, paths: Sequence[str]) -> None:
+    `stray`, where given, is told once of each field that a row has and no path shows.
+    """
+
+    def __init__(self, paths: Sequence[str], stray: Callable[[str], None] | None = None) -> None:
         self._steps = [path.split(".") for path in paths]
+        self._stray = stray
+        self._told: set[str] = set()
+        self._shown: dict[str, set[str]] = {}  # by the place of an object in the row: its keys on the way to a path
+        for steps in self._steps:
+            for depth, step in enumerate(steps):
+                self._shown.setdefault("".join(f".{above}" for above in steps[:depth]), set()).add(step)
 
     def __call__(self, row: bytes | Raw) -> list[Raw | None]:
         """The values in the order of the paths, as sent; None where the row has no such field.
@@ -91,16 +100,32 @@ class Picker:
         opened: dict[str, dict[str, Raw]] = {"": _open(bytes(row))}
         values: list[Raw | None] = []
         for steps in self._steps:
-            place, value = "", None
+            place = ""
             for step in steps[:-1]:
                 inner = f"{place}.{step}"
                 if inner not in opened:
-                    found = opened[place].get(step)
-                    opened[inner] = _open(bytes(found)) if found is not None else {}
+                    opened[inner] = self._enter(opened[place].get(step), inner)
                 place = inner
-            value = opened[place].get(steps[-1])
-            values.append(value)
+            values.append(opened[place].get(steps[-1]))
+        if self._stray:
+            for place, found in opened.items():
+                if not found.keys() <= self._shown[place]:
+                    for key in found.keys() - self._shown[place]:
+                        self._tell(f"{place}.{key}")
         return values
+
+    def _enter(self, value: Raw | None, place: str) -> dict[str, Raw]:
+        if value is None:
+            return {}
+        sent = bytes(value)
+        if self._stray and sent[:1] != b"{" and sent != b"null":
+            self._tell(place)
+        return _open(sent)
+
+    def _tell(self, place: str) -> None:
+        if self._stray and place not in self._told:
+            self._told.add(place)
+            self._stray(place[1:])
 
 
 def _open(text: bytes) -> dict[str, Raw]:

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
@@ -67,12 +66,19 @@ def decode_rows(body: bytes, call_id: int) -> list[Raw]:
         pass
     else:
         if envelope.jsonrpc == "2.0" and envelope.id == call_id and envelope.error is UNSET:
-            return envelope.result
+            return _objects(envelope.result)
     result = decode_result(body, call_id)
     try:
-        return rows.items(bytes(result))
+        return _objects(rows.items(bytes(result)))
     except ValueError:
         raise AnswerError(f"the result is no array: {excerpt(bytes(result).decode(), 60)}") from None
+
+
+def _objects(found: list[Raw]) -> list[Raw]:
+    for row in found:
+        if memoryview(row)[0] != ord("{"):
+            raise AnswerError(f"a row is no object: {excerpt(bytes(row).decode(), 60)}")
+    return found
 
 
 def decode_result(body: bytes, call_id: int) -> Raw:
@@ -86,9 +92,9 @@ def decode_result(body: bytes, call_id: int) -> Raw:
         if body[:1] == b"[":
             raise AnswerError("the answer is an array, not an object") from None
         raise BrokenBodyError(f"the answer is no JSON: {excerpt(body[:200].decode(errors='replace'), 80)}") from None
-    version = rows.text_of(envelope.get("jsonrpc"))
-    if version != "2.0":
-        raise AnswerError(f"the answer is not JSON-RPC 2.0: jsonrpc is {excerpt(version, 20) or 'absent'}")
+    version = bytes(envelope.get("jsonrpc", b"absent"))
+    if version != b'"2.0"':
+        raise AnswerError(f"the answer is not JSON-RPC 2.0: jsonrpc is {excerpt(version.decode(), 20)}")
     error = envelope.get("error")
     failed = error is not None and bytes(error) != b"null"
     answered = bytes(envelope["id"]).decode() if "id" in envelope else "absent"
@@ -398,6 +404,8 @@ def _open_client(endpoint: Endpoint) -> "httpx.Client":
 
 def _retry_after(response: "httpx.Response") -> float | None:
     """Seconds to wait by the Retry-After header in either form (RFC 9110, section 10.2.3); None without one."""
+    from email.utils import parsedate_to_datetime
+
     value = response.headers.get("retry-after", "").strip()
     if value.isdigit():
         return float(min(int(value), 3600))

@@ -21,6 +21,13 @@ class Interrupted(BaseException):
         self.number, self.cut = number, cut
 
 
+class PipeClosed(Exception):  # noqa: N818  # no error: the reader has had enough
+    """Nobody reads the output any more.
+
+    No BrokenPipeError: Typer would catch that and exit with 1, where the shell expects an end by SIGPIPE.
+    """
+
+
 class _State:
     holding = False
     pending: int | None = None

@@ -3,20 +3,20 @@
 import os
 import stat
 import sys
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from select import select
 from typing import Self
 
-from chainq.errors import OutputError
+from chainq.errors import IncompleteError, OutputError
 from chainq.safe import printable
+from chainq.signals import PipeClosed
 
 
 class Sink:
     """Takes bytes. As a context it ends the output: whole where the block ended well, else as if it had never begun.
 
-    A closed pipe raises BrokenPipeError; any other failure OutputError, with the number of bytes that came through.
+    A closed pipe raises PipeClosed; any other failure OutputError, with the number of bytes that came through.
     """
 
     def __init__(self, descriptor: int, name: str) -> None:
@@ -40,7 +40,7 @@ class Sink:
                 select([], [self._descriptor], [])
                 continue
             except BrokenPipeError:
-                raise
+                raise PipeClosed from None
             except OSError as error:
                 raise self._failure(error) from None
             self.written += count
@@ -60,6 +60,8 @@ class FileSink(Sink):
     """A file that appears whole or not at all: written beside its place, renamed into it at the end."""
 
     def __init__(self, path: Path) -> None:
+        import tempfile
+
         # A link is followed: what it points to is replaced, not the link.
         self._target = Path(os.path.realpath(path))
         name = printable(str(path))
@@ -94,6 +96,59 @@ class FileSink(Sink):
         if self._beside is not None:
             self._beside.unlink(missing_ok=True)
             self._beside = None
+
+
+class AppendSink(Sink):
+    """A file that grows by what is written, for runs that go on where the last one ended.
+
+    `vouched`: its length in bytes as a checkpoint has it; what lies beyond is cut off. None: whatever is there stays.
+    """
+
+    def __init__(self, path: Path, vouched: int | None) -> None:
+        name = printable(str(path))
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+            self.length = os.fstat(descriptor).st_size
+        except OSError as error:
+            raise OutputError(f"{name} cannot be written: {error.strerror}", "nothing was asked for yet") from None
+        super().__init__(descriptor, name)
+        if vouched is not None and self.length < vouched:
+            os.close(descriptor)
+            raise IncompleteError(
+                f"{name} holds {self.length} bytes, but the checkpoint vouches for {vouched}",
+                "restore the file, give another -o, or delete the checkpoint to start over",
+            )
+        if vouched is not None:
+            self.cut(vouched)
+
+    def write(self, data: bytes) -> None:
+        """Take all of `data`."""
+        super().write(data)
+        self.length += len(data)
+
+    def sync(self) -> None:
+        """Have everything written so far on the disk."""
+        try:
+            os.fsync(self._descriptor)
+        except OSError as error:
+            raise self._failure(error) from None
+
+    def cut(self, length: int) -> None:
+        """Leave only the first `length` bytes."""
+        try:
+            os.ftruncate(self._descriptor, length)
+        except OSError as error:
+            raise self._failure(error) from None
+        self.length = length
+
+    def finish(self) -> None:
+        """Close the file."""
+        os.close(self._descriptor)
+
+    def abandon(self) -> None:
+        """Close the file as it is."""
+        with suppress(OSError):
+            os.close(self._descriptor)
 
 
 def _mode(target: Path) -> int:

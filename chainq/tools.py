@@ -1,15 +1,14 @@
 """The helpers that are no method of the service: `rpc` and `serve`."""
 
 import sys
-from dataclasses import asdict
 
 import msgspec
 
 from chainq import rows
+from chainq.connect import open_client
 from chainq.errors import UsageError
 from chainq.options import ServeOptions, SourceOptions
 from chainq.report import Reporter
-from chainq.run import open_client
 from chainq.signals import held
 from chainq.sink import open_sink
 
@@ -46,8 +45,7 @@ def serve(options: ServeOptions) -> None:
 
     if options.dialect not in DIALECTS:
         raise UsageError(f"there is no dialect {options.dialect!r}", f"the dialects are {', '.join(DIALECTS)}")
-    values = asdict(options)
-    faults = Faults(**{name: values[name] for name in Faults.__dataclass_fields__})
+    faults = Faults(**{name: getattr(options, name) for name in Faults.__dataclass_fields__})
     first = DEFAULT_NEWEST if options.newest is None else options.newest
     began = time.monotonic()
 

@@ -20,6 +20,8 @@ BUILT_IN = {
     "jsonl": "chainq.formats.jsonl:Jsonl",
     "json": "chainq.formats.json:Json",
     "csv": "chainq.formats.csv:Csv",
+    "chart": "chainq.formats.chart:Chart",
+    "parquet": "chainq.formats.parquet:Parquet",
 }
 GROUP = "chainq.formats"
 
@@ -38,7 +40,8 @@ class Sheet:
     `command`: whose rows they are (`records`). `columns`: the command's, or those that `--columns` picked, in that
     order; `chosen`: whether they were picked. `single`: the answer is one object by nature, not a list of one.
     `width`: characters in a line of the terminal; `color`: styles may be used; `trunc`: long values may be shortened;
-    `terminal`: a person is looking.
+    `terminal`: a person is looking. `continued`: what stands before the first row was written by an earlier run.
+    `warn` says a line on stderr, unless the user wants none.
     """
 
     command: str
@@ -49,6 +52,8 @@ class Sheet:
     color: bool = False
     trunc: bool = True
     terminal: bool = False
+    continued: bool = False
+    warn: Callable[[str], None] = lambda _: None
 
 
 class Writer(Protocol):
@@ -84,5 +89,5 @@ def load(name: str) -> Format:
         raise UsageError(f"there is no format {name!r}", f"the formats are {', '.join(names())}")
     try:
         return cast("Format", found[0].load())
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # another package's code: whatever it raises, the user hears which one it is
         raise UsageError(f"the format {name!r} of {found[0].value} cannot be loaded: {error}") from None

@@ -19,8 +19,11 @@ class Csv:
     def __init__(self, out: Out, sheet: Sheet) -> None:
         self._out = out
         paths = [column.path for column in sheet.columns]
-        self._pick = Picker(paths)
-        self._lines([paths])
+        # Who picked columns knows that the others are left out.
+        self._pick = Picker(paths, None if sheet.chosen else self._stray)
+        self._warn = sheet.warn
+        if not sheet.continued:
+            self._lines([paths])
 
     def write(self, rows: Sequence[Raw]) -> None:
         """Write each row as a record."""
@@ -29,6 +32,9 @@ class Csv:
 
     def close(self) -> None:
         """Nothing stands after the last row."""
+
+    def _stray(self, path: str) -> None:
+        self._warn(f"the field {path} has no column in csv; --columns with --no-check, or jsonl, shows it")
 
     def _lines(self, cells: Iterable[Sequence[str]]) -> None:
         text = io.StringIO(newline="")

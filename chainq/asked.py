@@ -1,0 +1,161 @@
+"""What a data command asks, read from its arguments and options, and checked as far as it can be before any call."""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from chainq import checks
+from chainq.dialects import Value
+from chainq.errors import UsageError
+from chainq.heights import RangeAsk, parse_bound, parse_height
+from chainq.methods import Method, Role, Shape
+from chainq.options import (
+    CheckpointOptions,
+    LimitOptions,
+    OutputOptions,
+    PageOptions,
+    RangeOptions,
+    SourceOptions,
+    VerifyOptions,
+)
+from chainq.times import parse_age, parse_time
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """All options of a data command; groups that a command does not have stand at their defaults."""
+
+    source: SourceOptions
+    output: OutputOptions
+    heights: RangeOptions = field(default_factory=RangeOptions)
+    limit: LimitOptions = field(default_factory=LimitOptions)
+    page: PageOptions = field(default_factory=PageOptions)
+    verify: VerifyOptions = field(default_factory=VerifyOptions)
+    checkpoint: CheckpointOptions = field(default_factory=CheckpointOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The question of one command.
+
+    `arguments` go into every call; `names` are heights or IDs as typed, None for commands that take none; `heights` is
+    the range, None for commands without. `page` is the one page that is wanted raw, `page_size` what calls ask for at
+    first, `limit` the most rows. `check`: arguments are held against the catalogue.
+    """
+
+    method: Method
+    arguments: dict[Role, Value]
+    names: list[str] | None
+    heights: RangeAsk | None
+    reverse: bool
+    limit: int | None
+    page: int | None
+    page_size: int | None
+    verify: bool
+    check: bool
+
+    @property
+    def single(self) -> bool:
+        """Whether the answer is one object by nature."""
+        names = self.names
+        return self.method.shape is not Shape.ROWS and (names is None or (len(names) == 1 and names[0] != "-"))
+
+    def typed(self) -> Iterator[int | str]:
+        """The names one by one, heights as numbers; `-` stands for the lines of stdin, `latest` stays a word."""
+        role = Role.HEIGHT if self.method.param(Role.HEIGHT) else Role.ID
+        for name in self.names or []:
+            lines: Iterable[str] = [name]
+            if name == "-":
+                lines = (line for line in map(str.strip, sys.stdin) if line)
+            for line in lines:
+                yield line if role is Role.HEIGHT and line == "latest" else _name(role, line, self.check)
+
+
+def read(method: Method, words: dict[Role, list[str]], options: Options) -> Asked:
+    """The question that arguments (`words`, by role) and options put. Raises UsageError."""
+    check, page = not options.source.no_check, options.page
+    _check_page(method, page, check)
+    asked = Asked(
+        method,
+        _arguments(words, check),
+        _names(words, check),
+        _range_ask(method, options.heights) if method.ranged else None,
+        reverse=options.heights.reverse,
+        limit=options.limit.limit,
+        page=page.page,
+        page_size=page.page_size or method.page_size,
+        verify=not options.verify.no_verify,
+        check=check,
+    )
+    _check_going_on(asked, options.checkpoint)
+    return asked
+
+
+def _check_going_on(asked: Asked, going: CheckpointOptions) -> None:
+    """Hold `--checkpoint` and `--follow` against the options that contradict them, and those that need them."""
+    kept, follow = going.checkpoint is not None, going.follow
+    ask = asked.heights or RangeAsk()
+    if going.max_age is not None:
+        parse_age(going.max_age)
+    if going.rewind is not None and not kept:
+        raise UsageError("--rewind belongs to --checkpoint")
+    if (going.max_age is not None or going.lag) and not (kept or follow):
+        raise UsageError("--lag and --max-age belong to --checkpoint or --follow")
+    wrong = {
+        "--reverse": (kept or follow) and asked.reverse,
+        "--page": (kept or follow) and asked.page is not None,
+        "--limit": kept and asked.limit is not None,
+        "--last": kept and ask.last is not None,
+        "--since": kept and ask.since is not None,
+        "--until": (kept or follow) and ask.until is not None,
+        "--end": follow and ask.end is not None,
+    }
+    for other, given in wrong.items():
+        if given:
+            name = "--checkpoint" if kept else "--follow"
+            raise UsageError(f"{name} goes forward to the newest block: it excludes {other}")
+
+
+def _arguments(words: dict[Role, list[str]], check: bool) -> dict[Role, Value]:
+    """The arguments that go into every call: program, function, address."""
+    several = (Role.HEIGHT, Role.ID)
+    return {
+        role: checks.CHECKS[role](word[0]) if check else word[0] for role, word in words.items() if role not in several
+    }
+
+
+def _names(words: dict[Role, list[str]], check: bool) -> list[str] | None:
+    """The heights or IDs as typed, checked as far as they can be before any call; None where a command takes none."""
+    for role in (Role.HEIGHT, Role.ID):
+        if role in words:
+            for word in words[role]:
+                if word not in ("-", "latest"):
+                    _name(role, word, check)
+            return words[role]
+    return None
+
+
+def _name(role: Role, word: str, check: bool) -> int | str:
+    if role is Role.HEIGHT:
+        return parse_height(word)
+    return checks.CHECKS[role](word) if check else word
+
+
+def _range_ask(method: Method, options: RangeOptions) -> RangeAsk:
+    ask = RangeAsk(
+        start=parse_bound(options.start) if options.start is not None else None,
+        end=parse_bound(options.end) if options.end is not None else None,
+        last=parse_height(options.last) if options.last is not None else None,
+        since=parse_time(options.since, time.time()) if options.since is not None else None,
+        until=parse_time(options.until, time.time()) if options.until is not None else None,
+        whole=method.param(Role.ADDRESS) is not None,
+    )
+    ask.check()
+    return ask
+
+
+def _check_page(method: Method, page: PageOptions, check: bool) -> None:
+    most = method.page_size_max
+    if check and most is not None and page.page_size is not None and page.page_size > most:
+        raise UsageError(f"--page-size {page.page_size} is above the {most} of {method.name}", "--no-check sends it")

@@ -1,0 +1,208 @@
+"""Goes on where the last run ended (`--checkpoint`), and as blocks appear (`--follow`).
+
+Each round looks at the newest block, makes sure that the chain is still the one it knew, and writes what is new, batch
+by batch. Between two batches everything is consistent: rows written, synced, and recorded, in that order.
+"""
+
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+
+import msgspec
+
+from chainq import output
+from chainq.asked import Asked, Options
+from chainq.checkpoint import Checkpoint, Mark, check_block
+from chainq.client import Client
+from chainq.errors import BrokenBodyError, IncompleteError, OutputError, UnreachableError
+from chainq.formats import Format, Writer
+from chainq.heights import RangeAsk
+from chainq.methods import Column
+from chainq.question import Batch, Question
+from chainq.report import Reporter
+from chainq.rows import Picker, text_of
+from chainq.safe import mask_url
+from chainq.signals import PipeClosed, held
+from chainq.sink import AppendSink, Sink, open_sink
+from chainq.span import Span
+from chainq.times import parse_age
+
+
+def run(
+    client: Client,
+    question: Asked,
+    options: Options,
+    format_name: str,
+    make: Format,
+    columns: tuple[Column, ...],
+    reporter: Reporter,
+) -> None:
+    """Write what is new, and with `--follow` go on until interrupted. Raises ChainqError or Interrupted."""
+    going, file = options.checkpoint, options.output.output
+    place = str(file) if file is not None else ""
+    with ExitStack() as stack:
+        checkpoint, known = None, None
+        if going.checkpoint is not None:
+            identity = _identity(client, question, options, format_name)
+            checkpoint = stack.enter_context(Checkpoint(going.checkpoint, identity))
+            if going.rewind:
+                checkpoint.rewind(going.rewind)
+            known = checkpoint.last
+        sink: Sink
+        if file is not None:
+            vouched = known.length if known and checkpoint and checkpoint.output == place else None
+            sink = stack.enter_context(AppendSink(file, vouched))
+        else:
+            sink = stack.enter_context(open_sink(None))
+        mark = known or Mark(_first(client, question, kept=checkpoint is not None))
+        mark = msgspec.structs.replace(mark, length=_length(sink))
+        course = _Course(client, question, options, reporter, sink, mark, checkpoint)
+        if checkpoint and not known:
+            course.record(mark)  # before the first row: what a crash leaves can then be told from what was there
+        continued = mark.length > 0 if file is not None else known is not None
+        told = output.sheet(question.method, columns, options.output, reporter, continued=continued)
+        course.go(make(sink, told))
+
+
+def _identity(client: Client, question: Asked, options: Options, format_name: str) -> dict[str, object]:
+    """What tells one question from another; no secrets."""
+    return {
+        "command": question.method.command,
+        "arguments": {role.value: value for role, value in question.arguments.items()},
+        "start": options.heights.start or "0",
+        "url": mask_url(client.url),
+        "dialect": client.dialect.name,
+        "format": format_name,
+        "columns": options.output.columns or "",
+    }
+
+
+def _first(client: Client, question: Asked, kept: bool) -> int:
+    """The height that a first run starts at: with a checkpoint 0 unless `--start` says otherwise."""
+    ask = question.heights or RangeAsk()
+    if kept:
+        ask = RangeAsk(start=ask.start or 0)
+    return ask.start if ask.start is not None and ask.start >= 0 else client.span(ask).start
+
+
+def _length(sink: Sink) -> int:
+    return sink.length if isinstance(sink, AppendSink) else 0
+
+
+@dataclass(slots=True)
+class _Course:
+    """One run's way along the chain: where it is (`mark`), and how it moves."""
+
+    client: Client
+    question: Asked
+    options: Options
+    reporter: Reporter
+    sink: Sink
+    mark: Mark
+    checkpoint: Checkpoint | None
+    behind: bool = False  # whether it was said that the service is
+    written: int = 0  # rows
+    hashes: Picker = field(default_factory=lambda: Picker(["block_hash"]))
+
+    def go(self, writer: Writer) -> None:
+        """Make rounds until there is nothing new, or with `--follow` until interrupted."""
+        going, limit, first = self.options.checkpoint, self.question.limit, True
+        try:
+            while limit is None or self.written < limit:
+                try:
+                    self._round(writer, anew=not first)
+                except (UnreachableError, BrokenBodyError) as error:
+                    if not going.follow:
+                        raise
+                    self.reporter.warn(f"{error}; going on when the service is back")
+                first = False
+                if not going.follow:
+                    break
+                time.sleep(going.interval)
+        except PipeClosed:
+            raise
+        except BaseException as error:
+            if isinstance(error, OutputError) and isinstance(self.sink, AppendSink):
+                with suppress(OutputError):  # a disk that is full leaves half a row: take it back
+                    self.sink.cut(self.mark.length)
+            error.add_note(self._rest())
+            raise
+        with held():
+            writer.close()
+
+    def record(self, mark: Mark) -> None:
+        """Make `mark` the place that the output has come to, durably where there is a checkpoint."""
+        if self.checkpoint:
+            if isinstance(self.sink, AppendSink):
+                self.sink.sync()
+            self.checkpoint.save(mark, str(self.options.output.output or ""))
+        self.mark = mark
+
+    def _round(self, writer: Writer, anew: bool) -> None:
+        going, ask = self.options.checkpoint, self.question.heights or RangeAsk()
+        tip = self.client.tip(anew=anew)
+        top = tip.height + 1
+        if top < self.mark.next:
+            if not self.behind:
+                self.reporter.warn(
+                    f"the service is behind: its newest block is {tip.height}, and {self.mark.next - 1} is written"
+                )
+            self.behind = True
+        else:
+            self.behind = False
+            if self.mark.hash:
+                check_block(self.mark, self.client.hash_of(self.mark.next - 1))
+            end = top - going.lag
+            if ask.end is not None:
+                end = min(end, ask.end if ask.end >= 0 else top + ask.end)
+            if end > self.mark.next:
+                self._write_span(writer, Span(self.mark.next, end))
+        if going.max_age is not None and tip.time is not None and time.time() - tip.time > parse_age(going.max_age):
+            raise IncompleteError(
+                f"the newest block, {tip.height}, is {time.time() - tip.time:.0f} s old, more than {going.max_age}",
+                "the chain or the service stands still",
+            )
+
+    def _write_span(self, writer: Writer, span: Span) -> None:
+        question, limit = self.question, self.question.limit
+        left = None if limit is None else limit - self.written
+        batches = self.client.ranged(
+            Question(
+                question.method,
+                span,
+                question.arguments,
+                page_size=question.page_size,
+                limit=left,
+                verify=question.verify,
+            )
+        )
+        for batch in batches:
+            if batch.span is None or not len(batch.span):
+                continue
+            block_hash = self._last_hash(batch, batch.span, span)
+            rows = batch.rows if left is None else batch.rows[:left]
+            with held():
+                writer.write(rows)
+                self.record(Mark(batch.span.end, block_hash, _length(self.sink)))
+                self.written += len(rows)
+            if left is not None:
+                left -= len(rows)
+                if left <= 0:
+                    return
+
+    def _last_hash(self, batch: Batch, span: Span, whole: Span) -> str:
+        """The hash of the last block of a batch: from the batch where it holds blocks, else asked for.
+
+        Without a checkpoint only the end of a round needs one.
+        """
+        if self.question.method.linked:
+            return text_of(self.hashes(batch.rows[-1])[0]) if batch.rows else ""
+        if self.checkpoint is None and span.end < whole.end:
+            return ""
+        return self.client.hash_of(span.end - 1) or ""
+
+    def _rest(self) -> str:
+        if self.checkpoint:
+            return f"the next run goes on at height {self.mark.next}"
+        follow = " --follow" if self.options.checkpoint.follow else ""
+        return f"resume with --start {self.mark.next}{follow}"

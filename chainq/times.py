@@ -1,0 +1,65 @@
+"""Block times: the grammar of `--since` and `--until`, and the search for the first block at or after a time.
+
+Pure: whoever knows block times hands them in.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from chainq.errors import UsageError
+
+_AGE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhdw])")
+_UNIT = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604_800}
+
+
+def parse_age(text: str) -> float:
+    """Seconds of an age such as `90m`, `2h`, `7d`. Raises UsageError."""
+    match = _AGE.fullmatch(text.strip())
+    if not match:
+        raise UsageError(f"{text!r} is no age such as 90s, 90m, 2h or 7d")
+    return float(match[1]) * _UNIT[match[2]]
+
+
+def parse_time(text: str, now: float) -> float:
+    """Seconds since 1970 of an RFC 3339 date or time, or of an age such as `90m`, `2h`, `7d` before `now`.
+
+    A time without an offset is UTC; a date is its first second. Raises UsageError.
+    """
+    if _AGE.fullmatch(text.strip()):
+        return now - parse_age(text)
+    try:
+        time = datetime.fromisoformat(text.strip())
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"{text!r} is no time such as 2024-06-02, 2024-06-02T11:36:49Z, or an age: 90m, 2h, 7d"
+        ) from None
+
+
+def first_at(time: float, newest: int, time_of: Callable[[int], int]) -> int:
+    """The lowest height whose block time is `time` or later; `newest` + 1 where there is none.
+
+    Interpolates between known times, and halves every third step: block times are even for long stretches, but a
+    stall or a genesis long before the second block would make interpolation alone crawl.
+    """
+    if newest < 0 or time_of(newest) < time:
+        return newest + 1
+    low, high = 0, newest
+    low_time, high_time = time_of(low), time_of(high)
+    if low_time >= time:
+        return low
+    step = 0
+    while high - low > 1:  # time_of(low) < time <= time_of(high)
+        step += 1
+        if step % 3 == 0 or high_time <= low_time:
+            guess = (low + high) // 2
+        else:
+            guess = low + int((high - low) * (time - low_time) / (high_time - low_time))
+        guess = min(max(guess, low + 1), high - 1)
+        at = time_of(guess)
+        if at < time:
+            low, low_time = guess, at
+        else:
+            high, high_time = guess, at
+    return high
