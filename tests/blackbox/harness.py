@@ -1,0 +1,95 @@
+"""Servers of the tests' own, in threads of this process: one that answers canned bodies, one that writes calls down."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+
+from chainq.demo.chain import DEFAULT_NEWEST, Chain
+from chainq.demo.faults import NO_FAULTS, Faults
+from chainq.demo.server import DemoServer
+from chainq.demo.service import Reply, Service
+
+
+class Canned(NamedTuple):
+    """An HTTP answer."""
+
+    body: bytes
+    status: int = 200
+    type: str = "application/json"
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+def result(value: str) -> Callable[[Any], Canned]:
+    """Answers every call with that JSON as its result."""
+    return lambda request: Canned(f'{{"jsonrpc":"2.0","id":{request["id"]},"result":{value}}}'.encode())
+
+
+@contextmanager
+def canned(answer: Callable[[Any], Canned]) -> Iterator[tuple[str, list[Any]]]:
+    """A server that answers each request with what `answer` makes of it: its URL, and the requests it has seen."""
+    seen: list[Any] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            seen.append(request)
+            reply = answer(request)
+            self.send_response(reply.status)
+            self.send_header("Content-Type", reply.type)
+            self.send_header("Content-Length", str(len(reply.body)))
+            for name, value in reply.headers:
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(reply.body)
+
+        def log_message(self, *_args: Any, **_kwargs: Any) -> None:
+            """Says nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    with _running(server):
+        yield f"http://127.0.0.1:{server.server_address[1]}/", seen
+
+
+class Call(NamedTuple):
+    """A call as the server saw it."""
+
+    method: str
+    params: dict[str, Any]
+
+
+class _Witness(Service):
+    def __init__(self, newest: int, faults: Faults) -> None:
+        super().__init__(Chain(newest=newest), faults)
+        self.calls: list[Call] = []
+
+    def answer(self, body: bytes) -> Reply:
+        request = json.loads(body)
+        self.calls.append(Call(request["method"], request.get("params") or {}))
+        return super().answer(body)
+
+
+@contextmanager
+def witnessed(newest: int = DEFAULT_NEWEST, faults: Faults = NO_FAULTS) -> Iterator[tuple[str, list[Call]]]:
+    """The sample service on a socket: its URL, and the calls that it has seen."""
+    service = _Witness(newest, faults)
+    server = DemoServer(service, "127.0.0.1", 0)
+    with _running(server):
+        yield f"http://127.0.0.1:{server.port}/", service.calls
+
+
+@contextmanager
+def _running(server: ThreadingHTTPServer | DemoServer) -> Iterator[None]:
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,311 @@
+"""The heart: whatever a server does wrong, rows come exactly once and in order, or an exit code says why not.
+
+Rows inside a height change places from call to call on every server here; most have further faults.
+"""
+
+import re
+
+import pytest
+from conftest import Groups, Program, Ran, Servers, Truth, difference, finish
+from harness import canned, result
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from chainq.demo.layout import HUGE
+
+CAP = ("--row-cap", "700")
+IGNORED = ("--ignore-page-size",)
+FAILING = ("--fail-rate", "0.1")
+CUT = ("--truncate-rate", "0.05")
+HEAVY = ("--heavy-rows", "3000")
+LIMITED = ("--rate-limit", "60", "--rate-window", "0.3")
+SLOW = ("--latency", "0.01")
+
+# What a server can do wrong and chainq can make good.
+FAULTS = {
+    "none": (),
+    "cap": CAP,
+    "ignored": IGNORED,
+    "failing": FAILING,
+    "cut": CUT,
+    "heavy": HEAVY,
+    "heavier": ("--heavy-rows", "200"),
+    "limited": LIMITED,
+    "slow": SLOW,
+    "gzip": ("--gzip",),
+    "cap, failing, limited": (*CAP, *FAILING, *LIMITED),
+    "cap, heavy, cut": (*CAP, *HEAVY, *CUT),
+    "ignored, heavy": (*IGNORED, "--heavy-rows", "9000"),
+    "ignored, cap": (*IGNORED, *CAP),
+    "all": (*CAP, *IGNORED, *FAILING, *CUT, *HEAVY, *LIMITED, *SLOW, "--gzip"),
+}
+RANGES = {
+    "blocks": (0, 3_500),
+    "full-blocks": (600, 700),
+    "records": (800, 1_700),
+    "ownership": (800, 1_700),
+    "transitions": (2_200, 2_500),
+    "address-transactions": (0, 9_000),
+}
+
+
+def run(
+    program: Program, truth: Truth, url: str, command: str, start: int, end: int, *words: str, address: int = 0
+) -> tuple[Ran, Groups]:
+    """A run over a range, and the rows that are due."""
+    name = truth.chain.addresses[address] if command == "address-transactions" else ""
+    subject = (name,) if name else ()
+    ran = program(command, *subject, "--start", str(start), "--end", str(end), *words, url=url)
+    return ran, truth.groups(command, start, end, name)
+
+
+PAGELESS = ("none", "failing", "cut", "limited", "slow", "all")
+TRIED = {
+    "blocks": PAGELESS,
+    "full-blocks": ("heavy", "cut", "all"),
+    "records": tuple(FAULTS),
+    "ownership": ("none", "cap", "ignored", "all"),
+    "transitions": tuple(FAULTS),
+    "address-transactions": ("none", "cap", "ignored", "heavier", "all"),
+}
+
+
+@pytest.mark.parametrize(("command", "name"), [(command, name) for command, names in TRIED.items() for name in names])
+def test_every_row_once_whatever_the_server_does(
+    command: str, name: str, chainq: Program, server: Servers, truth: Truth
+) -> None:
+    """Each fault that can be made good, alone and with others, leaves no trace in the rows."""
+    ran, due = run(chainq, truth, server(*FAULTS[name]), command, *RANGES[command], "-q")
+    assert ran.code == 0, ran.err
+    assert difference(ran.rows, due) == ""
+
+
+def test_a_cap_below_what_a_height_holds(chainq: Program, server: Servers, truth: Truth) -> None:
+    """Where no page holds a height: rows with an identity come whole by walks, others are exit 6 and never cut."""
+    url = server("--row-cap", "3")
+    for command in ("records", "ownership", "transitions"):
+        ran, due = run(chainq, truth, url, command, 801, 821)
+        assert (ran.code, difference(ran.rows, due)) == (0, "")
+    ran, due = run(chainq, truth, server("--row-cap", "1"), "address-transactions", 0, 3_000)
+    assert ran.code == 6
+    said = re.search(r"resume with --start (\d+) --end 3000", ran.err)
+    assert said, ran.err
+    assert difference(ran.rows, due[: int(said[1])]) == ""
+    ran = chainq("program-transactions", "hello_hello.aleo", "hello", url=url)
+    assert ran.code == 6
+    assert ran.rows == truth.program_transactions("hello_hello.aleo", "hello")[: len(ran.rows)]
+
+
+CAP_AND_FAILING = (*CAP, "--fail-rate", "0.02")
+
+
+@pytest.mark.parametrize(
+    ("command", "faults"),
+    [
+        *(("records", faults) for faults in ((), IGNORED, HEAVY, CAP_AND_FAILING)),
+        *(("ownership", faults) for faults in ((), CAP)),
+    ],
+    ids=["none", "ignored", "heavy", "cap, failing", "ownership", "ownership, cap"],
+)
+def test_an_overfull_height(
+    command: str, faults: tuple[str, ...], chainq: Program, server: Servers, truth: Truth
+) -> None:
+    """A height with 25,000 rows comes whole: in a larger page, or by walks through its pages where a cap stops that."""
+    ran, due = run(chainq, truth, server(*faults), command, HUGE - 7, HUGE + 8, "-q")
+    assert ran.code == 0, ran.err
+    assert difference(ran.rows, due) == ""
+
+
+def test_an_overfull_height_inside_a_long_range(chainq: Program, server: Servers, truth: Truth) -> None:
+    """An overfull height among others holds up nobody, forward and in reverse."""
+    for words in ((), ("--reverse",)):
+        ran, due = run(chainq, truth, server(), "records", 300, 1_300, *words)
+        assert ran.code == 0
+        assert difference(ran.rows, due[::-1] if "--reverse" in words else due) == ""
+
+
+def test_the_done_when_of_the_issue(chainq: Program, server: Servers, truth: Truth) -> None:
+    """A hidden cap of 700, one call in ten failing, and 429s: a long range is equal to the truth."""
+    with server.own(*CAP, *FAILING, "--rate-limit", "100", "--rate-window", "0.3") as (url, _):
+        for command, start, end in (("records", 50_000, 53_000), ("ownership", 30_000, 33_000)):
+            ran, due = run(chainq, truth, url, command, start, end, "-q")
+            assert (ran.code, difference(ran.rows, due)) == (0, "")
+
+
+def test_rows_of_a_height_come_in_a_stable_order(chainq: Program, server: Servers, truth: Truth) -> None:
+    """Two runs print records and transitions in the same order, records by their id, whatever the server's order."""
+    for command in ("records", "transitions"):
+        outs = {run(chainq, truth, server(), command, 640, 700, *words)[0].out for words in ((), ("-j", "1"), ("-q",))}
+        assert len(outs) == 1
+    assert run(chainq, truth, server(), "records", 640, 700)[0].rows == truth.rows("records", 640, 700)
+
+
+@pytest.mark.parametrize("address", [0, 1, 2, 77])
+def test_true_duplicates_are_kept(address: int, chainq: Program, server: Servers, truth: Truth) -> None:
+    """A transaction that an address stands in twice comes twice, on servers with any page size."""
+    for words in ((), ("--page-size", "40")):
+        ran, due = run(chainq, truth, server(), "address-transactions", 0, 30_000, *words, address=address)
+        assert (ran.code, difference(ran.rows, due)) == (0, "")
+    if address == 1:
+        assert len(set(ran.rows)) < len(ran.rows)
+
+
+PAGED = ("none", "ignored", "failing", "cut", "heavier", "limited", "all")
+
+
+@pytest.mark.parametrize(
+    ("faults", "size"),
+    [*((FAULTS[name], "61") for name in PAGED), *(((), size) for size in ("7", "60", "999"))],
+    ids=[*PAGED, "7", "60", "999"],
+)
+def test_program_transactions_by_pages_of_any_size(
+    faults: tuple[str, ...], size: str, chainq: Program, server: Servers, truth: Truth
+) -> None:
+    """Pages cut blocks of up to 60 calls, and rows of a block change places: each call comes once, in order."""
+    words = ("program-transactions", "hello_hello.aleo", "hello", "--page-size", size, "-q")
+    ran = chainq(*words, url=server(*faults))
+    assert ran.code == 0, ran.err
+    due = truth.program_transactions("hello_hello.aleo", "hello")
+    assert difference(ran.rows, [[row] for row in due]) == ""
+
+
+def test_program_transactions_where_a_page_is_too_heavy(chainq: Program, server: Servers, truth: Truth) -> None:
+    """A page that the service finds too heavy is asked for in smaller ones."""
+    ran = chainq(
+        "program-transactions", "hello_hello.aleo", "hello", "--page-size", "500", url=server(*FAULTS["heavier"])
+    )
+    assert ran.code == 0, ran.err
+    assert ran.rows == truth.program_transactions("hello_hello.aleo", "hello")
+
+
+@pytest.mark.parametrize("rate", ["0.02", "0.5", "1"])
+def test_answers_to_other_calls_are_never_taken(rate: str, chainq: Program, server: Servers, truth: Truth) -> None:
+    """An answer with a wrong id is exit 5, with a whole prefix before it; never rows of another call."""
+    for command in ("records", "blocks"):
+        ran, due = run(chainq, truth, server("--wrong-id-rate", rate), command, 0, 700)
+        assert ran.code in (0, 5)
+        assert ran.code == 5 or rate != "1"
+        said = re.search(r"resume with --start (\d+) --end 700", ran.err)
+        assert (said is None) == (ran.code == 0)
+        assert difference(ran.rows, due[: int(said[1])] if said else due) == ""
+
+
+def test_a_server_that_ignores_the_page_number_is_found_out(chainq: Program, truth: Truth) -> None:
+    """Where every page is the same, exit 6 says so; nothing runs for ever, and nothing is printed again and again."""
+    record = truth.rows("records", 640, 641)[0].decode()
+    call = truth.transaction(640, 1).decode()
+    for words, row in (
+        (("records", "--start", "640", "--end", "641"), record),
+        (("program-transactions", "credits.aleo", "mint"), call),
+    ):
+        with canned(result(f"[{row}]")) as (url, seen):
+            ran = chainq(*words, url=url)
+        assert (ran.code, ran.out) == (6, b"")
+        assert len(seen) < 10_000
+
+
+def test_rows_outside_the_range_are_found_out(chainq: Program, truth: Truth) -> None:
+    """A server that answers with other heights than asked for is exit 6, and none of them is printed."""
+    for command in ("records", "blocks", "transitions"):
+        row = truth.rows(command, 640, 641)[0].decode()
+        with canned(result(f"[{row}]")) as (url, _):
+            ran = chainq(command, "--start", "5", "--end", "6", url=url)
+        assert (ran.code, ran.out) == (6, b"")
+
+
+shares = st.sampled_from([0.0, 0.02, 0.1])
+server_faults = st.fixed_dictionaries(
+    {
+        "--row-cap": st.sampled_from([0, 0, 200, 700, 1000]),
+        "--heavy-rows": st.sampled_from([0, 0, 300, 3000]),
+        "--fail-rate": shares,
+        "--truncate-rate": shares,
+        "--wrong-id-rate": st.sampled_from([0.0, 0.0, 0.01]),
+        "--fault-seed": st.integers(0, 99),
+        "--missing-height": st.sampled_from([None, None, None, 1_000, 1_234]),
+        "--broken-link": st.sampled_from([None, None, None, 1_001, 1_300]),
+        "--ignore-page-size": st.booleans(),
+    }
+)
+
+
+def switches(faults: dict[str, int | float | bool | None]) -> list[str]:
+    """The faults as switches of `chainq serve`."""
+    words: list[str] = []
+    for name, value in faults.items():
+        if value is True:
+            words.append(name)
+        elif value is not None and value is not False:
+            words += [name, str(value)]
+    return words
+
+
+@settings(
+    max_examples=15,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(
+    command=st.sampled_from(list(RANGES)),
+    faults=server_faults,
+    start=st.integers(790, 1_400),
+    length=st.integers(0, 700),
+    page_size=st.sampled_from([None, 100, 700, 10_000]),
+    concurrency=st.sampled_from([1, 3, 8]),
+    reverse=st.booleans(),
+)
+def test_no_silent_loss_with_any_faults(
+    command: str,
+    faults: dict[str, int | float | bool | None],
+    start: int,
+    length: int,
+    page_size: int | None,
+    concurrency: int,
+    reverse: bool,
+    program: Program,
+    server: Servers,
+    truth: Truth,
+) -> None:
+    """Whatever faults come together: the rows equal the truth, or an exit code says why and they are a prefix."""
+    end = start + (length // 10 if command == "full-blocks" else length)
+    linked = command in ("blocks", "full-blocks")
+    words = ["-q", "-j", str(concurrency), *(["--reverse"] if reverse else [])]
+    if page_size and not linked:
+        words += ["--page-size", str(page_size)]
+    with server.own(*switches(faults)) as (url, _):
+        ran, due = run(program, truth, url, command, start, end, *words)
+    groups = due[::-1] if reverse else due
+    if ran.code == 0:
+        assert difference(ran.rows, groups) == ""
+        return
+    assert ran.code in (3, 4, 5, 6), ran.err
+    said = re.search(r"resume with --start (\d+) --end (\d+)", ran.err)
+    assert said, ran.err
+    done = end - int(said[2]) if reverse else int(said[1]) - start
+    assert difference(ran.rows, groups[:done]) == ""
+
+
+@settings(max_examples=5, deadline=None, derandomize=True, database=None, phases=(Phase.explicit, Phase.generate))
+@given(lines=st.integers(1, 1_500), command=st.sampled_from(["blocks", "records"]))
+def test_a_server_killed_at_any_moment(
+    lines: int, command: str, program: Program, server: Servers, truth: Truth
+) -> None:
+    """A server killed after any number of rows leaves a whole prefix, exit 4, and a resume line that gives the rest."""
+    span = ("--start", "1000", "--end", "10000")  # more than calls one at a time and a full pipe can hold
+    with server.own() as (url, served):
+        process = program.start(command, *span, "--retries", "0", "-j", "1", url=url)
+        assert process.stdout is not None
+        read = b"".join(process.stdout.readline() for _ in range(lines))
+        served.kill()
+        served.wait()
+        ran = finish(process)
+    assert ran.code == 4, ran.err
+    said = re.search(r"resume with (--start (\d+) --end 10000)", ran.err)
+    assert said, ran.err
+    first = Ran(0, read + ran.out, "").rows
+    assert difference(first, truth.groups(command, 1_000, 10_000)[: int(said[2]) - 1_000]) == ""
+    rest = program(command, *said[1].split(), url=server())
+    assert difference([*first, *rest.rows], truth.groups(command, 1_000, 10_000)) == ""

@@ -1,0 +1,232 @@
+"""Runs that end early: by a signal, a closed pipe, a dead server, a broken chain.
+
+What stands on stdout is then a whole prefix that ends with a height, and the resume line on stderr gives the rest.
+"""
+
+import re
+import signal
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+from conftest import Groups, Program, Ran, Servers, Truth, difference, finish
+from harness import witnessed
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run long enough to be stopped, since far more is due than a pipe holds."""
+
+    words: tuple[str, ...]
+    start: int
+    end: int
+    reverse: bool = False
+
+    @property
+    def args(self) -> tuple[str, ...]:
+        span = ("--start", str(self.start), "--end", str(self.end))
+        return (*self.words, *span, "--reverse") if self.reverse else (*self.words, *span)
+
+    def due(self, truth: Truth) -> Groups:
+        groups = truth.groups(self.words[0], self.start, self.end)
+        return groups[::-1] if self.reverse else groups
+
+
+RUNS = {
+    "blocks": Run(("blocks", "--jsonl"), 0, 12_000),
+    "blocks, one call at a time": Run(("blocks", "-j", "1"), 3_000, 9_000),
+    "blocks, newest first": Run(("blocks",), 0, 12_000, reverse=True),
+    "full blocks": Run(("full-blocks",), 600, 900),
+    "records": Run(("records",), 800, 6_000),
+    "records, newest first": Run(("records",), 800, 6_000, reverse=True),
+    "ownership": Run(("ownership",), 5_000, 10_000),
+    "transitions": Run(("transitions",), 2_400, 4_000),
+}
+each_run = pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+
+
+def begun(process: subprocess.Popen[bytes]) -> bytes:
+    """The first line of a run: when it is there, the run has begun to write and the pipe is about to be full."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line.endswith(b"\n"), "the run ended before its first row"
+    return line
+
+
+def resumed(run: Run, ran: Ran, first: bytes, truth: Truth) -> tuple[str, ...]:
+    """Check that the rows of a broken run are a whole prefix as its resume line has it; give what follows."""
+    said = re.search(r"resume with --start (\d+) --end (\d+)( --reverse)?", ran.err)
+    assert said, ran.err
+    assert ran.err.count("\n") == 1, ran.err
+    start, end, turned = int(said[1]), int(said[2]), said[3] is not None
+    assert turned == run.reverse
+    if run.reverse:
+        assert start == run.start
+        done = run.end - end
+    else:
+        assert end == run.end
+        done = start - run.start
+    rows = Ran(ran.code, first + ran.out, "").rows
+    assert 0 < done < run.end - run.start
+    assert difference(rows, run.due(truth)[:done]) == ""
+    return (*run.words, *said[0].removeprefix("resume with ").split())
+
+
+def rest_is_whole(run: Run, words: Sequence[str], first: Ran, program: Program, url: str, truth: Truth) -> None:
+    """Check that the resume line, followed to the letter, gives exactly the rest."""
+    rest = program(*words, url=url)
+    assert (rest.code, rest.err) == (0, "")
+    assert difference([*first.rows, *rest.rows], run.due(truth)) == ""
+
+
+@each_run
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_130_and_143_a_signal_leaves_a_whole_prefix(
+    run: Run, number: signal.Signals, chainq: Program, server: Servers, truth: Truth
+) -> None:
+    """Stopped by a signal, the run dies by it with a whole prefix on stdout, and the resume line gives the rest."""
+    process = chainq.start(*run.args, url=server())
+    first = begun(process)
+    process.send_signal(number)
+    ran = finish(process)
+    assert ran.code == -number
+    assert "Traceback" not in ran.err
+    words = resumed(run, ran, first, truth)
+    rest_is_whole(run, words, Ran(0, first + ran.out, ""), chainq, server(), truth)
+
+
+def test_130_a_signal_in_csv_keeps_rows_whole(chainq: Program, server: Servers) -> None:
+    """A CSV that was stopped ends with a whole record too."""
+    process = chainq.start("blocks", "--start", "0", "--end", "9000", "--csv", url=server())
+    first = begun(process)
+    process.send_signal(signal.SIGINT)
+    ran = finish(process)
+    assert ran.code == -signal.SIGINT
+    lines = (first + ran.out).decode().split("\r\n")
+    assert lines[-1] == ""
+    assert {line.count(",") for line in lines[:-1]} == {19}
+    said = re.search(r"resume with --start (\d+)", ran.err)
+    assert said
+    assert int(said[1]) == len(lines) - 2
+
+
+def test_143_a_file_is_left_as_it_was(chainq: Program, server: Servers) -> None:
+    """Stopped while it writes a file, a run leaves the old one and nothing beside it."""
+    folder = chainq.home / "out"
+    folder.mkdir()
+    (folder / "file").write_bytes(b"old\n")
+    words = ("records", "--start", "0", "--end", "1M", "-o", str(folder / "file"), "-v")
+    process = chainq.start(*words, url=server())
+    assert process.stderr is not None
+    assert process.stderr.readline()  # the first call is done
+    process.send_signal(signal.SIGTERM)
+    ran = finish(process)
+    assert ran.code == -signal.SIGTERM
+    assert [(path.name, path.read_bytes()) for path in folder.iterdir()] == [("file", b"old\n")]
+
+
+def test_limit_counts_on_in_the_resume_line(chainq: Program, server: Servers, truth: Truth) -> None:
+    """With --limit, the resume line asks for as many rows as were still due."""
+    words = ("blocks", "--start", "0", "--end", "12000", "--limit", "9000")
+    process = chainq.start(*words, url=server())
+    first = begun(process)
+    process.send_signal(signal.SIGTERM)
+    ran = finish(process)
+    said = re.search(r"resume with (--start \d+ --end \d+ --limit \d+)\n", ran.err)
+    assert said, ran.err
+    rest = chainq("blocks", *said[1].split(), url=server())
+    rows = [*Ran(0, first + ran.out, "").rows, *rest.rows]
+    assert difference(rows, truth.groups("blocks", 0, 12_000)[:9000]) == ""
+
+
+@pytest.mark.parametrize(
+    "words", [("blocks", "--end", "100K"), ("records", "--end", "50K", "--csv"), ("blocks", "--end", "100K", "--json")]
+)
+def test_141_a_closed_pipe_ends_the_run_quietly(words: tuple[str, ...], chainq: Program) -> None:
+    """`| head -1` ends the run by SIGPIPE, without a word, and long before the range is asked for."""
+    with witnessed() as (url, calls):
+        process = chainq.start(*words, url=url)
+        begun(process)
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        err = process.stderr.read()
+        process.stderr.close()
+        assert process.wait(timeout=60) == -signal.SIGPIPE
+    assert err == b""
+    assert len(calls) <= 25
+
+
+@pytest.mark.parametrize("name", ["blocks", "blocks, newest first", "records", "transitions"])
+def test_4_a_server_that_dies_leaves_a_whole_prefix(name: str, chainq: Program, server: Servers, truth: Truth) -> None:
+    """When the server is killed in mid-run: exit 4, a whole prefix, and a resume line that another server serves."""
+    run = RUNS[name]
+    with server.own("--latency", "0.01") as (url, served):
+        process = chainq.start(*run.args, "--retries", "0", url=url)
+        first = begun(process)
+        served.kill()
+        served.wait()
+        ran = finish(process)
+    assert ran.code == 4, ran.err
+    words = resumed(run, ran, first, truth)
+    rest_is_whole(run, words, Ran(0, first + ran.out, ""), chainq, server(), truth)
+
+
+@pytest.mark.parametrize("command", ["blocks", "full-blocks"])
+@pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
+def test_6_a_missing_height(command: str, reverse: bool, chainq: Program, server: Servers, truth: Truth) -> None:
+    """A height that the service leaves out is exit 6 and named; before it stands a whole prefix."""
+    run = Run((command,), 600, 900, reverse)
+    ran = chainq(*run.args, url=server("--missing-height", "777"))
+    assert ran.code == 6
+    assert "777" in ran.err
+    resume = re.search(r"resume with --start (\d+) --end (\d+)", ran.err)
+    assert resume
+    done = 900 - int(resume[2]) if reverse else int(resume[1]) - 600
+    assert done <= (900 - 778 if reverse else 777 - 600)
+    assert difference(ran.rows, run.due(truth)[:done]) == ""
+
+
+@pytest.mark.parametrize("command", ["blocks", "full-blocks"])
+@pytest.mark.parametrize("height", ["3000", "3001"])
+def test_6_a_broken_link(command: str, height: str, chainq: Program, server: Servers, truth: Truth) -> None:
+    """A block that does not name the hash of the one before is exit 6 and named, also across the edge of two calls."""
+    run = Run((command,), 2_990, 3_010)
+    url = server("--broken-link", height)
+    for reverse in ((), ("--reverse",)):
+        ran = chainq(*run.args, *reverse, url=url)
+        assert ran.code == 6
+        assert height in ran.err
+        assert ran.err.count("\n") == 1
+    edge = Run((command,), 2_000, 3_002) if command == "blocks" else Run((command,), 2_980, 3_002)
+    assert chainq(*edge.args, url=url).code == 6
+    ran = chainq(*run.args, "--no-verify", url=url)
+    assert ran.code == 0
+    assert len(ran.rows) == 20
+    assert difference(ran.rows[:10], truth.groups(command, 2_990, 3_000)) == ""
+
+
+def test_6_no_verify_reads_on_past_a_missing_height(chainq: Program, server: Servers, truth: Truth) -> None:
+    """--no-verify prints what the service has, without the block that it lacks."""
+    ran = chainq("blocks", "--start", "600", "--end", "900", "--no-verify", url=server("--missing-height", "777"))
+    due = [*truth.groups("blocks", 600, 777), *truth.groups("blocks", 778, 900)]
+    assert (ran.code, difference(ran.rows, due)) == (0, "")
+
+
+def test_6_a_missing_height_at_the_newest_block_is_not_taken_for_the_end(chainq: Program, server: Servers) -> None:
+    """A height that is missing below the newest block is told although it is the last of the range."""
+    ran = chainq("blocks", "--start", "2999990", "--end", "3000050", url=server("--missing-height", "2999999"))
+    assert ran.code == 6
+    assert "2999999" in ran.err
+
+
+def test_3_what_stays_too_heavy_names_the_rest(chainq: Program, server: Servers, truth: Truth) -> None:
+    """A height that the service cannot answer at any size is exit 3; before it stands a whole prefix."""
+    heavy = next(h for h in range(800, 900) if len(truth.groups("records", h, h + 1)[0]) == 40)
+    ran = chainq("records", "--start", "800", "--end", "900", url=server("--heavy-rows", "39"))
+    assert ran.code in (0, 3)
+    said = re.search(r"resume with --start (\d+) --end 900", ran.err)
+    done = int(said[1]) if said else 900
+    assert (ran.code == 3) == (done <= heavy)
+    assert difference(ran.rows, truth.groups("records", 800, done)) == ""

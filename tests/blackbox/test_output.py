@@ -1,0 +1,210 @@
+"""Where rows go, in which shape, and where the settings come from: columns, files, defaults, environment, profiles."""
+
+import csv
+import io
+import json
+import os
+import pty
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import Program, Ran, Servers, Truth, difference, finish, split
+
+from chainq.methods import METHODS, Method
+
+RANGE = ("--start", "640", "--end", "642")
+
+
+def test_the_pipeline_of_the_readme_works_as_written(program: Program, server: Servers, truth: Truth) -> None:
+    """`chainq records --start 0 --end 500 --jsonl | jq -c .height` gives each record's height."""
+    if not shutil.which("jq"):
+        pytest.skip("jq is not installed")
+    line = f"'{program.path}' records --start 0 --end 500 --jsonl | jq -c .height"
+    env = program.environment({"CHAINQ_URL": server()})
+    ended = subprocess.run(["bash", "-o", "pipefail", "-c", line], env=env, capture_output=True, check=False)  # noqa: S607  # whichever bash
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert ended.stdout.split() == [b"%d" % json.loads(row)["height"] for row in truth.rows("records", 0, 500)]
+
+
+def test_columns_are_flat_keys_in_json(chainq: Program, server: Servers, truth: Truth) -> None:
+    """--columns gives flat keys in the order asked for, values as they were sent, null where a row has none."""
+    paths = "header.metadata.height,block_hash,authority.type"
+    for height, kind in ((150, None), (640, "quorum")):
+        span = ("--start", str(height), "--end", str(height + 1))
+        ran = chainq("full-blocks", *span, "--columns", paths, "--jsonl", url=server())
+        due = {"header.metadata.height": height, "block_hash": truth.chain.block_hash(height), "authority.type": kind}
+        assert ran.rows == [json.dumps(due, separators=(",", ":")).encode()]
+        array = chainq("full-blocks", *span, "--columns", paths, "--json", url=server())
+        assert split(array.out.replace(b"\n", b"")) == ran.rows
+
+
+def test_columns_keep_numbers_beyond_64_bits(chainq: Program, server: Servers) -> None:
+    """Every digit of a number of 39 digits arrives, picked or not."""
+    span = ("--start", "4242", "--end", "4243")
+    digits = "340282366920938463463374607431768211507"
+    path = "header.metadata.cumulative_weight"
+    picked = chainq("full-blocks", *span, "--columns", path, "--jsonl", url=server())
+    assert picked.out == f'{{"{path}":{digits}}}\n'.encode()
+    assert f'"cumulative_weight":{digits},'.encode() in chainq("full-blocks", *span, "--jsonl", url=server()).out
+    table = chainq("full-blocks", *span, "--columns", path, "--csv", url=server())
+    assert table.out == f"{path}\r\n{digits}\r\n".encode()
+
+
+def test_columns_choose_what_csv_has(chainq: Program, server: Servers, truth: Truth) -> None:
+    """In csv the header and the cells are those asked for, in that order."""
+    ran = chainq("records", *RANGE, "--columns", "id,height", "--csv", url=server())
+    lines = list(csv.reader(io.StringIO(ran.out.decode(), newline=""), strict=True))
+    rows = [json.loads(row) for row in truth.rows("records", 640, 642)]
+    assert lines == [["id", "height"], *([str(row["id"]), str(row["height"])] for row in rows)]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.command)
+def test_columns_help_lists_all_and_calls_nobody(method: Method, chainq: Program, nowhere: str) -> None:
+    """--columns help names every column of the command without a call."""
+    command, columns = method.command, method.columns
+    words = {"block": ["5"], "transactions": ["5"], "transaction": ["at1"], "address-transactions": ["aleo1"]}
+    given = ["credits.aleo", "mint"] if command == "program-transactions" else words.get(command, [])
+    ran = chainq(command, *given, "--columns", "help", url=nowhere)
+    assert ran.code == 0
+    assert [line.split(b"\t")[0].decode() for line in ran.rows] == [column.path for column in columns]
+
+
+def test_an_unknown_column_is_refused_unless_unchecked(chainq: Program, server: Servers, nowhere: str) -> None:
+    """A column that the catalogue lacks is exit 2 with the nearest one; --no-check lets the server's own through."""
+    ran = chainq("blocks", *RANGE, "--columns", "heigth", url=nowhere)
+    assert (ran.code, ran.out) == (2, b"")
+    assert "height" in ran.err.replace("heigth", "")
+    extra = "total_supply_in_microcredits"
+    assert chainq("block", "150", "--columns", extra, url=nowhere).code == 2
+    ran = chainq("block", "150", "--columns", extra, "--no-check", "--jsonl", url=server())
+    assert json.loads(ran.out) == {extra: str(1_500_000_000_000_000 - 150 * 25_000)}
+
+
+def test_a_file_is_written_whole(chainq: Program, server: Servers, truth: Truth, tmp_path: Path) -> None:
+    """-o FILE holds the whole answer as jsonl, keeps the mode of the file before it, and leaves nothing beside it."""
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "rows").write_bytes(b"old\n")
+    (folder / "rows").chmod(0o640)
+    ran = chainq("records", *RANGE, "-o", str(folder / "rows"), url=server())
+    assert (ran.code, ran.out, ran.err) == (0, b"", "")
+    assert (folder / "rows").read_bytes() == b"".join(row + b"\n" for row in truth.rows("records", 640, 642))
+    assert stat.S_IMODE((folder / "rows").stat().st_mode) == 0o640
+    assert [path.name for path in folder.iterdir()] == ["rows"]
+
+
+def test_a_file_appears_whole_or_not_at_all(chainq: Program, server: Servers, tmp_path: Path) -> None:
+    """When a run fails, the file is as it was before, or not there; nothing is left beside it."""
+    folder = tmp_path / "out"
+    folder.mkdir()
+    span = ("--start", "0", "--end", "4000")
+    faulty = server("--missing-height", "3500")
+    ran = chainq("blocks", *span, "-o", str(folder / "new"), url=faulty)
+    assert ran.code == 6
+    assert list(folder.iterdir()) == []
+    (folder / "old").write_bytes(b"old\n")
+    assert chainq("blocks", *span, "-o", str(folder / "old"), url=faulty).code == 6
+    assert [(path.name, path.read_bytes()) for path in folder.iterdir()] == [("old", b"old\n")]
+
+
+def test_a_link_is_followed(chainq: Program, server: Servers, tmp_path: Path) -> None:
+    """-o on a symbolic link replaces what it points to, not the link."""
+    (tmp_path / "real").write_bytes(b"old\n")
+    (tmp_path / "link").symlink_to("real")
+    assert chainq("block", "5", "-o", str(tmp_path / "link"), url=server()).code == 0
+    assert (tmp_path / "link").is_symlink()
+    assert json.loads((tmp_path / "real").read_bytes())["height"] == "5"
+
+
+def test_a_fifo_and_a_device_are_written_straight(
+    chainq: Program, server: Servers, truth: Truth, tmp_path: Path
+) -> None:
+    """A FIFO gets the rows themselves, and /dev/null stays a device."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    reader = subprocess.Popen(["cat", str(fifo)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # noqa: S607  # any cat
+    ran = chainq("records", *RANGE, "-o", str(fifo), url=server())
+    read = finish(reader)
+    assert (ran.code, ran.out) == (0, b"")
+    assert read.rows == truth.rows("records", 640, 642)
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+    assert chainq("records", *RANGE, "-o", "/dev/null", url=server()).code == 0
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+def on_terminal(program: Program, *args: str, url: str, env: dict[str, str] | None = None) -> str:
+    """What a run shows on a terminal of 100 columns."""
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "wb", buffering=0) as terminal:
+        settings = {"COLUMNS": "100", "TERM": "xterm", **(env or {})}
+        process = program.start(*args, url=url, env=settings, stdout=terminal)
+    shown = b""
+    with os.fdopen(ours, "rb", buffering=0) as screen:
+        while True:
+            try:
+                piece = screen.read(4096)
+            except OSError:  # how Linux says that the other side is closed
+                break
+            if not piece:
+                break
+            shown += piece
+    assert finish(process).code == 0
+    return shown.decode()
+
+
+def test_the_default_format_is_a_table_on_a_terminal_and_jsonl_elsewhere(chainq: Program, server: Servers) -> None:
+    """Without a format: a table on a terminal, jsonl in a pipe; CHAINQ_FORMAT overrides, and a flag overrides that."""
+    assert on_terminal(chainq, "blocks", *RANGE, url=server(), env={"NO_COLOR": "1"}).startswith("height")
+    assert json.loads(chainq("block", "5", url=server()).out)["height"] == "5"
+    csv_too = {"CHAINQ_FORMAT": "csv"}
+    assert chainq("block", "5", url=server(), env=csv_too).out.startswith(b"id,height,")
+    assert on_terminal(chainq, "block", "5", url=server(), env=csv_too).startswith("id,height,")
+    assert chainq("block", "5", "--jsonl", url=server(), env=csv_too).out.startswith(b'{"id":')
+    assert chainq("block", "5", "--format", "jsonl", url=server(), env=csv_too).out.startswith(b'{"id":')
+
+
+def test_no_color_is_honoured(chainq: Program, server: Servers) -> None:
+    """With NO_COLOR no escape sequence reaches the terminal."""
+    assert "\x1b" not in on_terminal(chainq, "block", "5", url=server(), env={"NO_COLOR": "1"})
+
+
+def configured(chainq: Program, text: str, *args: str, url: str | None = None, **env: str) -> Ran:
+    chainq.config.parent.mkdir(parents=True, exist_ok=True)
+    chainq.config.write_text(text)
+    return chainq(*args, url=url, env=env)
+
+
+def test_flags_beat_the_environment_and_that_beats_the_file(chainq: Program, server: Servers, nowhere: str) -> None:
+    """The URL comes from --url, else CHAINQ_URL, else --profile or CHAINQ_PROFILE, else the default profile."""
+    good, bad = server(), nowhere
+    both = f'default-profile = "bad"\n[profiles.good]\nurl = "{good}"\n[profiles.bad]\nurl = "{bad}"\n'
+    call = ("block", "5", "--retries", "0")
+    assert configured(chainq, both, *call).code == 4
+    assert configured(chainq, both, *call, "--profile", "good").code == 0
+    assert configured(chainq, both, *call, CHAINQ_PROFILE="good").code == 0
+    assert configured(chainq, both, *call, CHAINQ_URL=good).code == 0
+    assert configured(chainq, both, *call, url=good, CHAINQ_URL=bad).code == 0
+    assert configured(chainq, both, *call, "--profile", "bad", CHAINQ_PROFILE="good").code == 4
+
+
+def test_secrets_are_masked(chainq: Program, nowhere: str) -> None:
+    """User names, passwords, query values and header values never reach stderr, not with -v either."""
+    url = nowhere.replace("http://", "http://someone:hunter2@") + "?key=hunter3"
+    ran = chainq("block", "5", "-v", "--retries", "0", "--header", "Authorization: Bearer hunter4", url=url)
+    assert ran.code == 4
+    assert "hunter" not in ran.err
+    assert "someone" not in ran.err
+
+
+def test_rows_come_out_as_they_arrive(chainq: Program, server: Servers, truth: Truth) -> None:
+    """The first rows can be read while the last height is not even asked for: the pipe holds the writer back."""
+    process = chainq.start("blocks", "--start", "0", "--end", "5000", "--jsonl", "-j", "1", url=server())
+    assert process.stdout is not None
+    first = process.stdout.readline()
+    assert process.poll() is None
+    ended = finish(process)
+    assert ended.code == 0
+    assert difference([first[:-1], *ended.rows], truth.groups("blocks", 0, 5000)) == ""

@@ -1,0 +1,189 @@
+"""Ranges: their grammar, what a run asks for, and what it does not ask for. Calls are counted by the server."""
+
+import json
+from math import ceil
+
+import pytest
+from conftest import Program, Servers, Truth, difference, split
+from harness import witnessed
+
+NEWEST = 3_000_000
+
+
+@pytest.mark.parametrize(
+    ("words", "start", "end"),
+    [
+        (["--start", "12K", "--end", "12_003"], 12_000, 12_003),
+        (["--start", "1.5M", "--end", "1500002"], 1_500_000, 1_500_002),
+        (["--start", "2.999999M"], 2_999_999, NEWEST + 1),
+        (["--start", "-3"], NEWEST - 2, NEWEST + 1),
+        (["--start", "-5", "--end", "-3"], NEWEST - 4, NEWEST - 2),
+        (["--start=-3"], NEWEST - 2, NEWEST + 1),
+        (["--end", "3"], 0, 3),
+        (["--last", "3"], NEWEST - 2, NEWEST + 1),
+        ([], NEWEST - 9, NEWEST + 1),
+        (["--start", "7", "--end", "7"], 7, 7),
+        (["--start", "2999999", "--end", "3000100"], NEWEST - 1, NEWEST + 1),
+        (["--start", "3000100", "--end", "3000200"], 0, 0),
+    ],
+)
+def test_a_range_means_these_heights(
+    words: list[str], start: int, end: int, chainq: Program, server: Servers, truth: Truth
+) -> None:
+    """H as 12K, 1.5M, 12_003 or counted from the end; no range is the newest ten; past the newest block is quiet."""
+    for command in ("blocks", "records"):
+        ran = chainq(command, *words, "-q", url=server())
+        assert (ran.code, ran.err) == (0, "")
+        assert difference(ran.rows, truth.groups(command, start, end)) == ""
+
+
+@pytest.mark.parametrize("command", ["blocks", "full-blocks", "records", "ownership", "transitions"])
+def test_reverse_gives_the_newest_heights_first(command: str, chainq: Program, server: Servers, truth: Truth) -> None:
+    """--reverse turns the heights round; every row still comes exactly once."""
+    start, end = (640, 660) if command == "full-blocks" else (500, 1700)
+    if command in ("records", "ownership"):
+        start = 800  # not through the block with 25,000 records, which test_complete has
+    ran = chainq(command, "--start", str(start), "--end", str(end), "--reverse", url=server())
+    assert ran.code == 0
+    assert difference(ran.rows, truth.groups(command, start, end)[::-1]) == ""
+
+
+def test_reverse_address_transactions(chainq: Program, server: Servers, truth: Truth) -> None:
+    """References have no height of their own, and still come from the newest block down."""
+    address = truth.chain.addresses[0]
+    ran = chainq("address-transactions", address, "--start", "0", "--end", "3000", "--reverse", url=server())
+    assert difference(ran.rows, truth.groups("address-transactions", 0, 3000, address)[::-1]) == ""
+
+
+def test_an_address_without_a_range_is_asked_for_on_the_whole_chain(chainq: Program, server: Servers) -> None:
+    """address-transactions without a range covers the chain from block 0 to the newest, over its limit a call."""
+    short = Truth(newest=120_000)
+    address = short.chain.addresses[3]
+    ran = chainq("address-transactions", address, url=server("--newest", "120000"))
+    assert ran.code == 0
+    assert difference(ran.rows, short.groups("address-transactions", 0, 120_001, address)) == ""
+
+
+def test_limit_stops_after_so_many_rows(chainq: Program, server: Servers, truth: Truth) -> None:
+    """--limit N prints the first N rows of the same answer, --limit 0 none."""
+    for limit in (0, 1, 7, 40):
+        for command in ("blocks", "records"):
+            ran = chainq(command, "--start", "640", "--end", "700", "--limit", str(limit), url=server())
+            assert (ran.code, ran.rows) == (0, truth.rows(command, 640, 700)[:limit])
+
+
+def test_limit_of_program_transactions(chainq: Program, server: Servers, truth: Truth) -> None:
+    """--limit N holds for a method of pages too."""
+    due = truth.program_transactions("hello_hello.aleo", "hello")
+    words = ("program-transactions", "hello_hello.aleo", "hello", "--page-size", "50")
+    for limit in (1, 33, 51):
+        ran = chainq(*words, "--limit", str(limit), url=server())
+        assert (ran.code, ran.rows) == (0, due[:limit])
+
+
+@pytest.mark.parametrize("command", ["blocks", "full-blocks", "records", "transitions"])
+def test_reverse_with_a_limit_is_cheap_on_a_long_chain(command: str, chainq: Program) -> None:
+    """--reverse --limit 20 takes a handful of calls on a chain of three million blocks."""
+    with witnessed() as (url, calls):
+        ran = chainq(command, "--end", "3M", "--reverse", "--limit", "20", url=url)
+    assert (ran.code, len(ran.rows)) == (0, 20)
+    heights = [json.loads(row) for row in ran.rows]
+    top = heights[0]["header"]["metadata"]["height"] if command == "full-blocks" else int(heights[0]["height"])
+    assert NEWEST - 3 < top < NEWEST
+    assert len(calls) <= 4, calls
+
+
+def test_limit_makes_no_call_too_many(chainq: Program) -> None:
+    """With --limit, nothing is asked for beyond the rows that are due."""
+    with witnessed() as (url, calls):
+        assert len(chainq("blocks", "--start", "0", "--end", "100K", "--limit", "1500", url=url).rows) == 1500
+    assert sum(call.params["end"] - call.params["start"] for call in calls if call.method == "getBlocks") == 1500
+    with witnessed() as (url, calls):
+        assert len(chainq("records", "--start", "0", "--end", "100K", "--limit", "5", url=url).rows) == 5
+    assert len(calls) <= 2, calls
+
+
+def test_page_sends_that_one_page_as_it_is(chainq: Program, server: Servers, truth: Truth) -> None:
+    """--page N is one raw call; it may not span more than one call can."""
+    words = ("records", "--start", "640", "--end", "660", "--page", "2", "--page-size", "10")
+    ran = chainq(*words, url=server("--no-shuffle"))
+    assert (ran.code, ran.rows) == (0, truth.rows("records", 640, 660)[20:30])
+    with witnessed() as (url, calls):
+        chainq(*words, url=url)
+    sent = {"start": 640, "end": 660, "page": 2, "recordsPerRequest": 10}
+    assert calls == [("records/all", sent)]
+    address = truth.chain.addresses[0]
+    with witnessed() as (url, calls):
+        ran = chainq("address-transactions", address, "--start", "0", "--end", "60K", "--page", "0", url=url)
+    assert (ran.code, calls) == (2, [])
+
+
+def test_page_size_is_what_calls_ask_for_at_first(chainq: Program, truth: Truth) -> None:
+    """--page-size goes out as it stands, and the rows are whole all the same."""
+    with witnessed() as (url, calls):
+        ran = chainq("records", "--start", "640", "--end", "700", "--page-size", "100", url=url)
+    assert difference(ran.rows, truth.groups("records", 640, 700)) == ""
+    assert calls[0].params["recordsPerRequest"] == 100
+    assert len(calls) > 1
+
+
+def test_blocks_of_a_range_take_one_call_a_thousand(chainq: Program, truth: Truth) -> None:
+    """n heights of blocks take ceil(n / 1000) calls, and none for the newest block where the range is fixed."""
+    for start, end in ((0, 20_000), (5, 4_321)):
+        with witnessed() as (url, calls):
+            ran = chainq("blocks", "--start", str(start), "--end", str(end), url=url)
+        assert difference(ran.rows, truth.groups("blocks", start, end)) == ""
+        assert [call.method for call in calls] == ["getBlocks"] * ceil((end - start) / 1000)
+        assert max(call.params["end"] - call.params["start"] for call in calls) == 1000
+
+
+def test_the_newest_block_is_asked_for_once_and_only_when_needed(chainq: Program) -> None:
+    """One latest/block where the range counts from the end, none where it is fixed."""
+    for words, count in (
+        (["blocks", "--start", "-2500"], 1),
+        (["records", "--last", "1500"], 1),
+        (["blocks"], 1),
+        (["blocks", "--start", "2999000", "--end", "3010000"], 1),
+        (["block", "latest", "5", "latest"], 1),
+        (["records", "--start", "0", "--end", "700"], 0),
+        (["block", "5"], 0),
+    ):
+        with witnessed() as (url, calls):
+            assert chainq(*words, url=url).code == 0
+        assert [call.method for call in calls].count("latest/block") == count, words
+
+
+def test_probes_for_a_hidden_cap_are_rare_on_an_even_chain(chainq: Program, truth: Truth) -> None:
+    """Fewer than one call in twenty turns a page to prove an answer complete, where answers are alike."""
+    for command, start, end in (("records", 50_000, 70_000), ("ownership", 50_000, 70_000)):
+        with witnessed() as (url, calls):
+            ran = chainq(command, "--start", str(start), "--end", str(end), "--page-size", "1000", url=url)
+        assert difference(ran.rows, truth.groups(command, start, end)) == ""
+        assert len(calls) > 80
+        probes = sum(call.params["page"] > 0 for call in calls)
+        assert probes * 20 < len(calls), f"{probes} of {len(calls)}"
+
+
+def test_every_call_says_its_page_and_page_size(chainq: Program, truth: Truth) -> None:
+    """Defaults differ between servers, so page and page size stand in every call; heights are numbers."""
+    address = truth.chain.addresses[0]
+    for words in (["records"], ["ownership"], ["transitions"], ["address-transactions", address]):
+        with witnessed() as (url, calls):
+            assert chainq(*words, "--start", "640", "--end", "800", url=url).code == 0
+        for call in calls:
+            sizes = [call.params.get("recordsPerRequest"), call.params.get("transitionsPerRequest")]
+            assert isinstance(call.params["page"], int)
+            assert any(isinstance(size, int) for size in sizes)
+            assert isinstance(call.params["start"], int)
+            assert isinstance(call.params["end"], int)
+
+
+def test_an_empty_chain_has_no_blocks(chainq: Program, server: Servers) -> None:
+    """A chain without a block gives no rows to a range, and exit 1 to a name."""
+    url = server("--newest", "-1")
+    assert chainq("blocks", "-q", url=url)[:2] == (0, b"")
+    assert chainq("records", "-q", "--json", url=url).code == 0
+    assert split(chainq("records", "-q", "--json", url=url).out.replace(b"\n", b"")) == []
+    for words in (["latest"], ["block", "0"]):
+        ran = chainq(*words, url=url)
+        assert (ran.code, ran.out.strip()) == (1, b"")
