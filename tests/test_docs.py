@@ -1,0 +1,294 @@
+"""What is generated equals the app: manual pages, completions, the README's reference, and where a wheel puts them."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Raw
+
+from chainq import config, docs
+from chainq.docs import __main__, prose, roff, surface
+from chainq.docs.reference import reference
+from chainq.errors import ExitCode
+from chainq.formats import Sheet
+from chainq.helptext import PlainGroup
+from chainq.methods import BY_COMMAND, METHODS, Method
+
+PROGRAM = surface.read()
+PAGES = sorted(name for name in docs.generated(PROGRAM) if name.startswith("man/"))
+SCRIPTS = {f"completions/{name}" for name in docs.COMPLETIONS}
+COMMANDS = pytest.mark.parametrize("command", PROGRAM.commands, ids=lambda command: command.name)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project's folder with nothing written yet."""
+    for name, marks in (("README.md", docs.README_MARKS), ("pyproject.toml", docs.WHEEL_MARKS)):
+        (tmp_path / name).write_text("\n".join(("before", *marks, "after\n")))
+    return tmp_path
+
+
+def tool(name: str) -> str:
+    """A program that checks pages; the test is skipped where it is not installed."""
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"{name} is not installed")
+    return path
+
+
+@pytest.mark.parametrize("name", [*docs.generated(PROGRAM), "README.md", "pyproject.toml"])
+def test_files_equal_the_app(name: str) -> None:
+    """What stands in the tree is what the app and the catalogue give now."""
+    try:
+        due = docs.texts(docs.root())[name]
+    except docs.DocsError as error:
+        pytest.fail(f"{error}: put them there and run `{docs.COMMAND}`")
+    place = docs.root() / name
+    assert place.exists() and place.read_text("utf-8") == due, f"{name} is stale: run `{docs.COMMAND}`"
+
+
+def test_no_file_outlives_its_command() -> None:
+    """Nothing stands in man/ and completions/ that is not written from the app."""
+    folders = [docs.root() / part for part in ("man", "completions")]
+    found = {str(place.relative_to(docs.root())) for folder in folders for place in folder.iterdir()}
+    assert found == set(docs.generated(PROGRAM)), f"run `{docs.COMMAND}`"
+
+
+def test_a_new_command_makes_files_stale(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that is added to the app is missed in its page, the pages that list it, and everything else."""
+    docs.write(project)
+    assert docs.stale(project) == []
+    build = PlainGroup.catalogue["serve"][2]
+    monkeypatch.setattr(PlainGroup, "catalogue", {**PlainGroup.catalogue, "newest": ("Tools", "a new purpose", build)})
+    wrong = docs.stale(project)
+    assert {"man/chainq.1", "man/chainq-newest.1", "README.md", "pyproject.toml", *SCRIPTS} <= set(wrong)
+
+
+def test_a_new_column_makes_files_stale(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A column that is added to the catalogue is missed in the page of its command and in the completions."""
+    docs.write(project)
+    method = METHODS[0]
+    longer = method._replace(columns=(*method.columns, method.columns[0]._replace(path="new_column")))
+    monkeypatch.setitem(BY_COMMAND, method.command, longer)
+    assert {f"man/chainq-{method.command}.1", "README.md", *SCRIPTS} == set(docs.stale(project))
+
+
+def test_one_command_rewrites_everything(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The check names each stale file and the command, which then writes all of them and removes what is left over."""
+    monkeypatch.setattr(__main__, "root", lambda: project)
+    (project / "man").mkdir()
+    (project / "man" / "chainq-gone.1").touch()
+    assert __main__.main(["--check"]) == 1
+    told = capsys.readouterr().out.splitlines()
+    assert len(told) == len(docs.texts(project)) + 1
+    assert all(docs.COMMAND in line for line in told)
+    assert __main__.main([]) == 0
+    assert not (project / "man" / "chainq-gone.1").exists()
+    assert (project / "README.md").read_text().startswith("before\n<!--")
+    assert (project / "README.md").read_text().endswith("-->\nafter\n")
+    assert __main__.main(["--check"]) == 0
+
+
+def test_missing_marks_are_told(project: Path) -> None:
+    """Without its marks a file is not touched, and the message says which are missing."""
+    (project / "README.md").write_text("no marks")
+    with pytest.raises(docs.DocsError, match=r"README.md lacks .*reference:begin"):
+        docs.write(project)
+
+
+@COMMANDS
+def test_the_page_of_a_command_has_all_of_it(command: surface.Command) -> None:
+    """Its page has every option with its help, every argument, every column and every example."""
+    text = docs.generated(PROGRAM)[f"man/chainq-{command.name}.1"]
+    plain = re.sub(r"\\f[BRI]", "", text)
+    for option in command.options:
+        for name in option.names:
+            assert re.search(rf"^\.TP\n(.*, )?{re.escape(roff.escaped(name))}\b", plain, re.MULTILINE), name
+        assert roff.escaped(option.metavar) in plain
+        assert re.sub(r"\\f[BRI]", "", roff.prose(option.text)) in plain
+    for argument in command.arguments:
+        assert f".TP\n{roff.escaped(argument.metavar)}\n" in plain
+    for column in command.method.columns if command.method else ():
+        assert f".TP\n{roff.escaped(column.path)}" in plain
+    for line in command.examples:
+        assert roff.escaped(line) in plain
+    assert command.examples
+
+
+@COMMANDS
+def test_every_list_has_every_command(command: surface.Command) -> None:
+    """The main page, each completion script and the README's reference name every command and its options."""
+    written = docs.generated(PROGRAM)
+    assert roff.escaped(f"chainq-{command.name}") in written["man/chainq.1"]
+    for name in SCRIPTS:
+        assert re.search(rf"[' ]{command.name}[': ]", written[name]), name
+        for option in command.options:
+            for spelled in option.names:
+                bare = spelled.lstrip("-") if name.endswith(".fish") else spelled
+                assert re.search(rf"(?<![\w-]){re.escape(bare)}(?![\w-])", written[name]), (name, spelled)
+    told = reference(PROGRAM)
+    assert f"#### `chainq {command.name}" in told
+    for option in command.options:
+        assert re.search(rf"`(-\w, )?{option.names[0]}\b", told), option.names
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.command)
+def test_every_column_can_be_completed(method: Method) -> None:
+    """Each completion script and the README's reference hold every column."""
+    written = {**docs.generated(PROGRAM), "README.md": reference(PROGRAM)}
+    for column in method.columns:
+        for name in (*SCRIPTS, "README.md"):
+            assert re.search(rf"(?<![\w.]){re.escape(column.path)}(?![\w.])", written[name]), (name, column.path)
+
+
+def test_examples_use_what_there_is() -> None:
+    """Every command line that the pages show names a command of the app, and only options that this command has."""
+    shown = [line for _, lines in prose.PIPELINES for line in lines]
+    shown += [line for lines in PROGRAM.blocks.values() for line in lines]
+    shown += [line for command in PROGRAM.commands for line in command.examples]
+    calls = [call for line in shown for call in re.findall(r"(?:^|[|] |[*] )chainq ([^|]*)", line)]
+    known = {
+        command.name: {name for option in command.options for name in option.names} for command in PROGRAM.commands
+    }
+    assert len(calls) > len(PROGRAM.commands)
+    for call in calls:
+        name, *words = call.split()
+        assert {word.split("=")[0] for word in words if re.match(r"--?[a-z]", word)} - known[name] == set(), call
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_mandoc_finds_nothing(name: str, tmp_path: Path) -> None:
+    """mandoc's linter has no warning for a page as it would be written now."""
+    page = tmp_path / Path(name).name
+    page.write_text(docs.generated(PROGRAM)[name], "ascii")
+    done = subprocess.run([tool("mandoc"), "-T", "lint", "-W", "warning", page], capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_groff_finds_nothing(name: str, tmp_path: Path) -> None:
+    """man-db with groff shows a page as it would be written now, without a warning."""
+    tool("groff")
+    page = tmp_path / Path(name).name
+    page.write_text(docs.generated(PROGRAM)[name], "ascii")
+    done = subprocess.run(
+        [tool("man"), "--warnings", "-E", "ascii", "-l", page],
+        capture_output=True,
+        env={**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": "80"},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("--no-check", r"\-\-no\-check"),
+        (r"a\b", r"a\eb"),
+        (".hidden", r"\&.hidden"),
+        ("'quoted'", r"\(aqquoted\(aq"),
+        ("the `--url` of", r"the \fB\-\-url\fR of"),
+        ("One. Two.", "One.\nTwo."),
+        ("a…b", "a...b"),
+        ("ü", r"\[u00FC]"),
+    ],
+)
+def test_roff_is_escaped(text: str, written: str) -> None:
+    """Nothing that is special in roff gets into a page by way of text."""
+    assert roff.prose(text) == written
+
+
+def test_exit_codes_are_all_told() -> None:
+    """Every exit code has its meaning in chainq(1)."""
+    assert set(prose.EXIT_CODES) == set(ExitCode)
+
+
+def test_keys_of_a_profile_are_all_told() -> None:
+    """Every key that a profile may have is described in chainq(5), and no other."""
+    assert set(prose.CONFIG_KEYS) == set(config.KEYS), "describe them in chainq/docs/prose.py"
+
+
+def test_a_sheet_is_told_whole() -> None:
+    """Every field of what a format is given is described in chainq-formats(7), and no other."""
+    assert set(prose.SHEET) == {field.name for field in fields(Sheet)}, "describe them in chainq/docs/prose.py"
+
+
+def test_the_sample_configuration_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file that chainq(5) shows is read as it stands."""
+    monkeypatch.setenv("CHAINQ_TOKEN", "secret")
+    content = tomllib.loads(prose.CONFIG_EXAMPLE)
+    assert config.profile(None, content).headers["Authorization"] == "secret"
+    assert {config.profile(name, content).url for name in content["profiles"]} == {"https://rpc.example.org/", "demo:"}
+
+
+def test_the_sample_format_is_one() -> None:
+    """The format that chainq-formats(7) shows writes rows as it says."""
+    names: dict[str, Any] = {}
+    exec(prose.FORMAT_EXAMPLE, names)  # noqa: S102  # the page's own text
+    out: list[bytes] = []
+
+    class Out:
+        def write(self, data: bytes, /) -> None:
+            out.append(data)
+
+    columns = METHODS[0].columns[:2]
+    writer = names["Tsv"](Out(), Sheet("blocks", columns))
+    writer.write([Raw(b'{"height":"7","id":340282366920938463463374607431768211455}')])
+    writer.close()
+    assert b"".join(out) == b"340282366920938463463374607431768211455\t7\n"
+
+
+@pytest.mark.parametrize("line", ["--help", "records --help", "block 5 --url demo:"])
+def test_commands_do_not_load_this(line: str) -> None:
+    """No command imports what only writes documents."""
+    code = (
+        "import atexit, sys; atexit.register(lambda: print(*sorted(sys.modules))); from chainq.app import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *line.split()], capture_output=True, text=True, check=True)
+    modules = done.stdout.splitlines()[-1].split()
+    assert "chainq.app" in modules
+    assert [name for name in modules if name.startswith("chainq.docs")] == []
+
+
+def wheel_places() -> dict[str, str]:
+    """Where pyproject.toml has a wheel put files outside of the package, by their paths in the tree."""
+    project = tomllib.loads((docs.root() / "pyproject.toml").read_text())
+    places: dict[str, str] = project["tool"]["hatch"]["build"]["targets"]["wheel"].get("shared-data", {})
+    return places
+
+
+def test_a_wheel_is_told_to_hold_all_of_it() -> None:
+    """pyproject.toml sends each page to its section's folder and each script to where its shell looks."""
+    places = wheel_places()
+    assert set(places) == set(docs.generated(PROGRAM)), f"run `{docs.COMMAND}`"
+    for name in PAGES:
+        assert places[name] == f"share/man/man{name[-1]}/{Path(name).name}"
+        assert (docs.root() / name).is_file()
+    for name, place in docs.COMPLETIONS.items():
+        assert places[f"completions/{name}"] == place
+
+
+def test_a_wheel_holds_all_of_it(tmp_path: Path) -> None:
+    """A wheel, built here without a network, holds every page and script as they stand in the tree."""
+    pytest.importorskip("hatchling", reason="hatchling builds the wheel")
+    copy = shutil.copytree(
+        docs.root(), tmp_path / "tree", ignore=shutil.ignore_patterns(".*", "tests", "__pycache__", "dist")
+    )
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel"], cwd=copy, capture_output=True, check=True
+    )
+    (built,) = (copy / "dist").glob("*.whl")
+    with zipfile.ZipFile(built) as wheel:
+        data = {name.split(".data/data/", 1)[1]: wheel.read(name) for name in wheel.namelist() if ".data/data/" in name}
+    assert data == {place: (docs.root() / name).read_bytes() for name, place in wheel_places().items()}

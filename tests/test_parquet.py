@@ -1,0 +1,308 @@
+"""Parquet: duckdb and pandas read back what the service sent, by a schema that no row changes."""
+
+import gc
+import io
+import json
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Program, Truth
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from chainq.errors import AnswerError, OutputError, UsageError
+from chainq.formats import Sheet, parquet
+from chainq.formats.parquet import Parquet
+from chainq.methods import BY_COMMAND, METHODS, Column, Kind
+
+arrow = pytest.importorskip("pyarrow", reason="Parquet needs the extra chainq[parquet]")
+files = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra chainq[parquet]")
+
+COMMANDS = [method.command for method in METHODS]
+BIG = str(2**128 - 1)
+HEIGHT = 2_999_995  # of a block with transactions
+
+
+def asked(truth: Truth, command: str) -> tuple[list[str], list[bytes]]:
+    """Arguments for a command, and the rows due for them."""
+    if command == "transaction":
+        return [truth.transaction_id(HEIGHT, 0)], [truth.transaction(HEIGHT, 0)]
+    if command == "program-transactions":
+        return ["hello_hello.aleo", "hello"], truth.program_transactions("hello_hello.aleo", "hello")
+    if command == "latest":
+        return [], [truth.block(truth.newest)]
+    if command == "block":
+        return ["0", str(HEIGHT)], [truth.block(0), truth.block(HEIGHT)]
+    if command == "transactions":
+        return [str(HEIGHT)], truth.transactions(HEIGHT)
+    address = truth.chain.addresses[0] if command == "address-transactions" else ""
+    words = [address] if address else []
+    return [*words, "--start", "3000", "--end", "3040"], truth.rows(command, 3000, 3040, address)
+
+
+def written(rows: Iterable[Raw | bytes | str], sheet: Sheet) -> bytes:
+    """The file that is made of rows."""
+    out = io.BytesIO()
+    writer = Parquet(out, sheet)
+    writer.write([Raw(row.encode() if isinstance(row, str) else row) for row in rows])
+    writer.close()
+    return out.getvalue()
+
+
+def read(data: bytes) -> list[dict[str, Any]]:
+    """The rows of a file as pyarrow reads it."""
+    rows: list[dict[str, Any]] = files.read_table(io.BytesIO(data)).to_pylist()
+    return rows
+
+
+def sheet_of(command: str, *columns: Column) -> Sheet:
+    return Sheet(command, columns or BY_COMMAND[command].columns, chosen=bool(columns))
+
+
+def whole(column: Column) -> bool:
+    """Whether the column holds integers."""
+    return column.type == "number" or column.kind in (Kind.HEIGHT, Kind.TIME)
+
+
+def due(row: bytes, columns: Sequence[Column]) -> dict[str, Any]:
+    """A row as its file should give it back, by Python's json."""
+    members = json.loads(row, parse_float=str, parse_int=str)
+    found: dict[str, Any] = {}
+    for column in columns:
+        value: Any = members
+        for step in column.path.split("."):
+            value = value.get(step) if isinstance(value, dict) else None
+        found[column.path] = int(value) if whole(column) and value is not None else value
+    return found
+
+
+def told(row: dict[str, Any], columns: Sequence[Column]) -> dict[str, Any]:
+    """A row of a file, the JSON text of its nested columns read."""
+    nested = {column.path for column in columns if column.kind is Kind.DATA}
+    return {
+        path: json.loads(value, parse_float=str, parse_int=str) if path in nested and value is not None else value
+        for path, value in row.items()
+    }
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_comes_back_equal(chainq: Program, truth: Truth, command: str) -> None:
+    """The installed program writes each command's rows so that every column reads back equal."""
+    words, rows = asked(truth, command)
+    ran = chainq(command, *words, "-q", "--format", "parquet", "-o", "rows.parquet", url="demo:")
+    assert (ran.code, ran.out, ran.err) == (0, b"", "")
+    columns = BY_COMMAND[command].columns
+    found = [told(row, columns) for row in read((chainq.home / "rows.parquet").read_bytes())]
+    assert rows
+    assert sorted(found, key=str) == sorted((due(row, columns) for row in rows), key=str)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_duckdb_reads_it_back_equal(tmp_path: Path, truth: Truth, command: str) -> None:
+    """duckdb reads the same names and values as pyarrow."""
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    file = tmp_path / "rows.parquet"
+    file.write_bytes(written(asked(truth, command)[1], sheet_of(command)))
+    with duckdb.connect() as base:
+        answer = base.read_parquet(str(file))
+        found = [dict(zip(answer.columns, row, strict=True)) for row in answer.fetchall()]
+    assert found == read(file.read_bytes())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_pandas_reads_it_back_equal(truth: Truth, command: str) -> None:
+    """pandas reads the same names and values as pyarrow, integers as integers, even where some are null."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    data = written([*asked(truth, command)[1], "{}"], sheet_of(command))
+    frame = pandas.read_parquet(io.BytesIO(data)).astype(object)
+    assert frame.where(frame.notna(), None).to_dict("records") == read(data)
+
+
+def test_readers_see_every_digit(tmp_path: Path) -> None:
+    """2^128-1 and the outermost integers of 64 bits survive, beside nulls, in duckdb and pandas."""
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    ends = (2**63 - 1, -(2**63))
+    rows = [f'{{"id":{end},"height":"{end}","cumulative_weight":{BIG},"coinbase_target":"{BIG}"}}' for end in ends]
+    known = {column.path: column for column in BY_COMMAND["blocks"].columns}
+    names = ["id", "height", "cumulative_weight", "coinbase_target"]
+    file = tmp_path / "rows.parquet"
+    file.write_bytes(written([*rows, "{}"], sheet_of("blocks", *(known[name] for name in names))))
+    expected: list[tuple[Any, ...]] = [(end, end, BIG, BIG) for end in ends]
+    with duckdb.connect() as base:
+        assert base.read_parquet(str(file)).fetchall() == [*expected, (None,) * 4]
+    frame = pandas.read_parquet(file)
+    assert [tuple(row) for row in frame.head(2).itertuples(index=False)] == expected
+    assert frame.tail(1).isna().all(axis=None)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_schema_follows_the_catalogue(truth: Truth, command: str) -> None:
+    """Every column is there with its type whatever rows come, or none at all; no number is a float."""
+    columns = BY_COMMAND[command].columns
+    expected = [(column.path, "int64" if whole(column) else "string") for column in columns]
+    for rows in ([], ["{}"], asked(truth, command)[1]):
+        schema = files.read_schema(io.BytesIO(written(rows, sheet_of(command))))
+        assert [(field.name, str(field.type)) for field in schema] == expected
+
+
+def test_columns_are_compressed_with_zstd() -> None:
+    """Every column is compressed with zstd."""
+    group = files.read_metadata(io.BytesIO(written(['{"height":5}'], sheet_of("records")))).row_group(0)
+    assert {group.column(at).compression for at in range(group.num_columns)} == {"ZSTD"}
+
+
+@pytest.mark.parametrize(("rows", "size"), [(1000, 1 << 40), (1 << 40, 20_000)])
+def test_groups_are_written_as_they_fill(monkeypatch: pytest.MonkeyPatch, rows: int, size: int) -> None:
+    """A row group goes out as soon as it has enough rows or bytes, so that memory does not grow with the file."""
+    monkeypatch.setattr(parquet, "GROUP_ROWS", rows)
+    monkeypatch.setattr(parquet, "GROUP_BYTES", size)
+    out = io.BytesIO()
+    writer = Parquet(out, sheet_of("records"))
+    sizes = [out.tell()]
+    for page in range(0, 8192, 1024):
+        writer.write([Raw(b'{"height":%d}' % height) for height in range(page, page + 1024)])
+        sizes.append(out.tell())
+    writer.close()
+    assert sizes == sorted(set(sizes)), "a page larger than a group wrote nothing"
+    metadata = files.read_metadata(io.BytesIO(out.getvalue()))
+    assert max(metadata.row_group(at).num_rows for at in range(metadata.num_row_groups)) <= 1024
+    assert [row["height"] for row in read(out.getvalue())] == list(range(8192))
+
+
+def test_batches_make_no_difference() -> None:
+    """The same rows in other batches are the same rows."""
+    rows = [Raw(b'{"height":%d}' % height) for height in range(1000)]
+    out = io.BytesIO()
+    writer = Parquet(out, sheet_of("records"))
+    for start in range(0, 1000, 10):
+        writer.write(rows[start : start + 10])
+        writer.write([])
+    writer.close()
+    assert read(out.getvalue()) == read(written(rows, sheet_of("records")))
+
+
+def test_numbers_in_columns_of_strings_keep_their_digits() -> None:
+    """What the document calls a string and a server sends as a number is its digits, as sent."""
+    digits = ["18741903340503531150", "1.10", "-0", "1E2", BIG]
+    rows = [f'{{"coinbase_target":{number}}}' for number in [*digits, '"7"']]
+    assert [row["coinbase_target"] for row in read(written(rows, sheet_of("blocks")))] == [*digits, "7"]
+
+
+def test_nested_values_are_their_json_text() -> None:
+    """Arrays, objects and fields of no known type are JSON text, as sent; strings there keep their quotes."""
+    text = r'{"b":[1.10,"\ud800\u0000",18446744073709551616],"a":"é"}'
+    texts = [text, '"text"', "1.10", "[]"]
+    rows = [f'{{"later":{value}}}' for value in texts]
+    found = read(written([*rows, '{"later":null}', "{}"], sheet_of("records", Column("later", "unknown"))))
+    assert [row["later"] for row in found] == [*texts, None, None]
+    full = read(written([f'{{"transactions":{text},"ratifications":null}}'], sheet_of("full-blocks")))[0]
+    assert (full["transactions"], full["ratifications"]) == (text, None)
+
+
+def test_what_a_row_lacks_is_null() -> None:
+    """A row that lacks a column, or is no object, has null there."""
+    rows = ["{}", "[1]", "7", '{"header":null}', '{"header":{"metadata":"x"}}', "null"]
+    found = read(written(rows, sheet_of("full-blocks")))
+    assert len(found) == len(rows)
+    assert {value for row in found for value in row.values()} == {None}
+
+
+@pytest.mark.parametrize(
+    "value", ['"x"', "1.5", '"1.0"', "1e3", '"007"', "true", '""', "[1]", str(2**63), f'"{-(2**63) - 1}"', '"null"']
+)
+@pytest.mark.parametrize("path", ["height", "timestamp", "id"])
+def test_integers_that_are_none(path: str, value: str) -> None:
+    """A height, ID or time that is no integer of 64 bits is no valid answer: nothing else is written in its place."""
+    rows = ['{"height":1,"timestamp":"2","id":3}', f'{{"{path}":{value}}}']
+    with pytest.raises(AnswerError, match=re.escape(f"records: {path} of a row is {value}, ")):
+        written(rows, sheet_of("records"))
+
+
+@pytest.mark.parametrize("value", ['{"a":1}', "[1]", "true", "false"])
+def test_strings_that_are_none(value: str) -> None:
+    """Text that is no string and no number is no valid answer."""
+    with pytest.raises(AnswerError, match=re.escape(f"records: program_id of a row is {value}, ")):
+        written([f'{{"program_id":{value}}}'], sheet_of("records"))
+
+
+def test_a_field_without_a_column_is_named_once() -> None:
+    """What the catalogue lacks is not dropped in silence: it is named once; not where columns were chosen."""
+    warnings: list[str] = []
+    columns = BY_COMMAND["records"].columns
+    for chosen in (False, True):
+        sheet = Sheet("records", columns, chosen=chosen, warn=warnings.append)
+        assert len(read(written(['{"height":1,"later":2}', '{"later":3}'], sheet))) == 2
+    assert len(warnings) == 1
+    assert "later" in warnings[0]
+
+
+@pytest.mark.parametrize("row", [rb'{"program_id":"a\ud800"}', b'{"program_id":"\xff"}'])
+def test_text_that_no_file_can_hold(row: bytes) -> None:
+    """A lone surrogate, or bytes that are no UTF-8, cannot be written, and the message says what to do."""
+    with pytest.raises(OutputError, match=r"program_id of a row is .*--columns can leave the column out"):
+        written([row], sheet_of("records"))
+
+
+def test_a_broken_off_run_leaves_no_footer() -> None:
+    """What a failed run has written cannot be taken for a whole file, even when the writer is thrown away."""
+    out = io.BytesIO()
+    writer = Parquet(out, sheet_of("records"))
+    with pytest.raises(AnswerError):
+        writer.write([Raw(b'{"height":"x"}')])
+    del writer
+    gc.collect()
+    assert out.getvalue() == b""
+
+
+def test_a_failed_run_leaves_the_old_file(chainq: Program, nowhere: str) -> None:
+    """Where the service fails, the file that was there stays, and nothing beside it."""
+    folder = chainq.home / "files"
+    folder.mkdir()
+    (folder / "rows.parquet").write_bytes(b"old")
+    words = ("block", "5", "--retries", "0", "--format", "parquet", "-o", str(folder / "rows.parquet"))
+    assert chainq(*words, url=nowhere).code == 4
+    assert [(file.name, file.read_bytes()) for file in folder.iterdir()] == [("rows.parquet", b"old")]
+
+
+def test_a_terminal_is_refused_and_a_pipe_is_not(chainq: Program) -> None:
+    """Binary data does not go to a terminal; into a pipe it does, whole."""
+    with pytest.raises(UsageError, match="-o FILE"):
+        Parquet(io.BytesIO(), Sheet("blocks", BY_COMMAND["blocks"].columns, terminal=True))
+    ran = chainq("block", "5", "--format", "parquet", url="demo:")
+    assert (ran.code, ran.err) == (0, "")
+    assert [row["height"] for row in read(ran.out)] == [5]
+
+
+def test_a_column_chosen_twice() -> None:
+    """A column twice is a usage error: readers could not tell the two apart."""
+    column = BY_COMMAND["blocks"].columns[1]
+    with pytest.raises(UsageError, match="height"):
+        Parquet(io.BytesIO(), sheet_of("blocks", column, column))
+
+
+def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where pyarrow is missing, a usage error has the line that installs it."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UsageError, match=re.escape("pip install 'chainq[parquet]'")):
+        Parquet(io.BytesIO(), sheet_of("blocks"))
+
+
+texts = st.none() | st.text(st.characters(exclude_categories=["Cs"]))
+integers = st.none() | st.integers(-(2**63), 2**63 - 1)
+
+
+@settings(deadline=None)
+@given(st.lists(st.fixed_dictionaries({}, optional={"program_id": texts, "height": integers, "timestamp": integers})))
+def test_any_text_and_any_integer(rows: list[dict[str, Any]]) -> None:
+    """Whatever strings and integers come, integers as numbers or as strings of digits, the same come back."""
+    names = ("program_id", "height", "timestamp")
+    columns = [column for column in BY_COMMAND["records"].columns if column.path in names]
+    sent = [json.dumps(row | ({"timestamp": str(row["timestamp"])} if row.get("timestamp") else {})) for row in rows]
+    found = read(written(sent, sheet_of("records", *columns)))
+    assert found == [{name: row.get(name) for name in names} for row in rows]
