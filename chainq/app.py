@@ -4,6 +4,7 @@
 """
 
 import inspect
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 G = TypeVar("G", bound=options.Group)
 WORDS: dict[Role, tuple[str, str, str]] = {
     Role.HEIGHT: ("heights", "HEIGHT...", "Heights, latest, or - for one a line on standard input."),
-    Role.ID: ("ids", "ID...", "Transaction IDs (at1…), or - for one a line on standard input."),
+    Role.ID: ("ids", "ID...", "Transaction IDs (at1...), or - for one a line on standard input."),
     Role.PROGRAM: ("program", "PROGRAM", "Program ID, as in credits.aleo."),
     Role.FUNCTION: ("function", "FUNCTION", "Function name, as in transfer_public."),
     Role.ADDRESS: ("address", "ADDRESS", "Address, with the network's own prefix."),
@@ -204,23 +205,33 @@ def main() -> NoReturn:
     arguments = sys.argv[1:]
     try:
         command = typer.main.get_command(app)
-        code = command.main(arguments or ["--help"], prog_name="chainq", standalone_mode=False)
-        sys.stdout.flush()
+        code = command.main(arguments or ["--help"], prog_name="chainq", standalone_mode=False) or 0
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except signals.Interrupted as stop:
         words = "stopped, perhaps inside a row: the reader had stalled" if stop.cut else "stopped"
-        _complain(arguments, "; ".join([f"{words} by {stop}", *getattr(stop, "__notes__", [])]))
+        _complain(arguments, f"{words} by {stop}", stop)
         signals.die(stop.number)
     except signals.PipeClosed:
         import signal
 
         signals.die(signal.SIGPIPE)
     except ChainqError as error:
-        _complain(arguments, "; ".join([str(error), *getattr(error, "__notes__", [])]))
+        _complain(arguments, str(error), error)
         code = error.exit_code
     except typer.TyperException as error:
-        _complain(arguments, _usage(error))
+        _complain(arguments, _usage(error), error)
         code = ExitCode.USAGE
-    sys.exit(code or 0)
+    except OSError as error:
+        _complain(arguments, f"output could not be written: {error.strerror}", error)
+        code = ExitCode.OUTPUT
+    except Exception as error:
+        if os.environ.get("CHAINQ_DEBUG"):
+            raise
+        _complain(arguments, f"a bug in chainq: {type(error).__name__}: {error}; CHAINQ_DEBUG=1 shows where", error)
+        code = ExitCode.BUG
+    # Not by way of the interpreter's end: that would wait for calls which nobody wants any more, and take time.
+    os._exit(code)
 
 
 def _usage(error: typer.TyperException) -> str:
@@ -230,11 +241,12 @@ def _usage(error: typer.TyperException) -> str:
     return f"{message}; --help tells more"
 
 
-def _complain(arguments: list[str], message: str) -> None:
+def _complain(arguments: list[str], message: str, error: BaseException) -> None:
     """One line on stderr: for which command, what failed, and what to do."""
-    command = arguments[0] if arguments and arguments[0] in PlainGroup.catalogue else ""
+    command = f" {arguments[0]}" if arguments and arguments[0] in PlainGroup.catalogue else ""
+    words = "; ".join([message, *getattr(error, "__notes__", [])])
     try:
-        sys.stderr.write(printable(f"chainq{' ' if command else ''}{command}: {' '.join(message.split())}") + "\n")
+        sys.stderr.write(printable(f"chainq{command}: {' '.join(words.split())}") + "\n")
         sys.stderr.flush()
     except (OSError, AttributeError, ValueError):  # stderr is closed; the exit code still tells
         return

@@ -1,8 +1,9 @@
 """What a data command asks, read from its arguments and options, and checked as far as it can be before any call."""
 
-import sys
+import os
+import select
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from chainq import checks
@@ -20,6 +21,8 @@ from chainq.options import (
     VerifyOptions,
 )
 from chainq.times import parse_age, parse_time
+
+STDIN_WAIT = 0.1  # seconds, before results that are ready are seen to
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +64,39 @@ class Asked:
         names = self.names
         return self.method.shape is not Shape.ROWS and (names is None or (len(names) == 1 and names[0] != "-"))
 
-    def typed(self) -> Iterator[int | str]:
-        """The names one by one, heights as numbers; `-` stands for the lines of stdin, `latest` stays a word."""
+    def typed(self) -> Iterator[int | str | None]:
+        """The names one by one, heights as numbers; `-` stands for the lines of stdin, `latest` stays a word.
+
+        None means that stdin has no line yet: whoever can wait for something else may, and ask again.
+        """
         role = Role.HEIGHT if self.method.param(Role.HEIGHT) else Role.ID
         for name in self.names or []:
-            lines: Iterable[str] = [name]
-            if name == "-":
-                lines = (line for line in map(str.strip, sys.stdin) if line)
-            for line in lines:
-                yield line if role is Role.HEIGHT and line == "latest" else _name(role, line, self.check)
+            for line in _lines() if name == "-" else [name]:
+                if line is None or (role is Role.HEIGHT and line == "latest"):
+                    yield line
+                else:
+                    yield _name(role, line, self.check)
+
+
+def _lines() -> Iterator[str | None]:
+    """The lines of standard input that are not empty; None each time that none is ready. Raises UsageError."""
+    rest = b""
+    while True:
+        try:
+            if not select.select([0], [], [], STDIN_WAIT)[0]:
+                yield None
+                continue
+            piece = os.read(0, 65536)
+        except OSError as error:
+            raise UsageError(f"standard input cannot be read: {error.strerror}") from None
+        *lines, rest = (rest + piece).split(b"\n")
+        if not piece and rest:
+            lines, rest = [rest], b""
+        for line in lines:
+            if word := line.decode(errors="replace").strip():
+                yield word
+        if not piece:
+            return
 
 
 def read(method: Method, words: dict[Role, list[str]], options: Options) -> Asked:

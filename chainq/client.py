@@ -144,7 +144,7 @@ class Client:
         )
         return iter(pages)
 
-    def named(self, method: Method, names: Iterable[named.Name]) -> Iterator[Batch]:
+    def named(self, method: Method, names: Iterable[named.Name | None]) -> Iterator[Batch]:
         """The rows of each name, in order. Raises NotFoundError at the end where some do not exist."""
         return named.fetch_named(self.connection, self.dialect, method, names, self._concurrency)
 

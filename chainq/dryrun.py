@@ -29,11 +29,13 @@ def lines(dialect: Dialect, question: Asked) -> Iterator[bytes]:
         yield encode(name, params, number) + b"\n"
 
 
-def _named(dialect: Dialect, method: Method, names: Iterable[str | int]) -> Iterator[tuple[str, Any]]:
+def _named(dialect: Dialect, method: Method, names: Iterable[str | int | None]) -> Iterator[tuple[str, Any]]:
     """A call for each name; `latest` asks for the newest block first, and stands as a word after that."""
     role = Role.HEIGHT if method.param(Role.HEIGHT) else Role.ID
     known = False
     for name in names:
+        if name is None:
+            continue
         if name == "latest" and role is Role.HEIGHT:
             if not known:
                 yield dialect.call(BY_COMMAND["latest"], {})

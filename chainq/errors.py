@@ -30,6 +30,7 @@ class ExitCode(IntEnum):
     ANSWER = 5
     INCOMPLETE = 6
     OUTPUT = 7
+    BUG = 70  # not in cli.md: what sysexits.h calls EX_SOFTWARE, so that a bug is never taken for an answer
     BUSY = 75
 
 

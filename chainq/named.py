@@ -21,11 +21,14 @@ _Found = list[Raw] | None
 
 
 def fetch_named(
-    connection: Connection, dialect: Dialect, method: Method, names: Iterable[Name], concurrency: int
+    connection: Connection, dialect: Dialect, method: Method, names: Iterable[Name | None], concurrency: int
 ) -> Iterator[Batch]:
-    """One batch for each name that exists, in their order. Raises NotFoundError after the last where some do not."""
+    """One batch for each name that exists, in their order. Raises NotFoundError after the last where some do not.
+
+    A name of None means that the next one is not known yet.
+    """
     missing: list[str] = []
-    jobs = (_job(connection, dialect, method, name) for name in names)
+    jobs = (None if name is None else _job(connection, dialect, method, name) for name in names)
     for name, found in in_order(concurrency, jobs, concurrency + 2):
         if found is None:
             missing.append(str(name))

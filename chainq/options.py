@@ -40,7 +40,10 @@ class RangeOptions(Group):
     since: Annotated[
         str | None,
         Option(
-            "--since", metavar="T", rich_help_panel=RANGE, help="From this block time: 2024-06-02, …T11:36Z, 2h, 7d."
+            "--since",
+            metavar="T",
+            rich_help_panel=RANGE,
+            help="From this block time: 2024-06-02, 2024-06-02T11:36Z, or 2h ago.",
         ),
     ] = None
     until: Annotated[

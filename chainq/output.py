@@ -3,6 +3,7 @@
 import os
 import shutil
 from difflib import get_close_matches
+from pathlib import Path
 
 from chainq.errors import UsageError
 from chainq.formats import Sheet
@@ -28,16 +29,16 @@ def format_name(options: OutputOptions, *, appended: bool = False) -> str:
         )
     name = flags.pop() if flags else options.format
     if name is None:
-        seen = options.output is None or str(options.output) == "-"
-        return "table" if seen and _is_terminal() and not appended else "jsonl"
+        return "table" if on_terminal(options.output) and not appended else "jsonl"
     if appended and name not in APPENDABLE:
         raise UsageError(f"the format {name} cannot go on where an earlier run ended; {' and '.join(APPENDABLE)} can")
     return name
 
 
-def _is_terminal() -> bool:
+def on_terminal(file: Path | None) -> bool:
+    """Whether rows go where a person looks; `file` is what `-o` says."""
     try:
-        return os.isatty(1)
+        return (file is None or str(file) == "-") and os.isatty(1)
     except OSError:
         return False
 
@@ -80,7 +81,7 @@ def sheet(
     continued: bool = False,
 ) -> Sheet:
     """What the format is told. `single`: the answer is one object; `continued`: its beginning was written earlier."""
-    terminal = (options.output is None or str(options.output) == "-") and _is_terminal()
+    terminal = on_terminal(options.output)
     return Sheet(
         method.command,
         shown,

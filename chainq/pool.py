@@ -65,26 +65,32 @@ class Pool(Generic[K]):
             del task, work, outcome
 
 
-def in_order(size: int, jobs: Iterator[Callable[[], T]], ahead: int) -> Iterator[T]:
+def in_order(size: int, jobs: Iterator[Callable[[], T] | None], ahead: int) -> Iterator[T]:
     """Do the jobs side by side, at most `ahead` of them under way or waiting; give their results in their order.
 
-    Raises what a job raised, when its turn comes.
+    A job of None means that there is none yet: what is under way is seen to first. Raises what a job raised, when its
+    turn comes.
     """
     pool: Pool[int] = Pool(size)
     finished: dict[int, object] = {}
     sent = given = 0
     more = True
     try:
-        while True:
-            while more and sent - given < ahead:
-                job = next(jobs, None)
-                if job is None:
+        while more or given < sent:
+            idle = False
+            while more and not idle and sent - given < ahead:
+                try:
+                    job = next(jobs)
+                except StopIteration:
                     more = False
                 else:
-                    pool.submit(sent, job)
-                    sent += 1
+                    if job is None:
+                        idle = True
+                    else:
+                        pool.submit(sent, job)
+                        sent += 1
             if given == sent:
-                return
+                continue
             while given not in finished:
                 token, outcome = pool.wait()
                 finished[token] = outcome

@@ -1,8 +1,10 @@
-"""What is said on stderr while a run goes on: calls (`-v`), retries worth knowing of, warnings. Never on stdout."""
+"""What is said on stderr while a run goes on: calls (`-v`), retries worth knowing of, warnings, progress."""
 
+import os
 import sys
 import threading
 
+from chainq.progress import Bar
 from chainq.rpc import Report
 from chainq.safe import printable
 
@@ -14,14 +16,16 @@ class Reporter:
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
         self._quiet, self._verbose = quiet, verbose
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._bar: Bar | None = None
 
     def line(self, text: str) -> None:
         """Write one line; a stderr that is closed or gone is no reason to stop."""
         with self._lock:
             try:
-                sys.stderr.write(printable(text) + "\n")
-                sys.stderr.flush()
+                if not (self._bar and self._bar.line(printable(text))):
+                    sys.stderr.write(printable(text) + "\n")
+                    sys.stderr.flush()
             except (OSError, ValueError, AttributeError):
                 return
 
@@ -32,6 +36,9 @@ class Reporter:
 
     def call(self, report: Report) -> None:
         """Take note of one attempt of a call."""
+        if self._bar:
+            with self._lock:
+                self._bar.called(report.size, report.attempt > 1)
         if self._verbose:
             rows = "" if report.rows is None else f" {report.rows} rows"
             wait = "" if report.wait is None else f", again in {report.wait:.1f} s"
@@ -41,3 +48,29 @@ class Reporter:
             )
         elif report.wait is not None and report.wait >= WORTH_SAYING:
             self.warn(f"{report.method}: {report.outcome}; trying again in {report.wait:.0f} s")
+
+    def begin(self, heights: int, *, rows_on_terminal: bool) -> None:
+        """A range of so many heights begins; where rows go to the terminal, no bar may stand among them."""
+        shown = not self._quiet and not rows_on_terminal and _is_terminal(2)
+        self._bar = Bar(heights, shown=shown) if shown else None
+
+    def wrote(self, heights: int, rows: int) -> None:
+        """So many heights and rows have been written."""
+        if self._bar:
+            with self._lock:
+                self._bar.wrote(heights, rows)
+
+    def end(self) -> None:
+        """The range has ended, well or not: take the bar away and say the totals."""
+        with self._lock:
+            totals = self._bar.close() if self._bar else None
+            self._bar = None
+        if totals:
+            self.line(f"chainq: {totals}")
+
+
+def _is_terminal(descriptor: int) -> bool:
+    try:
+        return os.isatty(descriptor)
+    except OSError:
+        return False

@@ -58,14 +58,17 @@ def _answer(
         if not len(span) and not question.heights.fixed:
             reporter.warn(f"no block in that range: the newest is {client.newest()}")
         rest = _Rest(span, question.reverse, question.limit, file)
+        reporter.begin(len(span), rows_on_terminal=output.on_terminal(file))
     try:
-        _copy(_batches(client, question, rest.span if rest else None), begin(), question.limit, rest)
+        _copy(_batches(client, question, rest.span if rest else None), begin(), question.limit, rest, reporter)
     except (NotFoundError, PipeClosed):
         raise
     except BaseException as error:
         if rest is not None:
             error.add_note(str(rest))
         raise
+    finally:
+        reporter.end()
 
 
 @dataclass(slots=True)
@@ -112,7 +115,8 @@ def _batches(client: Client, question: Asked, span: Span | None) -> Iterator[Bat
             )
         )
     if question.names is not None:
-        return client.named(method, (client.newest() if name == "latest" else name for name in question.typed()))
+        typed = (client.newest() if name == "latest" else name for name in question.typed())
+        return client.named(method, typed)
     if method.param(Role.SIZE):
         return client.paged(method, arguments, page_size=question.page_size, limit=question.limit)
     return client.latest()
@@ -127,7 +131,7 @@ def _plan(client: Client, question: Asked) -> None:
             sink.write(line)
 
 
-def _copy(batches: Iterator[Batch], writer: Writer, limit: int | None, rest: _Rest | None) -> None:
+def _copy(batches: Iterator[Batch], writer: Writer, limit: int | None, rest: _Rest | None, reporter: Reporter) -> None:
     """Write batches, no signal cutting one, until they end or `limit` rows are written."""
     left = limit
     try:
@@ -142,6 +146,7 @@ def _copy(batches: Iterator[Batch], writer: Writer, limit: int | None, rest: _Re
                     left -= len(rows)
                 if rest is not None and batch.span is not None:
                     rest.done(batch.span, len(rows))
+                    reporter.wrote(len(batch.span), len(rows))
     except NotFoundError:  # told after the last row: what there is shall stand whole
         writer.close()
         raise
