@@ -1,0 +1,436 @@
+# Completion of chainq for bash, written by python -m chainq.docs; change what it is written from.
+# It starts no program and asks no server: all it knows stands here, but for the profiles of the configuration file.
+
+_chainq_commands() {
+    _chainq_offer 'blocks' 'block summaries for a height range'
+    _chainq_offer 'block' 'block summary for one height'
+    _chainq_offer 'latest' 'block summary of the latest block'
+    _chainq_offer 'full-blocks' 'full block content (header, authority, ratifications, transactions) for a height range'
+    _chainq_offer 'transactions' 'transaction summaries of one block'
+    _chainq_offer 'transaction' 'full details of one transaction by ID'
+    _chainq_offer 'program-transactions' 'transactions that call a given program function'
+    _chainq_offer 'records' 'records produced in a block range'
+    _chainq_offer 'ownership' 'minimal ownership data of records in a block range'
+    _chainq_offer 'transitions' 'transitions that have no record inputs, in a height range'
+    _chainq_offer 'address-transactions' 'IDs of public transactions of an address in a height range'
+    _chainq_offer 'rpc' 'any call, raw'
+    _chainq_offer 'serve' 'the sample chain on a socket, for tests and trials'
+}
+
+_chainq_options() {
+    if [[ -z $1 ]]; then
+        _chainq_offer '--version' 'Print the version and exit'
+        _chainq_offer '--help' 'Show this message and exit'
+        _chainq_offer '-h' 'Show this message and exit'
+    fi
+    case $1 in
+        blocks|full-blocks|records|ownership|transitions|address-transactions)
+            _chainq_offer '--start' 'First height; -100: the newest hundred'
+            _chainq_offer '--end' 'Height after the last; else the newest block is last'
+            _chainq_offer '--last' 'The newest N blocks'
+            _chainq_offer '--since' 'From this block time: 2024-06-02, 2024-06-02T11:36Z, or 2h ago'
+            _chainq_offer '--until' 'Blocks before this time'
+            _chainq_offer '--reverse' 'Newest heights first'
+            _chainq_offer '--checkpoint' 'Go on where the last run ended'
+            _chainq_offer '--lag' 'Leave out the newest N blocks'
+            _chainq_offer '--rewind' 'First go back N blocks'
+            _chainq_offer '--max-age' 'Exit 6 if the newest block is older: 10m'
+            _chainq_offer '--follow' 'Go on as blocks appear, until interrupted'
+            _chainq_offer '-f' 'Go on as blocks appear, until interrupted'
+            _chainq_offer '--interval' 'Between looks'
+            ;;
+    esac
+    case $1 in
+        blocks|full-blocks|program-transactions|records|ownership|transitions|address-transactions)
+            _chainq_offer '--limit' 'Stop after N rows'
+            ;;
+    esac
+    case $1 in
+        blocks|full-blocks)
+            _chainq_offer '--no-verify' 'Do not check that every block is there and linked'
+            ;;
+    esac
+    case $1 in
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions)
+            _chainq_offer '--format' 'table, jsonl, json, csv, chart, parquet, or another package'"'"'s. Usually table, in a pipe jsonl'
+            _chainq_offer '--table' 'For people'
+            _chainq_offer '--jsonl' 'One row a line, as the service sent it'
+            _chainq_offer '--json' 'One array, or one object'
+            _chainq_offer '--csv' 'RFC 4180, with a header'
+            _chainq_offer '--no-trunc' 'Show long values whole'
+            _chainq_offer '--output' 'Write to a file that appears whole or not at all'
+            _chainq_offer '-o' 'Write to a file that appears whole or not at all'
+            ;;
+    esac
+    case $1 in
+        blocks|block|latest)
+            _chainq_offer '--columns' 'Only these; `all`, or `help` to list them'
+            ;;
+    esac
+    case $1 in
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|rpc)
+            _chainq_offer '--url' 'The service; demo: is a sample'
+            _chainq_offer '--profile' 'A server from config.toml'
+            _chainq_offer '--dialect' 'How the server speaks: chain'
+            _chainq_offer '--timeout' 'For a call'
+            _chainq_offer '--retries' 'Of a call that fails in passing'
+            _chainq_offer '--concurrency' 'Calls at a time'
+            _chainq_offer '-j' 'Calls at a time'
+            _chainq_offer '--rate' 'At most N requests a second'
+            _chainq_offer '--header' 'Sent with every call; keep secrets in a profile'
+            _chainq_offer '--no-check' 'Send arguments that look wrong all the same'
+            _chainq_offer '--dry-run' 'Print the calls, one JSON object a line; send none'
+            _chainq_offer '--quiet' 'No warnings on stderr'
+            _chainq_offer '-q' 'No warnings on stderr'
+            _chainq_offer '--verbose' 'Say each call on stderr'
+            _chainq_offer '-v' 'Say each call on stderr'
+            ;;
+    esac
+    case $1 in
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|rpc|serve)
+            _chainq_offer '--help' 'Show this message and exit'
+            _chainq_offer '-h' 'Show this message and exit'
+            ;;
+    esac
+    case $1 in
+        full-blocks)
+            _chainq_offer '--columns' 'Only these; `all`, or `help` to list them'
+            ;;
+    esac
+    case $1 in
+        transactions)
+            _chainq_offer '--columns' 'Only these; `all`, or `help` to list them'
+            ;;
+    esac
+    case $1 in
+        transaction|program-transactions)
+            _chainq_offer '--columns' 'Only these; `all`, or `help` to list them'
+            ;;
+    esac
+    case $1 in
+        program-transactions|records|ownership|transitions|address-transactions)
+            _chainq_offer '--page' 'Only this page of one call, raw and unproved'
+            _chainq_offer '--page-size' 'Rows a call asks for at first'
+            ;;
+    esac
+    case $1 in
+        records)
+            _chainq_offer '--columns' 'Only these; `all`, or `help` to list them'
+            ;;
+    esac
+    case $1 in
+        ownership)
+            _chainq_offer '--columns' 'Only these; `all`, or `help` to list them'
+            ;;
+    esac
+    case $1 in
+        transitions)
+            _chainq_offer '--columns' 'Only these; `all`, or `help` to list them'
+            ;;
+    esac
+    case $1 in
+        address-transactions)
+            _chainq_offer '--columns' 'Only these; `all`, or `help` to list them'
+            ;;
+    esac
+    case $1 in
+        serve)
+            _chainq_offer '--port' '0: any free one'
+            _chainq_offer '--host' 'A loopback address'
+            _chainq_offer '--dialect' 'chain or aleo'
+            _chainq_offer '--newest' 'Height of the newest block'
+            _chainq_offer '--grow' 'A new block so often; 0: never'
+            _chainq_offer '--seed' 'Another chain'
+            _chainq_offer '--shuffle' 'Rows of one height change places'
+            _chainq_offer '--no-shuffle' 'Rows of one height change places'
+            _chainq_offer '--gzip' 'Compress answers for those who accept it'
+            _chainq_offer '--latency' 'Default: 0.0. At least 0.0'
+            _chainq_offer '--rate-limit' '429 after N calls of a method'
+            _chainq_offer '--rate-window' 'So long counts --rate-limit'
+            _chainq_offer '--retry-after' 'Sent with a 429'
+            _chainq_offer '--fail-rate' '503 for these'
+            _chainq_offer '--truncate-rate' 'Bodies that break off'
+            _chainq_offer '--wrong-id-rate' 'Answers to no call'
+            _chainq_offer '--heavy-rows' 'A query timeout above N rows'
+            _chainq_offer '--row-cap' 'Never more rows, and no word of it'
+            _chainq_offer '--ignore-page-size' 'Pages as long as the server likes'
+            _chainq_offer '--missing-height' 'A block left out'
+            _chainq_offer '--broken-link' 'A wrong previous_hash'
+            _chainq_offer '--fault-seed' 'Which calls the shares hit'
+            ;;
+    esac
+}
+
+# Whether an option of a command takes a value.
+_chainq_takes() {
+    case "$1 $2" in
+        *' --start') ;;
+        *' --end') ;;
+        *' --last') ;;
+        *' --since') ;;
+        *' --until') ;;
+        *' --checkpoint') ;;
+        *' --lag') ;;
+        *' --rewind') ;;
+        *' --max-age') ;;
+        *' --interval') ;;
+        *' --limit') ;;
+        *' --format') ;;
+        *' --output'|*' -o') ;;
+        blocks' --columns'|block' --columns'|latest' --columns') ;;
+        *' --url') ;;
+        *' --profile') ;;
+        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|rpc' --dialect') ;;
+        *' --timeout') ;;
+        *' --retries') ;;
+        *' --concurrency'|*' -j') ;;
+        *' --rate') ;;
+        *' --header') ;;
+        full-blocks' --columns') ;;
+        transactions' --columns') ;;
+        transaction' --columns'|program-transactions' --columns') ;;
+        *' --page') ;;
+        *' --page-size') ;;
+        records' --columns') ;;
+        ownership' --columns') ;;
+        transitions' --columns') ;;
+        address-transactions' --columns') ;;
+        *' --port') ;;
+        *' --host') ;;
+        serve' --dialect') ;;
+        *' --newest') ;;
+        *' --grow') ;;
+        *' --seed') ;;
+        *' --latency') ;;
+        *' --rate-limit') ;;
+        *' --rate-window') ;;
+        *' --retry-after') ;;
+        *' --fail-rate') ;;
+        *' --truncate-rate') ;;
+        *' --wrong-id-rate') ;;
+        *' --heavy-rows') ;;
+        *' --row-cap') ;;
+        *' --missing-height') ;;
+        *' --broken-link') ;;
+        *' --fault-seed') ;;
+        *) return 1 ;;
+    esac
+}
+
+_chainq_value() {
+    case "$1 $2" in
+        *' --checkpoint')
+            _chainq_files
+            ;;
+        *' --format')
+            _chainq_offer 'table' ''
+            _chainq_offer 'jsonl' ''
+            _chainq_offer 'json' ''
+            _chainq_offer 'csv' ''
+            _chainq_offer 'chart' ''
+            _chainq_offer 'parquet' ''
+            ;;
+        *' --output'|*' -o')
+            _chainq_files
+            ;;
+        blocks' --columns'|block' --columns'|latest' --columns')
+            _chainq_list 'id' 'row id of the stored block' 'height' 'block height' 'block_hash' 'hash of the block' 'previous_hash' 'hash of the previous block' 'previous_state_root' 'root hash of the previous state' 'transactions_root' 'root hash of the block'"'"'s transactions' 'round' 'round number' 'coinbase_target' 'string' 'proof_target' 'string' 'last_coinbase_target' 'string' 'last_coinbase_timestamp' 'seconds since 1970' 'timestamp' 'time of the block, seconds since 1970' 'coinbase_reward' 'may be null' 'finalize_root' 'string' 'network' 'network identifier' 'ratifications_root' 'string' 'solutions_root' 'string' 'subdag_root' 'string' 'cumulative_weight' 'string' 'cumulative_proof_target' 'string' 'all' 'every column' 'help' 'list the columns'
+            ;;
+        *' --url')
+            _chainq_offer 'demo:' 'the sample chain, with no network'
+            ;;
+        *' --profile')
+            _chainq_profiles
+            ;;
+        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|rpc' --dialect')
+            _chainq_offer 'chain' ''
+            ;;
+        full-blocks' --columns')
+            _chainq_list 'block_hash' 'hash of the block' 'previous_hash' 'hash of the previous block' 'header.previous_state_root' 'string' 'header.transactions_root' 'string' 'header.finalize_root' 'string' 'header.ratifications_root' 'string' 'header.solutions_root' 'string' 'header.subdag_root' 'string' 'header.metadata.network' 'network identifier' 'header.metadata.round' 'round number' 'header.metadata.height' 'block height' 'header.metadata.cumulative_weight' 'sent as a number of any size' 'header.metadata.cumulative_proof_target' 'sent as a number' 'header.metadata.coinbase_target' 'sent as a number' 'header.metadata.proof_target' 'sent as a number' 'header.metadata.last_coinbase_target' 'sent as a number' 'header.metadata.last_coinbase_timestamp' 'seconds since 1970, sent as a number' 'header.metadata.timestamp' 'seconds since 1970, sent as a number' 'authority.type' 'value seen: quorum' 'authority.subdag.subdag' 'certificates by round number' 'authority.subdag.election_certificate_ids' 'array of string' 'ratifications' 'type and amount' 'transactions' 'status, type, index and transaction' 'aborted_transaction_ids' 'IDs of aborted transactions' 'all' 'every column' 'help' 'list the columns'
+            ;;
+        transactions' --columns')
+            _chainq_list 'id' 'row id of the stored transaction' 'block_id' 'the block: its height by the document, its row id on deployed servers' 'transaction_id' 'bech32, prefix at' 'type' 'value seen: Execute' 'index' 'index within the block' 'status' 'value seen: accepted' 'all' 'every column' 'help' 'list the columns'
+            ;;
+        transaction' --columns'|program-transactions' --columns')
+            _chainq_list 'status' 'value seen: accepted' 'type' 'value seen: execute' 'index' 'index within the block' 'transaction.type' 'value seen: execute' 'transaction.id' 'transaction ID' 'transaction.execution.transitions' 'array of Transition' 'transaction.execution.global_state_root' 'string' 'transaction.execution.proof' 'string' 'transaction.fee.transition.id' 'transition ID' 'transaction.fee.transition.program' 'program ID' 'transaction.fee.transition.function' 'function name' 'transaction.fee.transition.inputs' 'type, id, value, tag' 'transaction.fee.transition.outputs' 'type, id, checksum, value' 'transaction.fee.transition.tpk' 'transition public key (group element)' 'transaction.fee.transition.tcm' 'transition commitment (field element)' 'transaction.fee.global_state_root' 'string' 'transaction.fee.proof' 'string' 'finalize' 'type, mapping_id, index, key_id, value_id' 'finalizedAt' 'seconds since 1970' 'all' 'every column' 'help' 'list the columns'
+            ;;
+        records' --columns')
+            _chainq_list 'record_ciphertext' 'ciphertext of the record' 'program_id' 'program that generated the record' 'block_id' 'the block'"'"'s row id on deployed servers, not its height' 'height' 'block height where the record was produced' 'id' 'row id of the record' 'timestamp' 'time of creation, seconds since 1970' 'block_hash' 'string' 'transition_id' 'string' 'transaction_id' 'string' 'function_name' 'function executed in the transition' 'output_index' 'index of the output within the transition' 'all' 'every column' 'help' 'list the columns'
+            ;;
+        ownership' --columns')
+            _chainq_list 'nonce_x' 'x-coordinate of the record'"'"'s nonce' 'nonce_y' 'y-coordinate of the nonce' 'owner_x' 'x-coordinate that only the owner'"'"'s view key explains' 'transition_id' 'transition that generated the record' 'output_index' 'index of the output within the transition' 'all' 'every column' 'help' 'list the columns'
+            ;;
+        transitions' --columns')
+            _chainq_list 'transition_id' 'string' 'transaction_id' 'containing transaction' 'program' 'source text of the program' 'function_name' 'string' 'height' 'block height' 'tpk' 'transition public key (group element)' 'tcm' 'transition commitment (field element)' 'timestamp' 'seconds since 1970' 'all' 'every column' 'help' 'list the columns'
+            ;;
+        address-transactions' --columns')
+            _chainq_list 'transaction_id' 'bech32, prefix at' 'all' 'every column' 'help' 'list the columns'
+            ;;
+        serve' --dialect')
+            _chainq_offer 'chain' ''
+            _chainq_offer 'aleo' ''
+            ;;
+    esac
+}
+
+_chainq_argument() {
+    case "$1 $2" in
+        block' '*)
+            _chainq_offer 'latest' 'the newest block'
+            _chainq_offer '-' 'one a line on standard input'
+            ;;
+        transactions' '*)
+            _chainq_offer 'latest' 'the newest block'
+            _chainq_offer '-' 'one a line on standard input'
+            ;;
+        transaction' '*)
+            _chainq_offer '-' 'one a line on standard input'
+            ;;
+        program-transactions' '0)
+            _chainq_offer 'credits.aleo' ''
+            _chainq_offer 'token_registry.aleo' ''
+            _chainq_offer 'wrapped_credits.aleo' ''
+            _chainq_offer 'hello_hello.aleo' ''
+            _chainq_offer 'tile_gallery.aleo' ''
+            _chainq_offer 'wide_library.aleo' ''
+            ;;
+        program-transactions' '1)
+            case $3 in
+                credits.aleo) _chainq_offer 'transfer_public' ''; _chainq_offer 'transfer_private' ''; _chainq_offer 'transfer_public_as_signer' ''; _chainq_offer 'transfer_private_to_public' ''; _chainq_offer 'transfer_public_to_private' ''; _chainq_offer 'bond_public' ''; _chainq_offer 'bond_validator' ''; _chainq_offer 'claim_unbond_public' ''; _chainq_offer 'unbond_public' ''; _chainq_offer 'set_validator_state' ''; _chainq_offer 'mint' ''; _chainq_offer 'split' ''; _chainq_offer 'join' ''; _chainq_offer 'fee_public' ''; _chainq_offer 'fee_private' '' ;;
+                token_registry.aleo) _chainq_offer 'mint_public' ''; _chainq_offer 'transfer_public' ''; _chainq_offer 'transfer_from_public' ''; _chainq_offer 'transfer_private' ''; _chainq_offer 'transfer_public_to_private' '' ;;
+                wrapped_credits.aleo) _chainq_offer 'deposit_credits_private' ''; _chainq_offer 'withdraw_credits_private' '' ;;
+                hello_hello.aleo) _chainq_offer 'hello' '' ;;
+                tile_gallery.aleo) _chainq_offer 'claim' ''; _chainq_offer 'show' '' ;;
+                wide_library.aleo) _chainq_offer 'run' '' ;;
+            esac
+            ;;
+        rpc' '0)
+            _chainq_offer 'getBlocks' 'block summaries for a height range'
+            _chainq_offer 'block' 'block summary for one height'
+            _chainq_offer 'latest/block' 'block summary of the latest block'
+            _chainq_offer 'getChainBlocks' 'full block content (header, authority, ratifications, transactions) for a height range'
+            _chainq_offer 'transactions' 'transaction summaries of one block'
+            _chainq_offer 'chainTransaction' 'full details of one transaction by ID'
+            _chainq_offer 'chainTransactionsForProgram' 'transactions that call a given program function'
+            _chainq_offer 'records/all' 'records produced in a block range'
+            _chainq_offer 'records/isOwner' 'minimal ownership data of records in a block range'
+            _chainq_offer 'transitionsWithoutRecordInputs' 'transitions that have no record inputs, in a height range'
+            _chainq_offer 'getPublicTransactionsForAddress' 'IDs of public transactions of an address in a height range'
+            ;;
+    esac
+}
+
+# The line up to the cursor, as the shell would read it: _chainq_line
+_chainq_read() {
+    local rest=${COMP_LINE:0:COMP_POINT} part i last=-1
+    _chainq_line=()
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        part=${COMP_WORDS[i]}
+        if [[ $last -lt 0 || $rest == [[:space:]]* ]]; then
+            rest=${rest#"${rest%%[![:space:]]*}"}
+            last=$((last + 1))
+            _chainq_line[last]=
+        fi
+        ((i == COMP_CWORD)) && part=$rest
+        _chainq_line[last]+=$part
+        rest=${rest#"$part"}
+    done
+}
+
+# Offer a word, and what it means, if it goes on from what is typed.
+_chainq_offer() {
+    [[ $1 == "$_chainq_typed"* ]] || return 0
+    _chainq_found+=("$1")
+    _chainq_notes+=("${2-}")
+}
+
+_chainq_profiles() {
+    local file line name
+    for file in "${XDG_CONFIG_HOME:-$HOME/.config}/chainq/config.toml" \
+        "$HOME/Library/Application Support/chainq/config.toml"; do
+        [[ -r $file ]] || continue
+        while IFS= read -r line || [[ -n $line ]]; do
+            [[ $line =~ $_chainq_header ]] || continue
+            name=${BASH_REMATCH[2]}${BASH_REMATCH[3]}${BASH_REMATCH[4]}
+            [[ $'\n'${_chainq_known-} == *$'\n'"$name"$'\n'* ]] && continue
+            _chainq_known+=$name$'\n'
+            _chainq_offer "$name"
+        done < "$file"
+    done
+}
+_chainq_header='^[[:space:]]*\[[[:space:]]*profiles[[:space:]]*\.[[:space:]]*'
+_chainq_header+='("([^"]+)"|'\''([^'\'']+)'\''|([A-Za-z0-9_-]+))[[:space:]]*[].]'
+
+# The words of a list that stands behind a comma; those that are there already are left out.
+_chainq_list() {
+    local before= typed=$_chainq_typed word
+    [[ $typed == *,* ]] && before=${typed%,*},
+    while (($#)); do
+        [[ ",$before" == *",$1,"* ]] || _chainq_offer "$before$1" "$2"
+        shift 2
+    done
+    compopt -o nospace 2> /dev/null
+}
+
+_chainq_files() {
+    local file
+    compopt -o filenames 2> /dev/null
+    while IFS= read -r file; do COMPREPLY+=("$file"); done < <(compgen -f -- "$_chainq_typed")
+}
+
+# Put what was found into COMPREPLY: alone as it is, several with what they mean behind them.
+_chainq_reply() {
+    local cut= i width=0 room=$((${COLUMNS:-80} - 4)) shown
+    [[ $_chainq_typed == *:* && $COMP_WORDBREAKS == *:* ]] && cut=${_chainq_typed%"${_chainq_typed##*:}"}
+    for i in "${!_chainq_found[@]}"; do
+        ((${#_chainq_found[i]} > width)) && width=${#_chainq_found[i]}
+    done
+    for i in "${!_chainq_found[@]}"; do
+        shown=${_chainq_found[i]#"$cut"}
+        if [[ ${#_chainq_found[@]} -gt 1 && -n ${_chainq_notes[i]} && ${COMP_TYPE:-9} != 37 && $width -lt $room ]]; then
+            printf -v shown '%-*s  (%s)' "$width" "$shown" "${_chainq_notes[i]}"
+            ((${#shown} > room)) && shown=${shown:0:room-3}...
+        elif [[ $shown == *[!A-Za-z0-9_.,:/+@%=-]* ]]; then
+            printf -v shown %q "$shown"
+        fi
+        COMPREPLY+=("$shown")
+    done
+    compopt -o nosort 2> /dev/null
+}
+
+_chainq() {
+    local _chainq_line _chainq_typed _chainq_known= command= option= word i place=0 program=
+    local -a _chainq_found=() _chainq_notes=()
+    COMPREPLY=()
+    _chainq_read
+    _chainq_typed=${_chainq_line[${#_chainq_line[@]} - 1]}
+    for ((i = 1; i < ${#_chainq_line[@]} - 1; i++)); do
+        word=${_chainq_line[i]}
+        if [[ -z $command ]]; then
+            [[ $word == -* ]] || command=$word
+        elif [[ -n $option ]]; then
+            option=
+        elif [[ $word == -?* ]]; then
+            _chainq_takes "$command" "$word" && option=$word
+        else
+            ((place++ == 0)) && program=$word
+        fi
+    done
+    if [[ -z $option && $_chainq_typed == --*=* ]]; then
+        option=${_chainq_typed%%=*}
+        _chainq_typed=${_chainq_typed#*=}
+        [[ -n $command ]] && _chainq_takes "$command" "$option" || return 0
+    fi
+    if [[ -n $option ]]; then
+        _chainq_value "$command" "$option"
+    elif [[ $_chainq_typed == -* ]]; then
+        _chainq_options "$command"
+        [[ $_chainq_typed == - ]] && _chainq_argument "$command" "$place" "$program"
+    elif [[ -z $command ]]; then
+        _chainq_commands
+    else
+        _chainq_argument "$command" "$place" "$program"
+    fi
+    _chainq_reply
+}
+complete -F _chainq chainq

@@ -1,0 +1,261 @@
+# Completion of chainq for fish, written by python -m chainq.docs; change what it is written from.
+# It starts no program and asks no server: all it knows stands here, but for the profiles of the configuration file.
+
+# The words before the cursor without options and their values: the command, then its arguments.
+function __chainq_words
+    set -l words (commandline -opc)
+    set -e words[1]
+    set -l command
+    set -l option
+    for word in $words
+        if test -z "$command"
+            string match -q -- '-*' $word; and continue
+            set command $word
+            echo $word
+        else if test -n "$option"
+            set option
+        else if string match -qr -- '^-.' $word
+            __chainq_takes $command $word; and set option $word
+        else
+            echo $word
+        end
+    end
+end
+
+# Whether no command stands there yet.
+function __chainq_bare
+    test -z (__chainq_words)[1]
+end
+
+# Whether the command is one of these.
+function __chainq_in
+    contains -- (__chainq_words)[1] $argv
+end
+
+# Whether the command is $argv[1], and the argument at the cursor the one of place $argv[2], or any with *.
+function __chainq_at
+    set -l words (__chainq_words)
+    test "$words[1]" = $argv[1]; and contains -- $argv[2] '*' (math (count $words) - 1)
+end
+
+# What of these `word<Tab>note` can stand behind a comma; those that are there already are left out.
+function __chainq_list
+    set -l typed (commandline -ct | string replace -r -- '^--[a-z-]+=' '')
+    set -l before (string match -r -- '^.*,' "$typed")
+    set -l chosen (string split , -- "$before")
+    for offered in $argv
+        contains -- (string split \t -- $offered)[1] $chosen; or echo "$before$offered"
+    end
+end
+
+function __chainq_profiles
+    set -l folder $HOME/.config
+    set -q XDG_CONFIG_HOME; and test -n "$XDG_CONFIG_HOME"; and set folder $XDG_CONFIG_HOME
+    for file in $folder/chainq/config.toml "$HOME/Library/Application Support/chainq/config.toml"
+        test -r $file; or continue
+        set -l names (string match -r -- $__chainq_header <$file)
+        while set -q names[1]
+            echo $names[2]
+            set -e names[1..2]
+        end
+    end
+end
+set -g __chainq_header '^\s*\[\s*profiles\s*\.\s*(?|"([^"]+)"|\'([^\']+)\'|([A-Za-z0-9_-]+))\s*[].]'
+
+# Whether an option of a command takes a value.
+function __chainq_takes
+    switch "$argv[1] $argv[2]"
+        case '* --start'
+            return 0
+        case '* --end'
+            return 0
+        case '* --last'
+            return 0
+        case '* --since'
+            return 0
+        case '* --until'
+            return 0
+        case '* --checkpoint'
+            return 0
+        case '* --lag'
+            return 0
+        case '* --rewind'
+            return 0
+        case '* --max-age'
+            return 0
+        case '* --interval'
+            return 0
+        case '* --limit'
+            return 0
+        case '* --format'
+            return 0
+        case '* --output' '* -o'
+            return 0
+        case 'blocks --columns' 'block --columns' 'latest --columns'
+            return 0
+        case '* --url'
+            return 0
+        case '* --profile'
+            return 0
+        case 'blocks --dialect' 'block --dialect' 'latest --dialect' 'full-blocks --dialect' 'transactions --dialect' 'transaction --dialect' 'program-transactions --dialect' 'records --dialect' 'ownership --dialect' 'transitions --dialect' 'address-transactions --dialect' 'rpc --dialect'
+            return 0
+        case '* --timeout'
+            return 0
+        case '* --retries'
+            return 0
+        case '* --concurrency' '* -j'
+            return 0
+        case '* --rate'
+            return 0
+        case '* --header'
+            return 0
+        case 'full-blocks --columns'
+            return 0
+        case 'transactions --columns'
+            return 0
+        case 'transaction --columns' 'program-transactions --columns'
+            return 0
+        case '* --page'
+            return 0
+        case '* --page-size'
+            return 0
+        case 'records --columns'
+            return 0
+        case 'ownership --columns'
+            return 0
+        case 'transitions --columns'
+            return 0
+        case 'address-transactions --columns'
+            return 0
+        case '* --port'
+            return 0
+        case '* --host'
+            return 0
+        case 'serve --dialect'
+            return 0
+        case '* --newest'
+            return 0
+        case '* --grow'
+            return 0
+        case '* --seed'
+            return 0
+        case '* --latency'
+            return 0
+        case '* --rate-limit'
+            return 0
+        case '* --rate-window'
+            return 0
+        case '* --retry-after'
+            return 0
+        case '* --fail-rate'
+            return 0
+        case '* --truncate-rate'
+            return 0
+        case '* --wrong-id-rate'
+            return 0
+        case '* --heavy-rows'
+            return 0
+        case '* --row-cap'
+            return 0
+        case '* --missing-height'
+            return 0
+        case '* --broken-link'
+            return 0
+        case '* --fault-seed'
+            return 0
+    end
+    return 1
+end
+
+complete -c chainq -f
+complete -c chainq -n __chainq_bare -l version -d 'Print the version and exit'
+complete -c chainq -n __chainq_bare -l help -s h -d 'Show this message and exit'
+complete -c chainq -k -n __chainq_bare -a serve -d 'the sample chain on a socket, for tests and trials'
+complete -c chainq -k -n __chainq_bare -a rpc -d 'any call, raw'
+complete -c chainq -k -n __chainq_bare -a address-transactions -d 'IDs of public transactions of an address in a height range'
+complete -c chainq -k -n __chainq_bare -a transitions -d 'transitions that have no record inputs, in a height range'
+complete -c chainq -k -n __chainq_bare -a ownership -d 'minimal ownership data of records in a block range'
+complete -c chainq -k -n __chainq_bare -a records -d 'records produced in a block range'
+complete -c chainq -k -n __chainq_bare -a program-transactions -d 'transactions that call a given program function'
+complete -c chainq -k -n __chainq_bare -a transaction -d 'full details of one transaction by ID'
+complete -c chainq -k -n __chainq_bare -a transactions -d 'transaction summaries of one block'
+complete -c chainq -k -n __chainq_bare -a full-blocks -d 'full block content (header, authority, ratifications, transactions) for a height range'
+complete -c chainq -k -n __chainq_bare -a latest -d 'block summary of the latest block'
+complete -c chainq -k -n __chainq_bare -a block -d 'block summary for one height'
+complete -c chainq -k -n __chainq_bare -a blocks -d 'block summaries for a height range'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l start -x -d 'First height; -100: the newest hundred'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l end -x -d 'Height after the last; else the newest block is last'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l last -x -d 'The newest N blocks'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l since -x -d 'From this block time: 2024-06-02, 2024-06-02T11:36Z, or 2h ago'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l until -x -d 'Blocks before this time'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l reverse -d 'Newest heights first'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l checkpoint -r -F -d 'Go on where the last run ended'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l lag -x -d 'Leave out the newest N blocks'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l rewind -x -d 'First go back N blocks'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l max-age -x -d 'Exit 6 if the newest block is older: 10m'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l follow -s f -d 'Go on as blocks appear, until interrupted'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l interval -x -d 'Between looks'
+complete -c chainq -n '__chainq_in blocks full-blocks program-transactions records ownership transitions address-transactions' -l limit -x -d 'Stop after N rows'
+complete -c chainq -n '__chainq_in blocks full-blocks' -l no-verify -d 'Do not check that every block is there and linked'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l format -x -a '\'table\' \'jsonl\' \'json\' \'csv\' \'chart\' \'parquet\'' -d 'table, jsonl, json, csv, chart, parquet, or another package\'s. Usually table, in a pipe jsonl'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l table -d 'For people'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l jsonl -d 'One row a line, as the service sent it'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l json -d 'One array, or one object'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l csv -d 'RFC 4180, with a header'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l no-trunc -d 'Show long values whole'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l output -s o -r -F -d 'Write to a file that appears whole or not at all'
+complete -c chainq -n '__chainq_in blocks block latest' -l columns -x -a '(__chainq_list \'id\'\\t\'row id of the stored block\' \'height\'\\t\'block height\' \'block_hash\'\\t\'hash of the block\' \'previous_hash\'\\t\'hash of the previous block\' \'previous_state_root\'\\t\'root hash of the previous state\' \'transactions_root\'\\t\'root hash of the block\\\'s transactions\' \'round\'\\t\'round number\' \'coinbase_target\'\\t\'string\' \'proof_target\'\\t\'string\' \'last_coinbase_target\'\\t\'string\' \'last_coinbase_timestamp\'\\t\'seconds since 1970\' \'timestamp\'\\t\'time of the block, seconds since 1970\' \'coinbase_reward\'\\t\'may be null\' \'finalize_root\'\\t\'string\' \'network\'\\t\'network identifier\' \'ratifications_root\'\\t\'string\' \'solutions_root\'\\t\'string\' \'subdag_root\'\\t\'string\' \'cumulative_weight\'\\t\'string\' \'cumulative_proof_target\'\\t\'string\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Only these; `all`, or `help` to list them'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc' -l url -x -a '\'demo:\'\\t\'the sample chain, with no network\'' -d 'The service; demo: is a sample'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc' -l profile -x -a '(__chainq_profiles)' -d 'A server from config.toml'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc' -l dialect -x -a '\'chain\'' -d 'How the server speaks: chain'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc' -l timeout -x -d 'For a call'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc' -l retries -x -d 'Of a call that fails in passing'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc' -l concurrency -s j -x -d 'Calls at a time'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc' -l rate -x -d 'At most N requests a second'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc' -l header -x -d 'Sent with every call; keep secrets in a profile'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc' -l no-check -d 'Send arguments that look wrong all the same'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc' -l dry-run -d 'Print the calls, one JSON object a line; send none'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc' -l quiet -s q -d 'No warnings on stderr'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc' -l verbose -s v -d 'Say each call on stderr'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc serve' -l help -s h -d 'Show this message and exit'
+complete -c chainq -n '__chainq_in full-blocks' -l columns -x -a '(__chainq_list \'block_hash\'\\t\'hash of the block\' \'previous_hash\'\\t\'hash of the previous block\' \'header.previous_state_root\'\\t\'string\' \'header.transactions_root\'\\t\'string\' \'header.finalize_root\'\\t\'string\' \'header.ratifications_root\'\\t\'string\' \'header.solutions_root\'\\t\'string\' \'header.subdag_root\'\\t\'string\' \'header.metadata.network\'\\t\'network identifier\' \'header.metadata.round\'\\t\'round number\' \'header.metadata.height\'\\t\'block height\' \'header.metadata.cumulative_weight\'\\t\'sent as a number of any size\' \'header.metadata.cumulative_proof_target\'\\t\'sent as a number\' \'header.metadata.coinbase_target\'\\t\'sent as a number\' \'header.metadata.proof_target\'\\t\'sent as a number\' \'header.metadata.last_coinbase_target\'\\t\'sent as a number\' \'header.metadata.last_coinbase_timestamp\'\\t\'seconds since 1970, sent as a number\' \'header.metadata.timestamp\'\\t\'seconds since 1970, sent as a number\' \'authority.type\'\\t\'value seen: quorum\' \'authority.subdag.subdag\'\\t\'certificates by round number\' \'authority.subdag.election_certificate_ids\'\\t\'array of string\' \'ratifications\'\\t\'type and amount\' \'transactions\'\\t\'status, type, index and transaction\' \'aborted_transaction_ids\'\\t\'IDs of aborted transactions\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Only these; `all`, or `help` to list them'
+complete -c chainq -n '__chainq_in transactions' -l columns -x -a '(__chainq_list \'id\'\\t\'row id of the stored transaction\' \'block_id\'\\t\'the block: its height by the document, its row id on deployed servers\' \'transaction_id\'\\t\'bech32, prefix at\' \'type\'\\t\'value seen: Execute\' \'index\'\\t\'index within the block\' \'status\'\\t\'value seen: accepted\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Only these; `all`, or `help` to list them'
+complete -c chainq -n '__chainq_in transaction program-transactions' -l columns -x -a '(__chainq_list \'status\'\\t\'value seen: accepted\' \'type\'\\t\'value seen: execute\' \'index\'\\t\'index within the block\' \'transaction.type\'\\t\'value seen: execute\' \'transaction.id\'\\t\'transaction ID\' \'transaction.execution.transitions\'\\t\'array of Transition\' \'transaction.execution.global_state_root\'\\t\'string\' \'transaction.execution.proof\'\\t\'string\' \'transaction.fee.transition.id\'\\t\'transition ID\' \'transaction.fee.transition.program\'\\t\'program ID\' \'transaction.fee.transition.function\'\\t\'function name\' \'transaction.fee.transition.inputs\'\\t\'type, id, value, tag\' \'transaction.fee.transition.outputs\'\\t\'type, id, checksum, value\' \'transaction.fee.transition.tpk\'\\t\'transition public key (group element)\' \'transaction.fee.transition.tcm\'\\t\'transition commitment (field element)\' \'transaction.fee.global_state_root\'\\t\'string\' \'transaction.fee.proof\'\\t\'string\' \'finalize\'\\t\'type, mapping_id, index, key_id, value_id\' \'finalizedAt\'\\t\'seconds since 1970\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Only these; `all`, or `help` to list them'
+complete -c chainq -n '__chainq_in program-transactions records ownership transitions address-transactions' -l page -x -d 'Only this page of one call, raw and unproved'
+complete -c chainq -n '__chainq_in program-transactions records ownership transitions address-transactions' -l page-size -x -d 'Rows a call asks for at first'
+complete -c chainq -n '__chainq_in records' -l columns -x -a '(__chainq_list \'record_ciphertext\'\\t\'ciphertext of the record\' \'program_id\'\\t\'program that generated the record\' \'block_id\'\\t\'the block\\\'s row id on deployed servers, not its height\' \'height\'\\t\'block height where the record was produced\' \'id\'\\t\'row id of the record\' \'timestamp\'\\t\'time of creation, seconds since 1970\' \'block_hash\'\\t\'string\' \'transition_id\'\\t\'string\' \'transaction_id\'\\t\'string\' \'function_name\'\\t\'function executed in the transition\' \'output_index\'\\t\'index of the output within the transition\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Only these; `all`, or `help` to list them'
+complete -c chainq -n '__chainq_in ownership' -l columns -x -a '(__chainq_list \'nonce_x\'\\t\'x-coordinate of the record\\\'s nonce\' \'nonce_y\'\\t\'y-coordinate of the nonce\' \'owner_x\'\\t\'x-coordinate that only the owner\\\'s view key explains\' \'transition_id\'\\t\'transition that generated the record\' \'output_index\'\\t\'index of the output within the transition\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Only these; `all`, or `help` to list them'
+complete -c chainq -n '__chainq_in transitions' -l columns -x -a '(__chainq_list \'transition_id\'\\t\'string\' \'transaction_id\'\\t\'containing transaction\' \'program\'\\t\'source text of the program\' \'function_name\'\\t\'string\' \'height\'\\t\'block height\' \'tpk\'\\t\'transition public key (group element)\' \'tcm\'\\t\'transition commitment (field element)\' \'timestamp\'\\t\'seconds since 1970\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Only these; `all`, or `help` to list them'
+complete -c chainq -n '__chainq_in address-transactions' -l columns -x -a '(__chainq_list \'transaction_id\'\\t\'bech32, prefix at\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Only these; `all`, or `help` to list them'
+complete -c chainq -n '__chainq_in serve' -l port -x -d '0: any free one'
+complete -c chainq -n '__chainq_in serve' -l host -x -d 'A loopback address'
+complete -c chainq -n '__chainq_in serve' -l dialect -x -a '\'chain\' \'aleo\'' -d 'chain or aleo'
+complete -c chainq -n '__chainq_in serve' -l newest -x -d 'Height of the newest block'
+complete -c chainq -n '__chainq_in serve' -l grow -x -d 'A new block so often; 0: never'
+complete -c chainq -n '__chainq_in serve' -l seed -x -d 'Another chain'
+complete -c chainq -n '__chainq_in serve' -l shuffle -l no-shuffle -d 'Rows of one height change places'
+complete -c chainq -n '__chainq_in serve' -l gzip -d 'Compress answers for those who accept it'
+complete -c chainq -n '__chainq_in serve' -l latency -x -d 'Default: 0.0. At least 0.0'
+complete -c chainq -n '__chainq_in serve' -l rate-limit -x -d '429 after N calls of a method'
+complete -c chainq -n '__chainq_in serve' -l rate-window -x -d 'So long counts --rate-limit'
+complete -c chainq -n '__chainq_in serve' -l retry-after -x -d 'Sent with a 429'
+complete -c chainq -n '__chainq_in serve' -l fail-rate -x -d '503 for these'
+complete -c chainq -n '__chainq_in serve' -l truncate-rate -x -d 'Bodies that break off'
+complete -c chainq -n '__chainq_in serve' -l wrong-id-rate -x -d 'Answers to no call'
+complete -c chainq -n '__chainq_in serve' -l heavy-rows -x -d 'A query timeout above N rows'
+complete -c chainq -n '__chainq_in serve' -l row-cap -x -d 'Never more rows, and no word of it'
+complete -c chainq -n '__chainq_in serve' -l ignore-page-size -d 'Pages as long as the server likes'
+complete -c chainq -n '__chainq_in serve' -l missing-height -x -d 'A block left out'
+complete -c chainq -n '__chainq_in serve' -l broken-link -x -d 'A wrong previous_hash'
+complete -c chainq -n '__chainq_in serve' -l fault-seed -x -d 'Which calls the shares hit'
+complete -c chainq -n '__chainq_at block \'*\'' -x -a '\'latest\'\\t\'the newest block\' \'-\'\\t\'one a line on standard input\''
+complete -c chainq -n '__chainq_at transactions \'*\'' -x -a '\'latest\'\\t\'the newest block\' \'-\'\\t\'one a line on standard input\''
+complete -c chainq -n '__chainq_at transaction \'*\'' -x -a '\'-\'\\t\'one a line on standard input\''
+complete -c chainq -n '__chainq_at program-transactions 0' -x -a '\'credits.aleo\' \'token_registry.aleo\' \'wrapped_credits.aleo\' \'hello_hello.aleo\' \'tile_gallery.aleo\' \'wide_library.aleo\''
+complete -c chainq -n '__chainq_at program-transactions 1; and test (__chainq_words)[2] = credits.aleo' -a 'transfer_public transfer_private transfer_public_as_signer transfer_private_to_public transfer_public_to_private bond_public bond_validator claim_unbond_public unbond_public set_validator_state mint split join fee_public fee_private'
+complete -c chainq -n '__chainq_at program-transactions 1; and test (__chainq_words)[2] = token_registry.aleo' -a 'mint_public transfer_public transfer_from_public transfer_private transfer_public_to_private'
+complete -c chainq -n '__chainq_at program-transactions 1; and test (__chainq_words)[2] = wrapped_credits.aleo' -a 'deposit_credits_private withdraw_credits_private'
+complete -c chainq -n '__chainq_at program-transactions 1; and test (__chainq_words)[2] = hello_hello.aleo' -a 'hello'
+complete -c chainq -n '__chainq_at program-transactions 1; and test (__chainq_words)[2] = tile_gallery.aleo' -a 'claim show'
+complete -c chainq -n '__chainq_at program-transactions 1; and test (__chainq_words)[2] = wide_library.aleo' -a 'run'
+complete -c chainq -n '__chainq_at rpc 0' -x -a '\'getBlocks\'\\t\'block summaries for a height range\' \'block\'\\t\'block summary for one height\' \'latest/block\'\\t\'block summary of the latest block\' \'getChainBlocks\'\\t\'full block content (header, authority, ratifications, transactions) for a height range\' \'transactions\'\\t\'transaction summaries of one block\' \'chainTransaction\'\\t\'full details of one transaction by ID\' \'chainTransactionsForProgram\'\\t\'transactions that call a given program function\' \'records/all\'\\t\'records produced in a block range\' \'records/isOwner\'\\t\'minimal ownership data of records in a block range\' \'transitionsWithoutRecordInputs\'\\t\'transitions that have no record inputs, in a height range\' \'getPublicTransactionsForAddress\'\\t\'IDs of public transactions of an address in a height range\''
