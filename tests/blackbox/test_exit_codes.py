@@ -1,12 +1,14 @@
 """Every exit code of cli.md, each with its one line on stderr; what went to stdout before stays whole."""
 
 import json
+import socket
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Program, Ran, Servers, Truth
+from conftest import Program, Ran, Servers, Truth, side_by_side
 from harness import Canned, canned, result
 
 ADDRESS = Truth().chain.addresses[0]
@@ -107,11 +109,20 @@ USAGE: list[tuple[list[str], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("words", "said"), USAGE, ids=[" ".join(words)[:50] for words, _ in USAGE])
-def test_2_bad_arguments_are_told_before_any_call(words: list[str], said: str, chainq: Program, nowhere: str) -> None:
+@pytest.fixture(scope="module")
+def refusals(program: Program) -> list[Ran]:
+    """A run for each bad argument, pointed at a port where nothing listens."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        env = {"CHAINQ_URL": f"http://127.0.0.1:{held.getsockname()[1]}/"}
+        return side_by_side(partial(program, *words, env=env) for words, _ in USAGE)
+
+
+@pytest.mark.parametrize("place", range(len(USAGE)), ids=[" ".join(words)[:50] for words, _ in USAGE])
+def test_2_bad_arguments_are_told_before_any_call(place: int, refusals: list[Ran]) -> None:
     """A bad argument is exit 2 and named, and no call was made: where nothing listens, it would have been exit 4."""
-    ran = chainq(*words, env={"CHAINQ_URL": nowhere})
-    assert said in one_line(ran, 2)
+    ran = refusals[place]
+    assert USAGE[place][1] in one_line(ran, 2)
     assert ran.out == b""
 
 

