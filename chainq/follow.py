@@ -4,6 +4,7 @@ Each round looks at the newest block, makes sure that the chain is still the one
 by batch. Between two batches everything is consistent: rows written, synced, and recorded, in that order.
 """
 
+import gc
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -38,6 +39,7 @@ def run(
     reporter: Reporter,
 ) -> None:
     """Write what is new, and with `--follow` go on until interrupted. Raises ChainqError or Interrupted."""
+    gc.enable()
     going, file = options.checkpoint, options.output.output
     place = str(file) if file is not None else ""
     with ExitStack() as stack:

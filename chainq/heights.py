@@ -5,8 +5,7 @@ Pure: who knows the newest block, or block times, hands them in.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from decimal import Decimal
+from typing import NamedTuple
 
 from chainq.errors import UsageError
 
@@ -23,12 +22,15 @@ def parse_height(text: str) -> int:
         hint = "for the newest N blocks use --last N" if re.fullmatch(r"-[0-9_.KkMm]+", text.strip()) else ""
         raise UsageError(f"{text!r} is no height: whole numbers such as 12345, 12_345, 12K or 1.5M are", hint)
     whole, fraction, unit = match.groups()
-    value = Decimal(whole.replace("_", "") + (fraction or "")) * _UNIT[unit.lower()]
-    if value != value.to_integral_value():
+    digits = (fraction or ".")[1:]
+    if len(whole) + len(digits) > 100:
+        raise UsageError(f"{text[:20]}... is beyond any chain")
+    value, rest = divmod(int(whole.replace("_", "") + digits) * _UNIT[unit.lower()], int(10 ** len(digits)))
+    if rest:
         raise UsageError(f"{text!r} is no whole number of blocks")
     if value > _MOST:
         raise UsageError(f"{text!r} is beyond any chain")
-    return int(value)
+    return value
 
 
 def parse_bound(text: str) -> int:
@@ -37,8 +39,7 @@ def parse_bound(text: str) -> int:
     return -parse_height(stripped[1:]) if stripped.startswith("-") else parse_height(stripped)
 
 
-@dataclass(frozen=True, slots=True)
-class RangeAsk:
+class RangeAsk(NamedTuple):
     """A range as it was asked for. Bounds below 0 count back from the end; `last` is a number of blocks.
 
     `since`, `until`: block times in seconds since 1970; the range holds the blocks of `since` and later, before

@@ -9,8 +9,8 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -139,8 +139,7 @@ def _service_error(error: bytes) -> ServiceError:
     return kind(f"the service answered error {excerpt(code, 20) or '(no code)'}: {excerpt(said)}", code=code)
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(NamedTuple):
     """Where the calls go and how patiently.
 
     `timeout` in seconds a call; `retries` of a call that failed in passing; `rate` in requests a second;
@@ -151,12 +150,11 @@ class Endpoint:
     timeout: float = 30.0
     retries: int = 5
     rate: float | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = MappingProxyType({})
     transport: "httpx.BaseTransport | None" = None
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """What became of one attempt, for `-v` and progress: `outcome` is `ok` or an error, `wait` seconds to the next."""
 
     method: str
@@ -181,15 +179,13 @@ class _Refused(Exception):  # noqa: N818  # never leaves this module
         self.error, self.wait, self.limited = error, wait, limited
 
 
-@dataclass(slots=True)
 class _Tries:
     """How often one call was tried, and how long to wait before the next time."""
 
-    retries: int
-    made: int = 0
-    failures: int = 0
-    refusals: int = 0
-    waited: float = 0.0
+    def __init__(self, retries: int) -> None:
+        self._retries = retries
+        self.made = self._failures = self._refusals = 0
+        self._waited = 0.0
 
     def wait_after(self, refused: _Refused) -> float | None:
         """Seconds before the next attempt; None where it was the last.
@@ -197,14 +193,14 @@ class _Tries:
         A 429 uses up patience, not retries: the service works, it only wants to be asked less often.
         """
         if refused.limited:
-            wait = refused.wait if refused.wait is not None else 2.0**self.refusals
-            self.refusals += 1
-            self.waited += wait
-            return wait if self.waited <= PATIENCE else None
-        self.failures += 1
-        if self.failures > self.retries:
+            wait = refused.wait if refused.wait is not None else 2.0**self._refusals
+            self._refusals += 1
+            self._waited += wait
+            return wait if self._waited <= PATIENCE else None
+        self._failures += 1
+        if self._failures > self._retries:
             return None
-        backoff = random.uniform(0, min(0.3 * 2.0**self.failures, 30.0))  # noqa: S311  # jitter is no secret
+        backoff = random.uniform(0, min(0.3 * 2.0**self._failures, 30.0))  # noqa: S311  # jitter is no secret
         return max(refused.wait or 0.0, backoff)
 
 

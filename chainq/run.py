@@ -3,6 +3,7 @@
 What fails is raised, with a note on how to get the rest where that is known; `app.main` prints it.
 """
 
+import gc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,7 @@ def _answer(
 ) -> None:
     rest = None
     if question.heights is not None:
+        gc.enable()
         span = client.span(question.heights, reverse=question.reverse)
         if not len(span) and not question.heights.fixed:
             reporter.warn(f"no block in that range: the newest is {client.newest()}")

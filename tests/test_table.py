@@ -4,7 +4,6 @@ import io
 import json
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -443,7 +442,7 @@ def test_a_value_of_100_kb_costs_little() -> None:
     """A value far longer than any line is cut before it is drawn."""
     found = {"program_id": "表" * 100_000, "transaction_id": "x" * 100_000, "height": "1" * 100_000}
     for single in (False, True):
-        text = drawn(replace(sheet("records", "program_id", "transaction_id"), single=single), [found])
+        text = drawn(sheet("records", "program_id", "transaction_id")._replace(single=single), [found])
         assert len(text) < 1000
         assert fits(text, 80)
 

@@ -1,7 +1,5 @@
 """The manual pages: chainq(1), one for each command, chainq(5) for the configuration, chainq-formats(7)."""
 
-from dataclasses import fields
-
 from chainq import __version__, config, formats
 from chainq.docs import prose
 from chainq.docs.roff import Page, bold, cross, italic
@@ -192,8 +190,8 @@ def _formats() -> Page:
     page.paragraphs(f"The built-in formats are {', '.join(f'`{name}`' for name in formats.BUILT_IN)}.")
     page.section("The sheet")
     page.paragraphs("`sheet` says what is to be written, and where it will be seen:")
-    for field in fields(Sheet):
-        page.entry(bold(field.name), prose.SHEET.get(field.name, ""))
+    for field in Sheet._fields:
+        page.entry(bold(field), prose.SHEET.get(field, ""))
     page.section("Examples")
     page.literal(prose.FORMAT_EXAMPLE.splitlines())
     page.paragraphs("In the package's `pyproject.toml`:")

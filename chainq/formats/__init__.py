@@ -6,9 +6,8 @@ no network, no heights and no files.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 from msgspec import Raw
 
@@ -33,8 +32,7 @@ class Out(Protocol):
         """Take all of `data`, or raise."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
+class Sheet(NamedTuple):
     """What is to be written, and where it will be seen.
 
     `command`: whose rows they are (`records`). `columns`: the command's, or those that `--columns` picked, in that

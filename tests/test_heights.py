@@ -1,0 +1,232 @@
+"""The grammar of heights, and ranges as they are resolved against the newest block (cli.md, "Ranges")."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chainq.errors import UsageError
+from chainq.heights import RangeAsk, parse_bound, parse_height, resolve
+
+bounded = settings(max_examples=200, deadline=None, derandomize=True, database=None)
+
+
+@pytest.mark.parametrize(
+    ("text", "height"),
+    [
+        ("0", 0),
+        ("12345", 12_345),
+        ("12_345", 12_345),
+        ("1_2_3", 123),
+        ("007", 7),
+        ("12K", 12_000),
+        ("12k", 12_000),
+        ("1.5M", 1_500_000),
+        ("1.5m", 1_500_000),
+        ("0.001K", 1),
+        ("1_000K", 1_000_000),
+        ("2.758584M", 2_758_584),
+        ("4.35M", 4_350_000),  # 4.35 * 10**6 is 4349999.999… as a float
+        ("1.001K", 1001),
+        (" 5 ", 5),
+        ("9007199254.740992M", 2**53),
+    ],
+)
+def test_heights_are_exact(text: str, height: int) -> None:
+    """Every way to write a height means exactly that number, never one by way of a float."""
+    assert parse_height(text) == height
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", " ", "-", "-5", "+5", "1.5", "1.2345K", "1.", ".5M", "1e5", "0x10", "12Q", "12KB", "12 K", "1__2", "_1"),
+        "1_",
+        "٣",
+        "²",
+        "1,000",
+        "1.5.0K",
+        "latest",
+        "inf",
+        "nan",
+        "9007199254740993",
+        "1" + "0" * 5000,
+        "10000000000M",
+        "5\n6",
+    ],
+)
+def test_what_is_no_height_is_refused(text: str) -> None:
+    """Anything else is a usage error that repeats what was written."""
+    with pytest.raises(UsageError):
+        parse_height(text)
+
+
+@pytest.mark.parametrize("text", ["-5", "-12K", "-1.5M", "-1_000"])
+def test_a_negative_height_points_to_last(text: str) -> None:
+    """A negative height where none can stand is told about --last."""
+    with pytest.raises(UsageError, match="--last"):
+        parse_height(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "bound"), [("5", 5), ("-5", -5), ("-12K", -12_000), ("-0", 0), (" -1.5M ", -1_500_000)]
+)
+def test_bounds_may_count_back_from_the_end(text: str, bound: int) -> None:
+    """--start and --end take a negative number of blocks too."""
+    assert parse_bound(text) == bound
+
+
+@pytest.mark.parametrize("text", ["", "-", "--5", "- 5x", "-latest", "-1.5", "-\u0663"])
+def test_what_is_no_bound_is_refused(text: str) -> None:
+    """Anything else is a usage error."""
+    with pytest.raises(UsageError):
+        parse_bound(text)
+
+
+@bounded
+@given(st.integers(0, 2**53))
+def test_any_height_in_any_unit_is_exact(height: int) -> None:
+    """A height written with underscores, in thousands or in millions, is the same height, however large."""
+    assert parse_height(f"{height:_}") == height
+    assert parse_height(f"{height // 1000}.{height % 1000:03}K") == height
+    assert parse_height(f"{height // 10**6:_}.{height % 10**6:06}M") == height
+    assert parse_bound(f"-{height}") == -height
+
+
+@bounded
+@given(st.text("0123456789_.-kKmMe+ ", max_size=8))
+def test_no_text_is_read_as_something_else(text: str) -> None:
+    """Whatever is accepted is what its digits and unit say; nothing else ends in another error."""
+    try:
+        height = parse_height(text)
+    except UsageError:
+        return
+    digits = text.strip().replace("_", "").lower()
+    scale = {"k": 3, "m": 6}.get(digits[-1], 0)
+    whole, _, fraction = digits.rstrip("km").partition(".")
+    assert int(whole + fraction.ljust(scale, "0")[:scale]) == height
+    assert not fraction[scale:].strip("0")
+
+
+# --- ranges
+
+
+def unasked(*_: Any) -> int:
+    raise AssertionError("asked for the newest block or a block time without need")
+
+
+def span(newest: int, **given: Any) -> tuple[int, int]:
+    return resolve(RangeAsk(**given), lambda: newest, unasked)
+
+
+@pytest.mark.parametrize(
+    ("given_", "start", "end"),
+    [
+        ({}, 91, 101),
+        ({"whole": True}, 0, 101),
+        ({"last": 5}, 96, 101),
+        ({"last": 0}, 101, 101),
+        ({"last": 500}, 0, 101),
+        ({"start": 40}, 40, 101),
+        ({"end": 40}, 0, 40),
+        ({"end": 500}, 0, 500),
+        ({"start": 0}, 0, 101),
+        ({"start": 500}, 500, 500),
+        ({"start": 101}, 101, 101),
+        ({"start": -3}, 98, 101),
+        ({"end": -3}, 0, 98),
+        ({"start": -5, "end": -3}, 96, 98),
+        ({"start": -500}, 0, 101),
+        ({"start": 40, "end": -3}, 40, 98),
+        ({"start": -3, "end": 100}, 98, 100),
+        ({"start": -500, "end": -400}, 0, 0),
+        ({"start": 40, "whole": True}, 40, 101),
+    ],
+)
+def test_a_range_on_a_chain_whose_newest_block_is_100(given_: dict[str, int], start: int, end: int) -> None:
+    """Start is included and end excluded; what is left out reaches to the newest block; negative counts back."""
+    assert span(100, **given_) == (start, end)
+
+
+@pytest.mark.parametrize("given_", [{}, {"last": 5}, {"start": 0}, {"start": -5}, {"end": -5}, {"whole": True}])
+def test_a_chain_without_blocks_has_empty_ranges(given_: dict[str, int]) -> None:
+    """Where the newest height is -1, every range that counts from the end is empty."""
+    start, end = span(-1, **given_)
+    assert start == end == 0
+
+
+@pytest.mark.parametrize(("start", "end"), [(0, 0), (5, 5), (0, 10**9), (7, 8)])
+def test_a_fixed_range_needs_nobody(start: int, end: int) -> None:
+    """Start and end from 0 on are known without the newest block."""
+    assert RangeAsk(start=start, end=end).fixed
+    assert resolve(RangeAsk(start=start, end=end), unasked, unasked) == (start, end)
+
+
+@pytest.mark.parametrize(
+    "given_",
+    [
+        {"start": 10, "end": 5},
+        {"start": -3, "end": -5},
+        {"last": 5, "start": 1},
+        {"last": 5, "end": 9},
+        {"last": 5, "since": 1.0},
+        {"start": 1, "since": 1.0},
+        {"end": 1, "until": 1.0},
+        {"since": 2.0, "until": 1.0},
+    ],
+)
+def test_contradictions_are_seen_without_asking(given_: dict[str, Any]) -> None:
+    """What can be seen to be wrong is a usage error before the newest block is asked for."""
+    with pytest.raises(UsageError):
+        RangeAsk(**given_).check()
+    with pytest.raises(UsageError):
+        resolve(RangeAsk(**given_), unasked, unasked)
+
+
+def test_a_start_above_the_end_after_all_is_a_usage_error() -> None:
+    """Where only the newest block tells that the range is upside down, that is a usage error too."""
+    with pytest.raises(UsageError, match="100"):
+        span(100, start=99, end=-5)
+
+
+def test_times_are_searched_for_only_where_they_stand() -> None:
+    """--since gives the start and --until the end, each by one search."""
+    asked: list[float] = []
+
+    def first_at(time: float) -> int:
+        asked.append(time)
+        return int(time) // 10
+
+    assert resolve(RangeAsk(since=500.0), lambda: 100, first_at) == (50, 101)
+    assert resolve(RangeAsk(until=500.0), lambda: 100, first_at) == (0, 50)
+    assert resolve(RangeAsk(since=200.0, until=500.0), lambda: 100, first_at) == (20, 50)
+    assert resolve(RangeAsk(start=-3, until=1000.0), lambda: 100, first_at) == (98, 100)
+    assert asked == [500.0, 500.0, 200.0, 500.0, 1000.0]
+
+
+whole = st.integers(-300, 300) | st.none()
+
+
+@bounded
+@given(whole, whole, st.integers(-1, 200), st.booleans())
+def test_a_range_is_never_upside_down(start: int | None, end: int | None, newest: int, whole: bool) -> None:
+    """Whatever is asked for: 0 <= start <= end, or a usage error; the newest block is asked for once at most."""
+    asked: list[int] = []
+
+    def tell() -> int:
+        asked.append(newest)
+        return newest
+
+    ask = RangeAsk(start=start, end=end, whole=whole)
+    try:
+        low, high = resolve(ask, tell, unasked)
+    except UsageError:
+        return
+    finally:
+        assert len(asked) <= (0 if ask.fixed else 1)
+    assert 0 <= low <= high
+    if start is not None and start >= 0:
+        assert low == start
+    if end is not None and end >= 0:
+        assert high == end
