@@ -1,0 +1,85 @@
+"""Answers that are valid, and contradict the question, each other or the chain: exit 6 (or 5), and nothing is printed."""
+
+from typing import Any
+
+import pytest
+from conftest import Program, Truth
+from harness import Canned, canned, result
+
+
+def test_a_server_that_ignores_the_page_number_is_found_out(chainq: Program, truth: Truth) -> None:
+    """Where every page is the same, exit 6 says so; nothing runs for ever, and nothing is printed again and again."""
+    record = truth.rows("records", 640, 641)[0].decode()
+    call = truth.transaction(640, 1).decode()
+    for words, row in (
+        (("records", "--start", "640", "--end", "641"), record),
+        (("program-transactions", "credits.aleo", "mint"), call),
+    ):
+        with canned(result(f"[{row}]")) as (url, seen):
+            ran = chainq(*words, url=url)
+        assert (ran.code, ran.out) == (6, b"")
+        assert len(seen) < 10_000
+
+
+def test_rows_outside_the_range_are_found_out(chainq: Program, truth: Truth) -> None:
+    """A server that answers with other heights than asked for is exit 6, and none of them is printed."""
+    for command in ("records", "blocks", "transitions"):
+        row = truth.rows(command, 640, 641)[0].decode()
+        with canned(result(f"[{row}]")) as (url, _):
+            ran = chainq(command, "--start", "5", "--end", "6", url=url)
+        assert (ran.code, ran.out) == (6, b"")
+
+
+def test_a_row_is_never_printed_twice(chainq: Program, truth: Truth) -> None:
+    """A record that stands twice in one answer is printed once, or exit 6 says that the answer contradicts itself."""
+    row = truth.rows("records", 640, 641)[0].decode()
+
+    def answer(request: Any) -> Canned:
+        return result("[]" if request["params"]["page"] else f"[{row},{row}]")(request)
+
+    with canned(answer) as (url, _):
+        ran = chainq("records", "--start", "640", "--end", "641", url=url)
+    assert ran.rows.count(row.encode()) <= 1
+    assert ran.code in (0, 6)
+    assert ran.code == 6 or ran.rows == [row.encode()]
+
+
+def test_a_block_that_comes_twice(chainq: Program, truth: Truth) -> None:
+    """A height that stands twice in one answer is exit 6 and named."""
+    rows = [row.decode() for row in truth.rows("blocks", 640, 643)]
+    with canned(result(f"[{rows[0]},{rows[1]},{rows[1]},{rows[2]}]")) as (url, _):
+        ran = chainq("blocks", "--start", "640", "--end", "643", url=url)
+    assert (ran.code, ran.out) == (6, b"")
+    assert "641" in ran.err
+
+
+def test_blocks_without_hashes_prove_nothing(chainq: Program) -> None:
+    """Blocks that carry no hashes cannot be linked: exit 6; --no-verify prints them."""
+    words = ("blocks", "--start", "640", "--end", "642")
+    with canned(result('[{"height":"640"},{"height":"641"}]')) as (url, _):
+        assert chainq(*words, url=url).code == 6
+        ran = chainq(*words, "--no-verify", url=url)
+    assert (ran.code, ran.out) == (0, b'{"height":"640"}\n{"height":"641"}\n')
+
+
+def test_another_block_than_asked_for(chainq: Program, truth: Truth) -> None:
+    """block 5 that is answered with block 640, or with two blocks, is refused."""
+    row = truth.block(640).decode()
+    with canned(result(f"[{row}]")) as (url, _):
+        ran = chainq("block", "5", url=url)
+    assert (ran.code, ran.out) == (6, b"")
+    with canned(result(f"[{row},{row}]")) as (url, _):
+        ran = chainq("block", "640", url=url)
+    assert ran.code in (5, 6)
+    assert ran.out == b""
+
+
+@pytest.mark.parametrize("height", ['"-5"', "-5", '"five"', "null", "[]", "1.5", "{}"])
+def test_a_newest_block_without_a_height(height: str, chainq: Program) -> None:
+    """A newest block whose height is none ends in exit 5 or 6, never in a range that is upside down."""
+    with canned(result(f'{{"height":{height}}}')) as (url, _):
+        for words in (["blocks"], ["records", "--last", "5"], ["block", "latest"]):
+            ran = chainq(*words, url=url)
+            assert ran.code in (5, 6), ran.err
+            assert ran.out == b""
+            assert ran.err.count("\n") == 1
