@@ -171,9 +171,41 @@ def _serve_command() -> "Command":
     )
 
 
+def _doctor_command() -> "Command":
+    def call(values: dict[str, Any]) -> None:
+        from chainq import doctor
+
+        doctor.run(_part(options.SourceOptions, values), values["json"], values["save"])
+
+    return _command(
+        "doctor",
+        call,
+        _parameters([options.ReportOptions, options.SaveOptions, options.SourceOptions]),
+        "Find out what a server is, and what that means for you.\n\nIn fewer than 40 calls, one at a time.",
+        "Example:\n  chainq doctor --url http://127.0.0.1:8545 --save mine\n",
+    )
+
+
+def _profiles_command() -> "Command":
+    def call(values: dict[str, Any]) -> None:
+        from chainq import tools
+
+        tools.profiles(values["json"])
+
+    return _command(
+        "profiles",
+        call,
+        _parameters([options.ReportOptions]),
+        "List the profiles of config.toml, without their secrets.",
+        "Example:\n  chainq profiles --json\n",
+    )
+
+
 PlainGroup.catalogue = {
     **{method.command: (method.group, method.purpose, partial(_method_command, method)) for method in METHODS},
     "rpc": ("Tools", "any call, raw", _rpc_command),
+    "doctor": ("Tools", "what a server is, and what that means for you", _doctor_command),
+    "profiles": ("Tools", "the servers of config.toml", _profiles_command),
     "serve": ("Tools", "the sample chain on a socket, for tests and trials", _serve_command),
 }
 

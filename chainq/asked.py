@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from chainq import checks
-from chainq.dialects import Value
+from chainq.dialects import Dialect, Value
 from chainq.errors import UsageError
 from chainq.heights import RangeAsk, parse_bound, parse_height
 from chainq.methods import Method, Role, Shape
@@ -102,7 +102,6 @@ def _lines() -> Iterator[str | None]:
 def read(method: Method, words: dict[Role, list[str]], options: Options) -> Asked:
     """The question that arguments (`words`, by role) and options put. Raises UsageError."""
     check, page = not options.source.no_check, options.page
-    _check_page(method, page, check)
     asked = Asked(
         method,
         _arguments(words, check),
@@ -117,6 +116,14 @@ def read(method: Method, words: dict[Role, list[str]], options: Options) -> Aske
     )
     _check_going_on(asked, options.checkpoint)
     return asked
+
+
+def check_page_size(asked: Asked, dialect: Dialect) -> None:
+    """Hold the page size against the most that the dialect allows. Raises UsageError."""
+    most = dialect.page_size_max(asked.method)
+    if asked.check and most is not None and (asked.page_size or 0) > most:
+        size, name = asked.page_size, asked.method.name
+        raise UsageError(f"--page-size {size} is above the {most} of {name}", "--no-check sends it")
 
 
 def _check_going_on(asked: Asked, going: CheckpointOptions) -> None:
@@ -180,9 +187,3 @@ def _range_ask(method: Method, options: RangeOptions) -> RangeAsk:
     )
     ask.check()
     return ask
-
-
-def _check_page(method: Method, page: PageOptions, check: bool) -> None:
-    most = method.page_size_max
-    if check and most is not None and page.page_size is not None and page.page_size > most:
-        raise UsageError(f"--page-size {page.page_size} is above the {most} of {method.name}", "--no-check sends it")

@@ -1,13 +1,14 @@
 """One service, its eleven methods: the way every row takes, for the command line and for Python alike."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 from msgspec import Raw
 
 from chainq import heights, named, rows
-from chainq.dialects import DIALECTS, Dialect, Value
-from chainq.errors import AnswerError, NotFoundError
+from chainq.dialects import AUTO, DIALECTS, Dialect, Names, Value
+from chainq.errors import AnswerError, NotFoundError, UsageError
 from chainq.methods import BY_COMMAND, Method, Role
 from chainq.question import Batch, Question
 from chainq.rpc import Connection, Endpoint, Report, decode_result, decode_rows
@@ -26,7 +27,8 @@ class Tip(NamedTuple):
 class Client:
     """Calls one service. Use it as a context, or `close` it; threads may not share it.
 
-    `timeout` in seconds a call, `rate` in requests a second, `concurrency` in calls at a time.
+    `dialect` is one of `dialects.DIALECTS`, or `auto`; `names` are the server's own beside it. `timeout` in seconds a
+    call, `rate` in requests a second, `concurrency` in calls at a time. Raises UsageError for a dialect that is none.
     """
 
     def __init__(
@@ -34,6 +36,7 @@ class Client:
         url: str,
         *,
         dialect: str = "chain",
+        names: Names | None = None,
         timeout: float = 30.0,
         retries: int = 5,
         rate: float | None = None,
@@ -41,7 +44,9 @@ class Client:
         concurrency: int = 8,
         report: Callable[[Report], None] = lambda _: None,
     ) -> None:
-        self.url = url
+        if dialect not in (AUTO, *DIALECTS):
+            raise UsageError(f"there is no dialect {dialect!r}", f"the dialects are {', '.join(DIALECTS)} and {AUTO}")
+        self.url, self.dialect_name, self.names = url, dialect, names or Names()
         transport = None
         if url == "demo:":
             from chainq.demo.chain import Chain
@@ -49,7 +54,6 @@ class Client:
             from chainq.demo.transport import DemoTransport
 
             transport, url = DemoTransport(Service(Chain())), "http://demo.invalid/"
-        self.dialect: Dialect = DIALECTS[dialect]
         self.connection = Connection(Endpoint(url, timeout, retries, rate, headers or {}, transport), report)
         self._concurrency = concurrency
         self._tip: Tip | None = None
@@ -64,6 +68,18 @@ class Client:
     def close(self) -> None:
         """End what is under way, and give the sockets back."""
         self.connection.close()
+
+    @cached_property
+    def dialect(self) -> Dialect:
+        """How the server speaks, its own names included; `auto` is found out here, when it is first needed.
+
+        Raises ChainqError where it cannot be.
+        """
+        if self.dialect_name != AUTO:
+            return DIALECTS[self.dialect_name].with_names(self.names)
+        from chainq import detect
+
+        return detect.dialect_of(self.url, self.raw).with_names(self.names)
 
     def newest(self) -> int:
         """The newest block's height, -1 where the chain has no block; asked for once and then pinned."""

@@ -7,7 +7,7 @@ from typing import Any
 from chainq.asked import Asked
 from chainq.dialects import Dialect, Value
 from chainq.heights import DEFAULT_LAST, RangeAsk
-from chainq.methods import BY_COMMAND, Method, Role
+from chainq.methods import BY_COMMAND, Method, Role, Shape
 from chainq.plan import Cutter
 from chainq.rpc import encode
 from chainq.span import Span
@@ -30,7 +30,10 @@ def lines(dialect: Dialect, question: Asked) -> Iterator[bytes]:
 
 
 def _named(dialect: Dialect, method: Method, names: Iterable[str | int | None]) -> Iterator[tuple[str, Any]]:
-    """A call for each name; `latest` asks for the newest block first, and stands as a word after that."""
+    """A call for each name; `latest` asks for the newest block first, and stands as a word after that.
+
+    Where transactions are asked for by row id, their block is asked for it, and the row id stands as a word.
+    """
     role = Role.HEIGHT if method.param(Role.HEIGHT) else Role.ID
     known = False
     for name in names:
@@ -40,6 +43,9 @@ def _named(dialect: Dialect, method: Method, names: Iterable[str | int | None]) 
             if not known:
                 yield dialect.call(BY_COMMAND["latest"], {})
             known, name = True, "newest"
+        if method.shape is Shape.ROWS and dialect.transactions_by_row_id:
+            yield dialect.call(BY_COMMAND["block"], {role: name})
+            name = f"row id of block {name}"
         yield dialect.call(method, {role: name})
 
 

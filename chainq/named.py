@@ -54,6 +54,8 @@ def _ask(connection: Connection, dialect: Dialect, method: Method, name: Name) -
     if method.shape is Shape.ROW_OR_NULL:
         wire, params = dialect.call(method, {Role.ID: name})
         return _one(connection.call(wire, params, decode_result, str(name)), wire) or None
+    if method.shape is Shape.ROWS and dialect.transactions_by_row_id:
+        return _of_row_id(connection, dialect, method, name)
     wire, params = dialect.call(method, {Role.HEIGHT: name})
     found = connection.call(wire, params, decode_rows, f"height {name}")
     if method.shape is Shape.ROW_IN_ARRAY:
@@ -61,6 +63,31 @@ def _ask(connection: Connection, dialect: Dialect, method: Method, name: Name) -
     # An empty list says either that the block has no transactions or that there is no such block.
     if not found and _ask(connection, dialect, BY_COMMAND["block"], name) is None:
         return None
+    return in_place(found, method.order or "")
+
+
+def _of_row_id(connection: Connection, dialect: Dialect, method: Method, name: Name) -> _Found:
+    """The transactions of a height from a server that wants the block's row id (behaviour.md, "Results").
+
+    Given anything else, such a server answers with another block's transactions and no error: so each row must name
+    the row id that was asked for. Raises IncompleteError where one does not.
+    """
+    block = _ask(connection, dialect, BY_COMMAND["block"], name)
+    if block is None:
+        return None
+    row_id = rows.integer_of(rows.Picker(["id"])(block[0])[0])
+    if row_id is None:
+        raise AnswerError(f"{method.name} height {name}: the block has no readable row id to ask for")
+    wire, params = dialect.call(method, {Role.HEIGHT: row_id})
+    found = connection.call(wire, params, decode_rows, f"height {name}")
+    pick = rows.Picker(["block_id"])
+    for row in found:
+        place = rows.integer_of(pick(row)[0])
+        if place != row_id:
+            raise IncompleteError(
+                f"{wire} height {name}: asked for row id {row_id}, the answer is of block_id {place}",
+                "chainq doctor tells what the server wants",
+            )
     return in_place(found, method.order or "")
 
 

@@ -164,7 +164,13 @@ class SourceOptions(Group):
         ),
     ] = None
     dialect: Annotated[
-        str | None, Option("--dialect", metavar="NAME", rich_help_panel=SOURCE, help="How the server speaks: chain.")
+        str | None,
+        Option(
+            "--dialect",
+            metavar="NAME",
+            rich_help_panel=SOURCE,
+            help="How the server speaks: chain, aleo, or auto to find out.  [default: chain]",
+        ),
     ] = None
     timeout: Annotated[
         float | None, Option("--timeout", metavar="SECONDS", rich_help_panel=SOURCE, help="For a call.  [default: 30]")
@@ -195,6 +201,18 @@ class SourceOptions(Group):
     ] = False
     quiet: Annotated[bool, Option("--quiet", "-q", rich_help_panel=SOURCE, help="No warnings on stderr.")] = False
     verbose: Annotated[bool, Option("--verbose", "-v", rich_help_panel=SOURCE, help="Say each call on stderr.")] = False
+
+
+class ReportOptions(Group):
+    """What a helper tells, for people or for programs."""
+
+    json: Annotated[bool, Option("--json", help="As JSON, for programs.")] = False
+
+
+class SaveOptions(Group):
+    """What becomes of what `doctor` finds."""
+
+    save: Annotated[str | None, Option("--save", metavar="NAME", help="Write it as a profile of config.toml.")] = None
 
 
 class ServeOptions(Group):

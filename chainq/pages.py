@@ -37,7 +37,7 @@ class PageFetch:
     ) -> None:
         self._connection, self._dialect, self._method, self._arguments = connection, dialect, method, arguments
         self._page_size = page_size or method.page_size or 1
-        self._largest = method.page_size_max or self._page_size
+        self._largest = dialect.page_size_max(method) or self._page_size
         self._ahead = 1 if limit is not None else concurrency
         self._pick = Picker(["finalizedAt"])
 

@@ -143,7 +143,8 @@ class Endpoint(NamedTuple):
     """Where the calls go and how patiently.
 
     `timeout` in seconds a call; `retries` of a call that failed in passing; `rate` in requests a second;
-    `transport` stands in for the network (the sample chain).
+    `transport` stands in for the network (the sample chain). `observe` sees the head of every answer, and may end the
+    call by raising a ChainqError.
     """
 
     url: str
@@ -152,6 +153,7 @@ class Endpoint(NamedTuple):
     rate: float | None = None
     headers: Mapping[str, str] = MappingProxyType({})
     transport: "httpx.BaseTransport | None" = None
+    observe: "Callable[[httpx.Response], None] | None" = None
 
 
 class Report(NamedTuple):
@@ -393,6 +395,7 @@ def _open_client(endpoint: Endpoint) -> "httpx.Client":
         verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True,
         timeout=endpoint.timeout,
         follow_redirects=False,
+        event_hooks={"response": [endpoint.observe]} if endpoint.observe else None,
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
         headers={"User-Agent": f"chainq/{__version__}", **endpoint.headers, "Content-Type": "application/json"},
     )

@@ -38,6 +38,8 @@ def run(method: Method, words: dict[Role, list[str]], options: Options) -> None:
     make = formats.load(name)
     reporter = Reporter(quiet=options.source.quiet, verbose=options.source.verbose)
     with open_client(options.source, reporter) as client:
+        if method.page_size_max is not None:
+            asked.check_page_size(question, client.dialect)
         if options.source.dry_run:
             _plan(client, question)
         elif going.checkpoint is not None or going.follow:

@@ -1,4 +1,4 @@
-"""The helpers that are no method of the service: `rpc` and `serve`."""
+"""The helpers that are no method of the service: `rpc`, `profiles` and `serve`; `doctor` has a module of its own."""
 
 import sys
 
@@ -31,6 +31,40 @@ def rpc(name: str, params: str | None, source: SourceOptions) -> None:
         result = client.raw(name, sent)
         with held():
             sink.write(bytes(result) + b"\n")
+
+
+def profiles(as_json: bool) -> None:
+    """Write the profiles of config.toml as lines or as one JSON array; of headers only the names. Raises UsageError."""
+    from chainq import config
+    from chainq.safe import mask_url
+
+    settings = config.read()
+    found = [
+        (
+            name,
+            mask_url(one.url) if one.url else None,
+            one.dialect or "chain",
+            list(one.headers),
+            name == settings.default,
+        )
+        for name, one in settings.profiles.items()
+    ]
+    keys = ("name", "url", "dialect", "headers", "default")
+    if as_json:
+        text = msgspec.json.encode([dict(zip(keys, row, strict=True)) for row in found]).decode() + "\n"
+    elif found:
+        from chainq.columns import aligned
+
+        lines = [
+            (name, url or "-", dialect, ", ".join(headers) or "-", "*" if default else "")
+            for name, url, dialect, headers, default in found
+        ]
+        text = aligned([keys, *lines], (32, 64, 8, 32))
+    else:
+        text = ""
+        Reporter().warn(f"there is no profile in {settings.place}")
+    with open_sink(None) as sink:
+        sink.write(text.encode())
 
 
 def serve(options: ServeOptions) -> None:

@@ -14,6 +14,8 @@ _chainq_commands() {
     _chainq_offer 'transitions' 'transitions that have no record inputs, in a height range'
     _chainq_offer 'address-transactions' 'IDs of public transactions of an address in a height range'
     _chainq_offer 'rpc' 'any call, raw'
+    _chainq_offer 'doctor' 'what a server is, and what that means for you'
+    _chainq_offer 'profiles' 'the servers of config.toml'
     _chainq_offer 'serve' 'the sample chain on a socket, for tests and trials'
 }
 
@@ -68,10 +70,10 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|rpc)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|rpc|doctor)
             _chainq_offer '--url' 'The service; demo: is a sample'
             _chainq_offer '--profile' 'A server from config.toml'
-            _chainq_offer '--dialect' 'How the server speaks: chain'
+            _chainq_offer '--dialect' 'How the server speaks: chain, aleo, or auto to find out'
             _chainq_offer '--timeout' 'For a call'
             _chainq_offer '--retries' 'Of a call that fails in passing'
             _chainq_offer '--concurrency' 'Calls at a time'
@@ -87,7 +89,7 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|rpc|serve)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|rpc|doctor|profiles|serve)
             _chainq_offer '--help' 'Show this message and exit'
             _chainq_offer '-h' 'Show this message and exit'
             ;;
@@ -131,6 +133,16 @@ _chainq_options() {
     case $1 in
         address-transactions)
             _chainq_offer '--columns' 'Only these; `all`, or `help` to list them'
+            ;;
+    esac
+    case $1 in
+        doctor|profiles)
+            _chainq_offer '--json' 'As JSON, for programs'
+            ;;
+    esac
+    case $1 in
+        doctor)
+            _chainq_offer '--save' 'Write it as a profile of config.toml'
             ;;
     esac
     case $1 in
@@ -180,7 +192,7 @@ _chainq_takes() {
         blocks' --columns'|block' --columns'|latest' --columns') ;;
         *' --url') ;;
         *' --profile') ;;
-        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|rpc' --dialect') ;;
+        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|rpc' --dialect'|doctor' --dialect') ;;
         *' --timeout') ;;
         *' --retries') ;;
         *' --concurrency'|*' -j') ;;
@@ -195,6 +207,7 @@ _chainq_takes() {
         ownership' --columns') ;;
         transitions' --columns') ;;
         address-transactions' --columns') ;;
+        *' --save') ;;
         *' --port') ;;
         *' --host') ;;
         serve' --dialect') ;;
@@ -242,8 +255,10 @@ _chainq_value() {
         *' --profile')
             _chainq_profiles
             ;;
-        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|rpc' --dialect')
+        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|rpc' --dialect'|doctor' --dialect')
             _chainq_offer 'chain' ''
+            _chainq_offer 'aleo' ''
+            _chainq_offer 'auto' ''
             ;;
         full-blocks' --columns')
             _chainq_list 'block_hash' 'hash of the block' 'previous_hash' 'hash of the previous block' 'header.previous_state_root' 'string' 'header.transactions_root' 'string' 'header.finalize_root' 'string' 'header.ratifications_root' 'string' 'header.solutions_root' 'string' 'header.subdag_root' 'string' 'header.metadata.network' 'network identifier' 'header.metadata.round' 'round number' 'header.metadata.height' 'block height' 'header.metadata.cumulative_weight' 'sent as a number of any size' 'header.metadata.cumulative_proof_target' 'sent as a number' 'header.metadata.coinbase_target' 'sent as a number' 'header.metadata.proof_target' 'sent as a number' 'header.metadata.last_coinbase_target' 'sent as a number' 'header.metadata.last_coinbase_timestamp' 'seconds since 1970, sent as a number' 'header.metadata.timestamp' 'seconds since 1970, sent as a number' 'authority.type' 'value seen: quorum' 'authority.subdag.subdag' 'certificates by round number' 'authority.subdag.election_certificate_ids' 'array of string' 'ratifications' 'type and amount' 'transactions' 'status, type, index and transaction' 'aborted_transaction_ids' 'IDs of aborted transactions' 'all' 'every column' 'help' 'list the columns'

@@ -226,9 +226,9 @@ def test_a_sheet_is_told_whole() -> None:
 def test_the_sample_configuration_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The file that chainq(5) shows is read as it stands."""
     monkeypatch.setenv("CHAINQ_TOKEN", "secret")
-    content = tomllib.loads(prose.CONFIG_EXAMPLE)
-    assert config.profile(None, content).headers["Authorization"] == "secret"
-    assert {config.profile(name, content).url for name in content["profiles"]} == {"https://rpc.example.org/", "demo:"}
+    settings = config.parse(prose.CONFIG_EXAMPLE, Path(prose.CONFIG_FILE))
+    assert config.profile(None, settings).headers["Authorization"] == "secret"
+    assert [profile.url for profile in settings.profiles.values()][:2] == ["https://rpc.example.org/", "demo:"]
 
 
 def test_the_sample_format_is_one() -> None:

@@ -173,7 +173,8 @@ def _config() -> Page:
     page.paragraphs(*prose.CONFIG)
     page.section("Keys of a profile")
     for key, types in config.KEYS.items():
-        kind = "A string." if str in types else "A table." if dict in types else "A number."
+        kinds = {str: "A string.", dict: "A table.", bool: "`true` or `false`."}
+        kind = next((words for type_, words in kinds.items() if type_ in types), "A number.")
         page.entry(bold(key), f"{kind} {prose.CONFIG_KEYS.get(key, '')}")
     page.section("What comes first")
     page.paragraphs(*prose.CONFIG_ORDER)

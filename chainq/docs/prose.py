@@ -67,6 +67,8 @@ VARIABLES = {
     "SSL_CERT_FILE, SSL_CERT_DIR": "Certificates to trust in place of those that come with chainq's libraries.",
     "NO_COLOR": "Not empty: no colours on the terminal.",
     "XDG_CONFIG_HOME": "The folder of the configuration file's folder `chainq`, in place of `~/.config`.",
+    "XDG_CACHE_HOME": "The folder in whose folder `chainq` the dialects that `--dialect auto` found are remembered, in "
+    "place of `~/.cache`.",
 }
 
 CONFIG_FILE = "~/.config/chainq/config.toml"
@@ -95,6 +97,12 @@ CONFIG_KEYS = {
     "timeout": "Seconds that a call may take.",
     "headers": "HTTP headers, by name, that are sent with every call to the profile's own host, and to no other. A "
     "value `env:NAME` stands for the environment variable NAME, so that secrets need not stand in the file.",
+    "methods": "Methods that the server calls otherwise than its dialect: the service document's name, then the name "
+    "there.",
+    "parameters": "For each method, by the service document's name, a table of parameters that the server calls "
+    "otherwise.",
+    "transactions-by-row-id": "Whether `transactions` wants the block's row id in place of its height, where that "
+    "differs from the dialect.",
 }
 CONFIG_EXAMPLE = """\
 default-profile = "main"
@@ -107,6 +115,17 @@ headers = { Authorization = "env:CHAINQ_TOKEN" }
 
 [profiles.sample]
 url = "demo:"
+
+[profiles.mixed]
+url = "https://mixed.example.org/"
+dialect = "aleo"
+
+[profiles.mixed.methods]
+"records/all" = "records"
+
+[profiles.mixed.parameters."records/all"]
+start = "from"
+end = "to"
 """
 CONFIG_ORDER = (
     "Flags beat the environment, and the environment beats the file. A file that is no TOML, an unknown key or a value "

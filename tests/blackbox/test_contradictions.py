@@ -1,4 +1,4 @@
-"""Answers that are valid, and contradict the question, each other or the chain: exit 6 (or 5), and nothing is printed."""
+"""Answers that are valid JSON-RPC, and contradict the question, each other or the chain: refused, never printed."""
 
 from typing import Any
 

@@ -1,0 +1,307 @@
+"""The same program against servers of both dialects, over real sockets: rows, `--dialect auto`, `doctor`, and the ways
+that lead to a server (compression, IPv6, proxies, a certificate authority of one's own).
+"""
+
+import json
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Program, Servers, Truth, difference, finish
+from test_commands import Case, each_command
+
+from chainq.demo.chain import Chain
+from chainq.demo.server import DemoServer
+from chainq.demo.service import Service
+
+DIALECTS = ("chain", "aleo")
+each_dialect = pytest.mark.parametrize("dialect", DIALECTS)
+# Of no use but here: it vouches for 127.0.0.1, for a hundred years. Made with
+#   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500 -subj "/CN=chainq tests"
+#     -addext subjectAltName=IP:127.0.0.1 -addext keyUsage=critical,digitalSignature,keyCertSign
+CERTIFICATE = """\
+-----BEGIN CERTIFICATE-----
+MIIBpjCCAUygAwIBAgIUFc2q6g4k67+8IJIQC2MfIWtjahUwCgYIKoZIzj0EAwIw
+FzEVMBMGA1UEAwwMY2hhaW5xIHRlc3RzMCAXDTI2MTEyMTA5MDE1NFoYDzIxMjYx
+MDI4MDkwMTU0WjAXMRUwEwYDVQQDDAxjaGFpbnEgdGVzdHMwWTATBgcqhkjOPQIB
+BggqhkjOPQMBBwNCAARG4ptBFFRY+MDy42UCxubLc2u8u7pInWJP5L1xHqvUfo9l
+amF7P+TSaiW5vFPI9XoMkIzE1vW8Q+H9fgsgUv45o3QwcjAdBgNVHQ4EFgQUkX3u
+NerDPP9IGMs+J289ufbyp1cwHwYDVR0jBBgwFoAUkX3uNerDPP9IGMs+J289ufby
+p1cwDwYDVR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMA4GA1UdDwEB/wQE
+AwIChDAKBggqhkjOPQQDAgNIADBFAiEAwzF/9TD14mOJySqkhTyAdOyJ8tPsJiCx
+az22lALd/S8CIChReXlXeyn39J6/IuMYKA2wEuwB6ckHL7JtKg1derLs
+-----END CERTIFICATE-----
+"""
+KEY = """\
+-----BEGIN EC PRIVATE KEY-----
+MHcCAQEEIH7IGOqZq+xIo2YIIXiSA/e6Qitk35lPSPxbNhVfiHveoAoGCCqGSM49
+AwEHoUQDQgAERuKbQRRUWPjA8uNlAsbmy3NrvLu6SJ1iT+S9cR6r1H6PZWphez/k
+0molubxTyPV6DJCMxNb1vEPh/X4LIFL+OQ==
+-----END EC PRIVATE KEY-----
+"""
+
+
+def speaks(server: Servers, dialect: str) -> str:
+    """A server of that dialect, its rows shuffled."""
+    return server() if dialect == "chain" else server("--dialect", dialect)
+
+
+@each_command
+@each_dialect
+def test_every_command_gives_the_same_rows(
+    case: Case, dialect: str, chainq: Program, server: Servers, truth: Truth
+) -> None:
+    """Either dialect brings each row once, byte for byte, although the servers shuffle."""
+    ran = chainq(case.command, *case.args(truth), "--jsonl", "--dialect", dialect, url=speaks(server, dialect))
+    assert (ran.code, ran.err) == (0, "")
+    assert difference(ran.rows, case.due(truth)) == ""
+
+
+@each_command
+@each_dialect
+def test_auto_gives_them_too(case: Case, dialect: str, chainq: Program, server: Servers, truth: Truth) -> None:
+    """--dialect auto finds out which it is, without a word."""
+    ran = chainq(case.command, *case.args(truth), "--jsonl", "--dialect", "auto", url=speaks(server, dialect))
+    assert (ran.code, ran.err) == (0, "")
+    assert difference(ran.rows, case.due(truth)) == ""
+
+
+@pytest.mark.parametrize("words", [["640", "5"], ["latest"], ["640", "3000001"]])
+def test_transactions_of_row_ids_come_like_those_of_heights(words: list[str], chainq: Program, server: Servers) -> None:
+    """Several heights, the newest, and heights that do not exist end alike in both dialects."""
+    one, other = (chainq("transactions", *words, "--dialect", d, url=speaks(server, d)) for d in DIALECTS)
+    assert one == other
+    assert one.code == (1 if "3000001" in words else 0)
+
+
+def test_transactions_of_another_block_are_refused(chainq: Program, server: Servers) -> None:
+    """A server that takes heights, addressed by row id, answers with another block: exit 6, and no row of it."""
+    ran = chainq("transactions", "640", "--dialect", "aleo", url=server())
+    assert (ran.code, ran.out) == (6, b"")
+    assert "transactions height 640: asked for row id" in ran.err
+    assert "chainq doctor" in ran.err
+
+
+def test_a_thousand_rows_a_page_are_allowed_where_the_dialect_allows_them(
+    chainq: Program, server: Servers, truth: Truth
+) -> None:
+    """--page-size 1000 of program-transactions is a usage error in the contract's dialect, and fine in the other."""
+    args = ("program-transactions", "hello_hello.aleo", "hello", "--page-size", "1000")
+    ran = chainq(*args, "--dialect", "aleo", url=speaks(server, "aleo"))
+    due = truth.program_transactions("hello_hello.aleo", "hello")
+    assert (ran.code, difference(ran.rows, [[row] for row in due])) == (0, "")
+    refused = chainq(*args, url=server())
+    assert (refused.code, refused.out) == (2, b"")
+    assert "above the 999" in refused.err
+
+
+def asked(err: str) -> list[str]:
+    """The methods that -v tells of, in order."""
+    return [line.split()[1].rstrip(":") for line in err.splitlines() if line.startswith("chainq: ")]
+
+
+@each_dialect
+def test_auto_remembers(dialect: str, chainq: Program, server: Servers) -> None:
+    """The first run asks two questions more; the second none."""
+    url = speaks(server, dialect)
+    first, second = (chainq("latest", "--dialect", "auto", "-v", url=url) for _ in range(2))
+    assert first.out == second.out
+    assert asked(first.err) == ["getBlocks", "blocks", "latest/block"]
+    assert asked(second.err) == ["latest/block"]
+    assert url.encode() not in (chainq.home / "cache" / "chainq" / "dialects.json").read_bytes()
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(chainq: Program, server: Servers) -> None:
+    """Where nothing can be remembered each run asks, and works."""
+    (chainq.home / "cache").write_text("no folder")
+    (chainq.home / "locked").mkdir(mode=0o500)
+    for folder in ("cache", "locked"):
+        env = {"XDG_CACHE_HOME": str(chainq.home / folder)}
+        ran = chainq("latest", "--dialect", "auto", "-q", url=speaks(server, "aleo"), env=env)
+        assert (ran.code, ran.err) == (0, "")
+        assert len(ran.rows) == 1
+
+
+def test_auto_leaves_nothing_behind_of_the_sample_chain(chainq: Program) -> None:
+    """demo: is never remembered."""
+    assert chainq("latest", "--dialect", "auto", url="demo:").code == 0
+    assert not (chainq.home / "cache").exists()
+
+
+@each_dialect
+def test_a_dry_run_shows_the_calls_of_the_dialect(dialect: str, chainq: Program, server: Servers) -> None:
+    """--dry-run shows a row id that is still to be asked for as a word; with auto it asks nothing."""
+    url = speaks(server, dialect)
+    ran = chainq("transactions", "640", "--dry-run", "--dialect", dialect, url=url)
+    calls = [(call["method"], call["params"]) for call in map(json.loads, ran.rows)]
+    by_row_id = [("block", {"block": 640}), ("transactions", {"blockId": "row id of block 640"})]
+    assert calls == (by_row_id if dialect == "aleo" else [("transactions", {"blockId": 640})])
+    unknown = chainq("transactions", "640", "--dry-run", "--dialect", "auto", url=url)
+    assert (unknown.code, unknown.out) == (2, b"")
+    assert chainq("latest", "--dialect", "auto", url=url).code == 0
+    known = chainq("transactions", "640", "--dry-run", "--dialect", "auto", "-v", url=url)
+    assert (known.out, known.err) == (ran.out, "")
+
+
+def test_an_unknown_dialect_is_a_usage_error(chainq: Program) -> None:
+    """A dialect that is none lists those that are."""
+    ran = chainq("latest", "--dialect", "latin", url="demo:")
+    assert (ran.code, ran.out) == (2, b"")
+    assert "the dialects are chain, aleo and auto" in ran.err
+
+
+@each_dialect
+def test_doctor_tells_the_dialect(dialect: str, chainq: Program, server: Servers) -> None:
+    """doctor --json is one object that names the dialect; under 40 calls, each told by -v, and exit 0."""
+    url = speaks(server, dialect)
+    ran = chainq("doctor", "--json", "-v", url=url)
+    assert ran.code == 0
+    told = json.loads(ran.out)
+    assert ran.out.count(b"\n") == 1
+    assert list(told) == ["url", "dialect", "checks"]
+    assert (told["url"], told["dialect"]) == (url, dialect)
+    assert all(list(check) == ["check", "finding", "meaning", "ok"] and check["ok"] for check in told["checks"])
+    assert 20 < len(asked(ran.err)) < 40
+
+
+def test_doctor_draws_a_table(chainq: Program, server: Servers) -> None:
+    """For a person doctor prints lines that fit 80 columns, one check after the other."""
+    ran = chainq("doctor", url=speaks(server, "aleo"))
+    assert (ran.code, ran.err) == (0, "")
+    lines = ran.out.decode().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "dialect aleo" in lines[0]
+    assert {"reachable", "latency", "full-blocks", "compression"} <= {line.split()[0] for line in lines[2:]}
+
+
+def test_doctor_of_nothing_is_exit_4(chainq: Program, nowhere: str) -> None:
+    """A server that is not there: one check that says so, and exit 4."""
+    ran = chainq("doctor", "--json", url=nowhere)
+    assert ran.code == 4
+    assert [check["ok"] for check in json.loads(ran.out)["checks"]] == [False]
+    assert ran.err.startswith("chainq doctor: ")
+
+
+def test_doctor_saves_a_profile_that_works(chainq: Program, server: Servers, truth: Truth) -> None:
+    """--save appends a profile without header values, keeps the rest of the file, and refuses a name that is taken."""
+    url, before = speaks(server, "aleo"), "# mine\ndefault-profile = 'x'\n[profiles.x]\n"
+    chainq.config.parent.mkdir(parents=True)
+    chainq.config.write_text(before)
+    ran = chainq("doctor", "--save", "deployed", "--header", "X-Token: s3cret", "--timeout", "9", url=url)
+    assert ran.code == 0
+    assert "saved as --profile deployed" in ran.err
+    assert "headers were left out" in ran.err
+    after = chainq.config.read_text()
+    assert after.startswith(before)
+    assert "s3cret" not in after + ran.err + ran.out.decode()
+    assert chainq("transactions", "640", "--profile", "deployed").rows == truth.transactions(640)
+    again = chainq("doctor", "--save", "deployed", "-v", url=url)
+    assert (again.code, again.out, asked(again.err)[1:]) == (2, b"", [])
+    assert chainq.config.read_text() == after
+
+
+def test_doctor_does_not_save_what_it_does_not_know(chainq: Program, nowhere: str) -> None:
+    """Where the dialect is not known no profile is written, and that is said."""
+    ran = chainq("doctor", "--save", "x", url=nowhere)
+    assert ran.code == 4
+    assert "not saved" in ran.err
+    assert not chainq.config.exists()
+
+
+def test_a_profile_names_methods_and_parameters_of_its_own(chainq: Program, server: Servers, truth: Truth) -> None:
+    """Names from config.toml reach the wire: the contract's dialect with them reads a server of the other."""
+    chainq.config.parent.mkdir(parents=True)
+    chainq.config.write_text(
+        f"""default-profile = "x"
+        [profiles.x]
+        url = "{speaks(server, "aleo")}"
+        transactions-by-row-id = true
+        [profiles.x.methods]
+        getBlocks = "blocks"
+        [profiles.x.parameters.getBlocks]
+        start = "startHeight"
+        end = "endHeight"
+        """
+    )
+    assert chainq("blocks", "--start", "640", "--end", "643").rows == truth.rows("blocks", 640, 643)
+    assert chainq("transactions", "640").rows == truth.transactions(640)
+
+
+def test_compressed_answers_are_read(chainq: Program, server: Servers, truth: Truth) -> None:
+    """A server that compresses gives the same rows."""
+    url = server("--gzip", "--dialect", "aleo")
+    ran = chainq("records", "--start", "630", "--end", "650", "--dialect", "aleo", url=url)
+    assert (ran.code, difference(ran.rows, truth.groups("records", 630, 650))) == (0, "")
+    told = {check["check"]: check["finding"] for check in json.loads(chainq("doctor", "--json", url=url).out)["checks"]}
+    assert told["compression"] == "gzip"
+
+
+def test_ipv6_addresses_are_served_and_asked(chainq: Program, truth: Truth) -> None:
+    """chainq serve --host ::1 prints a URL with brackets, and that URL works."""
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        pytest.skip("this machine has no IPv6 loopback")
+    process = chainq.start("serve", "--host", "::1", "--port", "0")
+    assert process.stdout is not None
+    url = process.stdout.readline().decode().strip()
+    try:
+        assert url.startswith("http://[::1]:")
+        assert chainq("block", "640", url=url).rows == [truth.block(640)]
+    finally:
+        process.terminate()
+        finish(process)
+
+
+def test_a_proxy_of_the_environment_is_used(chainq: Program, server: Servers, nowhere: str, truth: Truth) -> None:
+    """HTTP_PROXY takes the calls to a host that only the proxy knows; NO_PROXY keeps them from it."""
+    url = "http://service.invalid/"
+    assert chainq("block", "640", url=url, env={"HTTP_PROXY": server()}).rows == [truth.block(640)]
+    away = {"HTTP_PROXY": nowhere, "NO_PROXY": "127.0.0.1"}
+    assert chainq("block", "640", "--retries", "0", url=url, env=away).code == 4
+    assert chainq("block", "640", url=server(), env=away).rows == [truth.block(640)]
+
+
+@pytest.fixture
+def secured(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """The sample service behind TLS: its URL, and the file of the authority that vouches for it."""
+    authority, key = tmp_path / "authority.pem", tmp_path / "key.pem"
+    authority.write_text(CERTIFICATE)
+    key.write_text(KEY)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(authority, key)
+    server = DemoServer(Service(Chain()), "127.0.0.1", 0)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    yield f"https://127.0.0.1:{server.port}/", authority
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_an_authority_of_the_environment_is_trusted(secured: tuple[str, Path], chainq: Program, truth: Truth) -> None:
+    """SSL_CERT_FILE vouches for a server that is refused without it; doctor tells both."""
+    url, authority = secured
+    env = {"SSL_CERT_FILE": str(authority)}
+    assert chainq("block", "640", url=url, env=env).rows == [truth.block(640)]
+    refused = chainq("block", "640", url=url)
+    assert (refused.code, refused.out) == (4, b"")
+    assert "CERTIFICATE_VERIFY_FAILED" in refused.err
+    told = {check["check"]: check for check in json.loads(chainq("doctor", "--json", url=url, env=env).out)["checks"]}
+    assert told["TLS"]["finding"].startswith("TLSv1.")
+    assert "verified" in told["TLS"]["meaning"]
+    assert chainq("doctor", url=url).code == 4
+
+
+def test_commands_do_not_load_what_they_do_not_need(chainq: Program) -> None:
+    """A run with a URL and a dialect loads neither profiles, nor doctor, nor what finds a dialect out."""
+    ran = chainq("block", "640", "--dialect", "chain", url="demo:", env={"PYTHONPROFILEIMPORTTIME": "1"})
+    loaded = {line.rpartition("|")[2].strip() for line in ran.err.splitlines()}
+    assert ran.code == 0
+    assert "chainq.client" in loaded
+    assert not loaded & {f"chainq.{name}" for name in ("config", "detect", "doctor", "diagnosis", "probes", "columns")}

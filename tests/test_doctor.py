@@ -1,0 +1,382 @@
+"""What doctor finds out about servers of every kind, in few calls, one at a time."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from chainq.columns import aligned
+from chainq.demo.chain import Chain
+from chainq.demo.faults import NO_FAULTS, Faults
+from chainq.demo.service import Reply, Service
+from chainq.demo.transport import DemoTransport
+from chainq.diagnosis import Diagnosis, examine
+from chainq.dialects import DIALECTS, Names
+from chainq.errors import ExitCode
+from chainq.methods import METHODS
+from chainq.probes import MOST_CALLS, Asker, Check
+from chainq.rpc import Endpoint, Report
+
+NEWEST = 5000
+NOW = Chain(newest=NEWEST).timestamp(NEWEST) + 90
+URL = "http://127.0.0.1:8545/"
+Change = Callable[[dict[str, Any]], Any]
+
+
+class Odd(Service):
+    """A sample service with a habit of its own: `change` may alter a request before, `mend` the answer after it."""
+
+    def __init__(
+        self,
+        dialect: str = "chain",
+        faults: Faults = NO_FAULTS,
+        change: Change = lambda request: request,
+        mend: Callable[[dict[str, Any], dict[str, Any]], Any] = lambda _, answer: answer,
+        newest: int = NEWEST,
+        shuffle: bool = True,
+    ) -> None:
+        super().__init__(Chain(newest=newest), faults, dialect, shuffle)
+        self._change, self._mend = change, mend
+        self.seen: list[dict[str, Any]] = []
+
+    def answer(self, body: bytes) -> Reply:
+        asked = json.loads(body)
+        self.seen.append(asked)
+        changed = self._change(json.loads(body))
+        if isinstance(changed, Reply):
+            return changed
+        reply = super().answer(json.dumps(changed).encode())
+        if reply.status != 200 or reply.cut:
+            return reply
+        return reply._replace(body=json.dumps(self._mend(asked, json.loads(reply.body))).encode())
+
+
+def examined(service: Service, url: str = URL, stated: str = "chain", names: Names | None = None) -> Diagnosis:
+    """What doctor says of a service; the promise of few calls is checked for every one."""
+    reports: list[Report] = []
+    endpoint = Endpoint("http://demo.invalid/", transport=DemoTransport(service))
+    with Asker(endpoint, reports.append) as asker:
+        diagnosis = examine(asker, url, DIALECTS[stated], names or Names(), NOW)
+    assert diagnosis.calls == len(reports) <= MOST_CALLS < 40
+    return diagnosis
+
+
+def found(diagnosis: Diagnosis, name: str) -> Check:
+    return next(check for check in diagnosis.checks if check.name == name)
+
+
+def findings(diagnosis: Diagnosis) -> dict[str, str]:
+    return {check.name: check.finding for check in diagnosis.checks}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_both_dialects_are_told_apart(dialect: str) -> None:
+    """Each kind of server is found to be what it is, with nothing wrong and nothing of its own to name."""
+    diagnosis = examined(Odd(dialect))
+    assert (diagnosis.dialect, diagnosis.names, diagnosis.url) == (dialect, Names(), URL)
+    assert all(check.ok and check.meaning for check in diagnosis.checks)
+    told = findings(diagnosis)
+    aleo = dialect == "aleo"
+    assert {method.command for method in METHODS} <= told.keys()
+    assert told["full-blocks"] == ("yes, as getAleoBlocks" if aleo else "yes")
+    assert told["transactions by"] == ("row id" if aleo else "height")
+    assert ("transactionsPerRequest" in told["parameter names"]) == aleo
+    same = {
+        "reachable": "yes, HTTP/1.1",
+        "TLS": "none",
+        "newest block": f"{NEWEST}, 1 min old",
+        "range end": "excluded",
+        "page base": "0",
+        "page size": "honoured",
+        "row cap": "10,000 rows or more",
+        "row order": "changes with each call",
+        "error shapes": "-32601 for an unknown method, -32602 for a bad parameter",
+        "rate limit": f"not met in {diagnosis.calls} calls",
+        "compression": "none",
+    }
+    assert told | same == told
+
+
+def test_calls_are_made_one_at_a_time_and_only_read() -> None:
+    """Every request is a single call with an id, and none asks for more rows than a usual run does."""
+    service = Odd()
+    examined(service)
+    sizes = [value for asked in service.seen for name, value in asked.get("params", {}).items() if "Request" in name]
+    assert all(isinstance(asked, dict) and "id" in asked for asked in service.seen)
+    assert max(sizes) <= 10_000
+
+
+def test_rows_in_a_fixed_order_are_seen() -> None:
+    """A server that does not shuffle is told from one that does."""
+    assert findings(examined(Odd(shuffle=False)))["row order"] == "the same in two calls"
+
+
+def test_a_row_cap_is_found() -> None:
+    """A cap that the server does not tell is told."""
+    assert findings(examined(Odd(faults=Faults(row_cap=700))))["row cap"] == "700 rows"
+
+
+def test_an_ignored_page_size_is_found() -> None:
+    """Methods that send more rows than were asked for are named, and that is no fault."""
+    check = found(examined(Odd(faults=Faults(ignore_page_size=True))), "page size")
+    assert check.ok
+    assert check.finding.startswith("ignored by")
+    assert "records" in check.finding
+
+
+def test_compression_is_found() -> None:
+    """A server that compresses is said to."""
+    assert findings(examined(Odd(faults=Faults(gzip=True))))["compression"] == "gzip"
+
+
+def test_a_rate_limit_is_met_without_insisting() -> None:
+    """A refused method is not asked again, its checks cannot be told, and that is no fault of theirs."""
+    service = Odd(faults=Faults(rate_limit=2, retry_after=7))
+    diagnosis = examined(service)
+    limit = found(diagnosis, "rate limit")
+    assert limit.ok
+    assert limit.finding.startswith("met: latest/block (again in 7), records/all")
+    asked = [request["method"] for request in service.seen]
+    assert max(asked.count(name) for name in asked) == 3
+    assert found(diagnosis, "page size").ok
+    assert found(diagnosis, "row cap").finding == "cannot be told"
+
+
+def test_a_chain_without_a_block_is_no_fault() -> None:
+    """An empty database is told as such."""
+    diagnosis = examined(Odd(newest=-1))
+    assert diagnosis.dialect == "chain"
+    assert findings(diagnosis)["newest block"] == "none"
+    assert all(check.ok for check in diagnosis.checks)
+
+
+@pytest.mark.parametrize("newest", [0, 1, 3])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_chain_of_few_blocks_is_no_fault(dialect: str, newest: int) -> None:
+    """Where there is too little to go by the checks say so and find nothing wrong."""
+    diagnosis = examined(Odd(dialect, newest=newest))
+    assert diagnosis.dialect == dialect
+    assert [check.name for check in diagnosis.checks if not check.ok] == []
+
+
+def test_an_included_end_is_a_fault() -> None:
+    """A server that counts `end` in is one that chainq cannot read ranges from."""
+
+    def change(request: dict[str, Any]) -> Any:
+        if request["method"] == "getBlocks":
+            request["params"]["end"] += 1
+        return request
+
+    check = found(examined(Odd(change=change)), "range end")
+    assert check.finding == "included"
+    assert check.fault is not None
+    assert check.fault.exit_code is ExitCode.INCOMPLETE
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_pages_from_one_are_a_fault(strict: bool) -> None:
+    """A server whose first page is 1 is found out, whether it refuses page 0 or takes it for the first."""
+
+    def change(request: dict[str, Any]) -> Any:
+        params = request.get("params", {})
+        if params.get("page") == 0 and strict and request["method"] == "records/all":
+            params["page"] = "none"
+        elif "page" in params:
+            params["page"] = max(0, params["page"] - 1)
+        return request
+
+    check = found(examined(Odd(change=change)), "page base")
+    assert (check.finding, check.ok) == ("1", False)
+
+
+def test_ignored_pages_are_a_fault() -> None:
+    """A server that sends the same rows for every page is found out."""
+
+    def change(request: dict[str, Any]) -> Any:
+        if "page" in request.get("params", {}):
+            request["params"]["page"] = 0
+        return request
+
+    check = found(examined(Odd(change=change)), "page base")
+    assert (check.finding, check.ok) == ("pages are ignored", False)
+
+
+def test_a_missing_method_is_a_fault_of_its_command() -> None:
+    """A method that the server lacks is named, with the command that cannot work."""
+
+    def change(request: dict[str, Any]) -> Any:
+        return request | {"method": "nothing"} if request["method"] == "records/isOwner" else request
+
+    diagnosis = examined(Odd(change=change))
+    assert [(check.name, check.finding) for check in diagnosis.checks if not check.ok] == [("ownership", "no")]
+    fault = found(diagnosis, "ownership").fault
+    assert fault is not None
+    assert fault.exit_code is ExitCode.SERVICE
+
+
+def test_a_server_between_the_dialects_gets_names_of_its_own() -> None:
+    """Methods and parameters that are another dialect's, and row ids, are learned as names beside the dialect."""
+    renamed = {"getAleoBlocks": "getChainBlocks", "aleoTransaction": "chainTransaction"}
+
+    def change(request: dict[str, Any]) -> Any:
+        method, params = request["method"], request.get("params", {})
+        if method in renamed.values():
+            return request | {"method": "nothing"}
+        if method == "getPublicTransactionsForAddress":
+            params["transitionsPerRequest"] = params.get("transactionsPerRequest", 100_000)
+        if method == "transactions" and isinstance(params["blockId"], int):
+            params["blockId"] = Chain().height_of_row(params["blockId"]) or 1 << 40
+        return request | {"method": renamed.get(method, method)}
+
+    diagnosis = examined(Odd(change=change))
+    assert diagnosis.dialect == "chain"
+    assert diagnosis.names == Names(
+        {"getChainBlocks": "getAleoBlocks", "chainTransaction": "aleoTransaction"},
+        {"getPublicTransactionsForAddress": {"transitionsPerRequest": "transactionsPerRequest"}},
+        True,
+    )
+    assert [check.name for check in diagnosis.checks if not check.ok] == []
+    mine = DIALECTS["chain"].with_names(diagnosis.names)
+    assert [mine.wire(method).name for method in METHODS] != [method.name for method in METHODS]
+
+
+def test_documented_parameter_names_of_the_other_page_are_learned() -> None:
+    """getBlocks with startHeight and endHeight, as the document's page has it, is found."""
+
+    def change(request: dict[str, Any]) -> Any:
+        if request["method"] == "getBlocks" and "start" in request["params"]:
+            request["params"] = {}
+        return request
+
+    diagnosis = examined(Odd(change=change))
+    assert diagnosis.dialect == "chain"
+    assert diagnosis.names == Names({}, {"getBlocks": {"start": "startHeight", "end": "endHeight"}})
+    assert found(diagnosis, "blocks").ok
+
+
+def test_names_of_a_profile_are_used() -> None:
+    """What a profile says of a server is what doctor goes by, and keeps."""
+
+    def change(request: dict[str, Any]) -> Any:
+        names = {"recs": "records/all", "records/all": "nothing"}
+        return request | {"method": names.get(request["method"], request["method"])}
+
+    names = Names({"records/all": "recs"})
+    diagnosis = examined(Odd(change=change), names=names)
+    assert diagnosis.names == names
+    assert findings(diagnosis)["records"] == "yes, as recs"
+    assert findings(diagnosis)["page base"] == "0"
+
+
+def test_error_codes_that_are_strings_are_seen() -> None:
+    """A database's code, sent as a string, is told from a number that looks the same."""
+
+    def mend(_: dict[str, Any], answer: dict[str, Any]) -> Any:
+        if "error" in answer:
+            answer["error"] |= {"code": "22P02", "message": "\x1b[31mSELECT"}
+        return answer
+
+    diagnosis = examined(Odd(mend=mend))
+    check = found(diagnosis, "error shapes")
+    assert check.finding == '"22P02" for an unknown method, "22P02" for a bad parameter'
+    assert not any("\x1b" in text for one in diagnosis.checks for text in (one.finding, one.meaning))
+
+
+def test_a_server_of_another_kind_fits_no_dialect() -> None:
+    """A JSON-RPC server that knows none of the methods: every command is a fault, and no dialect is claimed."""
+
+    def change(request: dict[str, Any]) -> Any:
+        return request | {"method": "nothing"}
+
+    diagnosis = examined(Odd(change=change))
+    assert diagnosis.dialect is None
+    assert {check.name for check in diagnosis.checks if not check.ok} >= {method.command for method in METHODS}
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        (Reply(401, "text/html", b"<b>who?</b>"), ExitCode.SERVICE),
+        (Reply(200, "text/html", b"<html>hello</html>"), ExitCode.ANSWER),
+        (Reply(200, "application/json", b'{"hello": 1}'), ExitCode.ANSWER),
+        (Reply(503, "text/html", b"later"), ExitCode.UNREACHABLE),
+    ],
+)
+def test_a_server_that_cannot_be_used_is_asked_no_further(reply: Reply, code: ExitCode) -> None:
+    """Where the first call fails that is all there is to say, and the exit code is its own."""
+    diagnosis = examined(Odd(change=lambda _: reply))
+    assert diagnosis.calls <= 2
+    assert [check.name for check in diagnosis.checks] == ["reachable"]
+    fault = diagnosis.checks[0].fault
+    assert fault is not None
+    assert fault.exit_code is code
+
+
+def test_a_server_that_goes_away_is_let_go() -> None:
+    """After two calls without an answer no more are made, and what is left is a fault of being unreachable."""
+    service = Odd(change=lambda request: Reply(503, "text/html", b"") if len(service.seen) > 8 else request)
+    diagnosis = examined(service)
+    assert diagnosis.calls <= 8 + 4
+    faults = [check.fault.exit_code for check in diagnosis.checks if check.fault is not None]
+    assert set(faults) == {ExitCode.UNREACHABLE}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_failing_server_is_not_asked_more_for_it(seed: int) -> None:
+    """Calls that are made again count too: a server that fails often is asked no more than the others."""
+    examined(Odd(faults=Faults(fail_rate=0.4, truncate_rate=0.3, fault_seed=seed)))
+
+
+def test_few_calls_are_few_on_the_oddest_server() -> None:
+    """A server that answers every method with an error it has for all is still left alone after 39 calls."""
+
+    def mend(_: dict[str, Any], answer: dict[str, Any]) -> Any:
+        return {"jsonrpc": "2.0", "id": answer["id"], "error": {"code": 0, "message": "no"}}
+
+    examined(Odd(mend=mend))
+
+
+@pytest.mark.parametrize(
+    ("url", "finding", "word"),
+    [
+        ("http://127.0.0.1:1/", "none", "this machine"),
+        ("http://[::1]:1/", "none", "this machine"),
+        ("http://service.example/", "none", "prefer https"),
+        ("https://service.example/", "yes", "verified"),
+        ("demo:", "none", "this process"),
+    ],
+)
+def test_what_tls_means_depends_on_the_way(url: str, finding: str, word: str) -> None:
+    """Plain HTTP is a word of warning, but not within one machine."""
+    check = found(examined(Odd(), url), "TLS")
+    assert check.finding == finding
+    assert word in check.meaning
+
+
+def test_secrets_of_the_url_are_masked() -> None:
+    """User, password and query do not come back."""
+    assert examined(Odd(), "http://me:pw@h/x?key=k").url == "http://***@h/x?key=***"
+
+
+def test_lines_fit_the_width_and_carry_nothing_harmful() -> None:
+    """Columns stand one below the other, wide characters counted, and no control character passes."""
+    text = aligned([("a", "漢字", "word " * 30), ("bb", "x\x1b[31m", "")], (8, 12), 60)
+    lines = text.splitlines()
+    assert all(len(line) <= 60 for line in lines)
+    assert lines[0].startswith("a   漢字       word")
+    assert lines[-1] == "bb  x\\x1b[31m"
+    assert len(lines) > 3
+
+
+def test_a_server_that_is_not_there_is_a_finding() -> None:
+    """A connection that cannot be made is a finding, not an exception."""
+
+    class Away(httpx.BaseTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            raise httpx.ConnectError("nobody home", request=request)
+
+    with Asker(Endpoint(URL, transport=Away())) as asker:
+        diagnosis = examine(asker, URL, DIALECTS["chain"], Names(), NOW)
+    assert [(check.name, check.finding) for check in diagnosis.checks] == [("reachable", "no")]
