@@ -1,0 +1,113 @@
+"""chainq in a real pseudo-terminal: what a person sees, and what names typed on standard input do."""
+
+import re
+import signal
+import subprocess
+
+import pytest
+from conftest import Program, Servers, finish
+
+pexpect = pytest.importorskip("pexpect", reason="pseudo-terminals need pexpect")
+
+
+def seen(program: Program, *args: str, columns: int = 100, env: dict[str, str] | None = None) -> tuple[str, int]:
+    """What a run writes to a terminal of that width, and its exit code."""
+    child = pexpect.spawn(
+        program.path, list(args), env=program.environment(env), dimensions=(40, columns), encoding="utf-8", timeout=60
+    )
+    child.expect(pexpect.EOF)
+    child.close()
+    code = child.exitstatus if child.exitstatus is not None else -child.signalstatus
+    return child.before, code
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120, 200])
+def test_a_table_fits_the_terminal(columns: int, chainq: Program) -> None:
+    """On a terminal the format is a table as wide as the terminal at most, whatever the width."""
+    text, code = seen(chainq, "blocks", "--last", "3", "--url", "demo:", columns=columns, env={"TERM": "dumb"})
+    assert code == 0
+    lines = text.splitlines()
+    assert "height" in lines[0]
+    assert any(line.startswith("3 rows") for line in lines)
+    assert max(map(len, lines)) <= columns
+
+
+def test_no_color(chainq: Program) -> None:
+    """Styles appear on a terminal, and none with NO_COLOR."""
+    args = ("block", "5", "--url", "demo:")
+    assert "\x1b[" in seen(chainq, *args, env={"TERM": "xterm"})[0]
+    assert "\x1b[" not in seen(chainq, *args, env={"TERM": "xterm", "NO_COLOR": "1"})[0]
+
+
+def test_progress_stands_on_stderr_and_ends_in_totals(chainq: Program, server: Servers) -> None:
+    """A long run into a file shows a bar on the terminal, and its totals as the last line; -q shows nothing."""
+    url = server("--latency", "0.4")
+    args = ("blocks", "--start", "0", "--end", "5000", "-j", "1", "--url", url, "-o", "rows.jsonl")
+    child = pexpect.spawn(
+        chainq.path,
+        list(args),
+        env=chainq.environment({"TERM": "xterm"}),
+        cwd=str(chainq.home),
+        dimensions=(40, 120),
+        encoding="utf-8",
+        timeout=60,
+    )
+    child.expect(r"[0-9]+/5000")
+    child.expect(r"5,000 heights, 5,000 rows in [0-9.]+ s")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+    quiet = pexpect.spawn(
+        chainq.path, [*args, "-q"], env=chainq.environment(), cwd=str(chainq.home), encoding="utf-8", timeout=60
+    )
+    quiet.expect(pexpect.EOF)
+    assert quiet.before == ""
+
+
+def test_no_progress_among_rows(chainq: Program, server: Servers) -> None:
+    """Where rows go to the same terminal, no bar stands among them."""
+    url = server("--latency", "0.4")
+    args = ("blocks", "--start", "0", "--end", "4000", "-j", "1", "--jsonl", "--columns", "height", "--url", url)
+    text, code = seen(chainq, *args, env={"TERM": "xterm"})
+    assert code == 0
+    assert text.split() == [f'{{"height":"{height}"}}' for height in range(4000)]
+
+
+def test_ctrl_c(chainq: Program, server: Servers) -> None:
+    """Ctrl-C at the keyboard ends the run by SIGINT and says where to resume."""
+    child = pexpect.spawn(
+        chainq.path,
+        ["blocks", "--start", "0", "--end", "900K", "--columns", "height", "--url", server()],
+        env=chainq.environment({"TERM": "dumb"}),
+        encoding="utf-8",
+        timeout=60,
+    )
+    child.expect("1000")
+    child.sendintr()
+    child.expect(r"stopped by SIGINT; resume with --start [0-9]+ --end 900000")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.signalstatus == signal.SIGINT
+
+
+def test_names_stream_from_stdin(chainq: Program, server: Servers) -> None:
+    """A height typed on standard input is answered before the next one is typed, and all come out in order."""
+    process = chainq.start("block", "-", "--columns", "height", url=server(), stdin=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(b"12\n")
+    assert process.stdout.readline() == b'{"height":"12"}\n'
+    process.stdin.write(b"11\nlatest\n\n13")
+    ran = finish(process)
+    assert [int(number) for number in re.findall(rb"[0-9]+", ran.out)] == [11, 3_000_000, 13]
+    assert (ran.code, ran.err) == (0, "")
+
+
+@pytest.mark.parametrize("width", ["60", "200"])
+def test_help_fits_and_teaches(width: str, chainq: Program) -> None:
+    """--help and -h say the method, limits, columns and an example of each command, and how to go on."""
+    plain = chainq("records", "--help", env={"COLUMNS": width})
+    assert plain.out == chainq("records", "-h", env={"COLUMNS": width}).out
+    for word in (b"records/all", b"--start", b"record_ciphertext", b"chainq records --start 0 --end 500"):
+        assert word in plain.out
+    assert all(heading in chainq("--help").out for heading in (b"Blocks:", b"Transactions:", b"Records:", b"Tools:"))

@@ -1,0 +1,71 @@
+"""Block times: what `--since` and `--until` take, and how a height is found by its time."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chainq.errors import UsageError
+from chainq.times import first_at, parse_age, parse_time
+
+NOW = 1_700_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90s", NOW - 90),
+        ("90m", NOW - 5400),
+        ("2h", NOW - 7200),
+        ("1.5h", NOW - 5400),
+        ("7d", NOW - 604_800),
+        ("2w", NOW - 1_209_600),
+        ("2024-06-02", 1_717_286_400),
+        ("2024-06-02T11:36:49Z", 1_717_328_209),
+        ("2024-06-02T11:36:49", 1_717_328_209),
+        ("2024-06-02T13:36:49+02:00", 1_717_328_209),
+    ],
+)
+def test_times_and_ages(text: str, seconds: float) -> None:
+    """An RFC 3339 date or time is itself, without an offset in UTC; an age counts back from now."""
+    assert parse_time(text, NOW) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "5", "-2h", "2y", "2024-13-01", "12:00", "2h ago"])
+def test_no_times(text: str) -> None:
+    """What is neither a time nor an age is refused, with what would be one."""
+    with pytest.raises(UsageError, match="such as"):
+        parse_time(text, NOW)
+    with pytest.raises(UsageError, match="such as"):
+        parse_age(text)
+
+
+@given(st.lists(st.integers(0, 10**9), min_size=1, max_size=60), st.integers(-5, 10**9 + 5))
+def test_the_first_block_at_a_time(times: list[int], wanted: int) -> None:
+    """Whatever the times, the first height at or after one is found, by less than two looks a halving."""
+    times = sorted(times)
+    looks: list[int] = []
+
+    def time_of(height: int) -> int:
+        looks.append(height)
+        return times[height]
+
+    expected = next((height for height, time in enumerate(times) if time >= wanted), len(times))
+    assert first_at(wanted, len(times) - 1, time_of) == expected
+    assert len(looks) <= 4 + 3 * len(times).bit_length()
+
+
+def test_few_looks_on_an_even_chain() -> None:
+    """Three million blocks of ten seconds each take a handful of looks."""
+    looks: list[int] = []
+
+    def time_of(height: int) -> int:
+        looks.append(height)
+        return 1_600_000_000 + 10 * height + height % 7
+
+    assert first_at(1_600_000_000 + 12_345_678, 3_000_000, time_of) == 1_234_568
+    assert len(looks) <= 10
+
+
+def test_a_chain_without_blocks() -> None:
+    """On an empty chain every time lies past the end, and no block is looked at."""
+    assert first_at(0.0, -1, lambda _: pytest.fail("there is no block to look at")) == 0
