@@ -1,6 +1,7 @@
 """Puts the rows of one answer in order, and checks their heights and hashes. No calls, no output."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -30,13 +31,13 @@ class Arranger:
     def __call__(self, rows: list[Raw], span: Span) -> tuple[list[Raw], list[int] | None]:
         """The rows in order and their heights, None where they have none.
 
-        Raises IncompleteError where a row lies outside the heights asked for.
+        Raises IncompleteError where a row lies outside the heights asked for, or stands twice in the answer.
         """
-        if self._read is None:
-            return (rows[::-1] if self._reverse else rows), None
-        keys = [self._read(row) for row in rows]
+        keys = [self._read(row) for row in rows] if self._read else []
         known = [key for key in keys if key is not None]
-        if len(known) < len(keys):
+        if self._read is None or len(known) < len(keys):
+            if not self._method.repeats and len(set(map(bytes, rows))) < len(rows):
+                raise self._twice(span)
             return (rows[::-1] if self._reverse else rows), None
         low, high = (min(known)[0], max(known)[0]) if known else (span.start, span.start)
         if low < span.start or high >= span.end:
@@ -45,9 +46,17 @@ class Arranger:
                 "the service contradicts the range it was asked for",
             )
         places = _sorted_places(known)
+        for one, other in pairwise(places):
+            if known[one] == known[other] and bytes(rows[one]) == bytes(rows[other]):
+                raise self._twice(Span(known[one][0], known[one][0] + 1))
         if self._reverse:
             places.sort(key=lambda i: -known[i][0])
         return [rows[i] for i in places], [known[i][0] for i in places]
+
+    def _twice(self, span: Span) -> IncompleteError:
+        return IncompleteError(
+            f"{self._method.name} {span}: a row stands twice in one answer", "the service repeats rows"
+        )
 
 
 def _sorted_places(keys: list[Key]) -> list[int]:
@@ -115,7 +124,7 @@ class Links:
                 last_height, last_own, last_previous = self._last
                 named, found = (last_previous, own) if self._reverse else (previous, last_own)
                 low, high = sorted((last_height, height))
-                if named != found:
+                if not found or named != found:
                     raise IncompleteError(
                         f"{self._name}: block {high} names {excerpt(named, 80) or 'nothing'} as the block before it,"
                         f" but block {low} is {excerpt(found, 80) or 'without a hash'}",

@@ -94,7 +94,7 @@ class Client:
             else:
                 sent = rows.Picker(["height", "timestamp", "block_hash", "previous_hash"])(found[0])
                 height, time = rows.integer_of(sent[0]), rows.integer_of(sent[1])
-                if height is None:
+                if height is None or height < 0:
                     raise AnswerError("latest/block: the newest block has no readable height")
                 if time is not None:
                     self._times[height] = time

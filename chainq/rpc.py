@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MOST_BYTES = 512 * 2**20  # of one answer, decompressed
+LONGEST_WAIT = 3600.0  # seconds that a service may ask us to wait; a date in the year 9999 is a mistake
 PATIENCE = 120.0  # seconds that the waits for one call refused with 429 may add up to
 _RETRIED = {408, 500, 502, 503, 504}
 
@@ -406,9 +407,10 @@ def _retry_after(response: "httpx.Response") -> float | None:
     from email.utils import parsedate_to_datetime
 
     value = response.headers.get("retry-after", "").strip()
-    if value.isdigit():
-        return float(min(int(value), 3600))
+    if value.isascii() and value.isdecimal():
+        return min(float(value), LONGEST_WAIT)
     try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, TypeError):
+        wait = parsedate_to_datetime(value).timestamp() - time.time()
+    except (ValueError, TypeError, OverflowError):
         return None
+    return min(max(0.0, wait), LONGEST_WAIT)
