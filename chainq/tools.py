@@ -9,6 +9,7 @@ from chainq.connect import open_client
 from chainq.errors import UsageError
 from chainq.options import ServeOptions, SourceOptions
 from chainq.report import Reporter
+from chainq.rpc import encode
 from chainq.signals import held
 from chainq.sink import open_sink
 
@@ -28,6 +29,9 @@ def rpc(name: str, params: str | None, source: SourceOptions) -> None:
         sent = msgspec.Raw(compact)
     reporter = Reporter(quiet=source.quiet, verbose=source.verbose)
     with open_client(source, reporter) as client, open_sink(None) as sink:
+        if source.dry_run:
+            sink.write(encode(name, sent, 1) + b"\n")
+            return
         result = client.raw(name, sent)
         with held():
             sink.write(bytes(result) + b"\n")

@@ -21,6 +21,8 @@ from typing import IO, Any, NamedTuple, TypeVar
 import pytest
 
 T = TypeVar("T")
+# The dialect that the sample servers speak and the program is told: the suite is run in both.
+DIALECT = os.environ.get("CHAINQ_TEST_DIALECT", "chain")
 LONGEST = 60  # seconds that any run of the program may take before it counts as hanging
 
 # A shell that starts pytest in the background has children ignore SIGINT; these tests send it.
@@ -80,6 +82,8 @@ class Program:
     ) -> subprocess.Popen[bytes]:
         """Start a run and leave it to the caller; stderr is a pipe."""
         where = [] if url is None else ["--url", url]
+        if url not in (None, "demo:") and args[0] != "rpc" and "--dialect" not in args:
+            where += ["--dialect", DIALECT]
         return subprocess.Popen(
             [self.path, *args, *where],
             env=self.environment(env),
@@ -143,7 +147,7 @@ class Servers:
             self._close(process)
 
     def _open(self, switches: tuple[str, ...]) -> tuple[str, subprocess.Popen[bytes]]:
-        process = self._program.start("serve", "--port", "0", *switches)
+        process = self._program.start("serve", "--port", "0", "--dialect", DIALECT, *switches)
         assert process.stdout is not None
         url = process.stdout.readline().decode().strip()
         if not url.startswith("http://127.0.0.1:"):

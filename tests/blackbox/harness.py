@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
+from conftest import DIALECT
+
 from chainq.demo.chain import DEFAULT_NEWEST, Chain
 from chainq.demo.faults import NO_FAULTS, Faults
 from chainq.demo.server import DemoServer
@@ -65,7 +67,7 @@ class Call(NamedTuple):
 
 class _Witness(Service):
     def __init__(self, newest: int, faults: Faults) -> None:
-        super().__init__(Chain(newest=newest), faults)
+        super().__init__(Chain(newest=newest), faults, DIALECT)
         self.calls: list[Call] = []
 
     def answer(self, body: bytes) -> Reply:
