@@ -21,7 +21,7 @@ VERSION = 1
 MARKS = 32  # kept for --rewind: the first, and the last ones
 
 
-class Mark(msgspec.Struct, frozen=True):
+class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A place in the chain that the output has come to.
 
     `next`: the first height that is still to come. `hash`: the block hash of the height before it, empty before the
@@ -97,6 +97,8 @@ class Checkpoint:
             self._write()
 
     def _locked(self) -> int:
+        if not self._path.name:
+            raise UsageError(f"the checkpoint {self._name} is no file")
         path = self._path.with_name(self._path.name + ".lock")
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -123,10 +125,11 @@ class Checkpoint:
         remedy = "restore it, or delete it to start over from --start"
         try:
             content = msgspec.json.decode(text, type=_Content)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise UsageError(f"the checkpoint {self._name} is broken: {excerpt(str(error), 80)}", remedy) from None
         heights = [mark.next for mark in content.marks]
-        if content.chainq != VERSION or not heights or heights != sorted(set(heights)) or heights[0] < 0:
+        sane = heights and heights == sorted(set(heights)) and heights[0] >= 0
+        if content.chainq != VERSION or not sane or min(mark.length for mark in content.marks) < 0:
             raise UsageError(f"the checkpoint {self._name} is none of this version of chainq", remedy)
         for key in self._asked.keys() | content.asked.keys():
             now, then = self._asked.get(key), content.asked.get(key)
@@ -140,22 +143,26 @@ class Checkpoint:
 
     def _write(self) -> None:
         content = _Content(VERSION, self._asked, self.marks, self.output)
-        beside = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        # One name for all runs, since the lock keeps them apart: what a killed one leaves is taken over.
+        beside = self._path.with_name(f".{self._path.name}.new")
         try:
             with beside.open("wb") as file:
                 file.write(msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(self._path)
+        except OSError as error:
+            with suppress(OSError):
+                beside.unlink()
+            raise OutputError(f"the checkpoint {self._name} cannot be written: {error.strerror}") from None
+        # No failure, for the checkpoint has its new place: to raise would have the output cut behind its word. Where a
+        # folder cannot be synced, a power cut may bring the old one back, which vouches for less.
+        with suppress(OSError):
             folder = os.open(self._path.parent, os.O_RDONLY)
             try:
                 os.fsync(folder)
             finally:
                 os.close(folder)
-        except OSError as error:
-            with suppress(OSError):
-                beside.unlink()
-            raise OutputError(f"the checkpoint {self._name} cannot be written: {error.strerror}") from None
 
 
 def check_block(mark: Mark, found: str | None) -> None:

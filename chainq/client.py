@@ -108,8 +108,11 @@ class Client:
             return tip.hash
         if height == tip.height - 1 and tip.previous_hash:
             return tip.previous_hash
-        found = next(self.named(BY_COMMAND["block"], [height]), None)
-        return rows.text_of(rows.Picker(["block_hash"])(found.rows[0])[0]) if found else None
+        try:
+            (found,) = self.named(BY_COMMAND["block"], [height])
+        except NotFoundError:
+            return None
+        return rows.text_of(rows.Picker(["block_hash"])(found.rows[0])[0])
 
     def latest_row(self) -> list[Raw]:
         """The newest block's summary as one row; none where the chain has no block."""

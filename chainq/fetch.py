@@ -242,6 +242,8 @@ class RangeFetch:
             if walks and count != total:
                 raise IncompleteError(f"{self._method.name} {span}: it had {total} rows, and then {count}")
             total, walks = count, walks + 1
+        if len(seen) > total:
+            raise IncompleteError(f"{self._method.name} {span}: its {total} rows are not the same in each answer")
         return list(seen.values())
 
     def _walk_once(self, span: Span, page_size: int, seen: dict[bytes, Raw]) -> int:

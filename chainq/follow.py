@@ -5,9 +5,11 @@ by batch. Between two batches everything is consistent: rows written, synced, an
 """
 
 import gc
+import os
 import time
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import msgspec
 
@@ -21,9 +23,9 @@ from chainq.heights import RangeAsk
 from chainq.methods import Column
 from chainq.question import Batch, Question
 from chainq.report import Reporter
-from chainq.rows import Picker, text_of
-from chainq.safe import mask_url
-from chainq.signals import PipeClosed, held
+from chainq.rows import Picker, integer_of, text_of
+from chainq.safe import mask_url, printable
+from chainq.signals import Interrupted, PipeClosed, held
 from chainq.sink import AppendSink, Sink, open_sink
 from chainq.span import Span
 from chainq.times import parse_age
@@ -40,8 +42,8 @@ def run(
 ) -> None:
     """Write what is new, and with `--follow` go on until interrupted. Raises ChainqError or Interrupted."""
     gc.enable()
-    going, file = options.checkpoint, options.output.output
-    place = str(file) if file is not None else ""
+    going, file = options.checkpoint, options.output.file
+    place = printable(os.path.realpath(file)) if file is not None else ""
     with ExitStack() as stack:
         checkpoint, known = None, None
         if going.checkpoint is not None:
@@ -51,19 +53,19 @@ def run(
                 checkpoint.rewind(going.rewind)
             known = checkpoint.last
         sink: Sink
-        if file is not None:
+        if file is not None and (file.is_file() or not file.exists()):
             vouched = known.length if known and checkpoint and checkpoint.output == place else None
             sink = stack.enter_context(AppendSink(file, vouched))
         else:
-            sink = stack.enter_context(open_sink(None))
+            sink = stack.enter_context(open_sink(file))
         mark = known or Mark(_first(client, question, kept=checkpoint is not None))
         mark = msgspec.structs.replace(mark, length=_length(sink))
-        course = _Course(client, question, options, reporter, sink, mark, checkpoint)
-        if checkpoint and not known:
+        course = _Course(client, question, options, reporter, sink, mark, checkpoint, place)
+        if checkpoint and not (known and checkpoint.output == place):
             course.record(mark)  # before the first row: what a crash leaves can then be told from what was there
-        continued = mark.length > 0 if file is not None else known is not None
+        continued = mark.length > 0 if isinstance(sink, AppendSink) else known is not None
         told = output.sheet(question.method, columns, options.output, reporter, continued=continued)
-        course.go(make(sink, told))
+        course.go(lambda: make(sink, told))
 
 
 def _identity(client: Client, question: Asked, options: Options, format_name: str) -> dict[str, object]:
@@ -102,14 +104,15 @@ class _Course:
     sink: Sink
     mark: Mark
     checkpoint: Checkpoint | None
+    place: str  # of the output file; empty for standard output
     behind: bool = False  # whether it was said that the service is
     written: int = 0  # rows
-    hashes: Picker = field(default_factory=lambda: Picker(["block_hash"]))
 
-    def go(self, writer: Writer) -> None:
+    def go(self, begin: Callable[[], Writer]) -> None:
         """Make rounds until there is nothing new, or with `--follow` until interrupted."""
         going, limit, first = self.options.checkpoint, self.question.limit, True
         try:
+            writer = begin()
             while limit is None or self.written < limit:
                 try:
                     self._round(writer, anew=not first)
@@ -118,14 +121,17 @@ class _Course:
                         raise
                     self.reporter.warn(f"{error}; going on when the service is back")
                 first = False
-                if not going.follow:
+                if not going.follow or (limit is not None and self.written >= limit):
                     break
                 time.sleep(going.interval)
         except PipeClosed:
             raise
         except BaseException as error:
-            if isinstance(error, OutputError) and isinstance(self.sink, AppendSink):
-                with suppress(OutputError):  # a disk that is full leaves half a row: take it back
+            # A disk that is full leaves half a row, a write that was broken off rows that were not taken note of: take
+            # them back. Where a checkpoint may just have vouched for them, the next run does.
+            broken_off = isinstance(error, Interrupted) and error.cut and self.checkpoint is None
+            if (broken_off or isinstance(error, OutputError)) and isinstance(self.sink, AppendSink):
+                with suppress(OutputError):
                     self.sink.cut(self.mark.length)
             error.add_note(self._rest())
             raise
@@ -137,7 +143,7 @@ class _Course:
         if self.checkpoint:
             if isinstance(self.sink, AppendSink):
                 self.sink.sync()
-            self.checkpoint.save(mark, str(self.options.output.output or ""))
+            self.checkpoint.save(mark, self.place)
         self.mark = mark
 
     def _round(self, writer: Writer, anew: bool) -> None:
@@ -146,9 +152,9 @@ class _Course:
         top = tip.height + 1
         if top < self.mark.next:
             if not self.behind:
-                self.reporter.warn(
-                    f"the service is behind: its newest block is {tip.height}, and {self.mark.next - 1} is written"
-                )
+                last = self.mark.next - 1
+                rest = f"{last} is written" if self.mark.hash else f"height {self.mark.next} is still to come"
+                self.reporter.warn(f"the service is behind: its newest block is {tip.height}, and {rest}")
             self.behind = True
         else:
             self.behind = False
@@ -181,6 +187,7 @@ class _Course:
         for batch in batches:
             if batch.span is None or not len(batch.span):
                 continue
+            self._check_link(batch)
             block_hash = self._last_hash(batch, batch.span, span)
             rows = batch.rows if left is None else batch.rows[:left]
             with held():
@@ -192,16 +199,31 @@ class _Course:
                 if left <= 0:
                     return
 
+    def _check_link(self, batch: Batch) -> None:
+        """Raise IncompleteError where the chain changed between the look at it and the answer."""
+        if self.question.method.linked and self.question.verify and self.mark.hash and batch.rows:
+            check_block(self.mark, text_of(Picker(["previous_hash"])(batch.rows[0])[0]))
+
     def _last_hash(self, batch: Batch, span: Span, whole: Span) -> str:
         """The hash of the last block of a batch: from the batch where it holds blocks, else asked for.
 
         Without a checkpoint only the end of a round needs one.
         """
-        if self.question.method.linked:
-            return text_of(self.hashes(batch.rows[-1])[0]) if batch.rows else ""
+        method = self.question.method
+        if method.linked and batch.rows:
+            block_hash, height = Picker(["block_hash", method.height or ""])(batch.rows[-1])
+            if integer_of(height) == span.end - 1:  # with --no-verify the last block may be missing
+                return text_of(block_hash)
         if self.checkpoint is None and span.end < whole.end:
             return ""
-        return self.client.hash_of(span.end - 1) or ""
+        found = self.client.hash_of(span.end - 1)
+        if found is None:  # some server behind that URL lags: its answer may lack rows as well
+            raise IncompleteError(
+                f"{self.question.method.name} {span}: there is no block {span.end - 1}, though the newest is"
+                f" {self.client.newest()}",
+                "--lag N leaves out the newest N",
+            )
+        return found
 
     def _rest(self) -> str:
         if self.checkpoint:

@@ -143,6 +143,11 @@ class OutputOptions(Group):
         ),
     ] = None
 
+    @property
+    def file(self) -> Path | None:
+        """The file to write to; None for standard output, also where `-` says so."""
+        return None if self.output is None or str(self.output) == "-" else self.output
+
 
 class SourceOptions(Group):
     """Where the data comes from, and how it is asked for."""

@@ -29,16 +29,16 @@ def format_name(options: OutputOptions, *, appended: bool = False) -> str:
         )
     name = flags.pop() if flags else options.format
     if name is None:
-        return "table" if on_terminal(options.output) and not appended else "jsonl"
+        return "table" if on_terminal(options.file) and not appended else "jsonl"
     if appended and name not in APPENDABLE:
         raise UsageError(f"the format {name} cannot go on where an earlier run ended; {' and '.join(APPENDABLE)} can")
     return name
 
 
 def on_terminal(file: Path | None) -> bool:
-    """Whether rows go where a person looks; `file` is what `-o` says."""
+    """Whether rows go where a person looks; `file` is where they go, None for standard output."""
     try:
-        return (file is None or str(file) == "-") and os.isatty(1)
+        return file is None and os.isatty(1)
     except OSError:
         return False
 
@@ -81,7 +81,7 @@ def sheet(
     continued: bool = False,
 ) -> Sheet:
     """What the format is told. `single`: the answer is one object; `continued`: its beginning was written earlier."""
-    terminal = on_terminal(options.output)
+    terminal = on_terminal(options.file)
     return Sheet(
         method.command,
         shown,

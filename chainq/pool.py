@@ -2,7 +2,8 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -49,8 +50,10 @@ class Pool(Generic[K]):
 
     def close(self) -> None:
         """Let the threads end, each after the work that it may have begun; what was not begun is dropped."""
-        while not self._todo.empty():
-            self._todo.get()
+        # Not `while not empty()`: a thread may take the last one in between, and `get` would wait for ever.
+        with suppress(Empty):
+            while True:
+                self._todo.get_nowait()
         for _ in range(self._started):
             self._todo.put(None)
 

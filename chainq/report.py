@@ -3,11 +3,13 @@
 import os
 import sys
 import threading
+from contextlib import suppress
 
 from chainq.progress import Bar
 from chainq.rpc import Report
 from chainq.safe import printable
 
+_GONE = (OSError, ValueError, AttributeError)  # what a stderr raises that is closed or gone
 WORTH_SAYING = 1.0  # seconds of waiting, below which a retry is not told
 
 
@@ -26,7 +28,7 @@ class Reporter:
                 if not (self._bar and self._bar.line(printable(text))):
                     sys.stderr.write(printable(text) + "\n")
                     sys.stderr.flush()
-            except (OSError, ValueError, AttributeError):
+            except _GONE:
                 return
 
     def warn(self, text: str) -> None:
@@ -36,8 +38,8 @@ class Reporter:
 
     def call(self, report: Report) -> None:
         """Take note of one attempt of a call."""
-        if self._bar:
-            with self._lock:
+        with self._lock, suppress(*_GONE):
+            if self._bar:
                 self._bar.called(report.size, report.attempt > 1)
         if self._verbose:
             rows = "" if report.rows is None else f" {report.rows} rows"
@@ -56,15 +58,16 @@ class Reporter:
 
     def wrote(self, heights: int, rows: int) -> None:
         """So many heights and rows have been written."""
-        if self._bar:
-            with self._lock:
+        with self._lock, suppress(*_GONE):
+            if self._bar:
                 self._bar.wrote(heights, rows)
 
     def end(self) -> None:
         """The range has ended, well or not: take the bar away and say the totals."""
-        with self._lock:
-            totals = self._bar.close() if self._bar else None
-            self._bar = None
+        totals = None
+        with self._lock, suppress(*_GONE):
+            bar, self._bar = self._bar, None
+            totals = bar.close() if bar else None
         if totals:
             self.line(f"chainq: {totals}")
 

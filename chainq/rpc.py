@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MOST_BYTES = 512 * 2**20  # of one answer, decompressed
 LONGEST_WAIT = 3600.0  # seconds that a service may ask us to wait; a date in the year 9999 is a mistake
-PATIENCE = 120.0  # seconds that the waits for one call refused with 429 may add up to
+PATIENCE = 120.0  # seconds that the waits which a service asks of one call (429, Retry-After) may add up to
 _RETRIED = {408, 500, 502, 503, 504}
 
 
@@ -201,7 +201,8 @@ class _Tries:
             self._waited += wait
             return wait if self._waited <= PATIENCE else None
         self._failures += 1
-        if self._failures > self._retries:
+        self._waited += refused.wait or 0.0
+        if self._failures > self._retries or self._waited > PATIENCE:
             return None
         backoff = random.uniform(0, min(0.3 * 2.0**self._failures, 30.0))  # noqa: S311  # jitter is no secret
         return max(refused.wait or 0.0, backoff)
@@ -300,7 +301,7 @@ class Connection:
             raise Stopped
 
     def _post(self, request: bytes) -> bytes:
-        """One attempt: the body of a 200 answer, or of any answer that holds a JSON-RPC error."""
+        """One attempt: the body of a 200 answer, or of any answer but a 429 that holds a JSON-RPC error."""
         import httpx
 
         try:
@@ -318,7 +319,9 @@ class Connection:
                 raise Stopped from None
             raise
         body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        if response.status_code != 200 and not (body[:1] == b"{" and b'"jsonrpc"' in body):
+        spoken = body[:1] == b"{" and b'"jsonrpc"' in body
+        # Many services put a JSON-RPC error into a 429: it says no more than the status, and is as much in passing.
+        if response.status_code == 429 or (response.status_code != 200 and not spoken):
             raise _status_failure(response, body, self.endpoint)
         return body
 

@@ -33,7 +33,7 @@ def run(method: Method, words: dict[Role, list[str]], options: Options) -> None:
     question = asked.read(method, words, options)
     columns = output.columns(method, options.output, question.check)
     going = options.checkpoint
-    appended = going.checkpoint is not None or (going.follow and options.output.output is not None)
+    appended = going.checkpoint is not None or (going.follow and options.output.file is not None)
     name = output.format_name(options.output, appended=appended)
     make = formats.load(name)
     reporter = Reporter(quiet=options.source.quiet, verbose=options.source.verbose)
@@ -47,9 +47,9 @@ def run(method: Method, words: dict[Role, list[str]], options: Options) -> None:
 
             follow.run(client, question, options, name, make, columns, reporter)
         else:
-            with open_sink(options.output.output) as sink:
+            with open_sink(options.output.file) as sink:
                 told = output.sheet(method, columns, options.output, reporter, single=question.single)
-                _answer(client, question, lambda: make(sink, told), reporter, options.output.output)
+                _answer(client, question, lambda: make(sink, told), reporter, options.output.file)
 
 
 def _answer(

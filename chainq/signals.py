@@ -31,19 +31,31 @@ class PipeClosed(Exception):  # noqa: N818  # no error: the reader has had enoug
 class _State:
     holding = False
     pending: int | None = None
+    ending: int | None = None  # the signal that the run is ending by
 
 
 def _on_signal(number: int, _: FrameType | None) -> None:
-    if _State.holding and _State.pending is None:
+    # A second signal (an impatient Ctrl-C; timeout(1) sends each twice) hurries nothing: a write, and then the cleaning
+    # up, have GRACE each.
+    if _State.ending is not None:
+        signal.setitimer(signal.ITIMER_REAL, GRACE)
+    elif not _State.holding:
+        raise _interrupted(number)
+    elif _State.pending is None:
         _State.pending = number
         signal.setitimer(signal.ITIMER_REAL, GRACE)
-    else:
-        raise Interrupted(number, cut=_State.holding)
 
 
 def _on_alarm(_: int, __: FrameType | None) -> None:
+    if _State.ending is not None:
+        die(_State.ending)
     if _State.holding and _State.pending is not None:
-        raise Interrupted(_State.pending, cut=True)
+        raise _interrupted(_State.pending, cut=True)
+
+
+def _interrupted(number: int, cut: bool = False) -> Interrupted:
+    _State.ending = number
+    return Interrupted(number, cut)
 
 
 def install() -> None:
@@ -66,12 +78,13 @@ def held() -> Iterator[None]:
         if number is not None:
             signal.setitimer(signal.ITIMER_REAL, 0)
     if number is not None:
-        raise Interrupted(number)
+        raise _interrupted(number)
 
 
 def die(number: int) -> NoReturn:
     """End the process by that signal."""
     signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})  # a parent may have blocked it; `pause` would wait for ever
     os.kill(os.getpid(), number)
     signal.pause()  # another thread may take the signal
     raise SystemExit(128 + number)

@@ -161,11 +161,10 @@ def _mode(target: Path) -> int:
 
 def open_sink(path: Path | None) -> Sink:
     """The sink for `-o PATH`, or standard output for None. Raises OutputError where it cannot be opened."""
-    if path is None or str(path) == "-":
-        try:
-            os.fstat(1)
-        except OSError:
-            raise OutputError("standard output is closed", "nothing was asked for yet") from None
+    if path is None:
+        # Not whether descriptor 1 is open: where it was closed, the next file that is opened gets its number.
+        if sys.stdout is None:
+            raise OutputError("standard output is closed", "nothing was asked for yet")
         sys.stdout.flush()
         return Sink(1, "standard output")
     try:
