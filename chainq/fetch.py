@@ -23,6 +23,7 @@ from chainq.rpc import Connection, decode_rows
 from chainq.span import Span
 
 RAISE = 4  # times the page size, for a single height that fills a page
+FAR = 10_000  # heights without a row, after which it is worth a call to know where the chain ends
 LEAST_PAGE = 50  # rows; a height that is too heavy even so is given up
 MOST_PAGES = 100_000  # of one walk through a height
 
@@ -147,6 +148,8 @@ class RangeFetch:
                 self._check_heights(chunk)
             else:
                 distinct = len(set(map(bytes, chunk.rows))) if self._method.repeats else len(chunk.rows)
+                if not chunk.rows and len(chunk.span) >= FAR:
+                    self._cutter.stop_at(max(self._newest() + 1, chunk.span.end))
                 chunk.counts = len(chunk.rows), distinct
                 self._judge(chunk)
                 self._evidence.see(chunk.counts)

@@ -8,7 +8,7 @@ from pathlib import Path
 from select import select
 from typing import Self
 
-from chainq.errors import IncompleteError, OutputError
+from chainq.errors import IncompleteError, NotFoundError, OutputError
 from chainq.safe import printable
 from chainq.signals import PipeClosed
 
@@ -28,7 +28,9 @@ class Sink:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self.finish() if kind is None else self.abandon()
+        # What was asked for by name and does not exist is told at the end: what does exist stands whole.
+        told_late = kind is not None and issubclass(kind, NotFoundError) and self.written > 0
+        self.finish() if kind is None or told_late else self.abandon()
 
     def write(self, data: bytes) -> None:
         """Take all of `data`."""

@@ -1,7 +1,7 @@
 """--checkpoint: runs that go on where the last one ended, lose nothing and repeat nothing, however they ended.
 
 The service is in this process, so that the tests move its tip, swap its chain and kill runs at calls and steps of their
-choice. `CHAINQ_KILLS` says how many runs are killed at random moments (45).
+choice. `CHAINQ_KILLS` says how many runs are killed at random moments (63).
 """
 
 import json
@@ -28,7 +28,7 @@ from chainq.demo.faults import NO_FAULTS, Faults
 from chainq.demo.server import DemoServer
 from chainq.demo.service import Reply, Service
 
-KILLS = int(os.environ.get("CHAINQ_KILLS", "45"))
+KILLS = int(os.environ.get("CHAINQ_KILLS", "63"))
 ADDRESSES = Truth().chain.addresses
 FIRST = 2400  # the first height of most tests: none of the next thousands holds more than 40 rows of a kind
 
@@ -192,8 +192,10 @@ def test_killed_at_random_moments(words: tuple[str, ...], chainq: Program, truth
     service = Moving(FIRST)
     with serving(service) as url:
         job = Job(chainq, url, *words, "--start", str(FIRST), "-j", "2")
-        killed = sum(killed_somewhere(job, service, dice) for _ in range(wanted * 3) if service.tip < 100_000)
-        assert killed >= wanted
+        killed = runs = 0
+        while killed < wanted:
+            killed, runs = killed + killed_somewhere(job, service, dice), runs + 1
+            assert runs < 3 * wanted + 10, "most runs ended before they could be killed"
         said(job(), 0)
         whole = Job(chainq, url, *words, "--start", str(FIRST), place="undisturbed")
         said(whole(), 0)

@@ -1,0 +1,286 @@
+"""Checkpoint and AppendSink by themselves: what is kept, what is refused, where a rewind leads, who holds the lock."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chainq.checkpoint import MARKS, Checkpoint, Mark, check_block
+from chainq.errors import BusyError, ChainqError, IncompleteError, OutputError, UsageError
+from chainq.sink import AppendSink
+
+ASKED = {"command": "blocks", "start": "0", "url": "http://127.0.0.1:1/"}
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """Where a checkpoint goes."""
+    return tmp_path / "kept"
+
+
+def saved(kept: Path, *marks: Mark, output: str = "") -> None:
+    """Make a checkpoint by recording marks one after the other."""
+    with Checkpoint(kept, ASKED) as checkpoint:
+        for mark in marks:
+            checkpoint.save(mark, output)
+
+
+def reopened(kept: Path) -> list[Mark]:
+    """The marks that a next run finds."""
+    with Checkpoint(kept, ASKED) as checkpoint:
+        return checkpoint.marks
+
+
+def test_a_first_run_has_no_mark_and_writes_nothing(kept: Path) -> None:
+    """Opening a checkpoint that is not there makes no file but the lock."""
+    with Checkpoint(kept, ASKED) as checkpoint:
+        assert checkpoint.last is None
+        assert checkpoint.output == ""
+    assert [path.name for path in kept.parent.iterdir()] == ["kept.lock"]
+
+
+def test_a_mark_comes_back(kept: Path) -> None:
+    """What was recorded is what the next run finds: height, hash, length, output."""
+    marks = [Mark(0), Mark(5, "ab1x", 100), Mark(9, "ab1y", 250)]
+    saved(kept, *marks, output="out")
+    with Checkpoint(kept, ASKED) as checkpoint:
+        assert checkpoint.marks == marks
+        assert checkpoint.last == marks[-1]
+        assert checkpoint.output == "out"
+
+
+def test_marks_are_thinned_to_the_first_and_the_last_ones(kept: Path) -> None:
+    """However many marks are recorded, a bounded number is kept: the first, the newest, in order."""
+    saved(kept, *(Mark(height, "h", height * 10) for height in range(500)))
+    marks = reopened(kept)
+    assert len(marks) <= MARKS + 1
+    assert (marks[0].next, marks[-1].next) == (0, 499)
+    assert [mark.next for mark in marks[-10:]] == list(range(490, 500))
+    assert marks == sorted(marks, key=lambda mark: mark.next)
+
+
+def test_a_mark_that_goes_back_replaces_those_after_it(kept: Path) -> None:
+    """Recording a lower height drops the marks at or above it: they vouch for rows that are gone."""
+    saved(kept, Mark(0), Mark(5, "a", 50), Mark(9, "b", 90), Mark(7, "c", 70))
+    assert [mark.next for mark in reopened(kept)] == [0, 5, 7]
+
+
+def test_another_output_drops_the_old_marks(kept: Path) -> None:
+    """Lengths of one file say nothing of another."""
+    saved(kept, Mark(0), Mark(5, "a", 50), output="one")
+    saved(kept, Mark(9, "b", 40), output="two")
+    assert reopened(kept) == [Mark(9, "b", 40)]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "expected"), [(1, 20), (9, 20), (10, 20), (11, 10), (20, 10), (21, 0), (30, 0), (1000, 0)]
+)
+def test_rewind_goes_to_the_nearest_mark(blocks: int, expected: int, kept: Path) -> None:
+    """At least so many blocks back, to the highest mark that is far enough; never beyond the first. On disk at once."""
+    saved(kept, Mark(0), Mark(10, "a", 100), Mark(20, "b", 200), Mark(30, "c", 300))
+    with Checkpoint(kept, ASKED) as checkpoint:
+        checkpoint.rewind(blocks)
+        assert checkpoint.last is not None
+        assert checkpoint.last.next == expected
+    assert reopened(kept)[-1].next == expected
+
+
+def test_rewind_before_any_mark_does_nothing(kept: Path) -> None:
+    """There is no way back from a first run."""
+    with Checkpoint(kept, ASKED) as checkpoint:
+        checkpoint.rewind(5)
+        assert checkpoint.last is None
+    assert not kept.exists()
+
+
+def test_one_holder_at_a_time(kept: Path) -> None:
+    """A second holder is refused, also in the same process, and only until the first one is gone."""
+    with Checkpoint(kept, ASKED), pytest.raises(BusyError, match="another run"):
+        Checkpoint(kept, ASKED)
+    saved(kept, Mark(1))
+    assert reopened(kept) == [Mark(1)]
+
+
+def test_a_refused_checkpoint_gives_its_lock_back(kept: Path) -> None:
+    """After a checkpoint was refused as broken, a mended one can be opened in the same process."""
+    saved(kept, Mark(1))
+    whole = kept.read_bytes()
+    kept.write_bytes(b"{")
+    with pytest.raises(UsageError):
+        Checkpoint(kept, ASKED)
+    kept.write_bytes(whole)
+    assert reopened(kept) == [Mark(1)]
+
+
+def test_cut_at_any_byte_it_is_refused(kept: Path) -> None:
+    """Cut short after any number of bytes, a checkpoint is an error that names it, and is left as it is."""
+    saved(kept, Mark(0), Mark(12, "ab1é", 345), output="out")
+    whole = kept.read_bytes()
+    text = whole.rstrip()
+    assert len(text) > 200
+    for length in range(len(text)):
+        kept.write_bytes(whole[:length])
+        with pytest.raises(UsageError, match="kept"):
+            Checkpoint(kept, ASKED)
+        assert kept.read_bytes() == whole[:length]
+
+
+def changed(path: tuple[str | int, ...], value: Any) -> bytes:
+    """A checkpoint with one value replaced, added, or (None) taken away."""
+    content: Any = {"chainq": 1, "asked": dict(ASKED), "marks": [{"next": 3, "hash": "a", "length": 5}], "output": "o"}
+    inner = content
+    for step in path[:-1]:
+        inner = inner[step]
+    if value is None:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    return json.dumps(content).encode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        changed(("chainq",), 0),
+        changed(("chainq",), 2),
+        changed(("chainq",), "1"),
+        changed(("chainq",), None),
+        changed(("asked",), None),
+        changed(("asked", "command"), "records"),
+        changed(("asked", "command"), None),
+        changed(("asked", "more"), "x"),
+        changed(("marks",), []),
+        changed(("marks",), None),
+        changed(("marks", 0, "next"), None),
+        changed(("marks", 0, "next"), -1),
+        changed(("marks", 0, "next"), 1.5),
+        changed(("marks", 0, "next"), "3"),
+        changed(("marks", 0, "length"), -1),
+        changed(("marks", 0, "more"), 1),
+        changed(("marks",), [{"next": 3}, {"next": 3}]),
+        changed(("marks",), [{"next": 4}, {"next": 3}]),
+        changed(("more",), 1),
+        changed(("output",), 1),
+        changed(("output",), "o").replace(b'"o"', b'"\xff"'),
+        changed(("marks", 0, "hash"), "a").replace(b'"a"', b'"\xc3("'),
+        changed(("asked", "command"), "x").replace(b'"x"', b"[" * 100_000 + b"]" * 100_000),
+        changed(("output",), "o") + b"x",
+        b"\xef\xbb\xbf" + changed(("output",), "o"),
+    ],
+    ids=lambda text: text[:1].decode(errors="replace") and None,
+)
+def test_a_strange_checkpoint_is_refused(text: bytes, kept: Path) -> None:
+    """Another version, question or shape, unknown keys, values that cannot be, no UTF-8: refused and left alone."""
+    kept.write_bytes(text)
+    with pytest.raises(UsageError, match="kept"):
+        Checkpoint(kept, ASKED)
+    assert kept.read_bytes() == text
+
+
+def test_the_unchanged_one_is_taken(kept: Path) -> None:
+    """The checkpoint that the strange ones were made of is itself fine."""
+    kept.write_bytes(changed(("output",), "o"))
+    assert reopened(kept) == [Mark(3, "a", 5)]
+
+
+def test_a_save_that_fails_leaves_the_old_one(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the new checkpoint cannot be synced, the old one stands, nothing lies beside it, and the error names it."""
+    saved(kept, Mark(1))
+    before = kept.read_bytes()
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with Checkpoint(kept, ASKED) as checkpoint:
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(OutputError, match=r"kept.*No space left"):
+            checkpoint.save(Mark(2))
+    assert kept.read_bytes() == before
+    assert sorted(path.name for path in kept.parent.iterdir()) == ["kept", "kept.lock"]
+
+
+@pytest.mark.parametrize("name", ["folder", "file/kept", "nowhere/kept"])
+def test_a_checkpoint_that_cannot_be(name: str, tmp_path: Path) -> None:
+    """A folder, a path below a file or in a folder that is not there: an error that names it, no traceback."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(ChainqError, match=name) as caught:
+        Checkpoint(tmp_path / name, ASKED)
+    assert isinstance(caught.value, UsageError | OutputError)
+
+
+def test_check_block() -> None:
+    """Only another hash, or none, where one was recorded, is a changed chain; the block is named."""
+    check_block(Mark(8, "ab1x"), "ab1x")
+    check_block(Mark(8), None)
+    check_block(Mark(8), "ab1x")
+    for found, word in (("ab1y", "ab1y"), (None, "missing"), ("", "missing")):
+        with pytest.raises(IncompleteError, match=f"block 7 was ab1x and is {word}"):
+            check_block(Mark(8, "ab1x"), found)
+
+
+# --- AppendSink
+
+
+def test_append_sink_leaves_what_nobody_vouches_for(tmp_path: Path) -> None:
+    """Without a checkpoint's word it appends to whatever is there, and knows the length at each moment."""
+    file = tmp_path / "out"
+    file.write_bytes(b"old")
+    with AppendSink(file, None) as sink:
+        assert sink.length == 3
+        sink.write(b"new")
+        assert (sink.length, file.read_bytes()) == (6, b"oldnew")
+
+
+@pytest.mark.parametrize("vouched", [0, 2, 5])
+def test_append_sink_cuts_to_what_is_vouched_for(vouched: int, tmp_path: Path) -> None:
+    """What lies beyond the vouched length is cut off at once; rows follow there."""
+    file = tmp_path / "out"
+    file.write_bytes(b"12345")
+    with AppendSink(file, vouched) as sink:
+        assert file.read_bytes() == b"12345"[:vouched]
+        sink.write(b"x")
+        sink.sync()
+        assert sink.length == vouched + 1
+    assert file.read_bytes() == b"12345"[:vouched] + b"x"
+
+
+def test_append_sink_refuses_a_file_too_short(tmp_path: Path) -> None:
+    """A file shorter than vouched for has lost rows: IncompleteError with both lengths, and the file untouched."""
+    file = tmp_path / "out"
+    file.write_bytes(b"12345")
+    with pytest.raises(IncompleteError, match=r"out holds 5 bytes.*vouches for 6"):
+        AppendSink(file, 6)
+    assert file.read_bytes() == b"12345"
+
+
+def test_append_sink_can_go_back(tmp_path: Path) -> None:
+    """`cut` takes back what a failed write left, and what is written next follows there."""
+    file = tmp_path / "out"
+    with AppendSink(file, None) as sink:
+        sink.write(b"row\nhalf a r")
+        sink.cut(4)
+        sink.write(b"row\n")
+        assert sink.length == 8
+    assert file.read_bytes() == b"row\nrow\n"
+
+
+def test_append_sink_keeps_rows_after_a_failure(tmp_path: Path) -> None:
+    """Unlike a file that appears whole, what was written stays when the run fails; and it is closed."""
+    file = tmp_path / "out"
+    with pytest.raises(KeyError), AppendSink(file, None) as sink:
+        sink.write(b"row\n")
+        raise KeyError
+    assert file.read_bytes() == b"row\n"
+    with pytest.raises(OutputError):
+        sink.sync()
+
+
+@pytest.mark.parametrize("name", ["", "file/out", "nowhere/out"])
+def test_append_sink_names_a_place_that_cannot_be(name: str, tmp_path: Path) -> None:
+    """A folder, below a file, or in no folder: OutputError with the name."""
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match=(name or tmp_path.name)):
+        AppendSink(tmp_path / name, None)
