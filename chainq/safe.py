@@ -1,5 +1,6 @@
 """Makes text from outside harmless to show: what servers, files and users wrote reaches a terminal only from here."""
 
+import json
 import re
 import unicodedata
 from urllib.parse import urlsplit, urlunsplit
@@ -20,6 +21,19 @@ def printable(text: str, keep: str = "") -> str:
     return "".join(
         c if c in keep or unicodedata.category(c) not in _HARMFUL else c.encode("unicode_escape").decode() for c in text
     )
+
+
+def printable_json(text: bytes) -> bytes:
+    r"""The same JSON text with harmful characters as escapes (`\u202e`): the values stay, and a terminal is safe.
+
+    JSON itself allows no control character below U+0020 inside a string, but all of the others.
+    """
+    if text.isascii() and b"\x7f" not in text:
+        return text
+    return "".join(
+        c if c == "\n" or unicodedata.category(c) not in _HARMFUL else json.dumps(c)[1:-1].replace("\x7f", "\\u007f")
+        for c in text.decode(errors="surrogateescape")
+    ).encode(errors="surrogateescape")
 
 
 def excerpt(text: str, length: int = 200) -> str:

@@ -8,8 +8,10 @@ from chainq import rows
 from chainq.connect import open_client
 from chainq.errors import UsageError
 from chainq.options import ServeOptions, SourceOptions
+from chainq.output import on_terminal
 from chainq.report import Reporter
 from chainq.rpc import encode
+from chainq.safe import printable_json
 from chainq.signals import held
 from chainq.sink import open_sink
 
@@ -34,7 +36,7 @@ def rpc(name: str, params: str | None, source: SourceOptions) -> None:
             return
         result = client.raw(name, sent)
         with held():
-            sink.write(bytes(result) + b"\n")
+            sink.write((printable_json(bytes(result)) if on_terminal(None) else bytes(result)) + b"\n")
 
 
 def profiles(as_json: bool) -> None:

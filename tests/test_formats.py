@@ -174,3 +174,19 @@ def test_unknown_format_is_a_usage_error() -> None:
     """A format that nobody has is a usage error that names those there are."""
     with pytest.raises(UsageError, match="table, jsonl, json, csv"):
         formats.load("yaml")
+
+
+@pytest.mark.parametrize("name", ["jsonl", "json", "csv"])
+def test_nothing_acts_on_a_terminal(name: str) -> None:
+    """Where a person looks, harmful characters are escaped in exact formats too; the JSON value stays the same."""
+    value = "a\x1b[31m\x7f\x9b\u202e\u2028\U000e0001z"
+    row = b'{"a":' + json.dumps(value, ensure_ascii=False).encode() + b"}"
+    out = io.BytesIO()
+    writer = formats.load(name)(out, Sheet("records", (Column("a", "string"),), terminal=True))
+    writer.write([Raw(row)])
+    writer.close()
+    text = out.getvalue().decode()
+    assert not any(c != "\n" and c != "\r" and not c.isprintable() for c in text)
+    if name != "csv":
+        found = json.loads(text)
+        assert (found[0] if name == "json" else found) == {"a": value}

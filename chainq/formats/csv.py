@@ -8,6 +8,7 @@ from msgspec import Raw
 
 from chainq.formats import Out, Sheet
 from chainq.rows import Picker, text_of
+from chainq.safe import printable
 
 
 class Csv:
@@ -19,6 +20,7 @@ class Csv:
     def __init__(self, out: Out, sheet: Sheet) -> None:
         self._out = out
         paths = [column.path for column in sheet.columns]
+        self._shown = printable if sheet.terminal else str
         # Who picked columns knows that the others are left out.
         self._pick = Picker(paths, None if sheet.chosen else self._stray)
         self._warn = sheet.warn
@@ -28,7 +30,7 @@ class Csv:
     def write(self, rows: Sequence[Raw]) -> None:
         """Write each row as a record."""
         if rows:
-            self._lines([text_of(value) for value in self._pick(row)] for row in rows)
+            self._lines([self._shown(text_of(value)) for value in self._pick(row)] for row in rows)
 
     def close(self) -> None:
         """Nothing stands after the last row."""

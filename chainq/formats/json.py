@@ -6,6 +6,7 @@ from msgspec import Raw
 
 from chainq.formats import Out, Sheet
 from chainq.formats.jsonl import Flat
+from chainq.safe import printable_json
 
 
 class Json:
@@ -13,6 +14,7 @@ class Json:
 
     def __init__(self, out: Out, sheet: Sheet) -> None:
         self._out = out
+        self._shown = printable_json if sheet.terminal else bytes
         self._flat = Flat([column.path for column in sheet.columns]) if sheet.chosen else None
         self._single = sheet.single
         self._before = b"" if sheet.single else b"[\n"
@@ -21,7 +23,7 @@ class Json:
         """Write rows, separated from those before."""
         if rows:
             values: Sequence[Raw | bytes] = rows if self._flat is None else [self._flat(row) for row in rows]
-            self._out.write(self._before + b",\n".join(values))
+            self._out.write(self._before + self._shown(b",\n".join(values)))
             self._before = b",\n"
 
     def close(self) -> None:

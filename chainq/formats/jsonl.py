@@ -6,6 +6,7 @@ from msgspec import Raw
 
 from chainq.formats import Out, Sheet
 from chainq.rows import Picker
+from chainq.safe import printable_json
 
 
 class Jsonl:
@@ -13,13 +14,14 @@ class Jsonl:
 
     def __init__(self, out: Out, sheet: Sheet) -> None:
         self._out = out
+        self._shown = printable_json if sheet.terminal else bytes
         self._flat = Flat([column.path for column in sheet.columns]) if sheet.chosen else None
 
     def write(self, rows: Sequence[Raw]) -> None:
         """Write each row as a line."""
         if rows:
             lines: Sequence[Raw | bytes] = rows if self._flat is None else [self._flat(row) for row in rows]
-            self._out.write(b"\n".join((*lines, b"")))
+            self._out.write(self._shown(b"\n".join((*lines, b""))))
 
     def close(self) -> None:
         """Nothing stands after the last row."""
