@@ -136,6 +136,8 @@ def _check_going_on(asked: Asked, going: CheckpointOptions) -> None:
         raise UsageError("--rewind belongs to --checkpoint")
     if (going.max_age is not None or going.lag) and not (kept or follow):
         raise UsageError("--lag and --max-age belong to --checkpoint or --follow")
+    if not 0 < going.interval < 1e6:
+        raise UsageError(f"--interval {going.interval:g} is no number of seconds to wait")
     wrong = {
         "--reverse": (kept or follow) and asked.reverse,
         "--page": (kept or follow) and asked.page is not None,
@@ -154,9 +156,11 @@ def _check_going_on(asked: Asked, going: CheckpointOptions) -> None:
 def _arguments(words: dict[Role, list[str]], check: bool) -> dict[Role, Value]:
     """The arguments that go into every call: program, function, address."""
     several = (Role.HEIGHT, Role.ID)
-    return {
-        role: checks.CHECKS[role](word[0]) if check else word[0] for role, word in words.items() if role not in several
-    }
+    return {role: _word(role, word[0], check) for role, word in words.items() if role not in several}
+
+
+def _word(role: Role, word: str, check: bool) -> str:
+    return checks.CHECKS[role](word) if check else checks.sendable(word)
 
 
 def _names(words: dict[Role, list[str]], check: bool) -> list[str] | None:
@@ -173,7 +177,7 @@ def _names(words: dict[Role, list[str]], check: bool) -> list[str] | None:
 def _name(role: Role, word: str, check: bool) -> int | str:
     if role is Role.HEIGHT:
         return parse_height(word)
-    return checks.CHECKS[role](word) if check else word
+    return checks.CHECKS[role](word) if check else checks.sendable(word)
 
 
 def _range_ask(method: Method, options: RangeOptions) -> RangeAsk:

@@ -97,7 +97,7 @@ class Checkpoint:
             self._write()
 
     def _locked(self) -> int:
-        if not self._path.name:
+        if not self._path.name or (self._path.exists() and not self._path.is_file()):
             raise UsageError(f"the checkpoint {self._name} is no file")
         path = self._path.with_name(self._path.name + ".lock")
         try:

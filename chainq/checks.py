@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from chainq import bech32
 from chainq.errors import UsageError
 from chainq.methods import Role
+from chainq.safe import mask_url, printable
 
 _ANYWAY = "--no-check sends it anyway"
 
@@ -38,6 +39,15 @@ def function(text: str) -> str:
     return text
 
 
+def sendable(text: str) -> str:
+    """Any word that a request can carry; what the shell gave may be no UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{printable(text)!r} is no UTF-8, so no request can carry it") from None
+    return text
+
+
 CHECKS = {
     Role.ID: transaction_id,
     Role.ADDRESS: address,
@@ -48,8 +58,6 @@ CHECKS = {
 
 def url(text: str) -> str:
     """An http or https URL with a host, or `demo:`."""
-    from chainq.safe import mask_url
-
     if text == "demo:":
         return text
     try:
@@ -58,7 +66,13 @@ def url(text: str) -> str:
     except ValueError:
         port_fits = False
         parts = urlsplit("")
-    if parts.scheme not in ("http", "https") or not parts.hostname or not port_fits or re.search(r"\s", text):
+    if (
+        parts.scheme not in ("http", "https")
+        or not parts.hostname
+        or not port_fits
+        or not text.isprintable()
+        or " " in text
+    ):
         raise UsageError(f"{mask_url(text)!r} is no URL such as http://127.0.0.1:8545, https://host/path or demo:")
     return text
 

@@ -30,8 +30,8 @@ def open_client(options: SourceOptions, reporter: Reporter) -> Client:
         )
     headers |= dict(checks.header(header) for header in options.header or [])
     for name, value in (("--timeout", timeout), ("--rate", rate)):
-        if value is not None and not 0 < value < 1e9:
-            raise UsageError(f"{name} {value:g} is no number above 0")
+        if value is not None and not 1e-6 < value < 1e6:
+            raise UsageError(f"{name} {value:g} is not between a millionth and a million")
     if options.dry_run and dialect == AUTO:
         from chainq import detect
 

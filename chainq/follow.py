@@ -62,6 +62,10 @@ def run(
         mark = msgspec.structs.replace(mark, length=_length(sink))
         course = _Course(client, question, options, reporter, sink, mark, checkpoint, place)
         if checkpoint and not (known and checkpoint.output == place):
+            if mark.length and not known:
+                reporter.warn(
+                    f"{place} is not empty, and what it holds is unknown to the new checkpoint: rows follow it"
+                )
             course.record(mark)  # before the first row: what a crash leaves can then be told from what was there
         continued = mark.length > 0 if isinstance(sink, AppendSink) else known is not None
         told = output.sheet(question.method, columns, options.output, reporter, continued=continued)

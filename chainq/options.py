@@ -43,7 +43,7 @@ class RangeOptions(Group):
             "--since",
             metavar="T",
             rich_help_panel=RANGE,
-            help="From this block time: 2024-06-02, 2024-06-02T11:36Z, or 2h ago.",
+            help="From this block time: 2024-06-02, 2024-06-02T11:36Z, or 2h before now.",
         ),
     ] = None
     until: Annotated[

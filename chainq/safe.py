@@ -48,6 +48,8 @@ def mask_url(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         return printable(url.rpartition("@")[2])
+    if "@" in url and "@" not in parts.netloc:  # no URL as it should be, but perhaps with a password all the same
+        return printable(f"{_MASK}@{url.rpartition('@')[2]}")
     where = parts.netloc.rpartition("@")[2]
     place = f"{_MASK}@{where}" if "@" in parts.netloc else where
     query = "&".join(f"{pair.partition('=')[0]}={_MASK}" for pair in parts.query.split("&")) if parts.query else ""

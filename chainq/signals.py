@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM as an exception, held back while rows are being written so that no row is cut.
+"""SIGINT, SIGTERM and SIGHUP as an exception, held back while rows are being written so that no row is cut.
 
 The process ends by the signal itself (`die`), so that shells and cron see what happened.
 """
@@ -59,8 +59,8 @@ def _interrupted(number: int, cut: bool = False) -> Interrupted:
 
 
 def install() -> None:
-    """Have SIGINT and SIGTERM raise Interrupted in the main thread; one that is ignored (nohup, `&`) stays ignored."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    """Have these signals raise Interrupted in the main thread; one that is ignored (nohup, `&`) stays ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _on_signal)
     signal.signal(signal.SIGALRM, _on_alarm)

@@ -1,5 +1,6 @@
 """Where bytes go: standard output, a device or FIFO straight, or a file that appears whole or not at all."""
 
+import fcntl
 import os
 import stat
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 from select import select
 from typing import Self
 
-from chainq.errors import IncompleteError, NotFoundError, OutputError
+from chainq.errors import BusyError, IncompleteError, NotFoundError, OutputError
 from chainq.safe import printable
 from chainq.signals import PipeClosed
 
@@ -114,11 +115,16 @@ class AppendSink(Sink):
         except OSError as error:
             raise OutputError(f"{name} cannot be written: {error.strerror}", "nothing was asked for yet") from None
         super().__init__(descriptor, name)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise BusyError(f"another run appends to {name}") from None
         if vouched is not None and self.length < vouched:
             os.close(descriptor)
             raise IncompleteError(
                 f"{name} holds {self.length} bytes, but the checkpoint vouches for {vouched}",
-                "restore the file, give another -o, or delete the checkpoint to start over",
+                "restore the file, give another -o, or delete the checkpoint and the file to start over",
             )
         if vouched is not None:
             self.cut(vouched)

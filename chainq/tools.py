@@ -4,20 +4,21 @@ import sys
 
 import msgspec
 
-from chainq import rows
+from chainq import checks, rows
 from chainq.connect import open_client
 from chainq.errors import UsageError
 from chainq.options import ServeOptions, SourceOptions
 from chainq.output import on_terminal
 from chainq.report import Reporter
 from chainq.rpc import encode
-from chainq.safe import printable_json
+from chainq.safe import printable, printable_json
 from chainq.signals import held
 from chainq.sink import open_sink
 
 
 def rpc(name: str, params: str | None, source: SourceOptions) -> None:
     """Make any call and write its `result` as one line of compact JSON. Raises ChainqError."""
+    checks.sendable(name)
     text = sys.stdin.read() if params == "-" else params
     sent: msgspec.Raw | None = None
     if text is not None and text.strip():
@@ -83,6 +84,8 @@ def serve(options: ServeOptions) -> None:
     from chainq.demo.service import Service
     from chainq.demo.wire import DIALECTS
 
+    if options.host not in ("127.0.0.1", "::1", "localhost"):
+        raise UsageError(f"{printable(options.host)!r} is no loopback address: 127.0.0.1, ::1 or localhost")
     if options.dialect not in DIALECTS:
         raise UsageError(f"there is no dialect {options.dialect!r}", f"the dialects are {', '.join(DIALECTS)}")
     faults = Faults(**{name: getattr(options, name) for name in Faults.__dataclass_fields__})

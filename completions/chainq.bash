@@ -30,7 +30,7 @@ _chainq_options() {
             _chainq_offer '--start' 'First height; -100: the newest hundred'
             _chainq_offer '--end' 'Height after the last; else the newest block is last'
             _chainq_offer '--last' 'The newest N blocks'
-            _chainq_offer '--since' 'From this block time: 2024-06-02, 2024-06-02T11:36Z, or 2h ago'
+            _chainq_offer '--since' 'From this block time: 2024-06-02, 2024-06-02T11:36Z, or 2h before now'
             _chainq_offer '--until' 'Blocks before this time'
             _chainq_offer '--reverse' 'Newest heights first'
             _chainq_offer '--checkpoint' 'Go on where the last run ended'

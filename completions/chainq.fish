@@ -190,7 +190,7 @@ complete -c chainq -k -n __chainq_bare -a blocks -d 'block summaries for a heigh
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l start -x -d 'First height; -100: the newest hundred'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l end -x -d 'Height after the last; else the newest block is last'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l last -x -d 'The newest N blocks'
-complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l since -x -d 'From this block time: 2024-06-02, 2024-06-02T11:36Z, or 2h ago'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l since -x -d 'From this block time: 2024-06-02, 2024-06-02T11:36Z, or 2h before now'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l until -x -d 'Blocks before this time'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l reverse -d 'Newest heights first'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l checkpoint -r -F -d 'Go on where the last run ended'

@@ -58,9 +58,9 @@ EXIT_CODES = {
     ExitCode.INCOMPLETE: "The data is incomplete or contradicts itself.",
     ExitCode.OUTPUT: "Output could not be written.",
     ExitCode.BUG: "A bug in chainq, not in the data; with CHAINQ_DEBUG=1 the traceback is shown.",
-    ExitCode.BUSY: "Another run holds the checkpoint.",
+    ExitCode.BUSY: "Another run holds the checkpoint, or appends to the file.",
 }
-SIGNALS = {"130, 143, 141": "Ended by SIGINT, SIGTERM, or a closed pipe, as shells show it."}
+SIGNALS = {"130, 143, 129, 141": "Ended by SIGINT, SIGTERM, SIGHUP, or a closed pipe, as shells show it."}
 
 VARIABLES = {
     "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY": "Proxies, as curl knows them.",

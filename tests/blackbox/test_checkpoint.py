@@ -310,6 +310,28 @@ def test_75_a_second_run_ends_at_once(chainq: Program, truth: Truth) -> None:
     assert again.rows in (truth.rows("blocks", 6, 8), truth.rows("blocks", 0, 8))
 
 
+def test_75_two_checkpoints_on_one_file(chainq: Program, truth: Truth) -> None:
+    """While one run appends to a file, another one with a checkpoint of its own ends with 75 and leaves it alone."""
+    service = Moving(5)
+    with serving(service) as url:
+        job, other = Job(chainq, url, "blocks"), Job(chainq, url, "records", place="other")
+        first = job.start("--follow", "--interval", "0.05", "-v")
+        assert first.stderr is not None
+        while not (job.kept.exists() and job.next == 6):
+            assert first.stderr.readline()
+        said(other(out=str(job.out)), 75, "another run appends to", str(job.out))
+        first.kill()
+        finish(first)
+    assert job.out.read_bytes() == lines(truth.rows("blocks", 0, 6))
+
+
+def test_2_a_checkpoint_that_is_no_file(chainq: Program, nowhere: str) -> None:
+    """A device, a FIFO or a folder is no checkpoint: exit 2, and nothing waits for it."""
+    os.mkfifo(chainq.home / "fifo")
+    for path in ("/dev/full", str(chainq.home / "fifo"), str(chainq.home)):
+        said(chainq("blocks", "--checkpoint", path, url=nowhere), 2, "is no file")
+
+
 def test_2_another_question_is_refused(chainq: Program) -> None:
     """Another command, URL, format, start, address, dialect or choice of columns: exit 2, no call, nothing written."""
     service = Moving(30)
@@ -561,7 +583,7 @@ def test_rewind_goes_no_farther_than_the_start(chainq: Program) -> None:
     with serving(service) as url:
         job = Job(chainq, url, "blocks", "--start", "20")
         job.out.write_bytes(b"old\n")
-        said(job(), 0)
+        said(job(), 0, "is not empty")
         service.swap(Fork(0))
         said(job("--rewind", "1000000"), 0)
     assert job.out.read_bytes() == b"old\n" + lines(fork_truth(0, 40).rows("blocks", 20, 41))

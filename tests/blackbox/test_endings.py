@@ -81,9 +81,14 @@ def rest_is_whole(run: Run, words: Sequence[str], first: Ran, program: Program, 
 
 @pytest.mark.parametrize(
     ("name", "number"),
-    [*((name, signal.SIGINT) for name in RUNS), ("blocks", signal.SIGTERM), ("records, newest first", signal.SIGTERM)],
+    [
+        *((name, signal.SIGINT) for name in RUNS),
+        ("blocks", signal.SIGTERM),
+        ("records, newest first", signal.SIGTERM),
+        ("records, newest first", signal.SIGHUP),
+    ],
 )
-def test_130_and_143_a_signal_leaves_a_whole_prefix(
+def test_a_signal_leaves_a_whole_prefix(
     name: str, number: signal.Signals, chainq: Program, server: Servers, truth: Truth
 ) -> None:
     """Stopped by a signal, the run dies by it with a whole prefix on stdout, and the resume line gives the rest."""
@@ -113,7 +118,8 @@ def test_130_a_signal_in_csv_keeps_rows_whole(chainq: Program, server: Servers) 
     assert int(said[1]) == len(lines) - 2
 
 
-def test_143_a_file_is_left_as_it_was(chainq: Program, server: Servers) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_143_and_129_a_file_is_left_as_it_was(number: signal.Signals, chainq: Program, server: Servers) -> None:
     """Stopped while it writes a file, a run leaves the old one and nothing beside it."""
     folder = chainq.home / "out"
     folder.mkdir()
@@ -122,9 +128,9 @@ def test_143_a_file_is_left_as_it_was(chainq: Program, server: Servers) -> None:
     process = chainq.start(*words, url=server())
     assert process.stderr is not None
     assert process.stderr.readline()  # the first call is done
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(number)
     ran = finish(process)
-    assert ran.code == -signal.SIGTERM
+    assert ran.code == -number
     assert [(path.name, path.read_bytes()) for path in folder.iterdir()] == [("file", b"old\n")]
 
 

@@ -87,6 +87,12 @@ USAGE: list[tuple[list[str], str]] = [
     (["block", "5", "--timeout", "0"], "--timeout"),
     (["block", "5", "--timeout", "nan"], "--timeout"),
     (["block", "5", "--rate", "-2"], "--rate"),
+    (["block", "5", "--rate", "1e-300"], "--rate"),
+    (["blocks", "--follow", "--interval", "inf"], "--interval"),
+    (["blocks", "--follow", "--interval", "0"], "--interval"),
+    (["program-transactions", "credits.\udcff", "mint", "--no-check"], "UTF-8"),
+    (["transaction", "at1\udcff", "--no-check"], "UTF-8"),
+    (["rpc", "block\udcff"], "UTF-8"),
     (["block", "5", "--header", "no colon"], "--header"),
     (["block", "5", "--header", "X: a\nY: b"], "X"),
     (["block", "5", "--dialect", "klingon"], "klingon"),
@@ -128,11 +134,33 @@ def test_2_bad_arguments_are_told_before_any_call(place: int, refusals: list[Ran
 
 @pytest.mark.parametrize(
     "url",
-    ["ftp://127.0.0.1/", "http://", "127.0.0.1:8545", "http://a b/", "http://127.0.0.1:99999/", "demo:x", "http:/x"],
+    [
+        "ftp://127.0.0.1/",
+        "http://",
+        "127.0.0.1:8545",
+        "http://a b/",
+        "http://127.0.0.1:99999/",
+        "http:/x",
+        "http://127.0.0.1/\x1b[31m",
+        "http://127.0.0.1/\udcff",
+        "demo:x",
+    ],
 )
 def test_2_a_bad_url(url: str, chainq: Program) -> None:
     """What is no http or https URL, nor demo:, is exit 2."""
     assert "URL" in one_line(chainq("block", "5", url=url), 2)
+
+
+def test_2_a_bad_url_keeps_its_password(chainq: Program) -> None:
+    """A URL whose scheme was forgotten does not show the password in it."""
+    said = one_line(chainq("block", "5", url="bob:hunter2@example.invalid/x"), 2)
+    assert "hunter2" not in said
+    assert "example.invalid" in said
+
+
+def test_2_serve_is_for_the_loopback(chainq: Program) -> None:
+    """The sample service is not opened to other machines."""
+    assert "loopback" in one_line(chainq("serve", "--host", "192.0.2.1", url=None), 2)
 
 
 def test_2_no_url(chainq: Program) -> None:
