@@ -54,7 +54,9 @@ class Client:
             from chainq.demo.transport import DemoTransport
 
             transport, url = DemoTransport(Service(Chain())), "http://demo.invalid/"
-        self.connection = Connection(Endpoint(url, timeout, retries, rate, headers or {}, transport), report)
+        self.connection = Connection(
+            Endpoint(url, timeout, retries, rate, concurrency, headers or {}, transport), report
+        )
         self._concurrency = concurrency
         self._tip: Tip | None = None
         self._times: dict[int, int] = {}  # block times by height, for the search by time

@@ -19,7 +19,7 @@ from chainq.methods import Role
 from chainq.plan import Cutter, Evidence, Verdict
 from chainq.pool import Pool
 from chainq.question import Batch, Question
-from chainq.rpc import Connection, decode_rows
+from chainq.rpc import Connection, decode_array
 from chainq.span import Span
 
 RAISE = 4  # times the page size, for a single height that fills a page
@@ -71,9 +71,11 @@ class RangeFetch:
         self._evidence = Evidence()
         self._arrange = Arranger(method, question.reverse)
         self._links = Links(method, question.reverse) if method.linked and question.verify else None
-        self._pool: Pool[_Chunk] = Pool(concurrency)
         # With a limit, one after the other: a call too many would be a call that was not needed.
-        self._window = 1 if question.limit is not None and not method.linked else concurrency + 2
+        alone = question.limit is not None and not method.linked
+        self._window = 1 if alone else concurrency + 2  # chunks asked for, or held until their turn comes
+        self._first = 1 if alone else concurrency  # of the line are asked for at once: what was divided is waited for
+        self._pool: Pool[_Chunk] = Pool(self._window)  # threads, of which some decode while others wait for answers
         self._line: list[_Chunk] = []  # chunks in the order of the output
 
     def __iter__(self) -> Iterator[Batch]:
@@ -104,12 +106,10 @@ class RangeFetch:
             self._settle(self._line[0])
         under_way = sum(chunk.state is not _State.WAITING for chunk in self._line)
         for place, chunk in enumerate(self._line):
-            if not self._pool.free:
-                return
-            if chunk.state is _State.WAITING and (place == 0 or under_way < self._window):
+            if chunk.state is _State.WAITING and (place < self._first or under_way < self._window):
                 self._ask(chunk)
                 under_way += 1
-        while self._pool.free and under_way < self._window and self._cutter:
+        while under_way < self._window and self._cutter:
             span, leads = self._cutter.cut()
             chunk = _Chunk(span, self._page_size, leads)
             self._line.append(chunk)
@@ -122,7 +122,7 @@ class RangeFetch:
             arguments |= {Role.PAGE: page, Role.SIZE: page_size}
         name, params = self._dialect.call(self._method, arguments)
         where = f"{span}, page {page}" if page else str(span)
-        return self._connection.call(name, params, decode_rows, where)
+        return self._connection.call(name, params, decode_array, where)
 
     def _ask(self, chunk: _Chunk) -> None:
         chunk.state = _State.ASKED

@@ -24,11 +24,6 @@ class Pool(Generic[K]):
         self._todo: SimpleQueue[tuple[K, Callable[[], object]] | None] = SimpleQueue()
         self._done: SimpleQueue[tuple[K, object]] = SimpleQueue()
 
-    @property
-    def free(self) -> bool:
-        """Whether a thread has nothing to do."""
-        return self.busy < self.size
-
     def submit(self, token: K, work: Callable[[], object]) -> None:
         """Have a thread do `work`; `wait` gives back `token` with the outcome."""
         self.busy += 1

@@ -12,6 +12,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from chainq.errors import AnswerError
+from chainq.safe import excerpt
+
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]+')
 _SPACE = re.compile(r"[ \t\n\r]*")
 
@@ -75,6 +78,14 @@ def items(text: bytes) -> list[Raw]:
         if not isinstance(_SCANNER.decode(loose), list):
             raise ValueError("no JSON array") from None
         return [Raw(value.encode()) for _, value in _parts(loose, loose.index("["), "]")]
+
+
+def check_objects(found: list[Raw]) -> list[Raw]:
+    """The rows themselves. Raises AnswerError where one is no object."""
+    for row in found:
+        if memoryview(row)[0] != ord("{"):
+            raise AnswerError(f"a row is no object: {excerpt(bytes(row).decode(), 60)}")
+    return found
 
 
 class Picker:

@@ -113,7 +113,8 @@ def test_chainq_as_a_package_loads_nothing_before_it_is_used() -> None:
 
 LAYERS = (
     # Words that all others are said in; they import nothing of chainq's.
-    "bech32 demo errors methods options pool progress rows safe signals span",
+    "bech32 demo errors methods options pool progress safe signals span",
+    "rows",
     # Pure: from typed text to values, from values to chunks, from bytes to rows. And two doors: one call, one file.
     "arrange checkpoint checks dialects formats heights helptext plan rpc sink times",
     "asked config detect formats.cells formats.csv formats.jsonl formats.parquet probes question report",

@@ -12,7 +12,7 @@
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -21,7 +21,7 @@ from msgspec import Raw
 from chainq.errors import AnswerError, ChainqError, OutputError, UsageError
 from chainq.formats import Out, Sheet
 from chainq.methods import Column, Kind
-from chainq.rows import Picker, text_of
+from chainq.rows import Picker, members, text_of
 from chainq.safe import excerpt, printable
 
 GROUP_ROWS = 50_000  # in a row group, or a few more
@@ -58,6 +58,8 @@ class Parquet:
         self._warn = sheet.warn
         self._lanes = [_lane(column, pyarrow) for column in sheet.columns]
         pairs = [(name, kind) for name, (_, kind) in zip(names, self._lanes, strict=True)]
+        self._chosen = sheet.chosen
+        self._flat = not any("." in name or read is _json for name, (read, _) in zip(names, self._lanes, strict=True))
         self._schema = pyarrow.schema(pairs, metadata={"pandas": _for_pandas(pairs)})
         # pyarrow writes here and not to `out`: a writer dropped after a failure still adds its footer, which would
         # make half a file in a pipe look like a whole one.
@@ -68,10 +70,7 @@ class Parquet:
 
     def write(self, rows: Sequence[Raw]) -> None:
         """Take rows, and write the group that they fill."""
-        for start in range(0, len(rows), _BATCH):
-            columns = zip(*map(self._pick, rows[start : start + _BATCH]), strict=True)
-            arrays = [self._array(at, values) for at, values in enumerate(columns)]
-            batch = self._arrow.RecordBatch.from_arrays(arrays, schema=self._schema)
+        for batch in self._all_at_once(rows) or self._batches(rows):
             self._group.append(batch)
             self._rows += batch.num_rows
             self._bytes += batch.nbytes
@@ -87,6 +86,47 @@ class Parquet:
 
     def _stray(self, path: str) -> None:
         self._warn(f"the field {path} has no column in parquet; --columns with --no-check, or jsonl, shows it")
+
+    def _batches(self, rows: Sequence[Raw]) -> Iterator[Any]:
+        for start in range(0, len(rows), _BATCH):
+            columns = zip(*map(self._pick, rows[start : start + _BATCH]), strict=True)
+            arrays = [self._array(at, values) for at, values in enumerate(columns)]
+            yield self._arrow.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+    def _all_at_once(self, rows: Sequence[Raw]) -> list[Any] | None:
+        """The rows read by pyarrow's own JSON reader (ten times as fast); None where it must be done value by value.
+
+        It refuses a value that is not of its column's type, and so leaves it to the other way to say what is wrong.
+        """
+        if not self._flat or not rows:
+            return None
+        from pyarrow import compute, json
+
+        first = members(bytes(rows[0]))
+        # Whole numbers that were sent as strings are read as such, and held against the pattern of such numbers.
+        quoted = {name for name, value in first.items() if bytes(value)[:1] == b'"'}
+        schema = self._arrow.schema(
+            [(lane.name, self._arrow.string() if lane.name in quoted else lane.type) for lane in self._schema]
+        )
+        lines = b"\n".join(rows)
+        try:
+            table = json.read_json(
+                self._arrow.BufferReader(lines),
+                read_options=json.ReadOptions(block_size=max(len(lines), 1)),
+                parse_options=json.ParseOptions(
+                    explicit_schema=schema, unexpected_field_behavior="ignore" if self._chosen else "error"
+                ),
+            )
+            table.validate(full=True)  # that all text is UTF-8
+            for lane in self._schema:
+                if lane.name in quoted and not self._arrow.types.is_string(lane.type):
+                    whole = compute.match_substring_regex(table[lane.name], f"^{_INTEGER.pattern.decode()}$")
+                    if not compute.all(whole).as_py():
+                        return None
+            batches: list[Any] = table.select(self._schema.names).cast(self._schema).to_batches()
+        except (self._arrow.ArrowException, KeyError):
+            return None
+        return batches
 
     def _end_group(self) -> None:
         self._file.write_table(self._arrow.Table.from_batches(self._group, self._schema), row_group_size=self._rows)

@@ -1,0 +1,69 @@
+"""What a user would write instead: short scripts with httpx and orjson, each given a URL and a file of calls."""
+
+ONE_BLOCK = """
+import sys
+import httpx
+import orjson
+
+request = {"jsonrpc": "2.0", "id": 1, "method": "block", "params": {"block": int(sys.argv[2])}}
+with httpx.Client(timeout=30) as client:
+    response = client.post(sys.argv[1], json=request)
+response.raise_for_status()
+answer = orjson.loads(response.content)
+if answer.get("id") != 1 or "error" in answer:
+    sys.exit(f"no answer: {answer.get('error')}")
+if not answer["result"]:
+    sys.exit("no such block")
+for row in answer["result"]:
+    sys.stdout.buffer.write(orjson.dumps(row) + b"\\n")
+"""
+ONE_BLOCK_BARE = "import ssl\n" + ONE_BLOCK.replace(
+    "timeout=30", "timeout=30, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)"
+)
+
+_PAGES = """
+import sys
+import httpx
+import orjson
+
+def pages():
+    with httpx.Client(timeout=30) as client:
+        for body in open(sys.argv[2], "rb"):
+            yield orjson.loads(client.post(sys.argv[1], content=body.strip()).content)["result"]
+"""
+
+JSONL = f"""
+{_PAGES}
+for rows in pages():
+    sys.stdout.buffer.write(b"".join(orjson.dumps(row) + b"\\n" for row in rows))
+"""
+
+CSV = f"""
+import csv
+{_PAGES}
+writer = csv.writer(sys.stdout)
+for number, rows in enumerate(pages()):
+    if not number:
+        writer.writerow(rows[0])
+    writer.writerows(row.values() for row in rows)
+"""
+
+PARQUET = f"""
+import pyarrow
+from pyarrow.parquet import ParquetWriter
+{_PAGES}
+writer = None
+for rows in pages():
+    table = pyarrow.Table.from_pylist(rows)
+    writer = writer or ParquetWriter(sys.argv[3], table.schema, compression="zstd")
+    writer.write_table(table)
+writer.close()
+"""
+
+SAME_PARQUET = """
+import sys
+from pyarrow.parquet import read_table
+
+ours, theirs = (read_table(name, columns=["id", "record_ciphertext"]) for name in sys.argv[1:])
+sys.exit(not ours.equals(theirs))
+"""

@@ -1,0 +1,218 @@
+"""The rows of the table: what is measured, against what, and which ratio is wanted."""
+
+import importlib.util
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import peers
+from measure import Pipeline, digest, environment, interleaved, ratio, run
+from native import FIRST, ROWS_A_HEIGHT, Call, Server, curl
+
+JQ = ["jq", "-c", ".result[]"]
+SLOW = 10  # times fewer rows for jq, which takes as much longer
+RANGE = {"records": ROWS_A_HEIGHT, "blocks": 1, "full-blocks": 1}  # rows of a height
+
+
+class Unmeasured(Exception):  # noqa: N818  # no error: the row stays empty
+    """Why a row has no figures."""
+
+
+class Found(NamedTuple):
+    """A ratio by the clock and, where it says something, in processor time; and what is to be known about it."""
+
+    clock: float
+    cpu: float | None = None
+    note: str = ""
+
+
+class Row(NamedTuple):
+    """One line of the table; `least` where the ratio shall be at least the target, else it shall be at most that."""
+
+    name: str
+    target: float
+    least: bool
+    measure: "Callable[[Bench], Found]"
+
+    @property
+    def bound(self) -> str:
+        """The target in words."""
+        return f"at {'least' if self.least else 'most'} {self.target:g}"
+
+    def meets(self, found: float) -> bool:
+        """Whether a ratio is as wanted."""
+        return found >= self.target if self.least else found <= self.target
+
+
+class Bench:
+    """What the rows share: the server, a folder, how many records and runs."""
+
+    def __init__(self, native: Server, folder: Path, rows: int, runs: int) -> None:
+        self.native, self.folder, self.rows, self.runs = native, folder, rows, runs
+        beside = Path(sys.executable).with_name("chainq")
+        self._program = str(beside) if beside.exists() else shutil.which("chainq") or "chainq"
+
+    def needs(self, *names: str) -> None:
+        """Raise Unmeasured where a program or a package is not installed."""
+        for name in names:
+            if not (shutil.which(name) or importlib.util.find_spec(name)):
+                raise Unmeasured(f"{name} is not installed")
+
+    def script(self, text: str, *arguments: str) -> list[str]:
+        """The command that runs a peer's script."""
+        return [sys.executable, "-c", text, *arguments]
+
+    def chainq(self, *arguments: str) -> list[str]:
+        """A command of chainq's."""
+        return [self._program, *arguments]
+
+    def reading(self, command: str, rows: int, *arguments: str) -> list[str]:
+        """The command that reads so many rows of a ranged method."""
+        end = FIRST + max(1, rows // RANGE[command])
+        return self.chainq(command, "--start", str(FIRST), "--end", str(end), *arguments)
+
+    def calls(self, command: str, rows: int) -> list[Call]:
+        """The calls that chainq makes for so many rows."""
+        return self.native.calls(self.reading(command, rows, "--jsonl"))
+
+    def written(self, calls: list[Call]) -> str:
+        """A file with the bodies of calls, one a line."""
+        path = self.folder / "bodies"
+        path.write_text("".join(call.body + "\n" for call in calls))
+        return str(path)
+
+    def same(self, ours: Pipeline, theirs: Pipeline) -> str:
+        """Run both once and hold their output together; what was compared. Raises Unmeasured where they differ."""
+        places = [self.folder / name for name in ("ours", "theirs")]
+        for pipeline, place in zip((ours, theirs), places, strict=True):
+            run(pipeline, place)
+        found = [digest(place) for place in places]
+        for place in places:
+            place.unlink()
+        if found[0] != found[1]:
+            raise Unmeasured(f"the outputs differ: {found[0][0]} and {found[1][0]} lines")
+        return f"{found[0][0]:,} lines alike"
+
+
+def started(arguments: tuple[str, ...], peer: str, bench: Bench) -> Found:
+    """The whole of a short run against a Python program's."""
+    if arguments[0] == "block":
+        url = bench.native.url()
+        ours, theirs = bench.chainq(*arguments, "--url", url), bench.script(peer, url, arguments[1])
+        note = bench.same([ours], [theirs])
+    else:
+        ours, theirs, note = bench.chainq(*arguments), bench.script(peer), ""
+    for command in (ours, theirs):  # what is compiled once is compiled now
+        run([command])
+    # A tenth of a second is soon disturbed: more runs.
+    took = interleaved([partial(run, [ours]), partial(run, [theirs])], 3 * bench.runs)
+    middle = statistics.median(one.cpu for one in took[0])
+    return Found(*ratio(*took), f"{middle * 1000:.0f} ms of processor time; {note}")
+
+
+def faster(bench: Bench, ours: Pipeline, our_rows: int, theirs: Pipeline, their_rows: int) -> Found:
+    """How many times as many rows a second."""
+    took = interleaved([partial(run, ours), partial(run, theirs)], bench.runs)
+    clock, cpu = ratio(*took)
+    more = our_rows / their_rows
+    seconds = statistics.median(one.wall for one in took[0])
+    return Found(more / clock, more / cpu, f"{our_rows / seconds:,.0f} rows/s")
+
+
+def against_jq(command: str, gzip: bool, bench: Bench) -> Found:
+    """jsonl against curl and jq, one call after the other."""
+    bench.needs("curl", "jq")
+    rows = bench.rows // (500 if command == "full-blocks" else 5 if gzip else 1)
+    fewer = max(rows // SLOW, RANGE[command])
+    url = bench.native.url(gzip=gzip)
+    calls = bench.calls(command, fewer)
+    theirs = [curl(calls, url, bench.folder / "curl", compressed=gzip), JQ]
+    note = bench.same([bench.reading(command, fewer, "--jsonl", "--url", url)], theirs)
+    ours = [bench.reading(command, rows, "--jsonl", "--url", url)]
+    run(ours)  # compressed once, kept by the server
+    found = faster(bench, ours, rows, theirs, fewer)
+    return found._replace(note=f"{found.note}; {note}")
+
+
+def against_many(command: str, latency: int, bench: Bench) -> Found:
+    """jsonl against curl's eight connections into nothing, with latency."""
+    bench.needs("curl")
+    rows = bench.rows // (10 if command == "blocks" else 1)
+    calls, url = bench.calls(command, rows), bench.native.url(latency)
+    check = bench.script(peers.JSONL, bench.native.url(), bench.written(calls))
+    note = bench.same([bench.reading(command, rows, "--jsonl", "--url", url)], [check])
+    theirs = [curl(calls, url, bench.folder / "curl", many=True)]
+    found = faster(bench, [bench.reading(command, rows, "--jsonl", "--url", url)], rows, theirs, rows)
+    return found._replace(cpu=None, note=f"{found.note}; {len(calls)} calls, {note}")
+
+
+def csv(bench: Bench) -> Found:
+    """Csv against a script."""
+    bench.needs("httpx", "orjson")
+    rows = bench.rows // SLOW
+    url = bench.native.url()
+    theirs = [bench.script(peers.CSV, url, bench.written(bench.calls("records", rows)))]
+    ours = [bench.reading("records", rows, "--csv", "--url", url)]
+    note = bench.same(ours, theirs)
+    found = faster(bench, ours, rows, theirs, rows)
+    return found._replace(note=f"{found.note}; {note}")
+
+
+def parquet(bench: Bench) -> Found:
+    """Parquet against a script."""
+    bench.needs("httpx", "orjson", "pyarrow")
+    rows = bench.rows // SLOW
+    url = bench.native.url()
+    mine, its = str(bench.folder / "mine.parquet"), str(bench.folder / "its.parquet")
+    theirs = [bench.script(peers.PARQUET, url, bench.written(bench.calls("records", rows)), its)]
+    ours = [bench.reading("records", rows, "--format", "parquet", "-o", mine, "--url", url)]
+    run(ours)
+    run(theirs)
+    held = subprocess.run(bench.script(peers.SAME_PARQUET, mine, its), env=environment(), timeout=120, check=False)
+    if held.returncode:
+        raise Unmeasured("the files differ")
+    found = faster(bench, ours, rows, theirs, rows)
+    return found._replace(note=f"{found.note}; {rows:,} rows alike")
+
+
+def peak(bench: Bench) -> Found:
+    """The most memory of a run, as a share of 250 MB."""
+    took = _most(bench, bench.rows // 4)
+    return Found(took / 250, note=f"{took:.0f} MB with {bench.rows // 4:,} rows, 8 calls at once")
+
+
+def growth(bench: Bench) -> Found:
+    """The most memory with ten times the rows."""
+    few, many = (_most(bench, rows) for rows in (bench.rows // 4, bench.rows * 5 // 2))
+    return Found(many / few, note=f"{few:.0f} MB, {many:.0f} MB with {bench.rows * 5 // 2:,} rows")
+
+
+def _most(bench: Bench, rows: int) -> float:
+    command = bench.reading("records", rows, "--jsonl", "--url", bench.native.url(50))
+    return statistics.median(run([command]).memory for _ in range(3))
+
+
+IMPORT_TYPER = "import typer"
+ROWS = (
+    Row("block / script", 0.95, False, partial(started, ("block", "1012345", "--jsonl"), peers.ONE_BLOCK)),
+    Row(
+        "block / script, no store", 1.15, False, partial(started, ("block", "1012345", "--jsonl"), peers.ONE_BLOCK_BARE)
+    ),
+    Row("--version / import typer", 1.2, False, partial(started, ("--version",), IMPORT_TYPER)),
+    Row("--help / import typer", 1.6, False, partial(started, ("--help",), IMPORT_TYPER)),
+    Row("records jsonl / curl and jq", 8, True, partial(against_jq, "records", False)),
+    Row("records 50 ms / curl -Z", 0.5, True, partial(against_many, "records", 50)),
+    Row("records 200 ms / curl -Z", 0.85, True, partial(against_many, "records", 200)),
+    Row("blocks 200 ms / curl -Z", 0.95, True, partial(against_many, "blocks", 200)),
+    Row("records gzip / curl and jq", 5, True, partial(against_jq, "records", True)),
+    Row("full-blocks jsonl / curl and jq", 5, True, partial(against_jq, "full-blocks", False)),
+    Row("records csv / script", 2, True, csv),
+    Row("records parquet / script", 1, True, parquet),
+    Row("peak memory / 250 MB", 1, False, peak),
+    Row("memory, ten times the rows", 1.15, False, growth),
+)

@@ -1,0 +1,71 @@
+"""One command that prints how fast chainq is, as ratios to what a user would take instead.
+
+    python tests/benchmarks/run.py [--quick] [--rows N] [--runs N] [--only NAME]
+
+Each row is a number of interleaved runs of whole processes against a server in C on a loopback port, which answers
+from memory. `clock` is by the clock, `cpu` in processor time of all processes, which says more where others use the
+machine too; a row is met by the clock. Peers that read slowly read fewer rows, and rates are compared.
+"""
+
+import argparse
+import os
+import platform
+import sys
+import tempfile
+from pathlib import Path
+
+from native import missing, server
+from rows import ROWS, Bench, Row, Unmeasured
+
+
+def main() -> int:
+    """Measure, print, and give the exit code: 0 where every row that was measured is met."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="3 runs, and a tenth of the rows")
+    parser.add_argument("--rows", type=int, help="records that chainq reads in one run (2000000)")
+    parser.add_argument("--runs", type=int, help="interleaved runs of each row (10)")
+    parser.add_argument("--only", metavar="NAME", help="rows whose name holds this")
+    asked = parser.parse_args()
+    if lacking := missing():
+        _say(f"nothing can be measured without {lacking}")
+        return 2
+    rows = asked.rows or (200_000 if asked.quick else 2_000_000)
+    runs = asked.runs or (3 if asked.quick else 10)
+    _say(f"{_machine()}; {runs} interleaved runs, {rows:,} records; load {_load()}")
+    with tempfile.TemporaryDirectory(prefix="chainq-bench-") as name, server(Path(name)) as native:
+        bench = Bench(native, Path(name), rows, runs)
+        missed = sum(not _measure(bench, row) for row in ROWS if (asked.only or "") in row.name)
+    _say(f"load at the end {_load()}")
+    return 1 if missed else 0
+
+
+def _measure(bench: Bench, row: Row) -> bool:
+    try:
+        found = row.measure(bench)
+    except Unmeasured as reason:
+        _say(f"{row.name:34} not measured: {reason}")
+        return True
+    met = row.meets(found.clock)
+    cpu = "" if found.cpu is None else f"{found.cpu:.2f}"
+    _say(
+        f"{row.name:34} {found.clock:8.2f} clock {cpu:>7} cpu   {row.bound:15} {'met' if met else 'NOT MET':8}"
+        f" {found.note}"
+    )
+    return met
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _machine() -> str:
+    return f"{os.cpu_count()} cores, Python {platform.python_version()}"
+
+
+def _load() -> str:
+    return f"{os.getloadavg()[0]:.1f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
