@@ -127,6 +127,14 @@ def _struct(fields: dict[str, Any]) -> type[msgspec.Struct]:
     return msgspec.defstruct("Keys", flat, gc=False)
 
 
+def in_place(found: list[Raw], path: str) -> list[Raw]:
+    """Rows by the number at `path`; those without one last, as they came."""
+    pick = Picker([path])
+    places = [integer_of(pick(row)[0]) for row in found]
+    order = sorted(range(len(found)), key=lambda i: (places[i] is None, places[i] or 0))
+    return [found[i] for i in order]
+
+
 class Links:
     """Checks, as blocks pass in order, that each names the hash of the one before; across chunk edges too."""
 

@@ -8,10 +8,11 @@ from msgspec import Raw
 
 from chainq import heights, named, rows
 from chainq.dialects import AUTO, DIALECTS, Dialect, Names, Value
+from chainq.envelope import decode_result, decode_rows
 from chainq.errors import AnswerError, NotFoundError, UsageError
 from chainq.methods import BY_COMMAND, Method, Role
 from chainq.question import Batch, Question
-from chainq.rpc import Connection, Endpoint, Report, decode_result, decode_rows
+from chainq.rpc import Connection, Endpoint, Report
 from chainq.span import Span
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from chainq.asked import Asked
 from chainq.dialects import Dialect, Value
+from chainq.envelope import encode
 from chainq.heights import DEFAULT_LAST, RangeAsk
 from chainq.methods import BY_COMMAND, Method, Role, Shape
 from chainq.plan import Cutter
-from chainq.rpc import encode
 from chainq.span import Span
 
 

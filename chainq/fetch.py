@@ -14,12 +14,13 @@ from msgspec import Raw
 
 from chainq.arrange import Arranger, Links
 from chainq.dialects import Dialect
+from chainq.envelope import decode_array
 from chainq.errors import BrokenBodyError, GatewayError, IncompleteError, ServiceError, TooHeavyError
 from chainq.methods import Role
 from chainq.plan import Cutter, Evidence, Verdict
 from chainq.pool import Pool
 from chainq.question import Batch, Question
-from chainq.rpc import Connection, decode_array
+from chainq.rpc import Connection
 from chainq.span import Span
 
 RAISE = 4  # times the page size, for a single height that fills a page

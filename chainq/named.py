@@ -9,11 +9,12 @@ from msgspec import Raw
 
 from chainq import rows
 from chainq.dialects import Dialect
+from chainq.envelope import decode_result, decode_rows
 from chainq.errors import AnswerError, IncompleteError, NotFoundError
 from chainq.methods import BY_COMMAND, Method, Role, Shape
 from chainq.pool import in_order
 from chainq.question import Batch
-from chainq.rpc import Connection, decode_result, decode_rows
+from chainq.rpc import Connection
 from chainq.safe import excerpt
 
 Name = int | str
@@ -63,7 +64,7 @@ def _ask(connection: Connection, dialect: Dialect, method: Method, name: Name) -
     # An empty list says either that the block has no transactions or that there is no such block.
     if not found and _ask(connection, dialect, BY_COMMAND["block"], name) is None:
         return None
-    return in_place(found, method.order or "")
+    return _in_order(found, method)
 
 
 def _of_row_id(connection: Connection, dialect: Dialect, method: Method, name: Name) -> _Found:
@@ -88,7 +89,7 @@ def _of_row_id(connection: Connection, dialect: Dialect, method: Method, name: N
                 f"{wire} height {name}: asked for row id {row_id}, the answer is of block_id {place}",
                 "chainq doctor tells what the server wants",
             )
-    return in_place(found, method.order or "")
+    return _in_order(found, method)
 
 
 def _one(result: Raw, wire: str) -> list[Raw]:
@@ -109,9 +110,7 @@ def _checked_block(found: list[Raw], wire: str, name: Name) -> list[Raw]:
     return found
 
 
-def in_place(found: list[Raw], path: str) -> list[Raw]:
-    """Rows by the number at `path`; those without one last, as they came."""
-    pick = rows.Picker([path])
-    places = [rows.integer_of(pick(row)[0]) for row in found]
-    order = sorted(range(len(found)), key=lambda i: (places[i] is None, places[i] or 0))
-    return [found[i] for i in order]
+def _in_order(found: list[Raw], method: Method) -> list[Raw]:
+    from chainq.arrange import in_place  # a block, of which there is one, does without
+
+    return in_place(found, method.order or "")

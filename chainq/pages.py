@@ -11,14 +11,15 @@ from itertools import count
 
 from msgspec import Raw
 
+from chainq.arrange import in_place
 from chainq.dialects import Dialect, Value
+from chainq.envelope import decode_rows
 from chainq.errors import BrokenBodyError, GatewayError, IncompleteError, TooHeavyError
 from chainq.methods import Method, Role
-from chainq.named import in_place
 from chainq.pool import in_order
 from chainq.question import Batch
 from chainq.rows import Picker, integer_of, text_of
-from chainq.rpc import Connection, decode_rows
+from chainq.rpc import Connection
 
 
 class PageFetch:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw
 
 from chainq import rows
+from chainq.envelope import decode_result
 from chainq.errors import ChainqError, ServiceError, UnreachableError
-from chainq.rpc import Connection, Endpoint, Report, decode_result
+from chainq.rpc import Connection, Endpoint, Report
 
 if TYPE_CHECKING:
     import httpx

@@ -1,8 +1,7 @@
-"""JSON-RPC 2.0 over HTTP POST: `encode` and `decode_*` are pure; `Connection` is the thin shell that sends.
+"""Sends JSON-RPC calls by HTTP POST: again where that may help, no faster than wanted, no more at a time.
 
 The only module that imports httpx. It knows nothing of ranges, rows inside a result, or output.
-Sources: service.md "Request envelope" and "Response envelope"; the JSON-RPC 2.0 specification, sections 4 and 5;
-behaviour.md "Envelope and errors".
+Source: behaviour.md "Envelope and errors".
 """
 
 import random
@@ -12,10 +11,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
-import msgspec
-from msgspec import UNSET, Raw, UnsetType
-
-from chainq import __version__, rows
+from chainq import __version__
+from chainq.envelope import encode
 from chainq.errors import (
     AnswerError,
     BrokenBodyError,
@@ -36,107 +33,6 @@ READ_BYTES = 256 * 2**10
 LONGEST_WAIT = 3600.0  # seconds that a service may ask us to wait; a date in the year 9999 is a mistake
 PATIENCE = 120.0  # seconds that the waits which a service asks of one call (429, Retry-After) may add up to
 _RETRIED = {408, 500, 502, 503, 504}
-
-
-def encode(method: str, params: Any, call_id: int) -> bytes:
-    """The request body. `params` of None is left out (service.md: absent for `latest/block`)."""
-    request: dict[str, Any] = {"jsonrpc": "2.0", "id": call_id, "method": method}
-    if params is not None:
-        request["params"] = params
-    return msgspec.json.encode(request)
-
-
-class _RowsEnvelope(msgspec.Struct):
-    jsonrpc: str
-    id: int
-    result: list[Raw]
-    error: Raw | UnsetType = UNSET
-
-
-_ROWS = msgspec.json.Decoder(_RowsEnvelope)
-
-
-def decode_rows(body: bytes, call_id: int) -> list[Raw]:
-    """The rows of an answer whose `result` is an array of objects, each compact and otherwise as it was sent.
-
-    Raises ServiceError, TooHeavyError, AnswerError or BrokenBodyError.
-    """
-    return rows.check_objects(decode_array(body, call_id))
-
-
-def decode_array(body: bytes, call_id: int) -> list[Raw]:
-    """The same without a look at whether each row is an object, for who will see that anyway."""
-    body = _compact(body)
-    try:
-        envelope = _ROWS.decode(body)
-    except (msgspec.DecodeError, RecursionError):
-        pass
-    else:
-        if envelope.jsonrpc == "2.0" and envelope.id == call_id and envelope.error is UNSET:
-            return envelope.result
-    result = decode_result(body, call_id)
-    try:
-        return rows.items(bytes(result))
-    except ValueError:
-        raise AnswerError(f"the result is no array: {excerpt(bytes(result).decode(), 60)}") from None
-
-
-def decode_result(body: bytes, call_id: int) -> Raw:
-    """The `result` of an answer, compact and otherwise as it was sent; raises as `decode_rows` does."""
-    body = _compact(body)
-    try:
-        envelope = rows.members(body)
-    except RecursionError:
-        raise AnswerError("the answer is nested too deeply") from None
-    except ValueError:
-        if body[:1] == b"[":
-            raise AnswerError("the answer is an array, not an object") from None
-        raise BrokenBodyError(f"the answer is no JSON: {excerpt(body[:200].decode(errors='replace'), 80)}") from None
-    version = bytes(envelope.get("jsonrpc", b"absent"))
-    if version != b'"2.0"':
-        raise AnswerError(f"the answer is not JSON-RPC 2.0: jsonrpc is {excerpt(version.decode(), 20)}")
-    error = envelope.get("error")
-    failed = error is not None and bytes(error) != b"null"
-    answered = bytes(envelope["id"]).decode() if "id" in envelope else "absent"
-    # JSON-RPC 2.0, section 5: the id is null where the server could not read the request's.
-    if answered != str(call_id) and not (failed and answered == "null"):
-        raise AnswerError(f"the answer is to another call: id is {excerpt(answered, 20)}, not {call_id}")
-    if failed and error is not None:
-        if "result" in envelope and bytes(envelope["result"]) != b"null":
-            raise AnswerError("the answer holds both a result and an error")
-        raise _service_error(bytes(error))
-    if "result" not in envelope:
-        raise AnswerError("the answer holds neither a result nor an error")
-    return envelope["result"]
-
-
-def _compact(body: bytes) -> bytes:
-    if not body.strip():
-        raise BrokenBodyError("the answer is empty")
-    try:
-        if not body.isascii():
-            body.decode()
-        return rows.compact(body)
-    except UnicodeDecodeError as error:
-        raise BrokenBodyError(f"the answer is not UTF-8 (byte {error.start})") from None
-    except RecursionError:
-        raise AnswerError("the answer is nested too deeply") from None
-    except ValueError:
-        shown = excerpt(body[:200].decode(errors="replace"), 80)
-        raise BrokenBodyError(f"the answer is no JSON, or breaks off after {len(body)} bytes: {shown}") from None
-
-
-def _service_error(error: bytes) -> ServiceError:
-    try:
-        fields = rows.members(error)
-    except ValueError:
-        return ServiceError(f"the service answered an error: {excerpt(error.decode())}")
-    code = rows.text_of(fields.get("code"))
-    said = rows.text_of(fields.get("message"))
-    # behaviour.md, "query too heavy"; 57014 is PostgreSQL's query_canceled.
-    heavy = code == "57014" or (code in ("0", "-32603") and "timeout" in said.lower())
-    kind = TooHeavyError if heavy else ServiceError
-    return kind(f"the service answered error {excerpt(code, 20) or '(no code)'}: {excerpt(said)}", code=code)
 
 
 class Endpoint(NamedTuple):

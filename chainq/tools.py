@@ -6,11 +6,11 @@ import msgspec
 
 from chainq import checks, rows
 from chainq.connect import open_client
+from chainq.envelope import encode
 from chainq.errors import UsageError
 from chainq.options import ServeOptions, SourceOptions
 from chainq.output import on_terminal
 from chainq.report import Reporter
-from chainq.rpc import encode
 from chainq.safe import printable, printable_json
 from chainq.signals import held
 from chainq.sink import open_sink

@@ -23,7 +23,7 @@ main()
 
 SHELL = {"__main__", "app", "errors", "helptext", "methods", "options", "safe", "signals"}
 ANSWERED = SHELL | {
-    *("asked", "bech32", "checks", "client", "connect", "dialects", "formats", "heights", "output", "pool"),
+    *("asked", "bech32", "checks", "client", "connect", "dialects", "formats", "heights", "output", "pool", "envelope"),
     *("progress", "question", "report", "rows", "rpc", "run", "sink", "span", "times"),
 }
 NAMED = ANSWERED | {"named"}
@@ -42,7 +42,7 @@ BUDGETS: dict[str, Set[str]] = {
     "records --start 0 --end 5 --json": RANGED | {"formats.json", "formats.jsonl"},
     "records --start 0 --end 5 --table": RANGED | TABLE,
     "records --start 0 --end 5 --jsonl --dry-run": RANGED | {"formats.jsonl", "dryrun"},
-    "program-transactions credits.aleo transfer_public --limit 1 --jsonl": NAMED | {"formats.jsonl", "pages"},
+    "program-transactions a.aleo b --limit 1 --jsonl": NAMED | {"arrange", "formats.jsonl", "pages"},
 }
 """Which of chainq's own modules a command may load. Not `demo`, `docs` or `config` where none of them is asked for."""
 
@@ -115,6 +115,7 @@ LAYERS = (
     # Words that all others are said in; they import nothing of chainq's.
     "bech32 demo errors methods options pool progress safe signals span",
     "rows",
+    "envelope",
     # Pure: from typed text to values, from values to chunks, from bytes to rows. And two doors: one call, one file.
     "arrange checkpoint checks dialects formats heights helptext plan rpc sink times",
     "asked config detect formats.cells formats.csv formats.jsonl formats.parquet probes question report",

@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0: what is sent, what is accepted, and when a call is made again. No test waits: the clock is its own."""
+"""Calls: when one is made again, how long it waits, what its errors say. No test waits: the clock is its own."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -7,10 +7,10 @@ from typing import Any
 
 import httpx
 import pytest
-from msgspec import Raw
 from pytest_httpx import HTTPXMock
 
 from chainq import rpc
+from chainq.envelope import decode_rows
 from chainq.errors import (
     AnswerError,
     BrokenBodyError,
@@ -22,8 +22,6 @@ from chainq.errors import (
 )
 
 URL = "http://127.0.0.1:8545/"
-BOTH = pytest.mark.parametrize("decode", [rpc.decode_rows, rpc.decode_result], ids=["rows", "result"])
-Decode = Callable[[bytes, int], Any]
 
 
 def envelope(result: str, id_: str = "7", version: str = '"2.0"') -> bytes:
@@ -32,141 +30,6 @@ def envelope(result: str, id_: str = "7", version: str = '"2.0"') -> bytes:
 
 def failure(code: str, message: str = "no") -> bytes:
     return f'{{"jsonrpc":"2.0","id":7,"error":{{"code":{code},"message":{json.dumps(message)}}}}}'.encode()
-
-
-# --- what is sent
-
-
-def test_a_request_has_the_four_members_in_the_documents_order() -> None:
-    """jsonrpc, a numeric id, method and params as an object; heights stay numbers."""
-    assert rpc.encode("getBlocks", {"start": 5, "end": 10}, 3) == (
-        b'{"jsonrpc":"2.0","id":3,"method":"getBlocks","params":{"start":5,"end":10}}'
-    )
-
-
-def test_params_are_absent_where_there_are_none() -> None:
-    """latest/block has no params member at all; an array and raw JSON go as they are."""
-    assert rpc.encode("latest/block", None, 1) == b'{"jsonrpc":"2.0","id":1,"method":"latest/block"}'
-    assert rpc.encode("x", Raw(b"[1.10]"), 1).endswith(b'"params":[1.10]}')
-
-
-# --- what is accepted
-
-
-@BOTH
-@pytest.mark.parametrize(
-    "body",
-    [
-        envelope("[]"),
-        b' {"id" : 7 , "result":[ ]\n,"jsonrpc":"2.0"}\r\n',
-        b'{"jsonrpc":"2.0","id":7,"result":[],"error":null}',
-        b'{"jsonrpc":"2.0","id":7,"result":[],"took":5}',
-    ],
-)
-def test_a_valid_answer_is_accepted(decode: Decode, body: bytes) -> None:
-    """Members in any order, white space, further members, and an error of null are no reason to refuse."""
-    assert decode(body, 7) == ([] if decode is rpc.decode_rows else Raw(b"[]"))
-
-
-@BOTH
-@pytest.mark.parametrize(
-    ("body", "kind", "said"),
-    [
-        (b"", BrokenBodyError, "empty"),
-        (b" \n\t", BrokenBodyError, "empty"),
-        (b"<html><h1>Welcome</h1></html>", BrokenBodyError, "Welcome"),
-        (envelope("[]")[:-1], BrokenBodyError, "the answer"),
-        (envelope('[{"a":"b"}]')[:-6], BrokenBodyError, "the answer"),
-        (envelope("[]") + b"{}", BrokenBodyError, "the answer"),
-        (envelope('["\xff"]').replace("ÿ".encode(), b"\xff"), BrokenBodyError, "UTF-8"),
-        (envelope("[NaN]"), BrokenBodyError, "the answer"),
-        (envelope("[1,]"), BrokenBodyError, "the answer"),
-        (b"[" + envelope("[]") + b"]", AnswerError, "array"),
-        (b"5", AnswerError, "the answer"),
-        (b"null", AnswerError, "the answer"),
-        (envelope("[]", id_="8"), AnswerError, "8"),
-        (envelope("[]", id_='"7"'), AnswerError, "id"),
-        (envelope("[]", id_="7.0"), AnswerError, "id"),
-        (envelope("[]", id_="null"), AnswerError, "id"),
-        (b'{"jsonrpc":"2.0","result":[]}', AnswerError, "absent"),
-        (envelope("[]", version='"1.0"'), AnswerError, "1.0"),
-        (envelope("[]", version="2.0"), AnswerError, "2.0"),
-        (envelope("[]", version="null"), AnswerError, "2.0"),
-        (b'{"id":7,"result":[]}', AnswerError, "absent"),
-        (b'{"jsonrpc":"2.0","id":7}', AnswerError, "neither"),
-        (b'{"jsonrpc":"2.0","id":7,"error":null}', AnswerError, "neither"),
-        (envelope("[]")[:-1] + b',"error":{"code":1,"message":"x"}}', AnswerError, "both"),
-        (envelope("[" * 100_000 + "]" * 100_000), AnswerError, "deep"),
-        (envelope(" [" * 100_000 + "]" * 100_000), AnswerError, "deep"),
-    ],
-)
-def test_what_is_no_answer_to_the_question_is_refused(
-    decode: Decode, body: bytes, kind: type[ChainqError], said: str
-) -> None:
-    """Each way in which an answer can be wrong is told apart: broken bodies may be asked for again, others not."""
-    with pytest.raises(AnswerError, match=said) as caught:
-        decode(body, 7)
-    assert isinstance(caught.value, kind)
-
-
-@pytest.mark.parametrize("result", ["null", "{}", '"x"', "5", "true", "[1]", "[null]", "[[]]", '[{},"x"]'])
-def test_rows_are_an_array_of_objects(result: str) -> None:
-    """Where rows are due, nothing but an array of objects will do."""
-    with pytest.raises(AnswerError):
-        rpc.decode_rows(envelope(result), 7)
-
-
-def test_rows_are_the_servers_own_bytes() -> None:
-    """Each row comes compact and otherwise as it was sent: digits, escapes, order and doubled spaces in strings."""
-    sent = ['{"a":1.10,"b":-0,"c":340282366920938463463374607431768211455}', '{"z":"\\u00e9  é\\/","a":1E+2}']
-    assert list(map(bytes, rpc.decode_rows(envelope(f"[{','.join(sent)}]"), 7))) == [row.encode() for row in sent]
-    spaced = envelope('[ {"a" : 1.10 ,\n "b":"x  y"} ]')
-    assert list(map(bytes, rpc.decode_rows(spaced, 7))) == [b'{"a":1.10,"b":"x  y"}']
-
-
-def test_lone_surrogates_pass() -> None:
-    """An escape that stands for half a character is JSON, so it arrives as it was sent."""
-    for space in ("", " "):
-        assert list(map(bytes, rpc.decode_rows(envelope(f'[{space}{{"a":"\\ud800"}}]'), 7))) == [b'{"a":"\\ud800"}']
-        assert bytes(rpc.decode_result(envelope(f'{{{space}"a":"\\udfff"}}'), 7)) == b'{"a":"\\udfff"}'
-
-
-@BOTH
-@pytest.mark.parametrize(
-    ("code", "text", "heavy"),
-    [
-        ("-32602", "-32602", False),
-        ("0", "0", False),
-        ('"22P02"', "22P02", False),
-        ('"57014"', "57014", True),
-        ("null", "no code", False),
-    ],
-)
-def test_an_error_is_told_with_its_code(decode: Decode, code: str, text: str, heavy: bool) -> None:
-    """Codes are numbers or strings; 57014 says that the query was too heavy."""
-    with pytest.raises(ServiceError, match=text) as caught:
-        decode(failure(code), 7)
-    assert isinstance(caught.value, TooHeavyError) == heavy
-
-
-@pytest.mark.parametrize("code", ["0", "-32603"])
-def test_a_query_timeout_is_too_heavy(code: str) -> None:
-    """A timeout under code 0 or -32603 asks for a narrower range; under other codes it is an error like others."""
-    said = "Defined query timeout of 5000ms exceeded when running query."
-    with pytest.raises(TooHeavyError):
-        rpc.decode_rows(failure(code, said), 7)
-    with pytest.raises(ServiceError) as caught:
-        rpc.decode_rows(failure("-32602", said), 7)
-    assert not isinstance(caught.value, TooHeavyError)
-
-
-@pytest.mark.parametrize("error", ['"down"', "5", "[]", "{}", '{"code":{"x":1}}', '{"message":"\\ud800\\u001b[2J"}'])
-def test_an_error_of_any_shape_is_an_error(error: str) -> None:
-    """An error member is told whatever it holds, on one harmless line; the id may be null with it."""
-    for id_ in ("7", "null"):
-        with pytest.raises(ServiceError) as caught:
-            rpc.decode_result(f'{{"jsonrpc":"2.0","id":{id_},"error":{error}}}'.encode(), 7)
-        assert str(caught.value).isprintable()
 
 
 # --- when a call is made again
@@ -233,7 +96,7 @@ def test_ids_are_numbers_and_never_the_same_twice(httpx_mock: HTTPXMock, connect
     httpx_mock.add_callback(ok, is_reusable=True)
     connection = connect(headers={"X-Key": "secret"})
     for _ in range(3):
-        assert connection.call("records/all", {}, rpc.decode_rows) == []
+        assert connection.call("records/all", {}, decode_rows) == []
     requests = httpx_mock.get_requests()
     ids = [json.loads(request.content)["id"] for request in requests]
     assert len(set(ids)) == 3
@@ -250,7 +113,7 @@ def test_passing_failures_are_tried_again_with_growing_waits(
     """5xx and 408 are tried again, each wait drawn below a bound that doubles."""
     refuse(httpx_mock, status, 3)
     httpx_mock.add_callback(ok)
-    assert connect(retries=3).call("m", None, rpc.decode_rows) == []
+    assert connect(retries=3).call("m", None, decode_rows) == []
     assert clock.slept == [pytest.approx(clock.slept[0] * 2**k) for k in range(3)]
     assert 0 < clock.slept[0] <= 2
 
@@ -265,7 +128,7 @@ def test_retries_end(
     """After 1 + retries attempts the failure stands, with method, heights, status and number of attempts."""
     refuse(httpx_mock, status, 3)
     with pytest.raises(kind, match=rf"m heights 5-9: HTTP {status}.*after 3 attempts"):
-        connect(retries=2).call("m", None, rpc.decode_rows, "heights 5-9")
+        connect(retries=2).call("m", None, decode_rows, "heights 5-9")
     assert len(clock.slept) == 2
 
 
@@ -275,11 +138,11 @@ def test_a_body_that_breaks_off_is_asked_for_again(httpx_mock: HTTPXMock, connec
     httpx_mock.add_exception(httpx.RemoteProtocolError("peer closed connection"))
     httpx_mock.add_callback(ok)
     connection = connect(retries=2)
-    assert connection.call("m", None, rpc.decode_rows) == []
+    assert connection.call("m", None, decode_rows) == []
     assert len(clock.slept) == 2
     httpx_mock.add_response(content=b"")
     with pytest.raises(BrokenBodyError):
-        connect(retries=0).call("m", None, rpc.decode_rows)
+        connect(retries=0).call("m", None, decode_rows)
 
 
 def test_connection_errors_and_timeouts_are_tried_again(httpx_mock: HTTPXMock, connect: Connect, clock: Clock) -> None:
@@ -287,11 +150,11 @@ def test_connection_errors_and_timeouts_are_tried_again(httpx_mock: HTTPXMock, c
     httpx_mock.add_exception(httpx.ConnectError("refused"))
     httpx_mock.add_exception(httpx.ReadTimeout("slow"))
     httpx_mock.add_callback(ok)
-    assert connect(retries=2).call("m", None, rpc.decode_rows) == []
+    assert connect(retries=2).call("m", None, decode_rows) == []
     assert len(clock.slept) == 2
     httpx_mock.add_exception(httpx.ReadTimeout("slow"))
     with pytest.raises(UnreachableError, match=r"within 12 s"):
-        connect(retries=0, timeout=12).call("m", None, rpc.decode_rows)
+        connect(retries=0, timeout=12).call("m", None, decode_rows)
 
 
 @pytest.mark.parametrize(
@@ -314,7 +177,7 @@ def test_what_another_attempt_cannot_mend_is_told_at_once(
     """Errors of the service, wrong ids, 4xx and redirects are final at the first attempt, and none is followed."""
     httpx_mock.add_callback(lambda _: reply)
     with pytest.raises(kind) as caught:
-        connect().call("m", None, rpc.decode_rows)
+        connect().call("m", None, decode_rows)
     assert type(caught.value) is kind
     assert clock.slept == []
     assert len(httpx_mock.get_requests()) == 1
@@ -325,7 +188,7 @@ def test_an_answer_has_a_bound(httpx_mock: HTTPXMock, connect: Connect, monkeypa
     monkeypatch.setattr(rpc, "MOST_BYTES", 1 << 20)
     httpx_mock.add_response(content=b" " * (1 << 20) + envelope("[]", id_="1"))
     with pytest.raises(TooHeavyError, match="1 MiB"):
-        connect().call("m", None, rpc.decode_rows)
+        connect().call("m", None, decode_rows)
 
 
 # --- too many requests
@@ -335,7 +198,7 @@ def test_429_does_not_use_up_retries(httpx_mock: HTTPXMock, connect: Connect, cl
     """Without Retry-After the waits are about 1, 2, 4 … seconds, and none counts as a retry."""
     refuse(httpx_mock, 429, 5)
     httpx_mock.add_callback(ok)
-    assert connect(retries=0).call("m", None, rpc.decode_rows) == []
+    assert connect(retries=0).call("m", None, decode_rows) == []
     assert clock.slept == [pytest.approx(wait) for wait in (1, 2, 4, 8, 16)]
 
 
@@ -343,7 +206,7 @@ def test_429_ends_after_two_minutes_of_waiting(httpx_mock: HTTPXMock, connect: C
     """When the waits would add up to more than two minutes, the service counts as unreachable."""
     httpx_mock.add_response(status_code=429, text="Too many requests", is_reusable=True)
     with pytest.raises(UnreachableError, match="429"):
-        connect(retries=0).call("m", None, rpc.decode_rows)
+        connect(retries=0).call("m", None, decode_rows)
     assert 60 < sum(clock.slept) <= 120
 
 
@@ -352,15 +215,15 @@ def test_retry_after_in_seconds_and_as_a_date(httpx_mock: HTTPXMock, connect: Co
     for value, wait in (("7", 7.0), (formatdate(clock.now + 7 + 9, usegmt=True), 9.0)):
         refuse(httpx_mock, 429, retry_after=value)
         httpx_mock.add_callback(ok)
-        assert connect(retries=0).call("m", None, rpc.decode_rows) == []
+        assert connect(retries=0).call("m", None, decode_rows) == []
         assert clock.slept[-1] == pytest.approx(wait)
     refuse(httpx_mock, 503, retry_after="11")
     httpx_mock.add_callback(ok)
-    assert connect(retries=1).call("m", None, rpc.decode_rows) == []
+    assert connect(retries=1).call("m", None, decode_rows) == []
     assert clock.slept[-1] == pytest.approx(11)
     refuse(httpx_mock, 429, retry_after=formatdate(0, usegmt=True))
     httpx_mock.add_callback(ok)
-    assert connect(retries=0).call("m", None, rpc.decode_rows) == []
+    assert connect(retries=0).call("m", None, decode_rows) == []
     assert clock.slept[3:] in ([], [0.0])
 
 
@@ -371,7 +234,7 @@ def test_a_retry_after_that_says_nothing_is_as_none(
     """Nonsense in Retry-After neither fails nor waits long."""
     httpx_mock.add_response(status_code=429, headers=[(b"Retry-After", value.encode())])
     httpx_mock.add_callback(ok)
-    assert connect(retries=0).call("m", None, rpc.decode_rows) == []
+    assert connect(retries=0).call("m", None, decode_rows) == []
     assert sum(clock.slept) <= 1
 
 
@@ -380,7 +243,7 @@ def test_a_far_retry_after_is_not_waited_for_without_end(httpx_mock: HTTPXMock, 
     refuse(httpx_mock, 503, retry_after="Fri, 01 Jan 9999 00:00:00 GMT")
     httpx_mock.add_callback(ok, is_optional=True)
     try:
-        assert connect(retries=1).call("m", None, rpc.decode_rows) == []
+        assert connect(retries=1).call("m", None, decode_rows) == []
     except UnreachableError:
         assert clock.slept == []
     assert sum(clock.slept) <= 3600
@@ -398,14 +261,14 @@ def test_429_holds_back_all_calls_of_that_method_and_no_other(
     def sleep(_: rpc.Connection, seconds: float) -> None:
         clock.slept.append(seconds)
         if len(clock.slept) == 1:
-            connection.call("other", None, rpc.decode_rows)
+            connection.call("other", None, decode_rows)
             log.append(f"other after {len(clock.slept)} waits")
-            connection.call("m", None, rpc.decode_rows)
+            connection.call("m", None, decode_rows)
             log.append(f"m after {len(clock.slept)} waits")
         clock.now += seconds
 
     monkeypatch.setattr(rpc.Connection, "_sleep", sleep)
-    connection.call("m", None, rpc.decode_rows)
+    connection.call("m", None, decode_rows)
     assert log == ["other after 1 waits", "m after 2 waits"]
     assert clock.slept[1] == pytest.approx(20)
 
@@ -415,7 +278,7 @@ def test_rate_spaces_requests(httpx_mock: HTTPXMock, connect: Connect, clock: Cl
     httpx_mock.add_callback(ok, is_reusable=True)
     connection = connect(rate=4)
     for method in ("a", "b", "a"):
-        connection.call(method, None, rpc.decode_rows)
+        connection.call(method, None, decode_rows)
     assert clock.slept == [pytest.approx(0.25)] * 2
 
 
@@ -424,7 +287,7 @@ def test_secrets_stay_out_of_messages(httpx_mock: HTTPXMock, clock: Clock) -> No
     httpx_mock.add_exception(httpx.ConnectError("refused"), is_reusable=True)
     endpoint = rpc.Endpoint("http://someone:hunter2@127.0.0.1/?key=hunter3", retries=0, headers={"X": "hunter4"})
     with rpc.Connection(endpoint) as connection, pytest.raises(UnreachableError) as caught:
-        connection.call("m", None, rpc.decode_rows)
+        connection.call("m", None, decode_rows)
     assert "hunter" not in str(caught.value)
     assert "someone" not in str(caught.value)
     assert clock.slept == []
@@ -440,4 +303,4 @@ def test_closing_ends_a_call_that_waits(httpx_mock: HTTPXMock, connect: Connect)
 
     httpx_mock.add_callback(close_and_refuse)
     with pytest.raises(rpc.Stopped):
-        connection.call("m", None, rpc.decode_rows)
+        connection.call("m", None, decode_rows)

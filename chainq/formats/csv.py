@@ -53,9 +53,10 @@ class Csv:
             self._lines([self._shown(text_of(value)) for value in self._pick(row)] for row in rows)
             return
         text = "\r\n".join((*map(",".join, zip(*columns, strict=True)), ""))
-        # As many commas and line ends as stand between cells, and no quotation mark: nothing wants quoting.
-        due = len(rows) * (len(columns) - 1), len(rows), len(rows), 0
-        if len(columns) > 1 and tuple(map(text.count, ',\r\n"')) == due:
+        # JSON has quotation marks and line ends in strings as escapes only (RFC 8259, section 7). Where there is none,
+        # and no comma but those between cells, nothing wants quoting; a lone empty cell does.
+        escaped = b"\\" in b"".join(rows)
+        if len(columns) > 1 and not escaped and text.count(",") == len(rows) * (len(columns) - 1):
             self._out.write(text.encode())
         else:
             self._lines(zip(*columns, strict=True))

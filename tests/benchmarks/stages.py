@@ -1,0 +1,66 @@
+"""Where the time of a long run goes: processor time of each stage for one answer, in one thread, nothing beside it.
+
+    python tests/benchmarks/stages.py
+
+What a run takes beyond the sum is start-up, and what its threads take from each other: one interpreter runs one
+thread at a time, and an answer that waited for its turn has left the processor's cache.
+"""
+
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from native import FIRST, ROWS_A_HEIGHT, missing, server
+
+from chainq import envelope
+from chainq.arrange import Arranger
+from chainq.formats import Sheet
+from chainq.formats.csv import Csv
+from chainq.formats.jsonl import Jsonl
+from chainq.methods import BY_COMMAND
+from chainq.rpc import Connection, Endpoint
+from chainq.sink import Sink
+from chainq.span import Span
+
+ROUNDS = 25
+ROWS = 10_000
+T = TypeVar("T")
+
+
+def timed(name: str, work: Callable[[], T]) -> T:
+    """Do the work so often, say the median of what it took, and give its last result."""
+    took = []
+    for _ in range(ROUNDS):
+        began = time.thread_time()
+        done = work()
+        took.append(time.thread_time() - began)
+    sys.stdout.write(f"{name:44} {statistics.median(took) * 1000:6.2f} ms\n")
+    return done
+
+
+def main() -> None:
+    """Measure the stages of 10,000 records, in the order of their way."""
+    if lacking := missing():
+        sys.exit(f"nothing can be measured without {lacking}")
+    method, span = BY_COMMAND["records"], Span(FIRST, FIRST + ROWS // ROWS_A_HEIGHT)
+    params = {"start": span.start, "end": span.end, "page": 0, "recordsPerRequest": 2 * ROWS}
+    with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as native:
+        connection = Connection(Endpoint(native.url()))
+        request = envelope.encode(method.name, params, 1)
+        body = timed("receive the body (httpx, sockets)", lambda: connection._post(request))
+    timed("look for white space and for what is no UTF-8", lambda: envelope._compact(body))
+    timed("cut it into rows (msgspec)", lambda: envelope._ROWS.decode(body))
+    rows = envelope.decode_array(body, 1)
+    timed("read heights and ids (msgspec), check order", lambda: Arranger(method)(rows, span))
+    out = Sink(os.open(os.devnull, os.O_WRONLY), os.devnull)
+    timed("write jsonl", lambda: Jsonl(out, Sheet("records", method.columns)).write(rows))
+    timed("write csv", lambda: Csv(out, Sheet("records", method.columns)).write(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""The envelope: what is sent, and what is accepted as an answer to it."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec import Raw
+
+from chainq import envelope
+from chainq.errors import AnswerError, BrokenBodyError, ChainqError, ServiceError, TooHeavyError
+
+BOTH = pytest.mark.parametrize("decode", [envelope.decode_rows, envelope.decode_result], ids=["rows", "result"])
+Decode = Callable[[bytes, int], Any]
+
+
+def enveloped(result: str, id_: str = "7", version: str = '"2.0"') -> bytes:
+    return f'{{"jsonrpc":{version},"id":{id_},"result":{result}}}'.encode()
+
+
+def failure(code: str, message: str = "no") -> bytes:
+    return f'{{"jsonrpc":"2.0","id":7,"error":{{"code":{code},"message":{json.dumps(message)}}}}}'.encode()
+
+
+# --- what is sent
+
+
+def test_a_request_has_the_four_members_in_the_documents_order() -> None:
+    """jsonrpc, a numeric id, method and params as an object; heights stay numbers."""
+    assert envelope.encode("getBlocks", {"start": 5, "end": 10}, 3) == (
+        b'{"jsonrpc":"2.0","id":3,"method":"getBlocks","params":{"start":5,"end":10}}'
+    )
+
+
+def test_params_are_absent_where_there_are_none() -> None:
+    """latest/block has no params member at all; an array and raw JSON go as they are."""
+    assert envelope.encode("latest/block", None, 1) == b'{"jsonrpc":"2.0","id":1,"method":"latest/block"}'
+    assert envelope.encode("x", Raw(b"[1.10]"), 1).endswith(b'"params":[1.10]}')
+
+
+# --- what is accepted
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "body",
+    [
+        enveloped("[]"),
+        b' {"id" : 7 , "result":[ ]\n,"jsonrpc":"2.0"}\r\n',
+        b'{"jsonrpc":"2.0","id":7,"result":[],"error":null}',
+        b'{"jsonrpc":"2.0","id":7,"result":[],"took":5}',
+    ],
+)
+def test_a_valid_answer_is_accepted(decode: Decode, body: bytes) -> None:
+    """Members in any order, white space, further members, and an error of null are no reason to refuse."""
+    assert decode(body, 7) == ([] if decode is envelope.decode_rows else Raw(b"[]"))
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("body", "kind", "said"),
+    [
+        (b"", BrokenBodyError, "empty"),
+        (b" \n\t", BrokenBodyError, "empty"),
+        (b"<html><h1>Welcome</h1></html>", BrokenBodyError, "Welcome"),
+        (enveloped("[]")[:-1], BrokenBodyError, "the answer"),
+        (enveloped('[{"a":"b"}]')[:-6], BrokenBodyError, "the answer"),
+        (enveloped("[]") + b"{}", BrokenBodyError, "the answer"),
+        (enveloped('["\xff"]').replace("ÿ".encode(), b"\xff"), BrokenBodyError, "UTF-8"),
+        (enveloped("[NaN]"), BrokenBodyError, "the answer"),
+        (enveloped("[1,]"), BrokenBodyError, "the answer"),
+        (b"[" + enveloped("[]") + b"]", AnswerError, "array"),
+        (b"5", AnswerError, "the answer"),
+        (b"null", AnswerError, "the answer"),
+        (enveloped("[]", id_="8"), AnswerError, "8"),
+        (enveloped("[]", id_='"7"'), AnswerError, "id"),
+        (enveloped("[]", id_="7.0"), AnswerError, "id"),
+        (enveloped("[]", id_="null"), AnswerError, "id"),
+        (b'{"jsonrpc":"2.0","result":[]}', AnswerError, "absent"),
+        (enveloped("[]", version='"1.0"'), AnswerError, "1.0"),
+        (enveloped("[]", version="2.0"), AnswerError, "2.0"),
+        (enveloped("[]", version="null"), AnswerError, "2.0"),
+        (b'{"id":7,"result":[]}', AnswerError, "absent"),
+        (b'{"jsonrpc":"2.0","id":7}', AnswerError, "neither"),
+        (b'{"jsonrpc":"2.0","id":7,"error":null}', AnswerError, "neither"),
+        (enveloped("[]")[:-1] + b',"error":{"code":1,"message":"x"}}', AnswerError, "both"),
+        (enveloped("[" * 100_000 + "]" * 100_000), AnswerError, "deep"),
+        (enveloped(" [" * 100_000 + "]" * 100_000), AnswerError, "deep"),
+    ],
+)
+def test_what_is_no_answer_to_the_question_is_refused(
+    decode: Decode, body: bytes, kind: type[ChainqError], said: str
+) -> None:
+    """Each way in which an answer can be wrong is told apart: broken bodies may be asked for again, others not."""
+    with pytest.raises(AnswerError, match=said) as caught:
+        decode(body, 7)
+    assert isinstance(caught.value, kind)
+
+
+@pytest.mark.parametrize("result", ["null", "{}", '"x"', "5", "true", "[1]", "[null]", "[[]]", '[{},"x"]'])
+def test_rows_are_an_array_of_objects(result: str) -> None:
+    """Where rows are due, nothing but an array of objects will do."""
+    with pytest.raises(AnswerError):
+        envelope.decode_rows(enveloped(result), 7)
+
+
+def test_rows_are_the_servers_own_bytes() -> None:
+    """Each row comes compact and otherwise as it was sent: digits, escapes, order and doubled spaces in strings."""
+    sent = ['{"a":1.10,"b":-0,"c":340282366920938463463374607431768211455}', '{"z":"\\u00e9  é\\/","a":1E+2}']
+    assert list(map(bytes, envelope.decode_rows(enveloped(f"[{','.join(sent)}]"), 7))) == [row.encode() for row in sent]
+    spaced = enveloped('[ {"a" : 1.10 ,\n "b":"x  y"} ]')
+    assert list(map(bytes, envelope.decode_rows(spaced, 7))) == [b'{"a":1.10,"b":"x  y"}']
+
+
+def test_lone_surrogates_pass() -> None:
+    """An escape that stands for half a character is JSON, so it arrives as it was sent."""
+    for space in ("", " "):
+        assert list(map(bytes, envelope.decode_rows(enveloped(f'[{space}{{"a":"\\ud800"}}]'), 7))) == [
+            b'{"a":"\\ud800"}'
+        ]
+        assert bytes(envelope.decode_result(enveloped(f'{{{space}"a":"\\udfff"}}'), 7)) == b'{"a":"\\udfff"}'
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("code", "text", "heavy"),
+    [
+        ("-32602", "-32602", False),
+        ("0", "0", False),
+        ('"22P02"', "22P02", False),
+        ('"57014"', "57014", True),
+        ("null", "no code", False),
+    ],
+)
+def test_an_error_is_told_with_its_code(decode: Decode, code: str, text: str, heavy: bool) -> None:
+    """Codes are numbers or strings; 57014 says that the query was too heavy."""
+    with pytest.raises(ServiceError, match=text) as caught:
+        decode(failure(code), 7)
+    assert isinstance(caught.value, TooHeavyError) == heavy
+
+
+@pytest.mark.parametrize("code", ["0", "-32603"])
+def test_a_query_timeout_is_too_heavy(code: str) -> None:
+    """A timeout under code 0 or -32603 asks for a narrower range; under other codes it is an error like others."""
+    said = "Defined query timeout of 5000ms exceeded when running query."
+    with pytest.raises(TooHeavyError):
+        envelope.decode_rows(failure(code, said), 7)
+    with pytest.raises(ServiceError) as caught:
+        envelope.decode_rows(failure("-32602", said), 7)
+    assert not isinstance(caught.value, TooHeavyError)
+
+
+@pytest.mark.parametrize("error", ['"down"', "5", "[]", "{}", '{"code":{"x":1}}', '{"message":"\\ud800\\u001b[2J"}'])
+def test_an_error_of_any_shape_is_an_error(error: str) -> None:
+    """An error member is told whatever it holds, on one harmless line; the id may be null with it."""
+    for id_ in ("7", "null"):
+        with pytest.raises(ServiceError) as caught:
+            envelope.decode_result(f'{{"jsonrpc":"2.0","id":{id_},"error":{error}}}'.encode(), 7)
+        assert str(caught.value).isprintable()
