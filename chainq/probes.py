@@ -64,7 +64,10 @@ class Asker:
     """Asks one endpoint. As a context it gives the socket back. `report` is told of every attempt."""
 
     def __init__(self, endpoint: Endpoint, report: Callable[[Report], None] = lambda _: None) -> None:
-        self._connection = Connection(endpoint._replace(retries=RETRIES, observe=self._observe), self._count)
+        headers = {"Accept-Encoding": "gzip", **endpoint.headers}  # whether or not it would pay: it is to be found out
+        self._connection = Connection(
+            endpoint._replace(retries=RETRIES, observe=self._observe, headers=headers), self._count
+        )
         self._report = report
         self._method = ""
         self._failures = 0  # one after the other

@@ -1,6 +1,7 @@
 """Calls: when one is made again, how long it waits, what its errors say. No test waits: the clock is its own."""
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from typing import Any
@@ -280,6 +281,58 @@ def test_rate_spaces_requests(httpx_mock: HTTPXMock, connect: Connect, clock: Cl
     for method in ("a", "b", "a"):
         connection.call(method, None, decode_rows)
     assert clock.slept == [pytest.approx(0.25)] * 2
+
+
+@pytest.mark.parametrize(
+    ("url", "headers", "accepted"),
+    [
+        ("http://127.0.0.1:8545/", {}, "identity"),
+        ("http://localhost/", {}, "identity"),
+        ("http://[::1]:8545/", {}, "identity"),
+        ("https://example.invalid/", {}, "gzip"),
+        ("http://127.0.0.1:8545/", {"accept-encoding": "gzip"}, "gzip"),
+    ],
+)
+def test_compression_is_asked_for_where_it_pays(
+    url: str, headers: dict[str, str], accepted: str, httpx_mock: HTTPXMock
+) -> None:
+    """Answers from another machine shall come compressed, those from this one not, unless a header says so."""
+    httpx_mock.add_callback(ok)
+    with rpc.Connection(rpc.Endpoint(url, headers=headers)) as connection:
+        connection.call("m", None, decode_rows)
+    (request,) = httpx_mock.get_requests()
+    assert accepted in request.headers["Accept-Encoding"]
+    assert request.headers["Accept-Encoding"].count("identity") == (accepted == "identity")
+
+
+def test_no_more_requests_at_a_time_than_allowed(httpx_mock: HTTPXMock, connect: Connect) -> None:
+    """However many threads call, only so many requests are under way; a slot is free before the answer is read."""
+    under_way, most, lock = 0, 0, threading.Lock()
+    together = threading.Barrier(2, timeout=10)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+        together.wait()  # two at a time there are, or this breaks
+        with lock:
+            under_way -= 1
+        return ok(request)
+
+    httpx_mock.add_callback(answer, is_reusable=True)
+    connection, decoding = connect(concurrency=2), threading.Barrier(8, timeout=10)
+
+    def decode(_: bytes, __: int) -> None:
+        decoding.wait()  # all eight answers are read side by side: none of them holds a slot
+
+    threads = [threading.Thread(target=connection.call, args=("m", None, decode)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert not any(thread.is_alive() for thread in threads)
+    assert most == 2
 
 
 def test_secrets_stay_out_of_messages(httpx_mock: HTTPXMock, clock: Clock) -> None:

@@ -132,8 +132,9 @@ def against_jq(command: str, gzip: bool, bench: Bench) -> Found:
     url = bench.native.url(gzip=gzip)
     calls = bench.calls(command, fewer)
     theirs = [curl(calls, url, bench.folder / "curl", compressed=gzip), JQ]
-    note = bench.same([bench.reading(command, fewer, "--jsonl", "--url", url)], theirs)
-    ours = [bench.reading(command, rows, "--jsonl", "--url", url)]
+    words = ("--jsonl", "--url", url, *(("--header", "Accept-Encoding: gzip") if gzip else ()))
+    note = bench.same([bench.reading(command, fewer, *words)], theirs)
+    ours = [bench.reading(command, rows, *words)]
     run(ours)  # compressed once, kept by the server
     found = faster(bench, ours, rows, theirs, fewer)
     return found._replace(note=f"{found.note}; {note}")
