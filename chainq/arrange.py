@@ -14,6 +14,8 @@ from chainq.rows import Picker, check_objects, integer_of, text_of
 from chainq.safe import excerpt
 from chainq.span import Span
 
+_Read = tuple[Sequence[Any], list[int]] | None  # keys and heights; None where the height of a row is not to be read
+
 
 class Arranger:
     """Puts the rows of a chunk in height order, newest first where `reverse`; made once for a run.
@@ -34,15 +36,15 @@ class Arranger:
         stands twice in the answer.
         """
         try:
-            keys = self._read(rows)
+            read = self._read(rows)
         except AnswerError as error:
             error.message = f"{self._method.name} {span}: {error.message}"
             raise
-        if keys is None:
+        if read is None:
             if not self._method.repeats and len(set(map(bytes, rows))) < len(rows):
                 raise self._twice(span)
             return (rows[::-1] if self._reverse else rows), None
-        heights = [key[0] for key in keys]
+        keys, heights = read
         low, high = (min(heights), max(heights)) if heights else (span.start, span.start)
         if low < span.start or high >= span.end:
             raise IncompleteError(
@@ -78,53 +80,53 @@ def _unread(rows: list[Raw]) -> None:
     check_objects(rows)
 
 
-def _reader(height: str, order: str | None) -> Callable[[list[Raw]], Sequence[Any] | None]:
-    """Makes the function that reads the keys of rows, to be sorted by: None where a height is missing or no number.
+def _reader(height: str, order: str | None) -> Callable[[list[Raw]], _Read]:
+    """Makes the function that reads of rows what they are sorted by, and their heights.
 
     A key is the height, and what orders rows inside it. Numbers stand before texts there, whatever else the answer
     holds: the order of a height must not hang on its neighbours. Where all are of one kind, the loops are C's, for a
     Python function for each row takes longer than all else that becomes of it.
     """
-    take = attrgetter(height, order or height)
+    kinds: list[type] = [int, str] if order else [int]
     decoders = [
-        msgspec.json.Decoder(_struct({height: int, order or height: kind}), strict=False).decode
-        for kind in ((int, str) if order else (int,))
+        msgspec.json.Decoder(_struct({height: int, order or height: kind}), strict=False).decode for kind in kinds
     ]
+    height_of, inside_of = attrgetter(height), attrgetter(order or height)
     slow = Picker([height, order or height])
 
-    def read(rows: list[Raw]) -> Sequence[Any] | None:
-        for decode in decoders:
+    def read(rows: list[Raw]) -> _Read:
+        for decode, kind in zip(decoders, kinds, strict=True):
             try:
-                keys: list[Any] = list(map(take, map(decode, rows)))
-            except (msgspec.DecodeError, AttributeError):  # a value of another type, or one that is missing
+                found: list[Any] = list(map(decode, rows))
+            except msgspec.DecodeError:  # a value of another type, or one that is missing
                 continue
-            if decode is decoders[0] or not any(inside.lstrip("-").isdecimal() for _, inside in keys):
-                return keys
+            if kind is int or not any(inside.lstrip("-").isdecimal() for inside in map(inside_of, found)):
+                return found, list(map(height_of, found))
         check_objects(rows)
-        keys = []
+        keys, heights = [], []
         for sent in map(slow, rows):
             at, inside = map(integer_of, sent)
             if at is None:
                 return None
             text = "" if inside is not None else text_of(sent[1])
             keys.append((at, (bool(text), text or inside or 0)))
-        return keys
+            heights.append(at)
+        return keys, heights
 
     return read
 
 
 def _struct(fields: dict[str, Any]) -> type[msgspec.Struct]:
-    """A Struct that decodes only the given dotted paths."""
-    nested: dict[str, dict[str, Any]] = {}
-    flat: list[tuple[str, Any]] = []
+    """A Struct that decodes only the given dotted paths, and is compared by them in their order."""
+    parts: dict[str, Any] = {}
     for path, kind in fields.items():
         head, _, tail = path.partition(".")
         if tail:
-            nested.setdefault(head, {})[tail] = kind
+            parts.setdefault(head, {})[tail] = kind
         else:
-            flat.append((path, kind))
-    flat += [(head, _struct(inner)) for head, inner in nested.items()]
-    return msgspec.defstruct("Keys", flat, gc=False)
+            parts[head] = kind
+    kinds = [(name, _struct(kind) if isinstance(kind, dict) else kind) for name, kind in parts.items()]
+    return msgspec.defstruct("Keys", kinds, order=True, gc=False)
 
 
 def in_place(found: list[Raw], path: str) -> list[Raw]:
