@@ -257,6 +257,9 @@ def main() -> NoReturn:
     except OSError as error:
         _complain(arguments, f"output could not be written: {error.strerror}", error)
         code = ExitCode.OUTPUT
+    except RecursionError as error:
+        _complain(arguments, "the answer is nested too deeply", error)
+        code = ExitCode.ANSWER
     except Exception as error:
         if os.environ.get("CHAINQ_DEBUG"):
             raise

@@ -49,7 +49,7 @@ class Checkpoint:
     """
 
     def __init__(self, path: Path, asked: Mapping[str, Any]) -> None:
-        self._path = path
+        self._path = Path(os.path.realpath(path))  # one lock for a file, by whatever link it is reached
         self._name = printable(str(path))
         self._asked = dict(asked)
         self._lock = self._locked()

@@ -55,9 +55,18 @@ class Client:
             from chainq.demo.transport import DemoTransport
 
             transport, url = DemoTransport(Service(Chain())), "http://demo.invalid/"
-        self.connection = Connection(
-            Endpoint(url, timeout, retries, rate, concurrency, headers or {}, transport), report
+        if concurrency < 1:
+            raise UsageError(f"there is no run with {concurrency} calls at a time")
+        endpoint = Endpoint(
+            url,
+            timeout=timeout,
+            retries=retries,
+            rate=rate,
+            concurrency=concurrency,
+            headers=headers or {},
+            transport=transport,
         )
+        self.connection = Connection(endpoint, report)
         self._concurrency = concurrency
         self._tip: Tip | None = None
         self._times: dict[int, int] = {}  # block times by height, for the search by time

@@ -74,8 +74,10 @@ class RangeFetch:
         self._links = Links(method, question.reverse) if method.linked and question.verify else None
         # With a limit, one after the other: a call too many would be a call that was not needed.
         alone = question.limit is not None and not method.linked
-        self._window = 1 if alone else concurrency + 2  # chunks asked for, or held until their turn comes
-        self._first = 1 if alone else concurrency  # of the line are asked for at once: what was divided is waited for
+        # Chunks asked for, or held until their turn comes. The first of the line, that all others wait for, may be
+        # asked for beyond that: parts of what was divided would else come one by one.
+        self._window = 1 if alone else concurrency + 2
+        self._first = 1 if alone else 4
         self._pool: Pool[_Chunk] = Pool(self._window)  # threads, of which some decode while others wait for answers
         self._line: list[_Chunk] = []  # chunks in the order of the output
 
@@ -262,7 +264,7 @@ class RangeFetch:
         return count
 
     def _check_heights(self, chunk: _Chunk) -> None:
-        """Every height once, up to the newest block (rule 7 of the README's page)."""
+        """Every height once, up to the newest block (README, "How completeness is proved")."""
         wanted = range(chunk.span.start, chunk.span.end)
         heights, verify = chunk.heights, self._question.verify
         chunk.state = _State.WHOLE

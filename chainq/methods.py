@@ -315,7 +315,7 @@ METHODS = (
         ),
         shape=Shape.ROWS,
         columns=TRANSACTION,
-        example="chainq program-transactions token_registry.aleo register_token",
+        example="chainq program-transactions hello_hello.aleo hello --limit 20",
         page_size=500,
         page_size_max=999,
         order="index",

@@ -61,6 +61,8 @@ def columns(method: Method, options: OutputOptions, check: bool) -> tuple[Column
             raise UsageError(f"{method.command} has no column {name!r}: {did}", "--no-check allows any field")
         else:
             chosen.append(Column(name, "unknown"))
+        if chosen[-1] in chosen[:-1]:
+            raise UsageError(f"the column {name} is chosen twice")
     return tuple(chosen)
 
 

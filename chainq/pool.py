@@ -1,4 +1,4 @@
-"""Threads that make calls side by side. They only call; whoever waits turns answers into rows, in one thread."""
+"""Threads that make calls side by side, and whoever waits for what they bring."""
 
 import threading
 from collections.abc import Callable, Iterator

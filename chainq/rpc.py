@@ -7,7 +7,8 @@ Source: behaviour.md "Envelope and errors".
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 from urllib.parse import urlsplit
@@ -41,9 +42,8 @@ class Endpoint(NamedTuple):
     """Where the calls go and how patiently.
 
     `timeout` in seconds a call; `retries` of a call that failed in passing; `rate` in requests a second, `concurrency`
-    in requests at a time;
-    `transport` stands in for the network (the sample chain). `observe` sees the head of every answer, and may end the
-    call by raising a ChainqError.
+    in requests at a time; `transport` stands in for the network (the sample chain). `observe` sees the head of every
+    answer, and may end the call by raising a ChainqError.
     """
 
     url: str
@@ -121,7 +121,8 @@ class Connection:
         self._open_at: dict[str, float] = {}  # when a method that was refused with 429 may be called again
         self._next_at = 0.0  # when `rate` allows the next request
         self._stop = threading.Event()
-        # Held while a request is under way, not while its answer is read: more threads than these keep the server busy.
+        # Held from a request to the end of its answer, not while that is decoded: with more threads than slots the
+        # server need not wait for us.
         self._slots = threading.BoundedSemaphore(endpoint.concurrency)
         self._http: httpx.Client | None = None
 
@@ -145,37 +146,37 @@ class Connection:
         """
         tries = _Tries(self.endpoint.retries)
         while True:
-            self._pause_for(method)
             try:
                 return self._attempt(method, params, decode, where, tries)
             except _Refused as refused:
-                wait = refused.wait or 0.0
-                if refused.limited:
-                    with self._lock:
-                        self._open_at[method] = max(self._open_at.get(method, 0.0), time.monotonic() + wait)
-                else:
-                    self._sleep(wait)
+                if not refused.limited:
+                    self._sleep(refused.wait or 0.0)
 
     def _attempt(self, method: str, params: Any, decode: Callable[[bytes, int], T], where: str, tries: _Tries) -> T:
         with self._lock:
             self._last_id += 1
             call_id = self._last_id
-        tries.made += 1
-        size, began, outcome, count, wait = 0, time.monotonic(), "ok", None, None
+        size, began, outcome, count, wait = 0, time.monotonic(), "stopped", None, None
         try:
-            with self._slots:
+            with self._slot(method):
                 began = time.monotonic()
-                body = self._post(encode(method, params, call_id))
+                tries.made += 1
+                try:
+                    body = self._post(encode(method, params, call_id))
+                except _Refused as refused:  # while the slot is held: whoever gets it next shall know
+                    self._weigh(refused, method, tries)
+                    raise
             size = len(body)
             try:
                 answer = decode(body, call_id)
             except BrokenBodyError as error:
-                raise _Refused(error) from None
-            count = len(answer) if isinstance(answer, list) else None
+                broken = _Refused(error)
+                self._weigh(broken, method, tries)
+                raise broken from None
+            outcome, count = "ok", len(answer) if isinstance(answer, list) else None
             return answer
         except _Refused as refused:
-            outcome = refused.error.message
-            wait = refused.wait = tries.wait_after(refused)
+            outcome, wait = refused.error.message, refused.wait
             if wait is None:
                 raise _placed(refused.error, method, where, tries.made) from None
             raise
@@ -185,19 +186,40 @@ class Connection:
         finally:
             self._report(Report(method, where, size, time.monotonic() - began, tries.made, outcome, count, wait))
 
-    def _pause_for(self, method: str) -> None:
-        """Wait until neither a 429 of this method nor `rate` (a token bucket that holds one) forbids a request."""
-        while True:
+    def _weigh(self, refused: _Refused, method: str, tries: _Tries) -> None:
+        """Say how long to wait after a refusal, and after a 429 hold back all calls of the method so long."""
+        refused.wait = tries.wait_after(refused)
+        if refused.limited and refused.wait is not None:
             with self._lock:
-                now = time.monotonic()
-                due = max(self._open_at.get(method, 0.0), self._next_at if self.endpoint.rate else 0.0)
-                if due <= now:
-                    if self.endpoint.rate:
-                        self._next_at = now + 1 / self.endpoint.rate
-                    break
-            self._sleep(due - now)
-        if self._stop.is_set():
-            raise Stopped
+                self._open_at[method] = max(self._open_at.get(method, 0.0), time.monotonic() + refused.wait)
+
+    @contextmanager
+    def _slot(self, method: str) -> Iterator[None]:
+        """Hold one of the slots from a moment when a request of this method may be sent."""
+        while True:
+            self._slots.acquire()
+            try:
+                wait = self._due(method)
+                if self._stop.is_set():
+                    raise Stopped
+                if not wait:
+                    yield
+                    return
+            finally:
+                self._slots.release()
+            self._sleep(wait)
+
+    def _due(self, method: str) -> float:
+        """Seconds until neither a 429 of this method nor `rate` (a token bucket that holds one) forbids a request.
+
+        Where that is now, the token is taken.
+        """
+        with self._lock:
+            now = time.monotonic()
+            due = max(self._open_at.get(method, 0.0), self._next_at if self.endpoint.rate else 0.0)
+            if due <= now and self.endpoint.rate:
+                self._next_at = now + 1 / self.endpoint.rate
+        return max(0.0, due - now)
 
     def _sleep(self, seconds: float) -> None:
         if self._stop.wait(seconds):

@@ -73,6 +73,7 @@ class FileSink(Sink):
                 raise IsADirectoryError(0, "is a directory")
             if self._target.exists() and not os.access(self._target, os.W_OK):
                 raise PermissionError(0, "permission denied")
+            _refuse_busy(self._target, name)
             descriptor, beside = tempfile.mkstemp(prefix=f".{self._target.name}.", dir=self._target.parent)
         except OSError as error:
             raise OutputError(f"{name} cannot be written: {error.strerror}", "nothing was asked for yet") from None
@@ -101,6 +102,17 @@ class FileSink(Sink):
             self._beside = None
 
 
+def _refuse_busy(target: Path, name: str) -> None:
+    """Raise BusyError where a run appends to the file: to replace it would lose what that run goes on to write."""
+    with suppress(FileNotFoundError, PermissionError), target.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BusyError(f"another run appends to {name}") from None
+        except OSError:  # no locks there
+            return
+
+
 class AppendSink(Sink):
     """A file that grows by what is written, for runs that go on where the last one ended.
 
@@ -111,15 +123,18 @@ class AppendSink(Sink):
         name = printable(str(path))
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
-            self.length = os.fstat(descriptor).st_size
         except OSError as error:
             raise OutputError(f"{name} cannot be written: {error.strerror}", "nothing was asked for yet") from None
         super().__init__(descriptor, name)
+        self._path = path
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(descriptor)
             raise BusyError(f"another run appends to {name}") from None
+        except OSError:  # some network file systems have no locks; the checkpoint's own still stands
+            pass
+        self.length = os.fstat(descriptor).st_size
         if vouched is not None and self.length < vouched:
             os.close(descriptor)
             raise IncompleteError(
@@ -135,9 +150,11 @@ class AppendSink(Sink):
         self.length += len(data)
 
     def sync(self) -> None:
-        """Have everything written so far on the disk."""
+        """Have everything written so far on the disk. Raises OutputError where the file was moved or replaced."""
         try:
             os.fsync(self._descriptor)
+            if not os.path.samestat(self._path.stat(), os.fstat(self._descriptor)):
+                raise OSError(0, "was replaced by another file while it was written")
         except OSError as error:
             raise self._failure(error) from None
 

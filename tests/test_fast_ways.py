@@ -91,19 +91,53 @@ def test_both_ways_write_the_same(written: type, field: str) -> None:
 
 def test_plain_rows_take_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows without a trap are written without a cell of theirs being looked at in Python."""
-    due = as_csv(PLAIN, fast=False), as_parquet(PLAIN, fast=False)
+    stray = [row[:-1] + ',"of_this_server":false}' for row in PLAIN]
+    due = as_csv(PLAIN, fast=False), as_parquet(PLAIN, fast=False), as_parquet(stray, fast=False)
 
     def slow(*_: object) -> None:
         raise AssertionError("the slow way was taken")
 
     monkeypatch.setattr(csv, "text_of", slow)
     monkeypatch.setattr(parquet.Parquet, "_batches", slow)
-    assert (as_csv(PLAIN, fast=True), as_parquet(PLAIN, fast=True)) == due
+    assert (as_csv(PLAIN, fast=True), as_parquet(PLAIN, fast=True), as_parquet(stray, fast=True)) == due
+
+
+def test_a_field_without_a_column_is_slow_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that all have a field of this server's own: csv warns of it, and passes it by from then on."""
+    out, warned = io.BytesIO(), list[str]()
+    writer = csv.Csv(out, Sheet("records", BY_COMMAND["records"].columns, warn=warned.append))
+    stray = raw([row[:-1] + ',"of_this_server":{"a":1}}' for row in PLAIN])
+    writer.write(stray[:1])
+
+    def slow(*_: object) -> None:
+        raise AssertionError("the slow way was taken")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(csv, "text_of", slow)
+        writer.write(stray[1:])
+    assert out.getvalue() == as_csv(PLAIN, fast=False)[0]
+    writer.write(raw(['{"height":1,"another":2}']))
+    assert [said.split()[2] for said in warned] == ["of_this_server", "another"]
 
 
 # --- order
 
-ORDERS = ["3", '"3"', "12", '"12"', '"-1"', "null", '"b"', '"a"', "1.5", '"007"', "99999999999999999999999"]
+ORDERS = [
+    "3",
+    "4.0",
+    '"8.0"',
+    "1e1",
+    '"3"',
+    "12",
+    '"12"',
+    '"-1"',
+    "null",
+    '"b"',
+    '"a"',
+    "1.5",
+    '"007"',
+    "99999999999999999999999",
+]
 
 
 @pytest.mark.parametrize("first", ORDERS)

@@ -54,6 +54,21 @@ class Sheet(NamedTuple):
     warn: Callable[[str], None] = lambda _: None
 
 
+def stray_of(sheet: Sheet, name: str) -> Callable[[str], None] | None:
+    """What warns, once for each, of fields that no column of the format shows; None where columns were picked.
+
+    Who picked columns knows that the others are left out.
+    """
+    told: set[str] = set()
+
+    def stray(path: str) -> None:
+        if path not in told:
+            told.add(path)
+            sheet.warn(f"the field {path} has no column in {name}; --columns with --no-check, or jsonl, shows it")
+
+    return None if sheet.chosen else stray
+
+
 class Writer(Protocol):
     """One output under way."""
 

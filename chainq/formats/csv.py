@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from chainq.formats import Out, Sheet
+from chainq.formats import Out, Sheet, stray_of
 from chainq.rows import Picker, members, text_of
 from chainq.safe import printable
 
@@ -28,10 +28,9 @@ class Csv:
     def __init__(self, out: Out, sheet: Sheet) -> None:
         self._out = out
         self._paths = [column.path for column in sheet.columns]
-        # Who picked columns knows that the others are left out.
-        self._strict = not sheet.chosen
-        self._pick = Picker(self._paths, self._stray if self._strict else None)
-        self._warn = sheet.warn
+        self._tell = stray_of(sheet, "csv")
+        self._strays: list[str] = []  # fields without a column, of which the user knows
+        self._pick = Picker(self._paths, self._stray if self._tell else None)
         self._shown = printable if sheet.terminal else str
         nested, twice = any("." in path for path in self._paths), len(set(self._paths)) < len(self._paths)
         self._plain = not (nested or twice or sheet.terminal)
@@ -66,11 +65,15 @@ class Csv:
         first = members(bytes(rows[0]))
         texts = tuple(path not in first or bytes(first[path])[:1] in (b'"', b"n") for path in self._paths)
         if texts not in self._readers:
-            self._readers[texts] = _reader(self._paths, texts, self._strict)
+            strays = None if self._tell is None else self._strays
+            self._readers[texts] = _reader(self._paths, texts, strays)
         return self._readers[texts](rows)
 
     def _stray(self, path: str) -> None:
-        self._warn(f"the field {path} has no column in csv; --columns with --no-check, or jsonl, shows it")
+        if self._tell:
+            self._tell(path)
+        self._strays.append(path)
+        self._readers.clear()  # the next ones pass it by
 
     def _lines(self, cells: Iterable[Sequence[str]]) -> None:
         text = io.StringIO(newline="")
@@ -78,14 +81,22 @@ class Csv:
         self._out.write(text.getvalue().encode(errors="replace"))
 
 
-def _reader(paths: list[str], texts: Sequence[bool], strict: bool) -> Callable[[Sequence[Raw]], Columns | None]:
-    """Makes the function that reads rows whose values are strings or null where `texts` says so, else bare."""
+def _reader(
+    paths: list[str], texts: Sequence[bool], strays: list[str] | None
+) -> Callable[[Sequence[Raw]], Columns | None]:
+    """Makes the function that reads rows whose values are strings or null where `texts` says so, else bare.
+
+    It refuses rows with fields that are neither columns nor `strays`, or none where that is None.
+    """
     names = [f"f{place}" for place in range(len(paths))]
     fields: list[tuple[str, Any, Any]] = [
         (name, str | None, None) if text else (name, Raw, Raw(b"")) for name, text in zip(names, texts, strict=True)
     ]
     rename = dict(zip(names, paths, strict=True))
-    kind = msgspec.defstruct("Cells", fields, rename=rename, forbid_unknown_fields=strict, gc=False)
+    for place, path in enumerate(strays or []):
+        fields.append((f"s{place}", Raw, Raw(b"")))
+        rename[f"s{place}"] = path
+    kind = msgspec.defstruct("Cells", fields, rename=rename, forbid_unknown_fields=strays is not None, gc=False)
     decode = msgspec.json.Decoder(kind).decode
     take = attrgetter(*names) if len(names) > 1 else lambda cells: (cells.f0,)
 

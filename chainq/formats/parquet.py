@@ -19,13 +19,14 @@ import msgspec
 from msgspec import Raw
 
 from chainq.errors import AnswerError, ChainqError, OutputError, UsageError
-from chainq.formats import Out, Sheet
+from chainq.formats import Out, Sheet, stray_of
 from chainq.methods import Column, Kind
 from chainq.rows import Picker, members, text_of
 from chainq.safe import excerpt, printable
 
 GROUP_ROWS = 50_000  # in a row group, or a few more
 GROUP_BYTES = 64 << 20
+_MOST_AT_ONCE = 10_000  # rows that pyarrow reads
 _BATCH = 512  # rows that are Python objects at a time
 _INTEGER = re.compile(rb"-?(?:0|[1-9][0-9]{0,18})")
 _INTEGERS = re.compile(rb'(?:(?:"-?[0-9]+"|-?[0-9]+|null)(?:,|$))+')
@@ -53,12 +54,10 @@ class Parquet:
             raise UsageError(f"a Parquet file holds no column twice: {', '.join(twice)}", "choose each once")
         self._out, self._command = out, sheet.command
         self._arrow = pyarrow
-        # Who picked columns knows that the others are left out.
-        self._pick = Picker(names, None if sheet.chosen else self._stray)
-        self._warn = sheet.warn
+        self._stray = stray_of(sheet, "parquet")
+        self._pick = Picker(names, self._stray)
         self._lanes = [_lane(column, pyarrow) for column in sheet.columns]
         pairs = [(name, kind) for name, (_, kind) in zip(names, self._lanes, strict=True)]
-        self._chosen = sheet.chosen
         self._flat = not any("." in name or read is _json for name, (read, _) in zip(names, self._lanes, strict=True))
         self._schema = pyarrow.schema(pairs, metadata={"pandas": _for_pandas(pairs)})
         # pyarrow writes here and not to `out`: a writer dropped after a failure still adds its footer, which would
@@ -70,12 +69,14 @@ class Parquet:
 
     def write(self, rows: Sequence[Raw]) -> None:
         """Take rows, and write the group that they fill."""
-        for batch in self._all_at_once(rows) or self._batches(rows):
-            self._group.append(batch)
-            self._rows += batch.num_rows
-            self._bytes += batch.nbytes
-            if self._rows >= GROUP_ROWS or self._bytes >= GROUP_BYTES:
-                self._end_group()
+        for start in range(0, len(rows), _MOST_AT_ONCE):
+            some = rows[start : start + _MOST_AT_ONCE]
+            for batch in self._all_at_once(some) or self._batches(some):
+                self._group.append(batch)
+                self._rows += batch.num_rows
+                self._bytes += batch.nbytes
+                if self._rows >= GROUP_ROWS or self._bytes >= GROUP_BYTES:
+                    self._end_group()
 
     def close(self) -> None:
         """Write the last group and the footer."""
@@ -83,9 +84,6 @@ class Parquet:
             self._end_group()
         self._file.close()
         self._out.write(self._made.getvalue())
-
-    def _stray(self, path: str) -> None:
-        self._warn(f"the field {path} has no column in parquet; --columns with --no-check, or jsonl, shows it")
 
     def _batches(self, rows: Sequence[Raw]) -> Iterator[Any]:
         for start in range(0, len(rows), _BATCH):
@@ -98,7 +96,7 @@ class Parquet:
 
         It refuses a value that is not of its column's type, and so leaves it to the other way to say what is wrong.
         """
-        if not self._flat or not rows:
+        if not self._flat:
             return None
         from pyarrow import compute, json
 
@@ -114,10 +112,15 @@ class Parquet:
                 self._arrow.BufferReader(lines),
                 read_options=json.ReadOptions(block_size=max(len(lines), 1)),
                 parse_options=json.ParseOptions(
-                    explicit_schema=schema, unexpected_field_behavior="ignore" if self._chosen else "error"
+                    explicit_schema=schema, unexpected_field_behavior="infer" if self._stray else "ignore"
                 ),
             )
             table.validate(full=True)  # that all text is UTF-8
+            if table.num_rows != len(rows):
+                return None
+            for name in table.column_names if self._stray else ():
+                if self._stray and name not in self._schema.names:
+                    self._stray(name)
             for lane in self._schema:
                 if lane.name in quoted and not self._arrow.types.is_string(lane.type):
                     whole = compute.match_substring_regex(table[lane.name], f"^{_INTEGER.pattern.decode()}$")

@@ -4,9 +4,11 @@ import http.client
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from measure import run
@@ -30,10 +32,13 @@ class Server:
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         assert process.stdout is not None
-        self._heard = process.stdout
-        port, *widths = map(int, process.stdout.readline().split())
-        self._host = f"127.0.0.1:{port}"
-        self.row_bytes = dict(zip(("records", "blocks", "full-blocks"), widths, strict=True))
+        self._host = f"127.0.0.1:{int(process.stdout.readline())}"
+        self._heard: SimpleQueue[str] = SimpleQueue()  # taken out of the pipe at once: a full one would stop the server
+        threading.Thread(target=self._hear, args=[process.stdout], daemon=True).start()
+
+    def _hear(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self._heard.put(line)
 
     def url(self, latency: int = 0, *, gzip: bool = False, log: bool = False) -> str:
         """Where it answers after so many milliseconds."""
@@ -47,11 +52,11 @@ class Server:
         end.getresponse().read()
         end.close()
         made = []
-        while '"end":true' not in (line := self._heard.readline()):
+        while '"end":true' not in (line := self._heard.get(timeout=60)):
             made.append(_call(line))
         ends: dict[int, Call] = {}
         for call in made:  # what was asked for in one piece and then in two counts as two
-            if call.page == 0 and (call.start not in ends or call.end < ends[call.start].end):
+            if call.page == 0 <= call.start and (call.start not in ends or call.end < ends[call.start].end):
                 ends[call.start] = call
         whole, at = [], min(ends)
         while at in ends:

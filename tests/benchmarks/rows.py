@@ -5,7 +5,7 @@ import shutil
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -57,11 +57,14 @@ class Bench:
         beside = Path(sys.executable).with_name("chainq")
         self._program = str(beside) if beside.exists() else shutil.which("chainq") or "chainq"
 
-    def needs(self, *names: str) -> None:
-        """Raise Unmeasured where a program or a package is not installed."""
-        for name in names:
-            if not (shutil.which(name) or importlib.util.find_spec(name)):
-                raise Unmeasured(f"{name} is not installed")
+    def needs(self, programs: Sequence[str] = (), packages: Sequence[str] = ()) -> None:
+        """Raise Unmeasured where one is not installed."""
+        for name in programs:
+            if not shutil.which(name):
+                raise Unmeasured(f"the program {name} is not installed")
+        for name in packages:
+            if not importlib.util.find_spec(name):
+                raise Unmeasured(f"the package {name} is not installed")
 
     def script(self, text: str, *arguments: str) -> list[str]:
         """The command that runs a peer's script."""
@@ -101,6 +104,7 @@ class Bench:
 
 def started(arguments: tuple[str, ...], peer: str, bench: Bench) -> Found:
     """The whole of a short run against a Python program's."""
+    bench.needs(packages=["typer", "httpx", "orjson"])
     if arguments[0] == "block":
         url = bench.native.url()
         ours, theirs = bench.chainq(*arguments, "--url", url), bench.script(peer, url, arguments[1])
@@ -126,7 +130,7 @@ def faster(bench: Bench, ours: Pipeline, our_rows: int, theirs: Pipeline, their_
 
 def against_jq(command: str, gzip: bool, bench: Bench) -> Found:
     """jsonl against curl and jq, one call after the other."""
-    bench.needs("curl", "jq")
+    bench.needs(["curl", "jq"])
     rows = bench.rows // (500 if command == "full-blocks" else 5 if gzip else 1)
     fewer = max(rows // SLOW, RANGE[command])
     url = bench.native.url(gzip=gzip)
@@ -135,14 +139,15 @@ def against_jq(command: str, gzip: bool, bench: Bench) -> Found:
     words = ("--jsonl", "--url", url, *(("--header", "Accept-Encoding: gzip") if gzip else ()))
     note = bench.same([bench.reading(command, fewer, *words)], theirs)
     ours = [bench.reading(command, rows, *words)]
-    run(ours)  # compressed once, kept by the server
+    if gzip:
+        run(ours)  # compressed once, kept by the server
     found = faster(bench, ours, rows, theirs, fewer)
     return found._replace(note=f"{found.note}; {note}")
 
 
 def against_many(command: str, latency: int, bench: Bench) -> Found:
     """jsonl against curl's eight connections into nothing, with latency."""
-    bench.needs("curl")
+    bench.needs(["curl"], ["httpx", "orjson"])
     rows = bench.rows // (5 if command == "blocks" else 1)
     calls, url = bench.calls(command, rows), bench.native.url(latency)
     check = bench.script(peers.JSONL, bench.native.url(), bench.written(calls))
@@ -154,7 +159,7 @@ def against_many(command: str, latency: int, bench: Bench) -> Found:
 
 def csv(bench: Bench) -> Found:
     """Csv against a script."""
-    bench.needs("httpx", "orjson")
+    bench.needs(packages=["httpx", "orjson"])
     rows = bench.rows // SLOW
     url = bench.native.url()
     theirs = [bench.script(peers.CSV, url, bench.written(bench.calls("records", rows)))]
@@ -166,7 +171,7 @@ def csv(bench: Bench) -> Found:
 
 def parquet(bench: Bench) -> Found:
     """Parquet against a script."""
-    bench.needs("httpx", "orjson", "pyarrow")
+    bench.needs(packages=["httpx", "orjson", "pyarrow"])
     rows = bench.rows // SLOW
     url = bench.native.url()
     mine, its = str(bench.folder / "mine.parquet"), str(bench.folder / "its.parquet")

@@ -8,6 +8,7 @@ machine too; a row is met by the clock. Peers that read slowly read fewer rows, 
 """
 
 import argparse
+import importlib.util
 import os
 import platform
 import sys
@@ -42,7 +43,7 @@ def main() -> int:
 def _measure(bench: Bench, row: Row) -> bool:
     try:
         found = row.measure(bench)
-    except Unmeasured as reason:
+    except (Unmeasured, RuntimeError, FileNotFoundError) as reason:
         _say(f"{row.name:34} not measured: {reason}")
         return True
     met = row.meets(found.clock)
@@ -60,7 +61,8 @@ def _say(line: str) -> None:
 
 
 def _machine() -> str:
-    return f"{os.cpu_count()} cores, Python {platform.python_version()}"
+    place = importlib.util.find_spec("chainq")
+    return f"{os.cpu_count()} cores, Python {platform.python_version()}, {place.origin if place else 'no chainq'}"
 
 
 def _load() -> str:

@@ -50,16 +50,18 @@ def main() -> None:
     method, span = BY_COMMAND["records"], Span(FIRST, FIRST + ROWS // ROWS_A_HEIGHT)
     params = {"start": span.start, "end": span.end, "page": 0, "recordsPerRequest": 2 * ROWS}
     with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as native:
-        connection = Connection(Endpoint(native.url()))
         request = envelope.encode(method.name, params, 1)
-        body = timed("receive the body (httpx, sockets)", lambda: connection._post(request))
+        with Connection(Endpoint(native.url())) as connection:
+            body = timed("receive the body (httpx, sockets)", lambda: connection._post(request))
     timed("look for white space and for what is no UTF-8", lambda: envelope._compact(body))
     timed("cut it into rows (msgspec)", lambda: envelope._ROWS.decode(body))
     rows = envelope.decode_array(body, 1)
-    timed("read heights and ids (msgspec), check order", lambda: Arranger(method)(rows, span))
-    out = Sink(os.open(os.devnull, os.O_WRONLY), os.devnull)
-    timed("write jsonl", lambda: Jsonl(out, Sheet("records", method.columns)).write(rows))
-    timed("write csv", lambda: Csv(out, Sheet("records", method.columns)).write(rows))
+    arrange = Arranger(method)
+    timed("read heights and ids (msgspec), check order", lambda: arrange(rows, span))
+    out, sheet = Sink(os.open(os.devnull, os.O_WRONLY), os.devnull), Sheet("records", method.columns)
+    jsonl, csv = Jsonl(out, sheet), Csv(out, sheet)
+    timed("write jsonl", lambda: jsonl.write(rows))
+    timed("write csv", lambda: csv.write(rows))
 
 
 if __name__ == "__main__":

@@ -320,9 +320,49 @@ def test_75_two_checkpoints_on_one_file(chainq: Program, truth: Truth) -> None:
         while not (job.kept.exists() and job.next == 6):
             assert first.stderr.readline()
         said(other(out=str(job.out)), 75, "another run appends to", str(job.out))
+        ran = chainq("records", "--end", "3", "-o", str(job.out), url=url)  # would replace what the first goes on with
+        said(ran, 75, "another run appends to", str(job.out))
         first.kill()
         finish(first)
     assert job.out.read_bytes() == lines(truth.rows("blocks", 0, 6))
+
+
+def test_75_a_checkpoint_by_way_of_a_link(chainq: Program, truth: Truth) -> None:
+    """A symbolic link to a checkpoint is the same checkpoint: locked with it, and a link still when the run ends."""
+    service = Moving(5)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks")
+        linked = Job(chainq, url, "blocks")
+        linked.kept = job.folder / "link"
+        linked.kept.symlink_to("kept")
+        first = job.start("--follow", "--interval", "0.05", "-v")
+        assert first.stderr is not None
+        while not (job.kept.exists() and job.next == 6):
+            assert first.stderr.readline()
+        said(linked(out=""), 75, "another run holds the checkpoint")
+        first.kill()
+        finish(first)
+        service.tip = 7
+        said(linked(), 0)
+    assert linked.kept.is_symlink()
+    assert (job.next, job.out.read_bytes()) == (8, lines(truth.rows("blocks", 0, 8)))
+
+
+def test_7_an_output_file_that_is_replaced(chainq: Program) -> None:
+    """A file that is moved away under a run ends it: what it writes from then on would be lost."""
+    service = Moving(5)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks")
+        first = job.start("--follow", "--interval", "0.05", "-v")
+        assert first.stderr is not None
+        while not (job.kept.exists() and job.next == 6):
+            assert first.stderr.readline()
+        job.out.rename(job.folder / "moved")
+        job.out.write_bytes(b"")
+        service.tip = 7
+        ran = finish(first)
+    assert ran.code == 7
+    assert "was replaced" in ran.err
 
 
 def test_2_a_checkpoint_that_is_no_file(chainq: Program, nowhere: str) -> None:

@@ -100,6 +100,7 @@ USAGE: list[tuple[list[str], str]] = [
     (["block", "5", "--json", "--csv"], "--csv"),
     (["block", "5", "--colums", "height"], "--columns"),
     (["block", "5", "--columns", "heigth"], "height"),
+    (["block", "5", "--columns", "height,round,height"], "twice"),
     (["recods"], "records"),
     (["block5"], "block"),
     (["--colour", "blocks"], "--colour"),
