@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from typing import Any
 
+import httpcore
 import httpx
 import pytest
 from pytest_httpx import HTTPXMock
@@ -281,6 +282,59 @@ def test_rate_spaces_requests(httpx_mock: HTTPXMock, connect: Connect, clock: Cl
     for method in ("a", "b", "a"):
         connection.call(method, None, decode_rows)
     assert clock.slept == [pytest.approx(0.25)] * 2
+
+
+class Slots:
+    """Stands in for the semaphore: does something at the first acquire or release."""
+
+    def __init__(self, **hooks: Callable[[], object]) -> None:
+        self._hooks = hooks
+
+    def acquire(self) -> None:
+        self._hooks.pop("acquire", list)()
+
+    def release(self) -> None:
+        self._hooks.pop("release", list)()
+
+
+def test_a_429_is_known_before_another_call_gets_the_slot(
+    httpx_mock: HTTPXMock, connect: Connect, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever waited for the slot of a refused call waits on."""
+    refuse(httpx_mock, 429, retry_after="20")
+    httpx_mock.add_callback(ok, is_reusable=True)
+    connection = connect(concurrency=1)
+    dues: list[float] = []
+    monkeypatch.setattr(connection, "_slots", Slots(release=lambda: dues.append(connection._due("m"))))
+    connection.call("m", None, decode_rows)
+    assert clock.slept == dues
+    assert dues == [pytest.approx(20)]
+
+
+def test_rate_counts_from_when_a_request_is_sent(
+    httpx_mock: HTTPXMock, connect: Connect, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Calls that have waited for a slot do not go all at once when there is one."""
+    sent: list[float] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(clock.now)
+        return ok(request)
+
+    httpx_mock.add_callback(answer, is_reusable=True)
+    connection = connect(rate=4)
+    overtaking = Slots(acquire=lambda: connection.call("m", None, decode_rows))
+    monkeypatch.setattr(connection, "_slots", overtaking)
+    connection.call("m", None, decode_rows)
+    assert len(sent) == 2
+    assert sent[1] - sent[0] == pytest.approx(0.25)
+
+
+def test_much_is_read_at_a_time(connect: Connect) -> None:
+    """The number of bytes is set where httpcore still reads it."""
+    connect()._client()
+    assert "READ_NUM_BYTES" in httpcore.HTTP11Connection._receive_event.__code__.co_names
+    assert httpcore.HTTP11Connection.READ_NUM_BYTES == rpc.READ_BYTES
 
 
 @pytest.mark.parametrize(

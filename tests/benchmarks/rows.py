@@ -32,20 +32,27 @@ class Found(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One line of the table; `least` where the ratio shall be at least the target, else it shall be at most that."""
+    """One line of the table; `least` where the ratio shall be at least the target, else it shall be at most that.
+
+    Without a target it is there to judge the others by.
+    """
 
     name: str
-    target: float
+    target: float | None
     least: bool
     measure: "Callable[[Bench], Found]"
 
     @property
     def bound(self) -> str:
         """The target in words."""
+        if self.target is None:
+            return "to compare"
         return f"at {'least' if self.least else 'most'} {self.target:g}"
 
     def meets(self, found: float) -> bool:
         """Whether a ratio is as wanted."""
+        if self.target is None:
+            return True
         return found >= self.target if self.least else found <= self.target
 
 
@@ -157,6 +164,17 @@ def against_many(command: str, latency: int, bench: Bench) -> Found:
     return found._replace(cpu=None, note=f"{found.note}; {len(calls)} calls, {note}")
 
 
+def floor(latency: int, bench: Bench) -> Found:
+    """The least that a Python program can do, against curl's eight connections into nothing."""
+    bench.needs(["curl"], ["httpx", "msgspec"])
+    calls, url = bench.calls("records", bench.rows), bench.native.url(latency)
+    ours = [bench.script(peers.FLOOR, url, bench.written(calls))]
+    note = bench.same(ours, [bench.reading("records", bench.rows, "--jsonl", "--url", url)])
+    theirs = [curl(calls, url, bench.folder / "curl", many=True)]
+    found = faster(bench, ours, bench.rows, theirs, bench.rows)
+    return found._replace(cpu=None, note=f"{found.note}; {len(calls)} calls, {note}")
+
+
 def csv(bench: Bench) -> Found:
     """Csv against a script."""
     bench.needs(packages=["httpx", "orjson"])
@@ -213,6 +231,7 @@ ROWS = (
     Row("--help / import typer", 1.6, False, partial(started, ("--help",), IMPORT_TYPER)),
     Row("records jsonl / curl and jq", 8, True, partial(against_jq, "records", False)),
     Row("records 50 ms / curl -Z", 0.5, True, partial(against_many, "records", 50)),
+    Row("bare loop, records 50 ms / curl -Z", None, True, partial(floor, 50)),
     Row("records 200 ms / curl -Z", 0.85, True, partial(against_many, "records", 200)),
     Row("blocks 200 ms / curl -Z", 0.95, True, partial(against_many, "blocks", 200)),
     Row("records gzip / curl and jq", 5, True, partial(against_jq, "records", True)),
