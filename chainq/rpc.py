@@ -292,7 +292,7 @@ _HINTS = {
 def _status_failure(response: "httpx.Response", body: bytes, endpoint: Endpoint) -> ChainqError | _Refused:
     """What an HTTP status without a JSON-RPC answer means, and by its type whether to try again."""
     status = response.status_code
-    said = f"HTTP {status}"
+    said = f"{mask_url(endpoint.url)}: HTTP {status}"
     if text := excerpt(body[:2000].decode(errors="replace"), 120):
         said += f": {text}"
     if status == 429:
@@ -303,12 +303,12 @@ def _status_failure(response: "httpx.Response", body: bytes, endpoint: Endpoint)
         kind = GatewayError if status in (502, 503, 504) else UnreachableError
         return _Refused(kind(said), _retry_after(response))
     if 400 <= status < 500:
-        return ServiceError(f"{mask_url(endpoint.url)}: {said}", _HINTS.get(status, ""), code=f"HTTP {status}")
+        return ServiceError(said, _HINTS.get(status, ""), code=f"HTTP {status}")
     if status >= 500:
         return UnreachableError(said)
     if 300 <= status < 400:
         target = mask_url(excerpt(response.headers.get("location", "nowhere")))
-        return AnswerError(f"HTTP {status} redirects to {target}", "none is followed: give that URL instead")
+        return AnswerError(f"{said}, which redirects to {target}", "none is followed: give that URL instead")
     return AnswerError(f"{said} without a JSON-RPC answer")
 
 

@@ -9,6 +9,9 @@ from urllib.parse import urlsplit, urlunsplit
 # Cs: lone surrogates; Zl, Zp: separators that some terminals take for a new line.
 _HARMFUL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _MASK = "***"
+# Hosts of chain services put the caller's key into the path, as a long word or a UUID; names of versions and networks
+# are shorter.
+_KEY = re.compile(r"(?=[^/]*[0-9])(?=[^/]*[A-Za-z])[A-Za-z0-9_-]{20,}")
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -43,7 +46,7 @@ def excerpt(text: str, length: int = 200) -> str:
 
 
 def mask_url(url: str) -> str:
-    """The URL with user name, password and the values of its query masked, for showing and keeping."""
+    """The URL as it may be shown and kept: without user name, password, query values, and keys in its path."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -53,4 +56,5 @@ def mask_url(url: str) -> str:
     where = parts.netloc.rpartition("@")[2]
     place = f"{_MASK}@{where}" if "@" in parts.netloc else where
     query = "&".join(f"{pair.partition('=')[0]}={_MASK}" for pair in parts.query.split("&")) if parts.query else ""
-    return printable(urlunsplit((parts.scheme, place, parts.path, query, "")))
+    path = "/".join(_MASK if _KEY.fullmatch(part) else part for part in parts.path.split("/"))
+    return printable(urlunsplit((parts.scheme, place, path, query, "")))

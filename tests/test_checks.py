@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from chainq import bech32, checks
 from chainq.demo.chain import Chain
 from chainq.errors import UsageError
+from chainq.safe import mask_url
 
 CHAIN = Chain()
 ID = CHAIN.transaction_id(640, 1)
@@ -221,6 +222,21 @@ def test_a_refused_url_shows_no_password() -> None:
         checks.url("ftp://someone:hunter2@host/?key=hunter3")
     assert "hunter" not in str(caught.value)
     assert "someone" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://host/v2/0123456789abcdef0123456789abcdef", "https://host/v2/***"),
+        ("https://host/6f1c2d3e-0000-4000-8000-000000000000/rpc", "https://host/***/rpc"),
+        ("https://host/api/v2/mainnet", "https://host/api/v2/mainnet"),
+        ("https://host/a-path-of-words-that-is-long/", "https://host/a-path-of-words-that-is-long/"),
+        ("https://me:hunter2@host:1/?key=x&b", "https://***@host:1/?key=***&b=***"),
+    ],
+)
+def test_a_url_is_shown_without_what_may_be_secret(url: str, shown: str) -> None:
+    """Nor what looks like a key in its path, where many chain services want it."""
+    assert mask_url(url) == shown
 
 
 def test_headers() -> None:

@@ -129,7 +129,7 @@ def test_retries_end(
 ) -> None:
     """After 1 + retries attempts the failure stands, with method, heights, status and number of attempts."""
     refuse(httpx_mock, status, 3)
-    with pytest.raises(kind, match=rf"m heights 5-9: HTTP {status}.*after 3 attempts"):
+    with pytest.raises(kind, match=rf"m heights 5-9: {URL}: HTTP {status}.*after 3 attempts"):
         connect(retries=2).call("m", None, decode_rows, "heights 5-9")
     assert len(clock.slept) == 2
 
