@@ -85,7 +85,7 @@ class Checkpoint:
         self.marks, self.output = [*kept, mark], output
         self._write()
 
-    def rewind(self, blocks: int) -> None:
+    def rewind(self, blocks: int, *, recorded: bool = True) -> None:
         """Go back by at least so many blocks, to the nearest mark; the first mark is the farthest.
 
         Recorded at once, so that it vouches for less before the output is cut.
@@ -94,7 +94,8 @@ class Checkpoint:
             aim = self.last.next - blocks
             kept = [mark for mark in self.marks if mark.next <= aim]
             self.marks = kept or self.marks[:1]
-            self._write()
+            if recorded:
+                self._write()
 
     def _locked(self) -> int:
         if not self._path.name or (self._path.exists() and not self._path.is_file()):

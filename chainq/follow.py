@@ -4,12 +4,12 @@ Each round looks at the newest block, makes sure that the chain is still the one
 by batch. Between two batches everything is consistent: rows written, synced, and recorded, in that order.
 """
 
+import dataclasses
 import gc
 import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 
 import msgspec
 
@@ -72,6 +72,24 @@ def run(
         course.go(lambda: make(sink, told))
 
 
+def planned(client: Client, question: Asked, options: Options, format_name: str) -> Asked:
+    """The same question with the range of the first round, as far as it is known without a call (`--dry-run`).
+
+    Nothing is written but the checkpoint's lock, where there is a checkpoint. Raises ChainqError.
+    """
+    going, ask, known = options.checkpoint, question.heights or RangeAsk(), None
+    if going.checkpoint is not None and going.checkpoint.exists():
+        with Checkpoint(going.checkpoint, _identity(client, question, options, format_name)) as checkpoint:
+            if going.rewind:
+                checkpoint.rewind(going.rewind, recorded=False)
+            known = checkpoint.last
+    if going.checkpoint is None and ask.start is None:  # --follow alone begins with the newest blocks
+        return question
+    start = known.next if known else ask.start or 0
+    end = ask.end if ask.end is not None else -going.lag or None
+    return dataclasses.replace(question, heights=RangeAsk(start=start, end=end))
+
+
 def _identity(client: Client, question: Asked, options: Options, format_name: str) -> dict[str, object]:
     """What tells one question from another; no secrets."""
     return {
@@ -97,7 +115,7 @@ def _length(sink: Sink) -> int:
     return sink.length if isinstance(sink, AppendSink) else 0
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class _Course:
     """One run's way along the chain: where it is (`mark`), and how it moves."""
 

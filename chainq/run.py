@@ -40,12 +40,15 @@ def run(method: Method, words: dict[Role, list[str]], options: Options) -> None:
     with open_client(options.source, reporter) as client:
         if method.page_size_max is not None:
             asked.check_page_size(question, client.dialect)
-        if options.source.dry_run:
-            _plan(client, question)
-        elif going.checkpoint is not None or going.follow:
+        if going.checkpoint is not None or going.follow:
             from chainq import follow
 
-            follow.run(client, question, options, name, make, columns, reporter)
+            if options.source.dry_run:
+                _plan(client, follow.planned(client, question, options, name))
+            else:
+                follow.run(client, question, options, name, make, columns, reporter)
+        elif options.source.dry_run:
+            _plan(client, question)
         else:
             with open_sink(options.output.file) as sink:
                 told = output.sheet(method, columns, options.output, reporter, single=question.single)

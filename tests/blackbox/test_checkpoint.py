@@ -617,6 +617,28 @@ def test_6_the_chain_changed_and_rewind_mends_it(command: str, chainq: Program) 
     assert job.out.read_bytes() == whole.out.read_bytes()
 
 
+def test_a_dry_run_shows_where_the_next_run_begins(chainq: Program, tmp_path: Path) -> None:
+    """--dry-run begins where the checkpoint stands, and moves nothing; without a checkpoint file at --start."""
+
+    def bounds(*more: str) -> tuple[object, object]:
+        ran = chainq("records", "--checkpoint", "c", "-o", "f", "--dry-run", *more, url="demo:")
+        said(ran, 0)
+        params = json.loads(ran.out.splitlines()[-1])["params"]
+        return params["start"], params["end"]
+
+    assert bounds() == (0, "newest+1")
+    assert bounds("--start", "2400") == (2400, "newest+1")
+    assert list(tmp_path.iterdir()) == []
+    for end in ("2405", "2410"):
+        said(chainq("records", "--start", "2400", "--checkpoint", "c", "-o", "f", "--end", end, url="demo:"), 0)
+    kept = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    assert bounds("--start", "2400") == (2410, "newest+1")
+    assert bounds("--start", "2400", "--lag", "5") == (2410, "newest-4")
+    assert bounds("--start", "2400", "--rewind", "1") == (2405, "newest+1")
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == kept
+    said(chainq("records", "--checkpoint", "c", "-o", "f", "--dry-run", url="demo:"), 2, "another question")
+
+
 def test_rewind_goes_no_farther_than_the_start(chainq: Program) -> None:
     """--rewind beyond the first height starts over from --start, and leaves what the file held before."""
     service = Moving(40)
