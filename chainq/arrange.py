@@ -146,7 +146,7 @@ class Links:
         names = ("block_hash", "previous_hash")
         self._decode = msgspec.json.Decoder(_struct(dict.fromkeys(names, str))).decode
         self._take, self._pick = attrgetter(*names), Picker(names)
-        self._last: tuple[int, str, str] | None = None  # height, block_hash, previous_hash
+        self._last: tuple[int, tuple[str, ...]] | None = None  # height, and block_hash with previous_hash
 
     def check(self, rows: Sequence[Raw], heights: Sequence[int]) -> None:
         """Raise IncompleteError at the first block that is not linked to its neighbour."""
@@ -154,15 +154,17 @@ class Links:
             hashes: list[tuple[str, ...]] = list(map(self._take, map(self._decode, rows)))
         except msgspec.DecodeError:  # one is missing, or no string
             hashes = [tuple(map(text_of, self._pick(row))) for row in rows]
-        for (own, previous), height in zip(hashes, heights, strict=True):
-            if self._last is not None:
-                last_height, last_own, last_previous = self._last
-                named, found = (last_previous, own) if self._reverse else (previous, last_own)
-                low, high = sorted((last_height, height))
-                if not found or named != found:
-                    raise IncompleteError(
-                        f"{self._name}: block {high} names {excerpt(named, 80) or 'nothing'} as the block before it,"
-                        f" but block {low} is {excerpt(found, 80) or 'without a hash'}",
-                        "the chain is broken there, or changed while it was read; --no-verify reads on",
-                    )
-            self._last = (height, own, previous)
+        if self._last is not None:
+            hashes, heights = [self._last[1], *hashes], [self._last[0], *heights]
+        own, previous = zip(*hashes, strict=True) if hashes else ((), ())
+        named, found = (previous[:-1], own[1:]) if self._reverse else (previous[1:], own[:-1])
+        if named != found or "" in found:
+            at = next(i for i in range(len(found)) if not found[i] or named[i] != found[i])
+            low, high = sorted(heights[at : at + 2])
+            raise IncompleteError(
+                f"{self._name}: block {high} names {excerpt(named[at], 80) or 'nothing'} as the block before it,"
+                f" but block {low} is {excerpt(found[at], 80) or 'without a hash'}",
+                "the chain is broken there, or changed while it was read; --no-verify reads on",
+            )
+        if hashes:
+            self._last = heights[-1], hashes[-1]

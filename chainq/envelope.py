@@ -13,6 +13,8 @@ from chainq import rows
 from chainq.errors import AnswerError, BrokenBodyError, ServiceError, TooHeavyError
 from chainq.safe import excerpt
 
+PIECE = 128 * 2**10  # bytes
+
 
 def encode(method: str, params: Any, call_id: int) -> bytes:
     """The request body. `params` of None is left out (service.md: absent for `latest/block`)."""
@@ -87,6 +89,8 @@ def decode_result(body: bytes, call_id: int) -> Raw:
 
 
 def _compact(body: bytes) -> bytes:
+    if _plain(body):
+        return body
     if not body.strip():
         raise BrokenBodyError("the answer is empty")
     try:
@@ -100,6 +104,15 @@ def _compact(body: bytes) -> bytes:
     except ValueError:
         shown = excerpt(body[:200].decode(errors="replace"), 80)
         raise BrokenBodyError(f"the answer is no JSON, or breaks off after {len(body)} bytes: {shown}") from None
+
+
+def _plain(body: bytes) -> bool:
+    """Whether it is ASCII without white space, as most answers are: looked at in pieces that fit in the cache."""
+    for at in range(0, len(body), PIECE):
+        piece = body[at : at + PIECE]
+        if not piece.isascii() or any(space in piece for space in rows.SPACES):
+            return False
+    return bool(body)
 
 
 def _service_error(error: bytes) -> ServiceError:

@@ -15,6 +15,7 @@ from msgspec import Raw
 from chainq.errors import AnswerError
 from chainq.safe import excerpt
 
+SPACES = (b" ", b"\n", b"\t", b"\r")  # what JSON allows between tokens (RFC 8259, section 2)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]+')
 _SPACE = re.compile(r"[ \t\n\r]*")
 
@@ -29,7 +30,7 @@ _SCANNER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refu
 
 def compact(text: bytes) -> bytes:
     """The same JSON text without white space between tokens. Raises ValueError where it is no JSON."""
-    if not any(space in text for space in (b" ", b"\n", b"\t", b"\r")):
+    if not any(space in text for space in SPACES):
         return text
     try:
         return msgspec.json.format(text, indent=-1)

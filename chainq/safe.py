@@ -11,7 +11,7 @@ _HARMFUL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _MASK = "***"
 # Hosts of chain services put the caller's key into the path, as a long word or a UUID; names of versions and networks
 # are shorter.
-_KEY = re.compile(r"(?=[^/]*[0-9])(?=[^/]*[A-Za-z])[A-Za-z0-9_-]{20,}")
+_KEY = r"(?=[^/]*[0-9])(?=[^/]*[A-Za-z])[A-Za-z0-9_-]{20,}"
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -56,5 +56,5 @@ def mask_url(url: str) -> str:
     where = parts.netloc.rpartition("@")[2]
     place = f"{_MASK}@{where}" if "@" in parts.netloc else where
     query = "&".join(f"{pair.partition('=')[0]}={_MASK}" for pair in parts.query.split("&")) if parts.query else ""
-    path = "/".join(_MASK if _KEY.fullmatch(part) else part for part in parts.path.split("/"))
+    path = "/".join(_MASK if re.fullmatch(_KEY, part) else part for part in parts.path.split("/"))
     return printable(urlunsplit((parts.scheme, place, path, query, "")))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 LONGEST = 300  # seconds that one run may take
-PATIENCE = 240  # seconds after which a row has had enough runs, if it has had LEAST of them
+PATIENCE = 600  # seconds after which a row has had enough runs, if it has had LEAST of them
 LEAST = 3
 
 Pipeline = Sequence[Sequence[str]]

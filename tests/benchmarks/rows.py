@@ -155,7 +155,7 @@ def against_jq(command: str, gzip: bool, bench: Bench) -> Found:
 def against_many(command: str, latency: int, bench: Bench) -> Found:
     """jsonl against curl's eight connections into nothing, with latency."""
     bench.needs(["curl"], ["httpx", "orjson"])
-    rows = bench.rows // (5 if command == "blocks" else 1)
+    rows = bench.rows // (2 if command == "blocks" else 1)
     calls, url = bench.calls(command, rows), bench.native.url(latency)
     check = bench.script(peers.JSONL, bench.native.url(), bench.written(calls))
     note = bench.same([bench.reading(command, rows, "--jsonl", "--url", url)], [check])
