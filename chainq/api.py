@@ -8,9 +8,9 @@
 
 Heights are whole numbers, a range holds its start and not its end, and an end of None means up to and with the newest
 block. Rows come in height order, each exactly once, while calls go on side by side; they are dictionaries with every
-field that the service sent: integers of any size as int, numbers with a fraction or exponent as Decimal, so that no
-digit is lost. Every method may raise the errors of `chainq.errors`, IncompleteError where completeness cannot be
-proved.
+field that the service sent: integers (of up to 4,300 digits) as int, numbers with a fraction or exponent as Decimal,
+so that no digit is lost. Every method may raise the errors of `chainq.errors`, IncompleteError where completeness
+cannot be proved.
 """
 
 import json
@@ -23,19 +23,25 @@ from msgspec import Raw
 
 from chainq import checks
 from chainq.client import Client as Source
+from chainq.errors import AnswerError
 from chainq.heights import RangeAsk
 from chainq.methods import BY_COMMAND, Role
 from chainq.question import Batch, Question
+from chainq.safe import excerpt
 
 Row = dict[str, Any]
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 
 
 def _decode(row: Raw) -> Row:
+    """Raises AnswerError for a number that Python refuses: more than 4,300 digits, or an exponent beyond Decimal's."""
     try:
-        decoded: Row = _DECODER.decode(row)
-    except msgspec.DecodeError:  # lone surrogates
-        decoded = json.loads(bytes(row), parse_float=Decimal)
+        try:
+            decoded: Row = _DECODER.decode(row)
+        except msgspec.DecodeError:  # lone surrogates
+            decoded = json.loads(bytes(row), parse_float=Decimal)
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        raise AnswerError(f"a row cannot be decoded: {excerpt(str(error) or type(error).__name__)}") from None
     return decoded
 
 

@@ -32,14 +32,14 @@ class Arranger:
     def __call__(self, rows: list[Raw], span: Span) -> tuple[list[Raw], list[int] | None]:
         """The rows in order and their heights, None where they have none.
 
-        Raises AnswerError where a row is no object, IncompleteError where one lies outside the heights asked for or
-        stands twice in the answer.
+        Raises AnswerError where a row is no object or nested too deeply, IncompleteError where one lies outside the
+        heights asked for or stands twice in the answer.
         """
         try:
             read = self._read(rows)
-        except AnswerError as error:
-            error.message = f"{self._method.name} {span}: {error.message}"
-            raise
+        except (AnswerError, RecursionError) as error:
+            said = error.message if isinstance(error, AnswerError) else "a row is nested too deeply"
+            raise AnswerError(f"{self._method.name} {span}: {said}") from None
         if read is None:
             if not self._method.repeats and len(set(map(bytes, rows))) < len(rows):
                 raise self._twice(span)

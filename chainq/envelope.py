@@ -88,6 +88,15 @@ def decode_result(body: bytes, call_id: int) -> Raw:
     return envelope["result"]
 
 
+def is_error(body: bytes) -> bool:
+    """Whether it is a JSON-RPC answer with an error (JSON-RPC 2.0, section 5): worth reading beside any status."""
+    try:
+        envelope = rows.members(body)
+    except (ValueError, RecursionError):
+        return False
+    return "jsonrpc" in envelope and bytes(envelope.get("error", b"null")) != b"null"
+
+
 def _compact(body: bytes) -> bytes:
     if _plain(body):
         return body

@@ -8,19 +8,19 @@ Nothing here prints or exits: `chainq.app.main` is the only place that catches, 
     ├── ServiceError           3    the service answered with an error
     │   └── TooHeavyError      3    … that a narrower range may avoid
     ├── UnreachableError       4    no connection, no answer in time, or refused after all retries
-    │   └── GatewayError       4    … by a proxy that a smaller answer may suit
+    │   └── GatewayError       4    … where a smaller answer may come through
     ├── AnswerError            5    not a valid JSON-RPC answer to the question
     │   └── BrokenBodyError    5    … because the body breaks off: worth asking again
     ├── IncompleteError        6    the data is incomplete or contradicts itself
     ├── OutputError            7    output could not be written
-    └── BusyError             75    another run holds the checkpoint
+    └── BusyError             75    another run holds the checkpoint, or appends to the output file
 """
 
 from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """The exit codes of cli.md. Ends by a signal (130, 143, 141) are not listed: the process dies by that signal."""
+    """The exit codes of cli.md. Not here: 129, 130, 141, 143, where the process dies by the signal itself."""
 
     OK = 0
     NOT_FOUND = 1
@@ -87,7 +87,8 @@ class UnreachableError(ChainqError):
 
 
 class GatewayError(UnreachableError):
-    """A proxy in front of the service kept answering 502, 503 or 504; an answer to a narrower range may pass."""
+    """A proxy in front of the service kept answering 502, 503 or 504, or an answer took longer than `timeout`: one to a
+    narrower range may pass."""
 
 
 class AnswerError(ChainqError):
@@ -113,6 +114,6 @@ class OutputError(ChainqError):
 
 
 class BusyError(ChainqError):
-    """Another run holds the checkpoint."""
+    """Another run holds the checkpoint, or appends to the output file."""
 
     exit_code = ExitCode.BUSY

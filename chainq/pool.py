@@ -18,16 +18,16 @@ class Pool(Generic[K]):
     """
 
     def __init__(self, size: int) -> None:
-        self.size = size
-        self.busy = 0
+        self._size = size
+        self._busy = 0
         self._started = 0
         self._todo: SimpleQueue[tuple[K, Callable[[], object]] | None] = SimpleQueue()
         self._done: SimpleQueue[tuple[K, object]] = SimpleQueue()
 
     def submit(self, token: K, work: Callable[[], object]) -> None:
         """Have a thread do `work`; `wait` gives back `token` with the outcome."""
-        self.busy += 1
-        if self._started < min(self.busy, self.size):
+        self._busy += 1
+        if self._started < min(self._busy, self._size):
             self._started += 1
             threading.Thread(target=self._run, name=f"chainq-call-{self._started}", daemon=True).start()
         self._todo.put((token, work))
@@ -37,10 +37,10 @@ class Pool(Generic[K]):
 
         Raises RuntimeError where no work is under way: better than to wait for ever.
         """
-        if not self.busy:
+        if not self._busy:
             raise RuntimeError("waiting, but no call is under way")
         token, outcome = self._done.get()
-        self.busy -= 1
+        self._busy -= 1
         return token, outcome
 
     def close(self) -> None:

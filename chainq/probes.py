@@ -66,7 +66,8 @@ class Asker:
     def __init__(self, endpoint: Endpoint, report: Callable[[Report], None] = lambda _: None) -> None:
         headers = {"Accept-Encoding": "gzip", **endpoint.headers}  # whether or not it would pay: it is to be found out
         self._connection = Connection(
-            endpoint._replace(retries=RETRIES, observe=self._observe, headers=headers), self._count
+            endpoint._replace(retries=min(RETRIES, endpoint.retries), observe=self._observe, headers=headers),
+            self._count,
         )
         self._report = report
         self._method = ""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 from urllib.parse import urlsplit
 
 from chainq import __version__
-from chainq.envelope import encode
+from chainq.envelope import encode, is_error
 from chainq.errors import (
     AnswerError,
     BrokenBodyError,
@@ -23,6 +23,7 @@ from chainq.errors import (
     ServiceError,
     TooHeavyError,
     UnreachableError,
+    UsageError,
 )
 from chainq.safe import excerpt, mask_url
 
@@ -36,6 +37,8 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 LONGEST_WAIT = 3600.0  # seconds that a service may ask us to wait; a date in the year 9999 is a mistake
 PATIENCE = 120.0  # seconds that the waits which a service asks of one call (429, Retry-After) may add up to
 _RETRIED = {408, 500, 502, 503, 504}
+# Many services put a JSON-RPC error beside these: it says no more than the status, and is as much in passing.
+_LATER = {429, 503}
 
 
 class Endpoint(NamedTuple):
@@ -226,9 +229,11 @@ class Connection:
             raise Stopped
 
     def _post(self, request: bytes) -> bytes:
-        """One attempt: the body of a 200 answer, or of any answer but a 429 that holds a JSON-RPC error."""
+        """One attempt: the body of a 200 answer, or of another whose JSON-RPC error says more than its status."""
         import httpx
 
+        limit = self.endpoint.timeout
+        last = time.monotonic() + limit
         try:
             with self._client().stream("POST", self.endpoint.url, content=request) as response:
                 pieces, size = [], 0
@@ -237,6 +242,12 @@ class Connection:
                     size += len(piece)
                     if size > MOST_BYTES:
                         raise TooHeavyError(f"the answer is larger than {MOST_BYTES >> 20} MiB")
+                    if time.monotonic() > last:  # httpx bounds each read, not the whole
+                        raise GatewayError(
+                            f"{mask_url(self.endpoint.url)}: the answer has not ended within {limit:g} s, with {size}"
+                            " bytes so far",
+                            "a longer --timeout may do",
+                        )
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _failure(error, self.endpoint) from None
         except RuntimeError:  # httpx: the client was closed
@@ -244,9 +255,8 @@ class Connection:
                 raise Stopped from None
             raise
         body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        spoken = body[:1] == b"{" and b'"jsonrpc"' in body
-        # Many services put a JSON-RPC error into a 429: it says no more than the status, and is as much in passing.
-        if response.status_code == 429 or (response.status_code != 200 and not spoken):
+        status = response.status_code
+        if status != 200 and (status in _LATER or not is_error(body)):
             raise _status_failure(response, body, self.endpoint)
         return body
 
@@ -290,7 +300,7 @@ _HINTS = {
 
 
 def _status_failure(response: "httpx.Response", body: bytes, endpoint: Endpoint) -> ChainqError | _Refused:
-    """What an HTTP status without a JSON-RPC answer means, and by its type whether to try again."""
+    """What an HTTP status that is not 200 means, and by its type whether to try again."""
     status = response.status_code
     said = f"{mask_url(endpoint.url)}: HTTP {status}"
     if text := excerpt(body[:2000].decode(errors="replace"), 120):
@@ -309,7 +319,7 @@ def _status_failure(response: "httpx.Response", body: bytes, endpoint: Endpoint)
     if 300 <= status < 400:
         target = mask_url(excerpt(response.headers.get("location", "nowhere")))
         return AnswerError(f"{said}, which redirects to {target}", "none is followed: give that URL instead")
-    return AnswerError(f"{said} without a JSON-RPC answer")
+    return AnswerError(f"{said}, where an answer has 200")
 
 
 def _open_client(endpoint: Endpoint) -> "httpx.Client":
@@ -328,15 +338,23 @@ def _open_client(endpoint: Endpoint) -> "httpx.Client":
     headers = httpx.Headers({"User-Agent": f"chainq/{__version__}", **near})
     headers.update(endpoint.headers)  # whatever the case of their letters
     headers["Content-Type"] = "application/json"
-    return httpx.Client(
-        transport=endpoint.transport,
-        verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True,
-        timeout=endpoint.timeout,
-        follow_redirects=False,
-        event_hooks={"response": [endpoint.observe]} if endpoint.observe else None,
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
-        headers=headers,
-    )
+    try:
+        return httpx.Client(
+            transport=endpoint.transport,
+            verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True,
+            timeout=endpoint.timeout,
+            follow_redirects=False,
+            event_hooks={"response": [endpoint.observe]} if endpoint.observe else None,
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
+            headers=headers,
+        )
+    # What the environment says of proxies and certificates is read here. No text of httpx: it holds the proxy's URL.
+    except ImportError:
+        raise UsageError("the environment names a SOCKS proxy, for which the package socksio is missing") from None
+    except ValueError:
+        raise UsageError("HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names no proxy of http or socks5") from None
+    except OSError as error:
+        raise UsageError(f"SSL_CERT_FILE or SSL_CERT_DIR holds no certificates: {excerpt(str(error))}") from None
 
 
 def _retry_after(response: "httpx.Response") -> float | None:

@@ -7,7 +7,7 @@ import pytest
 from msgspec import Raw
 
 from chainq import Client, api
-from chainq.errors import IncompleteError, NotFoundError, UnreachableError, UsageError
+from chainq.errors import AnswerError, IncompleteError, NotFoundError, UnreachableError, UsageError
 from chainq.methods import METHODS
 
 
@@ -76,6 +76,13 @@ def test_no_digit_is_lost(sent: bytes, value: object) -> None:
     row = api._decode(Raw(b'{"a":' + sent + b"}"))
     assert row == {"a": value}
     assert str(row["a"]) == str(value)
+
+
+@pytest.mark.parametrize("sent", [b"1" * 5000, b"1e999999999999999999999", b"[" * 100_000 + b"]" * 100_000])
+def test_what_python_cannot_hold_is_an_error_of_chainq(sent: bytes) -> None:
+    """More digits, exponents or levels than Python takes: AnswerError, as promised."""
+    with pytest.raises(AnswerError):
+        api._decode(Raw(b'{"a":' + sent + b"}"))
 
 
 def test_threads_end_with_the_iterator() -> None:

@@ -112,6 +112,19 @@ def test_rows_are_the_servers_own_bytes() -> None:
     assert list(map(bytes, envelope.decode_rows(spaced, 7))) == [b'{"a":1.10,"b":"x  y"}']
 
 
+@pytest.mark.parametrize("at", [0, 1, envelope.PIECE - 30, envelope.PIECE, 2 * envelope.PIECE, -4])
+def test_long_answers_are_looked_at_to_their_end(at: int) -> None:
+    """White space goes and what is no UTF-8 is refused wherever they stand in an answer of several pieces."""
+    rows = "".join(f'{{"height":{height}}},' for height in range(envelope.PIECE // 5))[:-1]
+    body = f'{{"jsonrpc":"2.0","id":7,"result":[{rows}]}}'.encode()
+    assert len(body) > 3 * envelope.PIECE
+    cut = body.index(b",", at) if at >= 0 else len(body) + at
+    found = envelope.decode_rows(body[: cut + 1] + b" \n" + body[cut + 1 :], 7)
+    assert b",".join(map(bytes, found)).decode() == rows
+    with pytest.raises(BrokenBodyError):
+        envelope.decode_rows(body[:cut] + b"\xff" + body[cut:], 7)
+
+
 def test_lone_surrogates_pass() -> None:
     """An escape that stands for half a character is JSON, so it arrives as it was sent."""
     for space in ("", " "):

@@ -9,6 +9,7 @@ from typing import Any
 import httpcore
 import httpx
 import pytest
+import pytest_httpx
 from pytest_httpx import HTTPXMock
 
 from chainq import rpc
@@ -183,6 +184,41 @@ def test_what_another_attempt_cannot_mend_is_told_at_once(
     assert type(caught.value) is kind
     assert clock.slept == []
     assert len(httpx_mock.get_requests()) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(206, AnswerError), (401, ServiceError), (404, ServiceError), (500, UnreachableError), (503, GatewayError)],
+)
+@pytest.mark.parametrize("answer", ["[]", "null"])
+def test_a_result_beside_a_failure_is_no_answer(
+    answer: str, status: int, kind: type[ChainqError], httpx_mock: HTTPXMock, connect: Connect
+) -> None:
+    """An empty result under an HTTP status that tells of a failure is that failure, and never "no rows"."""
+    httpx_mock.add_response(status_code=status, content=envelope(answer, id_="1"))
+    with pytest.raises(kind, match=str(status)):
+        connect(retries=0).call("m", None, decode_rows)
+
+
+def test_an_error_beside_503_is_in_passing(httpx_mock: HTTPXMock, connect: Connect, clock: Clock) -> None:
+    """A JSON-RPC error says no more than the 503 that it comes with: the call is made again."""
+    httpx_mock.add_response(status_code=503, content=failure("-32000", "busy").replace(b'"id":7', b'"id":1'))
+    httpx_mock.add_callback(ok)
+    assert connect(retries=1).call("m", None, decode_rows) == []
+    assert len(clock.slept) == 1
+
+
+def test_an_answer_that_drips_is_given_up(httpx_mock: HTTPXMock, connect: Connect, clock: Clock) -> None:
+    """The timeout bounds a call as a whole, not each of its reads; a narrower range may take less time."""
+
+    def drip() -> Iterator[bytes]:
+        while True:
+            clock.now += 5
+            yield b" "
+
+    httpx_mock.add_response(stream=pytest_httpx.IteratorStream(drip()))
+    with pytest.raises(GatewayError, match=r"within 12 s, with 3 bytes.*--timeout"):
+        connect(retries=0, timeout=12).call("m", None, decode_rows)
 
 
 def test_an_answer_has_a_bound(httpx_mock: HTTPXMock, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
