@@ -89,6 +89,14 @@ def test_both_ways_write_the_same(written: type, field: str) -> None:
             assert written(rows, fast=True) == written(rows, fast=False), rows
 
 
+@pytest.mark.parametrize("name", [r"a\"b", r"a\\b", r"a\u0007b", r"a\ud800b", "é", ""])
+@pytest.mark.parametrize("written", [as_csv, as_parquet], ids=["csv", "parquet"])
+def test_a_field_may_have_any_name(written: type, name: str) -> None:
+    """A name that JSON writes with escapes, in more rows than one batch holds."""
+    rows = [f'{row[:-1]},"{name}":1}}' for row in PLAIN]
+    assert written(rows, fast=True) == written(rows, fast=False)
+
+
 def test_plain_rows_take_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows without a trap are written without a cell of theirs being looked at in Python."""
     stray = [row[:-1] + ',"of_this_server":false}' for row in PLAIN]

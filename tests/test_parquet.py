@@ -279,13 +279,6 @@ def test_a_terminal_is_refused_and_a_pipe_is_not(chainq: Program) -> None:
     assert [row["height"] for row in read(ran.out)] == [5]
 
 
-def test_a_column_chosen_twice() -> None:
-    """A column twice is a usage error: readers could not tell the two apart."""
-    column = BY_COMMAND["blocks"].columns[1]
-    with pytest.raises(UsageError, match="height"):
-        Parquet(io.BytesIO(), sheet_of("blocks", column, column))
-
-
 def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where pyarrow is missing, a usage error has the line that installs it."""
     monkeypatch.setitem(sys.modules, "pyarrow", None)

@@ -22,18 +22,18 @@ Columns = list[Sequence[str]]
 class Csv:
     """Lines end in CR LF and quotes are doubled, as RFC 4180 has it; numbers keep every digit.
 
-    What UTF-8 cannot carry (a lone surrogate) becomes `?`.
+    What UTF-8 cannot carry (a lone surrogate) becomes `?`, with a warning.
     """
 
     def __init__(self, out: Out, sheet: Sheet) -> None:
         self._out = out
         self._paths = [column.path for column in sheet.columns]
         self._tell = stray_of(sheet, "csv")
+        self._warn, self._told = sheet.warn, False  # of what UTF-8 cannot carry
         self._strays: list[str] = []  # fields without a column, of which the user knows
         self._pick = Picker(self._paths, self._stray if self._tell else None)
         self._shown = printable if sheet.terminal else str
-        nested, twice = any("." in path for path in self._paths), len(set(self._paths)) < len(self._paths)
-        self._plain = not (nested or twice or sheet.terminal)
+        self._plain = not (sheet.terminal or any("." in path for path in self._paths))
         self._readers: dict[tuple[bool, ...], Callable[[Sequence[Raw]], Columns | None]] = {}
         if not sheet.continued:
             self._lines([self._paths])
@@ -66,7 +66,11 @@ class Csv:
         texts = tuple(path not in first or bytes(first[path])[:1] in (b'"', b"n") for path in self._paths)
         if texts not in self._readers:
             strays = None if self._tell is None else self._strays
-            self._readers[texts] = _reader(self._paths, texts, strays)
+            try:
+                self._readers[texts] = _reader(self._paths, texts, strays)
+            except ValueError:  # msgspec: the name of a field that JSON writes with an escape
+                self._plain = False
+                return None
         return self._readers[texts](rows)
 
     def _stray(self, path: str) -> None:
@@ -78,7 +82,15 @@ class Csv:
     def _lines(self, cells: Iterable[Sequence[str]]) -> None:
         text = io.StringIO(newline="")
         csv.writer(text).writerows(cells)
-        self._out.write(text.getvalue().encode(errors="replace"))
+        try:
+            self._out.write(text.getvalue().encode())
+        except UnicodeEncodeError:
+            if not self._told:
+                self._warn(
+                    "csv is UTF-8, which cannot carry a lone surrogate: it becomes ?; jsonl has it as it was sent"
+                )
+            self._told = True
+            self._out.write(text.getvalue().encode(errors="replace"))
 
 
 def _reader(

@@ -37,7 +37,7 @@ _WAY_OUT = "jsonl writes it as it was sent; --columns can leave the column out"
 class Parquet:
     """Rows as a Parquet file in row groups, compressed with zstd; no more than about one group is in memory.
 
-    Raises UsageError on a terminal, for a column chosen twice, and without pyarrow; later AnswerError for a value that
+    Raises UsageError on a terminal and without pyarrow; later AnswerError for a value that
     is not of its column's type, OutputError for text that is no Unicode.
     """
 
@@ -50,8 +50,6 @@ class Parquet:
         except ImportError:
             raise UsageError("Parquet needs the package pyarrow", "pip install 'chainq[parquet]'") from None
         names = [column.path for column in sheet.columns]
-        if twice := sorted({printable(name) for name in names if names.count(name) > 1}):
-            raise UsageError(f"a Parquet file holds no column twice: {', '.join(twice)}", "choose each once")
         self._out, self._command = out, sheet.command
         self._arrow = pyarrow
         self._stray = stray_of(sheet, "parquet")
