@@ -136,9 +136,9 @@ class Checkpoint:
             now, then = self._asked.get(key), content.asked.get(key)
             if now != then:
                 raise UsageError(
-                    f"the checkpoint {self._name} belongs to another question: its {key} is {excerpt(str(then), 60)},"
-                    f" not {excerpt(str(now), 60)}",
-                    "use another file for each question",
+                    f"the checkpoint {self._name} belongs to another question: its {key} is"
+                    f" {excerpt(repr(then), 60)}, and this one's {excerpt(repr(now), 60)}",
+                    "ask as its first run did, or use another checkpoint",
                 )
         return content.marks, content.output
 

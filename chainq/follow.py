@@ -17,7 +17,7 @@ from chainq import output
 from chainq.asked import Asked, Options
 from chainq.checkpoint import Checkpoint, Mark, check_block
 from chainq.client import Client
-from chainq.errors import BrokenBodyError, IncompleteError, OutputError, UnreachableError
+from chainq.errors import BrokenBodyError, IncompleteError, OutputError, UnreachableError, UsageError
 from chainq.formats import Format, Writer
 from chainq.heights import RangeAsk
 from chainq.methods import Column
@@ -47,10 +47,12 @@ def run(
     with ExitStack() as stack:
         checkpoint, known = None, None
         if going.checkpoint is not None:
+            if place in (kept := os.path.realpath(going.checkpoint), f"{kept}.lock"):
+                raise UsageError(f"-o {place} is the checkpoint's own file", "give each its own")
             identity = _identity(client, question, options, format_name)
             checkpoint = stack.enter_context(Checkpoint(going.checkpoint, identity))
             if going.rewind:
-                checkpoint.rewind(going.rewind)
+                _rewind(checkpoint, going.rewind, reporter if file is None else None)
             known = checkpoint.last
         sink: Sink
         if file is not None and (file.is_file() or not file.exists()):
@@ -72,6 +74,14 @@ def run(
         course.go(lambda: make(sink, told))
 
 
+def _rewind(checkpoint: Checkpoint, blocks: int, reporter: Reporter | None) -> None:
+    """Go back to a mark. A file is cut back to it; of all else the reporter says how many heights come again."""
+    before = checkpoint.last
+    checkpoint.rewind(blocks)
+    if reporter and before and checkpoint.last and checkpoint.last.next != before.next - blocks:
+        reporter.warn(f"--rewind {blocks} from {before.next} goes to {checkpoint.last.next}, the nearest mark it has")
+
+
 def planned(client: Client, question: Asked, options: Options, format_name: str) -> Asked:
     """The same question with the range of the first round, as far as it is known without a call (`--dry-run`).
 
@@ -87,6 +97,8 @@ def planned(client: Client, question: Asked, options: Options, format_name: str)
         return question
     start = known.next if known else ask.start or 0
     end = ask.end if ask.end is not None else -going.lag or None
+    if end is not None and end >= 0:  # done already
+        start = min(start, end)
     return dataclasses.replace(question, heights=RangeAsk(start=start, end=end))
 
 
@@ -166,6 +178,7 @@ class _Course:
             if isinstance(self.sink, AppendSink):
                 self.sink.sync()
             self.checkpoint.save(mark, self.place)
+        self.sink.keep()
         self.mark = mark
 
     def _round(self, writer: Writer, anew: bool) -> None:

@@ -54,7 +54,10 @@ def _ask(connection: Connection, dialect: Dialect, method: Method, name: Name) -
     """The rows of one name, None where it does not exist."""
     if method.shape is Shape.ROW_OR_NULL:
         wire, params = dialect.call(method, {Role.ID: name})
-        return _one(connection.call(wire, params, decode_result, str(name)), wire) or None
+        return (
+            _checked_transaction(_one(connection.call(wire, params, decode_result, str(name)), wire), wire, name)
+            or None
+        )
     if method.shape is Shape.ROWS and dialect.transactions_by_row_id:
         return _of_row_id(connection, dialect, method, name)
     wire, params = dialect.call(method, {Role.HEIGHT: name})
@@ -107,6 +110,15 @@ def _checked_block(found: list[Raw], wire: str, name: Name) -> list[Raw]:
     height = rows.integer_of(rows.Picker(["height"])(found[0])[0])
     if height is not None and height != name:
         raise IncompleteError(f"{wire} height {name}: the answer is block {height}")
+    return found
+
+
+def _checked_transaction(found: list[Raw], wire: str, name: Name) -> list[Raw]:
+    pick = rows.Picker(["transaction.id"])
+    for row in found:
+        told = rows.text_of(pick(row)[0])
+        if told and told.lower() != str(name).lower():  # BIP 173: either case, but not mixed
+            raise IncompleteError(f"{wire} {name}: the answer is transaction {excerpt(told, 80)}")
     return found
 
 

@@ -15,12 +15,13 @@ from chainq.sink import open_sink
 
 FORMAT_FLAGS = ("table", "jsonl", "json", "csv")
 APPENDABLE = ("jsonl", "csv")
+WHOLE = ("json", "parquet", "chart")  # of which a part says nothing
 
 
-def format_name(options: OutputOptions, *, appended: bool = False) -> str:
+def format_name(options: OutputOptions, *, appended: bool = False, endless: bool = False) -> str:
     """The format's name by flag, environment, or whether a person looks. Raises UsageError.
 
-    `appended`: the output goes on where an earlier run ended, which only jsonl and csv can.
+    `appended`: the output goes on where an earlier run ended, which only jsonl and csv can; `endless`: it has no end.
     """
     flags = {name for name in FORMAT_FLAGS if getattr(options, name)}
     if len(flags) > 1:
@@ -32,6 +33,8 @@ def format_name(options: OutputOptions, *, appended: bool = False) -> str:
         return "table" if on_terminal(options.file) and not appended else "jsonl"
     if appended and name not in APPENDABLE:
         raise UsageError(f"the format {name} cannot go on where an earlier run ended; {' and '.join(APPENDABLE)} can")
+    if endless and name in WHOLE:
+        raise UsageError(f"the format {name} is written when all is there, and --follow has no end")
     return name
 
 

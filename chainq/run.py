@@ -6,7 +6,6 @@ What fails is raised, with a note on how to get the rest where that is known; `a
 import gc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from chainq import asked, formats, output
 from chainq.asked import Asked, Options
@@ -18,7 +17,7 @@ from chainq.methods import Method, Role
 from chainq.question import Batch, Question
 from chainq.report import Reporter
 from chainq.signals import PipeClosed, held
-from chainq.sink import open_sink
+from chainq.sink import Sink, open_sink
 from chainq.span import Span
 
 
@@ -34,7 +33,7 @@ def run(method: Method, words: dict[Role, list[str]], options: Options) -> None:
     columns = output.columns(method, options.output, question.check)
     going = options.checkpoint
     appended = going.checkpoint is not None or (going.follow and options.output.file is not None)
-    name = output.format_name(options.output, appended=appended)
+    name = output.format_name(options.output, appended=appended, endless=going.follow)
     make = formats.load(name)
     reporter = Reporter(quiet=options.source.quiet, verbose=options.source.verbose)
     with open_client(options.source, reporter) as client:
@@ -52,22 +51,35 @@ def run(method: Method, words: dict[Role, list[str]], options: Options) -> None:
         else:
             with open_sink(options.output.file) as sink:
                 told = output.sheet(method, columns, options.output, reporter, single=question.single)
-                _answer(client, question, lambda: make(sink, told), reporter, options.output.file)
+                again = "" if options.output.file is None else f"{options.output.file} is as it was: run again"
+                if name in output.WHOLE:
+                    again = again or f"there is no part of a {name}: run again"
+                _answer(client, question, sink, lambda: make(sink, told), reporter, told.terminal, again)
 
 
 def _answer(
-    client: Client, question: Asked, begin: Callable[[], Writer], reporter: Reporter, file: Path | None
+    client: Client,
+    question: Asked,
+    sink: Sink,
+    begin: Callable[[], Writer],
+    reporter: Reporter,
+    terminal: bool,
+    again: str,
 ) -> None:
+    """Copy the answer; `again` is what to do after a failure where it cannot be gone on with."""
     rest = None
     if question.heights is not None:
         gc.enable()
         span = client.span(question.heights, reverse=question.reverse)
         if not len(span) and not question.heights.fixed:
             reporter.warn(f"no block in that range: the newest is {client.newest()}")
-        rest = _Rest(span, question.reverse, question.limit, file)
-        reporter.begin(len(span), rows_on_terminal=output.on_terminal(file))
+        rest = _Rest(span, question.reverse, question.limit, sink, again)
+        reporter.begin(len(span), rows_on_terminal=terminal)
     try:
-        _copy(_batches(client, question, rest.span if rest else None), begin(), question.limit, rest, reporter)
+        writer = begin()
+        if rest is not None:
+            sink.keep()
+        _copy(_batches(client, question, rest.span if rest else None), writer, question.limit, rest, reporter)
     except (NotFoundError, PipeClosed):
         raise
     except BaseException as error:
@@ -85,17 +97,19 @@ class _Rest:
     span: Span
     reverse: bool
     limit: int | None
-    file: Path | None
+    sink: Sink
+    again: str
 
     def done(self, span: Span, rows: int) -> None:
         """Take in that the rows of `span` have been written."""
         self.span = Span(self.span.start, span.start) if self.reverse else Span(span.end, self.span.end)
         if self.limit is not None:
             self.limit -= rows
+        self.sink.keep()
 
     def __str__(self) -> str:
-        if self.file is not None:
-            return f"{self.file} is as it was: run again"
+        if self.again:
+            return self.again
         limit = "" if self.limit is None else f" --limit {self.limit}"
         reverse = " --reverse" if self.reverse else ""
         return f"resume with --start {self.span.start} --end {self.span.end}{reverse}{limit}"
@@ -122,11 +136,17 @@ def _batches(client: Client, question: Asked, span: Span | None) -> Iterator[Bat
             )
         )
     if question.names is not None:
-        typed = (client.newest() if name == "latest" else name for name in question.typed())
+        typed = (_newest(client) if name == "latest" else name for name in question.typed())
         return client.named(method, typed)
     if method.param(Role.SIZE):
         return client.paged(method, arguments, page_size=question.page_size, limit=question.limit)
     return client.latest()
+
+
+def _newest(client: Client) -> int:
+    if client.newest() < 0:
+        raise NotFoundError("the chain has no block yet")
+    return client.newest()
 
 
 def _plan(client: Client, question: Asked) -> None:

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
-GRACE = 0.5  # seconds that a write under way may still take; a reader that has stalled must not hold us
+GRACE = 0.5  # seconds without a byte taken after which a reader has stalled: it must not hold us
+PERIODS = 10  # of GRACE that a slow reader gets for a write under way
 
 
 class Interrupted(BaseException):
@@ -32,6 +33,8 @@ class _State:
     holding = False
     pending: int | None = None
     ending: int | None = None  # the signal that the run is ending by
+    moving = False  # whether output went on since the last look
+    periods = 0  # of GRACE since the signal that is pending
 
 
 def _on_signal(number: int, _: FrameType | None) -> None:
@@ -42,7 +45,7 @@ def _on_signal(number: int, _: FrameType | None) -> None:
     elif not _State.holding:
         raise _interrupted(number)
     elif _State.pending is None:
-        _State.pending = number
+        _State.pending, _State.moving, _State.periods = number, False, 0
         signal.setitimer(signal.ITIMER_REAL, GRACE)
 
 
@@ -50,7 +53,16 @@ def _on_alarm(_: int, __: FrameType | None) -> None:
     if _State.ending is not None:
         die(_State.ending)
     if _State.holding and _State.pending is not None:
-        raise _interrupted(_State.pending, cut=True)
+        _State.periods += 1
+        if not _State.moving or _State.periods == PERIODS:
+            raise _interrupted(_State.pending, cut=True)
+        _State.moving = False
+        signal.setitimer(signal.ITIMER_REAL, GRACE)
+
+
+def moved() -> None:
+    """Take note that the reader took some of the output."""
+    _State.moving = True
 
 
 def _interrupted(number: int, cut: bool = False) -> Interrupted:

@@ -11,7 +11,7 @@ from typing import Self
 
 from chainq.errors import BusyError, IncompleteError, NotFoundError, OutputError
 from chainq.safe import printable
-from chainq.signals import PipeClosed
+from chainq.signals import PipeClosed, moved
 
 
 class Sink:
@@ -24,6 +24,7 @@ class Sink:
         self._descriptor = descriptor
         self._name = name
         self.written = 0  # bytes
+        self._kept: tuple[int, int] | None = None  # where in the file, and in what was written, the last `keep` was
 
     def __enter__(self) -> Self:
         return self
@@ -47,20 +48,43 @@ class Sink:
             except OSError as error:
                 raise self._failure(error) from None
             self.written += count
+            moved()
             view = view[count:]
 
     def finish(self) -> None:
         """Make what was written last."""
 
+    def keep(self) -> None:
+        """What is written so far shall stay, whatever becomes of the rest: it ends with a whole row."""
+        place = self._place()
+        self._kept = None if place is None else (place, self.written)
+
     def abandon(self) -> None:
-        """Undo what can be undone."""
+        """Undo what can be undone: a regular file is cut back to the last `keep`, if nobody else wrote into it."""
+        place = self._place()
+        if self._kept is None or place is None or place - self._kept[0] != self.written - self._kept[1]:
+            return
+        with suppress(OSError):
+            if place > self._kept[0] and place == os.fstat(self._descriptor).st_size:
+                os.ftruncate(self._descriptor, self._kept[0])
+                os.lseek(self._descriptor, self._kept[0], os.SEEK_SET)
+
+    def _place(self) -> int | None:
+        """The offset in a regular file; None in all else."""
+        with suppress(OSError):
+            if stat.S_ISREG(os.fstat(self._descriptor).st_mode):
+                return os.lseek(self._descriptor, 0, os.SEEK_CUR)
+        return None
 
     def _failure(self, error: OSError) -> OutputError:
         return OutputError(f"{self._name}: {error.strerror} (after {self.written} bytes)")
 
 
 class FileSink(Sink):
-    """A file that appears whole or not at all: written beside its place, renamed into it at the end."""
+    """A file that appears whole or not at all: written beside its place, renamed into it at the end.
+
+    Raises OutputError where it cannot be written; BusyError, at the start and at the end, where a run appends to it.
+    """
 
     def __init__(self, path: Path) -> None:
         import tempfile
@@ -86,6 +110,7 @@ class FileSink(Sink):
             os.fchmod(self._descriptor, _mode(self._target))
             os.fsync(self._descriptor)
             if self._beside is not None:
+                _refuse_busy(self._target, self._name)
                 self._beside.replace(self._target)
                 self._beside = None
         except OSError as error:
@@ -117,12 +142,14 @@ class AppendSink(Sink):
     """A file that grows by what is written, for runs that go on where the last one ended.
 
     `vouched`: its length in bytes as a checkpoint has it; what lies beyond is cut off. None: whatever is there stays.
+    Raises OutputError where it cannot be written, or ends inside a line that would swallow the first row; BusyError
+    where another run appends to it, IncompleteError where it is shorter than `vouched`.
     """
 
     def __init__(self, path: Path, vouched: int | None) -> None:
         name = printable(str(path))
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise OutputError(f"{name} cannot be written: {error.strerror}", "nothing was asked for yet") from None
         super().__init__(descriptor, name)
@@ -143,6 +170,12 @@ class AppendSink(Sink):
             )
         if vouched is not None:
             self.cut(vouched)
+        elif self.length and os.pread(descriptor, 1, self.length - 1) != b"\n":
+            os.close(descriptor)
+            raise OutputError(
+                f"{name} ends inside a line, as a run that was killed leaves it",
+                "complete or delete its last line, or give another -o",
+            )
 
     def write(self, data: bytes) -> None:
         """Take all of `data`."""
@@ -185,7 +218,7 @@ def _mode(target: Path) -> int:
 
 
 def open_sink(path: Path | None) -> Sink:
-    """The sink for `-o PATH`, or standard output for None. Raises OutputError where it cannot be opened."""
+    """The sink for `-o PATH`, or standard output for None. Raises OutputError where it cannot be opened, BusyError."""
     if path is None:
         # Not whether descriptor 1 is open: where it was closed, the next file that is opened gets its number.
         if sys.stdout is None:

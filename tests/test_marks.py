@@ -9,7 +9,7 @@ import pytest
 
 from chainq.checkpoint import MARKS, Checkpoint, Mark, check_block
 from chainq.errors import BusyError, ChainqError, IncompleteError, OutputError, UsageError
-from chainq.sink import AppendSink
+from chainq.sink import AppendSink, FileSink
 
 ASKED = {"command": "blocks", "start": "0", "url": "http://127.0.0.1:1/"}
 
@@ -227,11 +227,33 @@ def test_check_block() -> None:
 def test_append_sink_leaves_what_nobody_vouches_for(tmp_path: Path) -> None:
     """Without a checkpoint's word it appends to whatever is there, and knows the length at each moment."""
     file = tmp_path / "out"
-    file.write_bytes(b"old")
+    file.write_bytes(b"old\n")
     with AppendSink(file, None) as sink:
-        assert sink.length == 3
+        assert sink.length == 4
         sink.write(b"new")
-        assert (sink.length, file.read_bytes()) == (6, b"oldnew")
+        assert (sink.length, file.read_bytes()) == (7, b"old\nnew")
+
+
+def test_a_file_is_not_replaced_under_a_run_that_began_since(tmp_path: Path) -> None:
+    """A run that began to append while the new file was written keeps it: exit 75, and nothing is left beside it."""
+    file = tmp_path / "out"
+    sink = FileSink(file)
+    sink.write(b"new")
+    with AppendSink(file, None) as other:
+        other.write(b"row\n")
+        with pytest.raises(BusyError, match="another run appends"):
+            sink.finish()
+        other.write(b"row\n")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("out", b"row\nrow\n")]
+
+
+def test_append_sink_refuses_to_go_on_inside_a_line(tmp_path: Path) -> None:
+    """What a killed run left of a row would swallow the next one; the file stays as it is."""
+    file = tmp_path / "out"
+    file.write_bytes(b'{"height":1}\n{"hei')
+    with pytest.raises(OutputError, match="inside a line"):
+        AppendSink(file, None)
+    assert file.read_bytes() == b'{"height":1}\n{"hei'
 
 
 @pytest.mark.parametrize("vouched", [0, 2, 5])

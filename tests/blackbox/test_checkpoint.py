@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from conftest import Program, Ran, Truth, difference, finish, side_by_side
@@ -117,12 +117,13 @@ class Job:
         return {path.name: path.read_bytes() for path in self.folder.iterdir() if path.suffix != ".lock"}
 
 
-def capped(program: Program, size: int, *words: str) -> Ran:
+def capped(program: Program, size: int, *words: str, stdout: int | IO[bytes] = subprocess.PIPE) -> Ran:
     """Run to the end where no file may grow beyond `size` bytes, as on a disk that fills up."""
     limit = f"import resource as r; r.setrlimit(r.RLIMIT_FSIZE, ({size}, {size}))"
     code = f"import os, sys; {limit}; os.execv(sys.argv[1], sys.argv[1:])"
-    line, pipe = [sys.executable, "-c", code, program.path, *words], subprocess.PIPE
-    return finish(subprocess.Popen(line, env=program.environment(), stdout=pipe, stderr=pipe))
+    line = [sys.executable, "-c", code, program.path, *words]
+    environment, home = program.environment(), program.home
+    return finish(subprocess.Popen(line, env=environment, cwd=home, stdout=stdout, stderr=subprocess.PIPE))
 
 
 def lines(rows: Sequence[bytes]) -> bytes:
@@ -363,6 +364,32 @@ def test_7_an_output_file_that_is_replaced(chainq: Program) -> None:
         ran = finish(first)
     assert ran.code == 7
     assert "was replaced" in ran.err
+
+
+@pytest.mark.parametrize("out", ["c", "c.lock", "./c"])
+def test_2_a_checkpoint_that_is_the_output(out: str, chainq: Program, nowhere: str) -> None:
+    """One file cannot be both: refused before any call, and nothing is written."""
+    said(chainq("records", "--checkpoint", "c", "-o", out, url=nowhere), 2, "own file")
+    assert not (chainq.home / "c").exists()
+
+
+def test_6_7_a_file_that_ends_inside_a_line(chainq: Program) -> None:
+    """What a killed --follow left is not gone on with: the first row would be glued to it."""
+    (chainq.home / "out").write_bytes(b'{"half":1')
+    for going in (("--follow", "--limit", "3"), ("--checkpoint", "c")):
+        said(chainq("records", "--start", "10", *going, "-o", "out", url="demo:"), 7, "inside a line")
+    assert (chainq.home / "out").read_bytes() == b'{"half":1'
+
+
+def test_rewind_says_where_it_goes_when_rows_come_again(chainq: Program) -> None:
+    """Marks are some way apart: on standard output, where nothing is cut back, the user learns what comes twice."""
+    words = ("blocks", "--start", "20", "--checkpoint", "c", "--end")
+    for end in ("30", "40"):
+        said(chainq(*words, end, url="demo:"), 0)
+    ran = chainq(*words, "40", "--rewind", "3", url="demo:")
+    assert len(ran.rows) == 10
+    said(ran, 0, "--rewind 3 from 40 goes to 30")
+    said(chainq(*words, "40", "--rewind", "10", url="demo:"), 0)
 
 
 def test_2_a_checkpoint_that_is_no_file(chainq: Program, nowhere: str) -> None:
@@ -635,8 +662,10 @@ def test_a_dry_run_shows_where_the_next_run_begins(chainq: Program, tmp_path: Pa
     assert bounds("--start", "2400") == (2410, "newest+1")
     assert bounds("--start", "2400", "--lag", "5") == (2410, "newest-4")
     assert bounds("--start", "2400", "--rewind", "1") == (2405, "newest+1")
+    said(ran := chainq("records", "--checkpoint", "c", "--start", "2400", "--end", "2403", "--dry-run", url="demo:"), 0)
+    assert ran.out == b""  # that is done already
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == kept
-    said(chainq("records", "--checkpoint", "c", "-o", "f", "--dry-run", url="demo:"), 2, "another question")
+    said(chainq("records", "--checkpoint", "c", "-o", "f", "--dry-run", url="demo:"), 2, "another question", "'2400'")
 
 
 def test_rewind_goes_no_farther_than_the_start(chainq: Program) -> None:

@@ -83,3 +83,13 @@ def test_a_newest_block_without_a_height(height: str, chainq: Program) -> None:
             assert ran.code in (5, 6), ran.err
             assert ran.out == b""
             assert ran.err.count("\n") == 1
+
+
+def test_another_transaction_than_asked_for(chainq: Program, truth: Truth) -> None:
+    """A transaction that is answered with another is refused; in capital letters (BIP 173) it is the same."""
+    row, asked = truth.transaction(640, 1).decode(), truth.transaction_id(640, 1)
+    with canned(result(row)) as (url, _):
+        ran = chainq("transaction", truth.transaction_id(640, 2), url=url)
+        assert (ran.code, ran.out) == (6, b"")
+        assert asked in ran.err
+        assert chainq("transaction", asked.upper(), url=url).rows == [row.encode()]

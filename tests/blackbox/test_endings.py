@@ -6,12 +6,15 @@ What stands on stdout is then a whole prefix that ends with a height, and the re
 import re
 import signal
 import subprocess
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
-from conftest import Groups, Program, Ran, Servers, Truth, difference, finish
+from conftest import DIALECT, Groups, Program, Ran, Servers, Truth, difference, finish
 from harness import witnessed
+from test_checkpoint import capped
 
 
 @dataclass(frozen=True)
@@ -238,3 +241,56 @@ def test_3_what_stays_too_heavy_names_the_rest(chainq: Program, server: Servers,
     done = int(said[1]) if said else 900
     assert (ran.code == 3) == (done <= heavy)
     assert difference(ran.rows, truth.groups("records", 800, done)) == ""
+
+
+def test_a_slow_reader_gets_the_height_whole(chainq: Program, server: Servers, truth: Truth) -> None:
+    """A reader that goes on reading after the signal, however slowly, gets all rows of the height being written."""
+    run = Run(("records",), 777, 800)  # 25,000 rows of one height
+    process = chainq.start(*run.args, url=server())
+    first = begun(process)
+    process.send_signal(signal.SIGTERM)
+    assert process.stdout is not None
+    pieces = [first]
+    while piece := process.stdout.read(64 << 10):
+        pieces.append(piece)
+        threading.Event().wait(0.004)
+    ran = finish(process)
+    assert ran.code == -signal.SIGTERM
+    assert "perhaps inside" not in ran.err
+    rows = b"".join(pieces).splitlines()
+    done = int(re.search(r"--start (\d+)", ran.err)[1]) - run.start  # type: ignore[index]  # None fails as well
+    assert done > 0
+    assert difference(rows, run.due(truth)[:done]) == ""
+
+
+@pytest.mark.parametrize("words", [("records",), ("records", "--reverse"), ("records", "--checkpoint", "c")])
+def test_7_a_file_behind_stdout_is_cut_back_to_whole_heights(
+    words: tuple[str, ...], chainq: Program, server: Servers, truth: Truth
+) -> None:
+    """Out of room in a file that the shell opened, what stands in it ends with a height, and the resume line fits."""
+    span = ("--start", "770", "--end", "780")
+    place = chainq.home / "out"
+    place.write_bytes(b"old\n")
+    url = server()
+    with place.open("ab") as out:
+        ran = capped(chainq, 4 << 20, *words, *span, "--url", url, "--dialect", DIALECT, stdout=out)
+    assert (ran.code, ran.err.count("\n")) == (7, 1), ran.err
+    groups = truth.groups("records", 770, 780)
+    said = re.search(r"(?:--start|goes on at height) (\d+)(?: --end (\d+) --reverse)?", ran.err)
+    assert said, ran.err
+    due = groups[::-1][: 780 - int(said[2])] if said[2] else groups[: int(said[1]) - 770]
+    head, *rows = place.read_bytes().splitlines()
+    assert head == b"old"
+    assert difference(rows, due) == ""
+
+
+@pytest.mark.parametrize("name", ["parquet", "json"])
+def test_no_resume_line_for_what_has_no_parts(name: str, chainq: Program, server: Servers) -> None:
+    """Of a format that is written as a whole, a part cannot be gone on with: run again, says the error."""
+    if name == "parquet":
+        pytest.importorskip("pyarrow", reason="Parquet needs the extra chainq[parquet]")
+    with Path("/dev/full").open("wb") as full:
+        ran = finish(chainq.start("records", "--end", "900", "--format", name, url=server(), stdout=full))
+    assert ran.code == 7
+    assert "run again" in ran.err
+    assert "resume" not in ran.err

@@ -295,7 +295,7 @@ def test_clock_jumps_do_no_harm(chainq: Program, truth: Truth) -> None:
 def test_2_options_that_contradict_it(chainq: Program, nowhere: str) -> None:
     """What cannot go on for ever, or not forward, is exit 2 and named, before any call."""
     wrong = ["--reverse", "--end 9", "--until 2h", "--page 0", "--rewind 3", "--interval 0", "--max-age soon"]
-    wrong += ["-o out --json", "-o out --table"]
+    wrong += ["-o out --json", "-o out --table", "--json", "--format chart"]
     rans = side_by_side(partial(chainq, "records", "--follow", *words.split(), url=nowhere) for words in wrong)
     for words, ran in zip(wrong, rans, strict=True):
         *_, flag, value = ("", *words.split())
