@@ -1,4 +1,7 @@
-"""Checks of arguments before any call; `--no-check` passes them by. Each returns its argument or raises UsageError."""
+"""Checks of arguments before any call, of which `--no-check` passes by those that CHECKS names.
+
+Most return their argument or raise UsageError.
+"""
 
 import re
 from urllib.parse import urlsplit
@@ -77,11 +80,18 @@ def url(text: str) -> str:
     return text
 
 
+def fits(value: float) -> bool:
+    """Whether a rate (requests a second) or a timeout (seconds) can be kept: from a millionth to a million."""
+    return 1e-6 < value < 1e6
+
+
 def header(text: str) -> tuple[str, str]:
     """A header as `Name: value` (RFC 9110, section 5). The value is never repeated in the message."""
     name, colon, value = text.partition(":")
     if not colon or not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name.strip()):
         raise UsageError("a --header is written 'Name: value'")
+    if name.strip().lower() in ("content-length", "transfer-encoding"):
+        raise UsageError(f"the header {name.strip()} follows from the body of each call, and cannot be given")
     value = value.strip()
     if not value.isascii() or not value.isprintable():
         raise UsageError(f"the value of the header {name.strip()} has characters that no header can carry")

@@ -212,8 +212,13 @@ class _Check:
             if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
                 raise self._wrong((*at, key), f"is not {_WORDS[types[-1]]}")
         for key in ("rate", "timeout"):
-            if not 0 < values.get(key, 1) < 1e9:
-                raise self._wrong((*at, key), "is no number above 0")
+            if not checks.fits(values.get(key, 1)):
+                raise self._wrong((*at, key), "is not between a millionth and a million")
+        if "url" in values:
+            try:
+                checks.url(values["url"])
+            except UsageError as error:
+                raise self._wrong((*at, "url"), f"is wrong: {error.message}") from None
         dialect = values.get("dialect")
         if dialect not in (None, AUTO, *DIALECTS):
             raise self._wrong((*at, "dialect"), f"is none of {', '.join(DIALECTS)}, {AUTO}")

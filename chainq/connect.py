@@ -1,16 +1,21 @@
 """From flags, environment and profile to a client (cli.md, "Where the data comes from")."""
 
+import os
+
 from chainq import checks
 from chainq.client import Client
 from chainq.dialects import AUTO, Names
 from chainq.errors import UsageError
 from chainq.options import SourceOptions
 from chainq.report import Reporter
+from chainq.safe import mask_url
 
 
 def open_client(options: SourceOptions, reporter: Reporter) -> Client:
     """The client that flags, environment and profile ask for. Raises UsageError."""
     url, dialect, rate, timeout = options.url, options.dialect, options.rate, options.timeout
+    if url:
+        checks.url(url)
     names: Names | None = None
     headers: dict[str, str] = {}
     if options.profile or not url:
@@ -20,17 +25,19 @@ def open_client(options: SourceOptions, reporter: Reporter) -> Client:
         # A profile's headers may be secrets: they go to the profile's own host only.
         if not url or config.same_host(url, profile.url or ""):
             headers = dict(profile.headers)
+        if url and profile.url not in (None, url) and _shadowed(options):
+            reporter.warn(f"CHAINQ_URL stands above the profile's URL: {mask_url(url)} is asked")
         url, dialect, names = url or profile.url, dialect or profile.dialect, profile.names
         rate = profile.rate if rate is None else rate
         timeout = profile.timeout if timeout is None else timeout
     if not url:
         raise UsageError(
-            "no URL: where is the service?",
+            "no URL: where is the service?" if not options.profile else f"the profile {options.profile!r} has no url",
             "give --url URL, set CHAINQ_URL, choose a --profile of config.toml, or try --url demo:",
         )
     headers |= dict(checks.header(header) for header in options.header or [])
     for name, value in (("--timeout", timeout), ("--rate", rate)):
-        if value is not None and not 1e-6 < value < 1e6:
+        if value is not None and not checks.fits(value):
             raise UsageError(f"{name} {value:g} is not between a millionth and a million")
     if options.dry_run and dialect == AUTO:
         from chainq import detect
@@ -38,7 +45,7 @@ def open_client(options: SourceOptions, reporter: Reporter) -> Client:
         if detect.remembered(url) is None:
             raise UsageError("--dry-run sends nothing, so that the dialect cannot be found out", "say --dialect NAME")
     return Client(
-        url if options.no_check else checks.url(url),
+        url,
         dialect=dialect or "chain",
         names=names,
         timeout=30.0 if timeout is None else timeout,
@@ -48,3 +55,9 @@ def open_client(options: SourceOptions, reporter: Reporter) -> Client:
         concurrency=options.concurrency,
         report=reporter.call,
     )
+
+
+def _shadowed(options: SourceOptions) -> bool:
+    """Whether CHAINQ_URL stands above a profile that was named as a flag, which its user may not expect."""
+    by_flag = options.profile and options.profile != os.environ.get("CHAINQ_PROFILE")
+    return bool(by_flag) and options.url == os.environ.get("CHAINQ_URL")

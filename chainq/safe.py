@@ -46,15 +46,26 @@ def excerpt(text: str, length: int = 200) -> str:
 
 
 def mask_url(url: str) -> str:
-    """The URL as it may be shown and kept: without user name, password, query values, and keys in its path."""
+    """The URL as it may be shown and kept: without name, password, query values, parameters and keys in its path."""
     try:
         parts = urlsplit(url)
     except ValueError:
-        return printable(url.rpartition("@")[2])
-    if "@" in url and "@" not in parts.netloc:  # no URL as it should be, but perhaps with a password all the same
-        return printable(f"{_MASK}@{url.rpartition('@')[2]}")
+        parts = urlsplit("")
+    if not any(parts) or ("@" in url and "@" not in parts.netloc):  # no URL, but perhaps with secrets all the same
+        host = re.match(r"[\w.:-]*", url.rpartition("@")[2])
+        return f"{_MASK}@{host[0]}" if "@" in url and host else _MASK if url else ""
     where = parts.netloc.rpartition("@")[2]
     place = f"{_MASK}@{where}" if "@" in parts.netloc else where
-    query = "&".join(f"{pair.partition('=')[0]}={_MASK}" for pair in parts.query.split("&")) if parts.query else ""
-    path = "/".join(_MASK if re.fullmatch(_KEY, part) else part for part in parts.path.split("/"))
+    query = "&".join(map(_masked_pair, parts.query.split("&"))) if parts.query else ""
+    path = "/".join(map(_masked_step, parts.path.split("/")))
     return printable(urlunsplit((parts.scheme, place, path, query, "")))
+
+
+def _masked_pair(pair: str) -> str:
+    name, equals, _ = pair.partition("=")
+    return f"{name}={_MASK}" if equals else _MASK
+
+
+def _masked_step(step: str) -> str:
+    name, semicolon, _ = step.partition(";")
+    return (_MASK if re.fullmatch(_KEY, name) else name) + (f";{_MASK}" if semicolon else "")

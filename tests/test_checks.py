@@ -231,12 +231,25 @@ def test_a_refused_url_shows_no_password() -> None:
         ("https://host/6f1c2d3e-0000-4000-8000-000000000000/rpc", "https://host/***/rpc"),
         ("https://host/api/v2/mainnet", "https://host/api/v2/mainnet"),
         ("https://host/a-path-of-words-that-is-long/", "https://host/a-path-of-words-that-is-long/"),
-        ("https://me:hunter2@host:1/?key=x&b", "https://***@host:1/?key=***&b=***"),
+        ("https://me:hunter2@host:1/?key=x=y&b", "https://***@host:1/?key=***&***"),
+        ("https://host/rpc;token=hunter2/x", "https://host/rpc;***/x"),
+        ("http://me:hunter2@[bad/v1?k=x", "***@"),
+        ("http://[bad/v1?k=x", "***"),
+        ("https://me:hunter2@host]/x", "***@host"),
+        ("me:hunter2@host:1?k=x", "***@host:1"),
+        ("localhost:8545", "localhost:8545"),
     ],
 )
 def test_a_url_is_shown_without_what_may_be_secret(url: str, shown: str) -> None:
     """Nor what looks like a key in its path, where many chain services want it."""
     assert mask_url(url) == shown
+
+
+@pytest.mark.parametrize("name", ["Content-Length", "transfer-encoding"])
+def test_headers_that_frame_a_call_are_refused(name: str) -> None:
+    """What HTTP computes from the body cannot be given: another value would break the call."""
+    with pytest.raises(UsageError, match=name):
+        checks.header(f"{name}: 3")
 
 
 def test_headers() -> None:
