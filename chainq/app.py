@@ -32,7 +32,7 @@ WORDS: dict[Role, tuple[str, str, str]] = {
 }
 EXIT_CODES = """Exit codes:
   0 all of it   1 no such block or transaction   2 usage   3 the service answered an error   4 unreachable
-  5 no valid answer   6 incomplete or contradictory data   7 output cannot be written   75 checkpoint in use
+  5 no valid answer   6 incomplete or contradictory data   7 output cannot be written   75 checkpoint or file in use
 """
 PROGRAM_EPILOG = f"""Try it without a server:
   chainq block 12345 --url demo:

@@ -94,7 +94,8 @@ class CheckpointOptions(Group):
         int, Option("--lag", metavar="N", min=0, rich_help_panel=GOING_ON, help="Leave out the newest N blocks.")
     ] = 0
     rewind: Annotated[
-        int | None, Option("--rewind", metavar="N", min=1, rich_help_panel=GOING_ON, help="First go back N blocks.")
+        int | None,
+        Option("--rewind", metavar="N", min=1, rich_help_panel=GOING_ON, help="First go back at least N blocks."),
     ] = None
     max_age: Annotated[
         str | None,
@@ -139,7 +140,7 @@ class OutputOptions(Group):
             "-o",
             metavar="FILE",
             rich_help_panel=OUTPUT,
-            help="Write to a file that appears whole or not at all.",
+            help="A file that appears whole or not at all, or is appended to by --checkpoint and --follow.",
         ),
     ] = None
 

@@ -35,7 +35,7 @@ _chainq_options() {
             _chainq_offer '--reverse' 'Newest heights first'
             _chainq_offer '--checkpoint' 'Go on where the last run ended'
             _chainq_offer '--lag' 'Leave out the newest N blocks'
-            _chainq_offer '--rewind' 'First go back N blocks'
+            _chainq_offer '--rewind' 'First go back at least N blocks'
             _chainq_offer '--max-age' 'Exit 6 if the newest block is older: 10m'
             _chainq_offer '--follow' 'Go on as blocks appear, until interrupted'
             _chainq_offer '-f' 'Go on as blocks appear, until interrupted'
@@ -60,8 +60,8 @@ _chainq_options() {
             _chainq_offer '--json' 'One array, or one object'
             _chainq_offer '--csv' 'RFC 4180, with a header'
             _chainq_offer '--no-trunc' 'Show long values whole'
-            _chainq_offer '--output' 'Write to a file that appears whole or not at all'
-            _chainq_offer '-o' 'Write to a file that appears whole or not at all'
+            _chainq_offer '--output' 'A file that appears whole or not at all, or is appended to by --checkpoint and --follow'
+            _chainq_offer '-o' 'A file that appears whole or not at all, or is appended to by --checkpoint and --follow'
             ;;
     esac
     case $1 in

@@ -97,7 +97,7 @@ class Bench:
         return str(path)
 
     def same(self, ours: Pipeline, theirs: Pipeline) -> str:
-        """Run both once and hold their output together; what was compared. Raises Unmeasured where they differ."""
+        """Run both once and hold their output together; what was compared. Raises RuntimeError where they differ."""
         places = [self.folder / name for name in ("ours", "theirs")]
         for pipeline, place in zip((ours, theirs), places, strict=True):
             run(pipeline, place)
@@ -105,7 +105,7 @@ class Bench:
         for place in places:
             place.unlink()
         if found[0] != found[1]:
-            raise Unmeasured(f"the outputs differ: {found[0][0]} and {found[1][0]} lines")
+            raise RuntimeError(f"the outputs differ: {found[0][0]} and {found[1][0]} lines")
         return f"{found[0][0]:,} lines alike"
 
 
@@ -199,7 +199,7 @@ def parquet(bench: Bench) -> Found:
     run(theirs)
     held = subprocess.run(bench.script(peers.SAME_PARQUET, mine, its), env=environment(), timeout=120, check=False)
     if held.returncode:
-        raise Unmeasured("the files differ")
+        raise RuntimeError("the files differ")
     found = faster(bench, ours, rows, theirs, rows)
     return found._replace(note=f"{found.note}; {rows:,} rows alike")
 
