@@ -18,6 +18,7 @@ from chainq.methods import BY_COMMAND, METHODS, Role
 from chainq.presence import Speaker
 from chainq.probes import Asker, Check, Said
 from chainq.rows import Picker, integer_of
+from chainq.rpc import is_loopback
 from chainq.safe import excerpt, mask_url
 
 LATENCY_CALLS = 3
@@ -77,14 +78,13 @@ class _Examination:
         yield self._compression()
 
     def _tls(self) -> Check:
-        host = urlsplit(self._url).hostname or ""
         if self._url == "demo:":
             return Check("TLS", "none", "the sample chain answers in this process")
         if self._url.lower().startswith("https:"):
             return Check(
                 "TLS", self.asker.tls or "yes", "the certificate is verified: nobody reads or changes anything"
             )
-        if host in ("localhost", "::1") or host.startswith("127."):
+        if is_loopback(urlsplit(self._url).hostname):
             return Check("TLS", "none", "not needed: nothing leaves this machine")
         return Check(
             "TLS", "none", "whoever is on the way can read and change all of it: prefer https, send no secrets"

@@ -1,6 +1,7 @@
 """Sends JSON-RPC calls by HTTP POST: again where that may help, no faster than wanted, no more at a time.
 
-The only module that imports httpx. It knows nothing of ranges, rows inside a result, or output.
+It alone opens connections; what their failures mean is for `refusals` to say. It knows nothing of ranges, rows inside
+a result, or output.
 Source: behaviour.md "Envelope and errors".
 """
 
@@ -13,18 +14,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 from urllib.parse import urlsplit
 
-from chainq import __version__
+from chainq import __version__, refusals
 from chainq.envelope import encode, is_error
 from chainq.errors import (
-    AnswerError,
     BrokenBodyError,
     ChainqError,
     GatewayError,
-    ServiceError,
     TooHeavyError,
-    UnreachableError,
     UsageError,
 )
+from chainq.refusals import Refused
 from chainq.safe import excerpt, mask_url
 
 if TYPE_CHECKING:
@@ -33,12 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MOST_BYTES = 512 * 2**20  # of one answer, decompressed
 READ_BYTES = 256 * 2**10
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
-LONGEST_WAIT = 3600.0  # seconds that a service may ask us to wait; a date in the year 9999 is a mistake
 PATIENCE = 120.0  # seconds that the waits which a service asks of one call (429, Retry-After) may add up to
-_RETRIED = {408, 500, 502, 503, 504}
-# Many services put a JSON-RPC error beside these: it says no more than the status, and is as much in passing.
-_LATER = {429, 503}
 
 
 class Endpoint(NamedTuple):
@@ -76,14 +70,6 @@ class Stopped(Exception):  # noqa: N818  # no error: the run ends, and a waiting
     """The connection was closed while a call waited."""
 
 
-class _Refused(Exception):  # noqa: N818  # never leaves this module
-    """One attempt failed in a way that another may mend; `wait` seconds before it, where the service asked for that."""
-
-    def __init__(self, error: ChainqError, wait: float | None = None, limited: bool = False) -> None:
-        super().__init__(str(error))
-        self.error, self.wait, self.limited = error, wait, limited
-
-
 class _Tries:
     """How often one call was tried, and how long to wait before the next time."""
 
@@ -92,7 +78,7 @@ class _Tries:
         self.made = self._failures = self._refusals = 0
         self._waited = 0.0
 
-    def wait_after(self, refused: _Refused) -> float | None:
+    def wait_after(self, refused: Refused) -> float | None:
         """Seconds before the next attempt; None where it was the last.
 
         A 429 uses up patience, not retries: the service works, it only wants to be asked less often.
@@ -151,7 +137,7 @@ class Connection:
         while True:
             try:
                 return self._attempt(method, params, decode, where, tries)
-            except _Refused as refused:
+            except Refused as refused:
                 if not refused.limited:
                     self._sleep(refused.wait or 0.0)
 
@@ -166,19 +152,19 @@ class Connection:
                 tries.made += 1
                 try:
                     body = self._post(encode(method, params, call_id))
-                except _Refused as refused:  # while the slot is held: whoever gets it next shall know
+                except Refused as refused:  # while the slot is held: whoever gets it next shall know
                     self._weigh(refused, method, tries)
                     raise
             size = len(body)
             try:
                 answer = decode(body, call_id)
             except BrokenBodyError as error:
-                broken = _Refused(error)
+                broken = Refused(error)
                 self._weigh(broken, method, tries)
                 raise broken from None
             outcome, count = "ok", len(answer) if isinstance(answer, list) else None
             return answer
-        except _Refused as refused:
+        except Refused as refused:
             outcome, wait = refused.error.message, refused.wait
             if wait is None:
                 raise _placed(refused.error, method, where, tries.made) from None
@@ -189,7 +175,7 @@ class Connection:
         finally:
             self._report(Report(method, where, size, time.monotonic() - began, tries.made, outcome, count, wait))
 
-    def _weigh(self, refused: _Refused, method: str, tries: _Tries) -> None:
+    def _weigh(self, refused: Refused, method: str, tries: _Tries) -> None:
         """Say how long to wait after a refusal, and after a 429 hold back all calls of the method so long."""
         refused.wait = tries.wait_after(refused)
         if refused.limited and refused.wait is not None:
@@ -249,15 +235,15 @@ class Connection:
                             "a longer --timeout may do",
                         )
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise _failure(error, self.endpoint) from None
+            raise refusals.of_exchange(error, self.endpoint.url, limit) from None
         except RuntimeError:  # httpx: the client was closed
             if self._stop.is_set():
                 raise Stopped from None
             raise
         body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         status = response.status_code
-        if status != 200 and (status in _LATER or not is_error(body)):
-            raise _status_failure(response, body, self.endpoint)
+        if status != 200 and (status in refusals.LATER or not is_error(body)):
+            raise refusals.of_status(response, body, self.endpoint.url)
         return body
 
     def _client(self) -> "httpx.Client":
@@ -274,52 +260,10 @@ def _placed(error: ChainqError, method: str, where: str, attempts: int) -> Chain
     return error
 
 
-def _failure(error: "httpx.HTTPError | httpx.InvalidURL", endpoint: Endpoint) -> ChainqError | _Refused:
-    """What a failed exchange means, and by its type whether to try again."""
-    import httpx
-
-    said = excerpt(str(error)) or type(error).__name__
-    if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL | httpx.LocalProtocolError):
-        return UnreachableError(f"the URL or a header cannot be used: {said}")
-    if isinstance(error, httpx.DecodingError):
-        return _Refused(BrokenBodyError(f"the compressed answer is broken: {said}"))
-    if isinstance(error, httpx.RemoteProtocolError):
-        return _Refused(BrokenBodyError(f"the answer breaks off: {said}"))
-    if isinstance(error, httpx.TimeoutException):
-        said = f"no answer within {endpoint.timeout:g} s"
-    failure = UnreachableError(f"{mask_url(endpoint.url)} could not be reached: {said}")
-    return failure if "CERTIFICATE_VERIFY_FAILED" in said else _Refused(failure)
-
-
-_HINTS = {
-    401: "the service wants credentials: --header, or headers in a profile",
-    403: "the service wants other credentials: --header, or headers in a profile",
-    404: "is the URL right, with its path?",
-    405: "is the URL right, with its path?",
-}
-
-
-def _status_failure(response: "httpx.Response", body: bytes, endpoint: Endpoint) -> ChainqError | _Refused:
-    """What an HTTP status that is not 200 means, and by its type whether to try again."""
-    status = response.status_code
-    said = f"{mask_url(endpoint.url)}: HTTP {status}"
-    if text := excerpt(body[:2000].decode(errors="replace"), 120):
-        said += f": {text}"
-    if status == 429:
-        return _Refused(UnreachableError(said, "lower --rate or -j"), _retry_after(response), limited=True)
-    if status == 413:
-        return TooHeavyError(said, code="HTTP 413")
-    if status in _RETRIED:
-        kind = GatewayError if status in (502, 503, 504) else UnreachableError
-        return _Refused(kind(said), _retry_after(response))
-    if 400 <= status < 500:
-        return ServiceError(said, _HINTS.get(status, ""), code=f"HTTP {status}")
-    if status >= 500:
-        return UnreachableError(said)
-    if 300 <= status < 400:
-        target = mask_url(excerpt(response.headers.get("location", "nowhere")))
-        return AnswerError(f"{said}, which redirects to {target}", "none is followed: give that URL instead")
-    return AnswerError(f"{said}, where an answer has 200")
+def is_loopback(host: str | None) -> bool:
+    """Whether a host is this machine by its name alone (RFC 6761, section 6.3; RFC 1122, section 3.2.1.3)."""
+    name = host or ""
+    return name in ("localhost", "::1") or (name.startswith("127.") and name.replace(".", "").isdecimal())
 
 
 def _open_client(endpoint: Endpoint) -> "httpx.Client":
@@ -334,7 +278,7 @@ def _open_client(endpoint: Endpoint) -> "httpx.Client":
     # A bare context for plain http: loading the certificate store costs a fifth of a short run.
     plain = not endpoint.url.lower().startswith("https:")
     # To unpack an answer takes longer than to receive it from this machine; from any other, the way is longer.
-    near = {"Accept-Encoding": "identity"} if urlsplit(endpoint.url).hostname in LOOPBACK else {}
+    near = {"Accept-Encoding": "identity"} if is_loopback(urlsplit(endpoint.url).hostname) else {}
     headers = httpx.Headers({"User-Agent": f"chainq/{__version__}", **near})
     headers.update(endpoint.headers)  # whatever the case of their letters
     headers["Content-Type"] = "application/json"
@@ -355,17 +299,3 @@ def _open_client(endpoint: Endpoint) -> "httpx.Client":
         raise UsageError("HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names no proxy of http or socks5") from None
     except OSError as error:
         raise UsageError(f"SSL_CERT_FILE or SSL_CERT_DIR holds no certificates: {excerpt(str(error))}") from None
-
-
-def _retry_after(response: "httpx.Response") -> float | None:
-    """Seconds to wait by the Retry-After header in either form (RFC 9110, section 10.2.3); None without one."""
-    from email.utils import parsedate_to_datetime
-
-    value = response.headers.get("retry-after", "").strip()
-    if value.isascii() and value.isdecimal():
-        return min(float(value), LONGEST_WAIT)
-    try:
-        wait = parsedate_to_datetime(value).timestamp() - time.time()
-    except (ValueError, TypeError, OverflowError):
-        return None
-    return min(max(0.0, wait), LONGEST_WAIT)

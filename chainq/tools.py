@@ -11,7 +11,7 @@ from chainq.errors import UsageError
 from chainq.options import ServeOptions, SourceOptions
 from chainq.output import on_terminal
 from chainq.report import Reporter
-from chainq.rpc import LOOPBACK
+from chainq.rpc import is_loopback
 from chainq.safe import printable, printable_json
 from chainq.signals import held
 from chainq.sink import open_sink
@@ -85,8 +85,8 @@ def serve(options: ServeOptions) -> None:
     from chainq.demo.service import Service
     from chainq.demo.wire import DIALECTS
 
-    if options.host not in LOOPBACK:
-        raise UsageError(f"{printable(options.host)!r} is no loopback address: {', '.join(LOOPBACK)}")
+    if not is_loopback(options.host):
+        raise UsageError(f"{printable(options.host)!r} is no loopback address such as 127.0.0.1 or ::1")
     if options.dialect not in DIALECTS:
         raise UsageError(f"there is no dialect {options.dialect!r}", f"the dialects are {', '.join(DIALECTS)}")
     faults = Faults(**{name: getattr(options, name) for name in Faults.__dataclass_fields__})

@@ -24,7 +24,7 @@ main()
 SHELL = {"__main__", "app", "errors", "helptext", "methods", "options", "safe", "signals"}
 ANSWERED = SHELL | {
     *("asked", "bech32", "checks", "client", "connect", "dialects", "formats", "heights", "output", "pool", "envelope"),
-    *("progress", "question", "report", "rows", "rpc", "run", "sink", "span", "times"),
+    *("progress", "question", "refusals", "report", "rows", "rpc", "run", "sink", "span", "times"),
 }
 NAMED = ANSWERED | {"named"}
 RANGED = NAMED | {"arrange", "fetch", "plan"}
@@ -115,7 +115,7 @@ LAYERS = (
     # Words that all others are said in; they import nothing of chainq's.
     "bech32 demo errors methods options pool progress safe signals span",
     "rows",
-    "envelope",
+    "envelope refusals",
     # Pure: from typed text to values, from values to chunks, from bytes to rows. And two doors: one call, one file.
     "arrange checkpoint checks dialects formats heights helptext plan rpc sink times",
     "asked config detect formats.cells formats.csv formats.jsonl formats.parquet probes question report",
@@ -200,7 +200,7 @@ def test_no_layer_names_a_module_that_is_gone() -> None:
 
 
 USERS = {
-    "httpx": {"rpc", "demo"},
+    "httpx": {"rpc", "refusals", "demo"},
     "typer": {"app", "config", "docs", "helptext", "options"},
     "rich": {"formats.cells", "progress"},
     "pyarrow": {"formats.parquet"},

@@ -61,6 +61,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """A clock of the test's own; jitter draws its upper bound."""
     clock = Clock()
     monkeypatch.setattr(rpc, "time", clock)
+    monkeypatch.setattr("chainq.refusals.time", clock)
     monkeypatch.setattr(rpc.Connection, "_sleep", lambda self, seconds: clock.sleep(self, seconds))
     monkeypatch.setattr("chainq.rpc.random.uniform", lambda _, high: high)
     return clock

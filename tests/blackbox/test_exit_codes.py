@@ -161,7 +161,31 @@ def test_2_a_bad_url_keeps_its_password(chainq: Program) -> None:
 
 def test_2_serve_is_for_the_loopback(chainq: Program) -> None:
     """The sample service is not opened to other machines."""
-    assert "loopback" in one_line(chainq("serve", "--host", "192.0.2.1", url=None), 2)
+    for host in ("192.0.2.1", "127.example.invalid", ""):
+        assert "loopback" in one_line(chainq("serve", "--host", host, url=None), 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("SSL_CERT_FILE", "/nonexistent", "SSL_CERT_FILE"),
+        ("SSL_CERT_FILE", "/etc/passwd", "SSL_CERT_FILE"),
+        ("ALL_PROXY", "socks5h://someone:hunter2@127.0.0.1:1", "SOCKS"),
+        ("HTTPS_PROXY", "ftp://someone:hunter2@127.0.0.1:1", "HTTPS_PROXY"),
+    ],
+)
+def test_2_an_environment_that_cannot_be_used(name: str, value: str, said: str, chainq: Program) -> None:
+    """Certificates and proxies that the environment names wrongly are exit 2; a password in them is not repeated."""
+    message = one_line(chainq("block", "5", url="https://127.0.0.1:1/", env={name: value}), 2)
+    assert said in message
+    assert "hunter2" not in message
+
+
+def test_1_the_newest_block_of_a_chain_without_one(chainq: Program, server: Servers) -> None:
+    """`block latest` and `latest` of an empty chain say the same, and exit 1."""
+    url = server("--newest", "-1")
+    for words in (("latest",), ("block", "latest"), ("transactions", "latest")):
+        assert "no block yet" in one_line(chainq(*words, url=url), 1)
 
 
 def test_2_no_url(chainq: Program) -> None:
