@@ -37,6 +37,7 @@ _ROWS = msgspec.json.Decoder(_RowsEnvelope)
 def decode_rows(body: bytes, call_id: int) -> list[Raw]:
     """The rows of an answer whose `result` is an array of objects, each compact and otherwise as it was sent.
 
+    Of a member that stands twice in an object the last counts, as RFC 8259, section 4, leaves it to the reader.
     Raises ServiceError, TooHeavyError, AnswerError or BrokenBodyError.
     """
     return rows.check_objects(decode_array(body, call_id))

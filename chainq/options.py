@@ -234,13 +234,13 @@ class ServeOptions(Group):
     gzip: Annotated[bool, Option("--gzip", help="Compress answers for those who accept it.")] = False
     latency: Annotated[float, Option("--latency", metavar="SECONDS", min=0.0, rich_help_panel="Faults")] = 0.0
     rate_limit: Annotated[
-        int, Option("--rate-limit", metavar="N", rich_help_panel="Faults", help="429 after N calls of a method.")
+        int, Option("--rate-limit", metavar="N", min=0, rich_help_panel="Faults", help="429 after N calls of a method.")
     ] = 0
     rate_window: Annotated[
         float, Option("--rate-window", metavar="SECONDS", rich_help_panel="Faults", help="So long counts --rate-limit.")
     ] = 60.0
     retry_after: Annotated[
-        int | None, Option("--retry-after", metavar="SECONDS", rich_help_panel="Faults", help="Sent with a 429.")
+        int | None, Option("--retry-after", metavar="SECONDS", min=0, rich_help_panel="Faults", help="Sent with a 429.")
     ] = None
     fail_rate: Annotated[
         float, Option("--fail-rate", metavar="SHARE", min=0.0, max=1.0, rich_help_panel="Faults", help="503 for these.")
@@ -263,19 +263,20 @@ class ServeOptions(Group):
         ),
     ] = 0.0
     heavy_rows: Annotated[
-        int, Option("--heavy-rows", metavar="N", rich_help_panel="Faults", help="A query timeout above N rows.")
+        int, Option("--heavy-rows", metavar="N", min=0, rich_help_panel="Faults", help="A query timeout above N rows.")
     ] = 0
     row_cap: Annotated[
-        int, Option("--row-cap", metavar="N", rich_help_panel="Faults", help="Never more rows, and no word of it.")
+        int,
+        Option("--row-cap", metavar="N", min=0, rich_help_panel="Faults", help="Never more rows, and no word of it."),
     ] = 0
     ignore_page_size: Annotated[
         bool, Option("--ignore-page-size", rich_help_panel="Faults", help="Pages as long as the server likes.")
     ] = False
     missing_height: Annotated[
-        int | None, Option("--missing-height", metavar="H", rich_help_panel="Faults", help="A block left out.")
+        int | None, Option("--missing-height", metavar="H", min=0, rich_help_panel="Faults", help="A block left out.")
     ] = None
     broken_link: Annotated[
-        int | None, Option("--broken-link", metavar="H", rich_help_panel="Faults", help="A wrong previous_hash.")
+        int | None, Option("--broken-link", metavar="H", min=0, rich_help_panel="Faults", help="A wrong previous_hash.")
     ] = None
     fault_seed: Annotated[
         int, Option("--fault-seed", metavar="N", rich_help_panel="Faults", help="Which calls the shares hit.")
