@@ -6,22 +6,17 @@ from collections.abc import Sequence
 from chainq.formats.cells import GAP, width_of, wrap
 from chainq.safe import printable
 
-_LEAST = 24  # character cells of the last column
-_NARROWEST = 9  # of another; on a screen that is still narrower lines are longer than it
+_LEAST = 24  # character cells of the last column; on a narrower screen lines are longer than it
 
 
 def aligned(lines: Sequence[Sequence[str]], caps: Sequence[int], width: int | None = None) -> str:
     """The lines as columns, harmless to show and wrapped to `width` cells (None: the terminal's).
 
-    `caps`: the most cells of each column but the last, which takes what is left. Where that is too little, the others
-    give way, the rightmost first.
+    `caps`: the most cells of each column but the last, which takes what is left.
     """
     room = shutil.get_terminal_size().columns if width is None else width
     clean = [[printable(text) for text in line] for line in lines]
     widths = [min(cap, max((width_of(line[place]) for line in clean), default=0)) for place, cap in enumerate(caps)]
-    for place in reversed(range(len(widths))):
-        lacking = sum(size + GAP for size in widths) + _LEAST - room
-        widths[place] -= max(0, min(lacking, widths[place] - _NARROWEST))
     widths.append(max(_LEAST, room - sum(size + GAP for size in widths)))
     drawn = []
     for line in clean:

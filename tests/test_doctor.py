@@ -360,16 +360,6 @@ def test_secrets_of_the_url_are_masked() -> None:
     assert examined(Odd(), "http://me:pw@h/x?key=k").url == "http://***@h/x?key=***"
 
 
-@pytest.mark.parametrize("width", [60, 70, 80, 200])
-def test_columns_give_way_on_a_narrow_screen(width: int) -> None:
-    """Whole words, and no line longer than the screen: the column before the last is the first to be narrowed."""
-    lines = [("", "program-transactions", "yes, by way of HTTP/1.1", "calls come through " * 5)]
-    text = aligned(lines, (1, 20, 28), width)
-    assert max(map(len, text.splitlines())) <= width
-    assert "program-transactions" in text
-    assert text.split().count("HTTP/1.1") == 1
-
-
 def test_lines_fit_the_width_and_carry_nothing_harmful() -> None:
     """Columns stand one below the other, wide characters counted, and no control character passes."""
     text = aligned([("a", "漢字", "word " * 30), ("bb", "x\x1b[31m", "")], (8, 12), 60)
