@@ -47,7 +47,7 @@ def run(
     with ExitStack() as stack:
         checkpoint, known = None, None
         if going.checkpoint is not None:
-            if place in (kept := os.path.realpath(going.checkpoint), f"{kept}.lock"):
+            if place in (kept := printable(os.path.realpath(going.checkpoint)), f"{kept}.lock"):
                 raise UsageError(f"-o {place} is the checkpoint's own file", "give each its own")
             identity = _identity(client, question, options, format_name)
             checkpoint = stack.enter_context(Checkpoint(going.checkpoint, identity))
@@ -174,11 +174,11 @@ class _Course:
 
     def record(self, mark: Mark) -> None:
         """Make `mark` the place that the output has come to, durably where there is a checkpoint."""
+        self.sink.keep()  # first: what a checkpoint may just have vouched for must never be cut off
         if self.checkpoint:
             if isinstance(self.sink, AppendSink):
                 self.sink.sync()
             self.checkpoint.save(mark, self.place)
-        self.sink.keep()
         self.mark = mark
 
     def _round(self, writer: Writer, anew: bool) -> None:

@@ -38,8 +38,8 @@ class _State:
 
 
 def _on_signal(number: int, _: FrameType | None) -> None:
-    # A second signal (an impatient Ctrl-C; timeout(1) sends each twice) hurries nothing: a write, and then the cleaning
-    # up, have GRACE each.
+    # A second signal (an impatient Ctrl-C; timeout(1) sends each twice) hurries nothing: a write has GRACE, or PERIODS
+    # of it while its reader goes on, and then the cleaning up has GRACE.
     if _State.ending is not None:
         signal.setitimer(signal.ITIMER_REAL, GRACE)
     elif not _State.holding:

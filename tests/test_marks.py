@@ -2,14 +2,17 @@
 
 import json
 import os
+import signal
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from chainq.checkpoint import MARKS, Checkpoint, Mark, check_block
 from chainq.errors import BusyError, ChainqError, IncompleteError, OutputError, UsageError
-from chainq.sink import AppendSink, FileSink
+from chainq.follow import _Course
+from chainq.signals import Interrupted
+from chainq.sink import AppendSink, FileSink, Sink
 
 ASKED = {"command": "blocks", "start": "0", "url": "http://127.0.0.1:1/"}
 
@@ -245,6 +248,25 @@ def test_a_file_is_not_replaced_under_a_run_that_began_since(tmp_path: Path) -> 
             sink.finish()
         other.write(b"row\n")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("out", b"row\nrow\n")]
+
+
+def test_what_a_checkpoint_vouches_for_stays_on_stdout(tmp_path: Path) -> None:
+    """A run that is broken off when the checkpoint has its new place, and does not know it yet, cuts nothing off."""
+
+    class Saved:
+        def save(self, *_: object) -> None:
+            raise Interrupted(signal.SIGTERM, cut=True)
+
+    file = tmp_path / "out"
+    with file.open("wb") as opened:
+        sink, nothing, saved = Sink(opened.fileno(), "out"), cast("Any", None), cast("Any", Saved())
+        course = _Course(nothing, nothing, nothing, nothing, sink, Mark(0), saved, "")
+        sink.keep()
+        sink.write(b"row\n")
+        with pytest.raises(Interrupted):
+            course.record(Mark(1))
+        sink.abandon()
+    assert file.read_bytes() == b"row\n"
 
 
 def test_append_sink_refuses_to_go_on_inside_a_line(tmp_path: Path) -> None:
