@@ -15,6 +15,8 @@ from chainq.question import Batch, Question
 from chainq.rpc import Connection, Endpoint, Report
 from chainq.span import Span
 
+_NO_BLOCK = "the chain has no block yet"
+
 
 class Tip(NamedTuple):
     """The newest block: its height (-1 for a chain without blocks), hashes (empty where not sent), time in seconds."""
@@ -183,8 +185,14 @@ class Client:
         """The newest block as one batch. Raises NotFoundError where the chain has no block yet."""
         found = self.latest_row()
         if not found:
-            raise NotFoundError("the chain has no block yet")
+            raise NotFoundError(_NO_BLOCK)
         yield Batch(found)
+
+    def latest_height(self) -> int:
+        """The newest block's height. Raises NotFoundError where the chain has no block yet."""
+        if self.newest() < 0:
+            raise NotFoundError(_NO_BLOCK)
+        return self.newest()
 
     def one_page(
         self, method: Method, arguments: dict[Role, Value], span: Span | None, page: int, page_size: int

@@ -54,10 +54,8 @@ def _ask(connection: Connection, dialect: Dialect, method: Method, name: Name) -
     """The rows of one name, None where it does not exist."""
     if method.shape is Shape.ROW_OR_NULL:
         wire, params = dialect.call(method, {Role.ID: name})
-        return (
-            _checked_transaction(_one(connection.call(wire, params, decode_result, str(name)), wire), wire, name)
-            or None
-        )
+        found = _one(connection.call(wire, params, decode_result, str(name)), wire)
+        return _checked_transaction(found, wire, name) if found else None
     if method.shape is Shape.ROWS and dialect.transactions_by_row_id:
         return _of_row_id(connection, dialect, method, name)
     wire, params = dialect.call(method, {Role.HEIGHT: name})
@@ -114,11 +112,9 @@ def _checked_block(found: list[Raw], wire: str, name: Name) -> list[Raw]:
 
 
 def _checked_transaction(found: list[Raw], wire: str, name: Name) -> list[Raw]:
-    pick = rows.Picker(["transaction.id"])
-    for row in found:
-        told = rows.text_of(pick(row)[0])
-        if told and told.lower() != str(name).lower():  # BIP 173: either case, but not mixed
-            raise IncompleteError(f"{wire} {name}: the answer is transaction {excerpt(told, 80)}")
+    told = rows.text_of(rows.Picker(["transaction.id"])(found[0])[0])
+    if told and told.lower() != str(name).lower():  # BIP 173: either case, but not mixed
+        raise IncompleteError(f"{wire} {name}: the answer is transaction {excerpt(told, 80)}")
     return found
 
 

@@ -16,13 +16,7 @@ from urllib.parse import urlsplit
 
 from chainq import __version__, refusals
 from chainq.envelope import encode, is_error
-from chainq.errors import (
-    BrokenBodyError,
-    ChainqError,
-    GatewayError,
-    TooHeavyError,
-    UsageError,
-)
+from chainq.errors import BrokenBodyError, ChainqError, GatewayError, TooHeavyError, UsageError
 from chainq.refusals import Refused
 from chainq.safe import excerpt, mask_url
 
@@ -282,6 +276,7 @@ def _open_client(endpoint: Endpoint) -> "httpx.Client":
     headers = httpx.Headers({"User-Agent": f"chainq/{__version__}", **near})
     headers.update(endpoint.headers)  # whatever the case of their letters
     headers["Content-Type"] = "application/json"
+    # What the environment says of proxies and certificates is read here. No text of httpx: it holds the proxy's URL.
     try:
         return httpx.Client(
             transport=endpoint.transport,
@@ -292,7 +287,6 @@ def _open_client(endpoint: Endpoint) -> "httpx.Client":
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
             headers=headers,
         )
-    # What the environment says of proxies and certificates is read here. No text of httpx: it holds the proxy's URL.
     except ImportError:
         raise UsageError("the environment names a SOCKS proxy, for which the package socksio is missing") from None
     except ValueError:

@@ -4,15 +4,16 @@ What fails is raised, with a note on how to get the rest where that is known; `a
 """
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from chainq import asked, formats, output
 from chainq.asked import Asked, Options
 from chainq.client import Client
 from chainq.connect import open_client
 from chainq.errors import NotFoundError, UsageError
-from chainq.formats import Writer
+from chainq.formats import Format, Sheet, Writer
 from chainq.methods import Method, Role
 from chainq.question import Batch, Question
 from chainq.report import Reporter
@@ -51,19 +52,23 @@ def run(method: Method, words: dict[Role, list[str]], options: Options) -> None:
         else:
             with open_sink(options.output.file) as sink:
                 told = output.sheet(method, columns, options.output, reporter, single=question.single)
-                again = "" if options.output.file is None else f"{options.output.file} is as it was: run again"
-                if name in output.WHOLE:
-                    again = again or f"there is no part of a {name}: run again"
-                _answer(client, question, sink, lambda: make(sink, told), reporter, told.terminal, again)
+                _answer(client, question, sink, make, told, reporter, _again(name, options.output.file))
+
+
+def _again(name: str, file: Path | None) -> str:
+    """What to do after a failure where the answer cannot be gone on with; empty where it can."""
+    if file is not None:
+        return f"{file} is as it was: run again"
+    return f"there is no part of a {name}: run again" if name in output.WHOLE else ""
 
 
 def _answer(
     client: Client,
     question: Asked,
     sink: Sink,
-    begin: Callable[[], Writer],
+    make: Format,
+    told: Sheet,
     reporter: Reporter,
-    terminal: bool,
     again: str,
 ) -> None:
     """Copy the answer; `again` is what to do after a failure where it cannot be gone on with."""
@@ -74,9 +79,9 @@ def _answer(
         if not len(span) and not question.heights.fixed:
             reporter.warn(f"no block in that range: the newest is {client.newest()}")
         rest = _Rest(span, question.reverse, question.limit, sink, again)
-        reporter.begin(len(span), rows_on_terminal=terminal)
+        reporter.begin(len(span), rows_on_terminal=told.terminal)
     try:
-        writer = begin()
+        writer = make(sink, told)
         if rest is not None:
             sink.keep()
         _copy(_batches(client, question, rest.span if rest else None), writer, question.limit, rest, reporter)
@@ -102,10 +107,10 @@ class _Rest:
 
     def done(self, span: Span, rows: int) -> None:
         """Take in that the rows of `span` have been written."""
+        self.sink.keep()  # first: rows that come again are better than rows that are cut off and not asked for again
         self.span = Span(self.span.start, span.start) if self.reverse else Span(span.end, self.span.end)
         if self.limit is not None:
             self.limit -= rows
-        self.sink.keep()
 
     def __str__(self) -> str:
         if self.again:
@@ -136,17 +141,11 @@ def _batches(client: Client, question: Asked, span: Span | None) -> Iterator[Bat
             )
         )
     if question.names is not None:
-        typed = (_newest(client) if name == "latest" else name for name in question.typed())
+        typed = (client.latest_height() if name == "latest" else name for name in question.typed())
         return client.named(method, typed)
     if method.param(Role.SIZE):
         return client.paged(method, arguments, page_size=question.page_size, limit=question.limit)
     return client.latest()
-
-
-def _newest(client: Client) -> int:
-    if client.newest() < 0:
-        raise NotFoundError("the chain has no block yet")
-    return client.newest()
 
 
 def _plan(client: Client, question: Asked) -> None:

@@ -51,9 +51,11 @@ def mask_url(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         parts = urlsplit("")
-    if not any(parts) or ("@" in url and "@" not in parts.netloc):  # no URL, but perhaps with secrets all the same
-        host = re.match(r"[\w.:-]*", url.rpartition("@")[2])
-        return f"{_MASK}@{host[0]}" if "@" in url and host else _MASK if url else ""
+    if "@" in url and "@" not in parts.netloc:  # no URL, but perhaps with secrets all the same
+        host = re.split(r"[^\w.:-]", url.rpartition("@")[2], maxsplit=1)[0]
+        return f"{_MASK}@{host}"
+    if url and not any(parts):
+        return _MASK
     where = parts.netloc.rpartition("@")[2]
     place = f"{_MASK}@{where}" if "@" in parts.netloc else where
     query = "&".join(map(_masked_pair, parts.query.split("&"))) if parts.query else ""

@@ -83,14 +83,15 @@ class Csv:
         text = io.StringIO(newline="")
         csv.writer(text).writerows(cells)
         try:
-            self._out.write(text.getvalue().encode())
+            data = text.getvalue().encode()
         except UnicodeEncodeError:
             if not self._told:
                 self._warn(
                     "csv is UTF-8, which cannot carry a lone surrogate: it becomes ?; jsonl has it as it was sent"
                 )
             self._told = True
-            self._out.write(text.getvalue().encode(errors="replace"))
+            data = text.getvalue().encode(errors="replace")
+        self._out.write(data)
 
 
 def _reader(

@@ -37,8 +37,8 @@ _WAY_OUT = "jsonl writes it as it was sent; --columns can leave the column out"
 class Parquet:
     """Rows as a Parquet file in row groups, compressed with zstd; no more than about one group is in memory.
 
-    Raises UsageError on a terminal and without pyarrow; later AnswerError for a value that
-    is not of its column's type, OutputError for text that is no Unicode.
+    Raises UsageError on a terminal and without pyarrow; later AnswerError for a value that is not of its column's type,
+    OutputError for text that is no Unicode.
     """
 
     def __init__(self, out: Out, sheet: Sheet) -> None:

@@ -44,7 +44,7 @@ def _measure(bench: Bench, row: Row, quick: bool) -> bool:
     """Measure and print a row; False where it missed its target, which no quick run can tell: start-up weighs more."""
     try:
         found = row.measure(bench)
-    except Unmeasured as reason:
+    except (Unmeasured, FileNotFoundError) as reason:
         _say(f"{row.name:34} not measured: {reason}")
         return True
     except RuntimeError as reason:

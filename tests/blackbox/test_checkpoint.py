@@ -373,7 +373,7 @@ def test_2_a_checkpoint_that_is_the_output(out: str, chainq: Program, nowhere: s
     assert not (chainq.home / "c").exists()
 
 
-def test_6_7_a_file_that_ends_inside_a_line(chainq: Program) -> None:
+def test_7_a_file_that_ends_inside_a_line(chainq: Program) -> None:
     """What a killed --follow left is not gone on with: the first row would be glued to it."""
     (chainq.home / "out").write_bytes(b'{"half":1')
     for going in (("--follow", "--limit", "3"), ("--checkpoint", "c")):
