@@ -5,16 +5,16 @@ For Python, `chainq.Client` (documented in `chainq.api`) and the errors of `chai
 
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from chainq.api import Client as Client
+from chainq._version import __version__ as __version__
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from chainq.client import Client as Client
 
 
 def __getattr__(name: str) -> Any:
     # Loaded when asked for: the command line imports this package too, and needs no httpx for --help.
     if name == "Client":
-        from chainq.api import Client
+        from chainq.client import Client
 
         return Client
     raise AttributeError(f"module 'chainq' has no attribute {name!r}")

@@ -10,7 +10,7 @@ def main() -> NoReturn:
     # begins a long one (`run`, `follow`) turns it on again; an answer's rows are many objects and no garbage either.
     gc.disable()
     gc.set_threshold(50_000, 20, 100)
-    from chainq.app import main as run
+    from chainq.cli.main import main as run
 
     run()
 

@@ -1,37 +1,56 @@
-"""One service, its eleven methods: the way every row takes, for the command line and for Python alike."""
+"""chainq for Python: the eleven methods, with the same completeness as the commands, as iterators of decoded rows.
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
-from typing import Any, NamedTuple, Self
+    from chainq import Client
 
+    with Client("http://127.0.0.1:8545/") as client:
+        for row in client.records(0, 500):
+            print(row["height"], row["transaction_id"])
+
+Heights are whole numbers, a range holds its start and not its end, and an end of None means up to and with the newest
+block. Rows come in height order, each exactly once, while calls go on side by side; they are dictionaries with every
+field that the service sent: integers (of up to 4,300 digits) as int, numbers with a fraction or exponent as Decimal,
+so that no digit is lost. Every method may raise the errors of `chainq.errors`, IncompleteError where completeness
+cannot be proved.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any, Self
+
+import msgspec
 from msgspec import Raw
 
-from chainq import heights, named, rows
-from chainq.dialects import AUTO, DIALECTS, Dialect, Names, Value
-from chainq.envelope import decode_result, decode_rows
-from chainq.errors import AnswerError, NotFoundError, UsageError
-from chainq.methods import BY_COMMAND, Method, Role
-from chainq.question import Batch, Question
-from chainq.rpc import Connection, Endpoint, Report
-from chainq.span import Span
+from chainq.catalog import identifiers
+from chainq.catalog.methods import BY_COMMAND, Role
+from chainq.errors import AnswerError
+from chainq.fetching.service import Client as Source
+from chainq.heights.bounds import Bounds
+from chainq.planning.query import Batch, Question
+from chainq.text.sanitize import excerpt
 
-_NO_BLOCK = "the chain has no block yet"
+Row = dict[str, Any]
+_DECODER = msgspec.json.Decoder(float_hook=Decimal)
 
 
-class Tip(NamedTuple):
-    """The newest block: its height (-1 for a chain without blocks), hashes (empty where not sent), time in seconds."""
-
-    height: int
-    hash: str
-    previous_hash: str
-    time: int | None
+def _decode(row: Raw) -> Row:
+    """Raises AnswerError for a number that Python refuses: more than 4,300 digits, or an exponent beyond Decimal's."""
+    try:
+        try:
+            decoded: Row = _DECODER.decode(row)
+        except msgspec.DecodeError:  # lone surrogates
+            decoded = json.loads(bytes(row), parse_float=Decimal)
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        raise AnswerError(f"a row cannot be decoded: {excerpt(str(error) or type(error).__name__)}") from None
+    return decoded
 
 
 class Client:
-    """Calls one service. Use it as a context, or `close` it; threads may not share it.
+    """A service at a URL (`demo:` is the sample chain). A context; not to be shared between threads.
 
-    `dialect` is one of `dialects.DIALECTS`, or `auto`; `names` are the server's own beside it. `timeout` in seconds a
-    call, `rate` in requests a second, `concurrency` in calls at a time. Raises UsageError for a dialect that is none.
+    `dialect`: how the server speaks. `timeout`: seconds a call. `retries`: of a call that fails in passing. `rate`:
+    requests a second, None for no bound. `headers`: sent with every call. `concurrency`: calls at a time.
+    Raises UsageError for a URL that is none.
     """
 
     def __init__(
@@ -39,39 +58,21 @@ class Client:
         url: str,
         *,
         dialect: str = "chain",
-        names: Names | None = None,
         timeout: float = 30.0,
         retries: int = 5,
         rate: float | None = None,
         headers: Mapping[str, str] | None = None,
         concurrency: int = 8,
-        report: Callable[[Report], None] = lambda _: None,
     ) -> None:
-        if dialect not in (AUTO, *DIALECTS):
-            raise UsageError(f"there is no dialect {dialect!r}", f"the dialects are {', '.join(DIALECTS)} and {AUTO}")
-        self.url, self.dialect_name, self.names = url, dialect, names or Names()
-        transport = None
-        if url == "demo:":
-            from chainq.demo.chain import Chain
-            from chainq.demo.service import Service
-            from chainq.demo.transport import DemoTransport
-
-            transport, url = DemoTransport(Service(Chain())), "http://demo.invalid/"
-        if concurrency < 1:
-            raise UsageError(f"there is no run with {concurrency} calls at a time")
-        endpoint = Endpoint(
-            url,
+        self._source = Source(
+            identifiers.url(url),
+            dialect=dialect,
             timeout=timeout,
             retries=retries,
             rate=rate,
+            headers=headers,
             concurrency=concurrency,
-            headers=headers or {},
-            transport=transport,
         )
-        self.connection = Connection(endpoint, report)
-        self._concurrency = concurrency
-        self._tip: Tip | None = None
-        self._times: dict[int, int] = {}  # block times by height, for the search by time
 
     def __enter__(self) -> Self:
         return self
@@ -80,130 +81,84 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """End what is under way, and give the sockets back."""
-        self.connection.close()
+        """End calls under way and give the sockets back."""
+        self._source.close()
 
-    @cached_property
-    def dialect(self) -> Dialect:
-        """How the server speaks, its own names included; `auto` is found out here, when it is first needed.
+    def tip_height(self) -> int:
+        """The newest block's height, -1 for a chain without blocks; asked for once and then kept, for whole answers."""
+        return self._source.tip_height()
 
-        Raises ChainqError where it cannot be.
-        """
-        if self.dialect_name != AUTO:
-            return DIALECTS[self.dialect_name].with_names(self.names)
-        from chainq import detect
+    def blocks(
+        self, start: int = 0, end: int | None = None, *, reverse: bool = False, verify: bool = True
+    ) -> Iterator[Row]:
+        """Block summaries. `verify`: every height must be there once, and each block name the one before."""
+        return self._range("blocks", start, end, reverse=reverse, verify=verify)
 
-        return detect.dialect_of(self.url, self.raw).with_names(self.names)
+    def block(self, height: int) -> Row:
+        """One block's summary. Raises NotFoundError."""
+        return next(_rows(self._source.named(BY_COMMAND["block"], [height])))
 
-    def newest(self) -> int:
-        """The newest block's height, -1 where the chain has no block; asked for once and then pinned."""
-        return self.tip().height
+    def latest(self) -> Row:
+        """The newest block's summary, asked for anew each time. Raises NotFoundError for a chain without blocks."""
+        return next(_rows(self._source.latest()))
 
-    def tip(self, *, anew: bool = False) -> Tip:
-        """The newest block, pinned until it is asked for `anew`."""
-        if self._tip is None or anew:
-            found = self.latest_row()
-            if not found:
-                self._tip = Tip(-1, "", "", None)
-            else:
-                sent = rows.Picker(["height", "timestamp", "block_hash", "previous_hash"])(found[0])
-                height, time = rows.integer_of(sent[0]), rows.integer_of(sent[1])
-                if height is None or height < 0:
-                    raise AnswerError("latest/block: the newest block has no readable height")
-                if time is not None:
-                    self._times[height] = time
-                self._tip = Tip(height, rows.text_of(sent[2]), rows.text_of(sent[3]), time)
-        return self._tip
+    def full_blocks(
+        self, start: int = 0, end: int | None = None, *, reverse: bool = False, verify: bool = True
+    ) -> Iterator[Row]:
+        """Full blocks; `verify` as for `blocks`."""
+        return self._range("full-blocks", start, end, reverse=reverse, verify=verify)
 
-    def hash_of(self, height: int) -> str | None:
-        """A block's hash, None where there is no such block. The newest blocks' are known from `tip`."""
-        tip = self.tip()
-        if height == tip.height and tip.hash:
-            return tip.hash
-        if height == tip.height - 1 and tip.previous_hash:
-            return tip.previous_hash
-        try:
-            (found,) = self.named(BY_COMMAND["block"], [height])
-        except NotFoundError:
-            return None
-        return rows.text_of(rows.Picker(["block_hash"])(found.rows[0])[0])
+    def transactions(self, height: int) -> list[Row]:
+        """The transaction summaries of one block, by index. Raises NotFoundError where there is no such block."""
+        return list(_rows(self._source.named(BY_COMMAND["transactions"], [height])))
 
-    def latest_row(self) -> list[Raw]:
-        """The newest block's summary as one row; none where the chain has no block."""
-        return named.fetch_latest(self.connection, self.dialect)
+    def transaction(self, transaction_id: str) -> Row:
+        """One transaction, whole. Raises UsageError for an ID whose checksum is wrong, NotFoundError."""
+        name = identifiers.transaction_id(transaction_id)
+        return next(_rows(self._source.named(BY_COMMAND["transaction"], [name])))
 
-    def first_at(self, time: float) -> int:
-        """The first height whose block time (seconds since 1970) is `time` or later, the newest + 1 where none is."""
-        from chainq import times
+    def program_transactions(self, program: str, function: str) -> Iterator[Row]:
+        """The transactions that call a function; one comes as often as transitions of it match."""
+        arguments: dict[Role, int | str] = {
+            Role.PROGRAM: identifiers.program(program),
+            Role.FUNCTION: identifiers.function(function),
+        }
+        return _rows(self._source.paged(BY_COMMAND["program-transactions"], arguments))
 
-        return times.first_at(time, self.newest(), self._time_of)
+    def records(self, start: int = 0, end: int | None = None, *, reverse: bool = False) -> Iterator[Row]:
+        """Records, by height and row id."""
+        return self._range("records", start, end, reverse=reverse)
 
-    def _time_of(self, height: int) -> int:
-        if height not in self._times:
-            (batch,) = self.named(BY_COMMAND["block"], [height])
-            time = rows.integer_of(rows.Picker(["timestamp"])(batch.rows[0])[0])
-            if time is None:
-                raise AnswerError(f"block {height} has no readable timestamp, so no block can be found by its time")
-            self._times[height] = time
-        return self._times[height]
+    def ownership(self, start: int = 0, end: int | None = None, *, reverse: bool = False) -> Iterator[Row]:
+        """Ownership rows; they carry no height."""
+        return self._range("ownership", start, end, reverse=reverse)
 
-    def span(self, ask: heights.RangeAsk, *, reverse: bool = False) -> Span:
-        """The heights that are asked for; from the newest down, none above the newest block."""
-        start, end = heights.resolve(ask, self.newest, self.first_at)
-        if reverse and end > start:
-            end = max(start, min(end, self.newest() + 1))
-        return Span(start, end)
+    def transitions(self, start: int = 0, end: int | None = None, *, reverse: bool = False) -> Iterator[Row]:
+        """Transitions without record inputs, by height and ID."""
+        return self._range("transitions", start, end, reverse=reverse)
 
-    def ranged(self, question: Question) -> Iterator[Batch]:
-        """Every row of a range, exactly once, in height order."""
-        from chainq.fetch import RangeFetch
+    def address_transactions(
+        self, address: str, start: int = 0, end: int | None = None, *, reverse: bool = False
+    ) -> Iterator[Row]:
+        """References to an address' public transactions; repeated ones are kept."""
+        arguments: dict[Role, int | str] = {Role.ADDRESS: identifiers.address(address)}
+        return self._range("address-transactions", start, end, arguments, reverse=reverse)
 
-        return iter(RangeFetch(self.connection, self.dialect, question, self.newest, self._concurrency))
+    def _range(
+        self,
+        command: str,
+        start: int,
+        end: int | None,
+        arguments: dict[Role, int | str] | None = None,
+        *,
+        reverse: bool = False,
+        verify: bool = True,
+    ) -> Iterator[Row]:
+        span = self._source.span(Bounds(start=start, end=end), reverse=reverse)
+        question = Question(BY_COMMAND[command], span, arguments or {}, reverse=reverse, verify=verify)
+        return _rows(self._source.ranged(question))
 
-    def paged(
-        self, method: Method, arguments: dict[Role, Value], *, page_size: int | None = None, limit: int | None = None
-    ) -> Iterator[Batch]:
-        """Every row of a method that has pages but no heights."""
-        from chainq.pages import PageFetch
 
-        pages = PageFetch(
-            self.connection,
-            self.dialect,
-            method,
-            arguments,
-            page_size=page_size,
-            limit=limit,
-            concurrency=self._concurrency,
-        )
-        return iter(pages)
-
-    def named(self, method: Method, names: Iterable[named.Name | None]) -> Iterator[Batch]:
-        """The rows of each name, in order. Raises NotFoundError at the end where some do not exist."""
-        return named.fetch_named(self.connection, self.dialect, method, names, self._concurrency)
-
-    def latest(self) -> Iterator[Batch]:
-        """The newest block as one batch. Raises NotFoundError where the chain has no block yet."""
-        found = self.latest_row()
-        if not found:
-            raise NotFoundError(_NO_BLOCK)
-        yield Batch(found)
-
-    def latest_height(self) -> int:
-        """The newest block's height. Raises NotFoundError where the chain has no block yet."""
-        if self.newest() < 0:
-            raise NotFoundError(_NO_BLOCK)
-        return self.newest()
-
-    def one_page(
-        self, method: Method, arguments: dict[Role, Value], span: Span | None, page: int, page_size: int
-    ) -> Iterator[Batch]:
-        """One page of one call, raw: unproved and in the server's order."""
-        arguments = {**arguments, Role.PAGE: page, Role.SIZE: page_size}
-        if span is not None:
-            arguments |= {Role.START: span.start, Role.END: span.end}
-        name, params = self.dialect.call(method, arguments)
-        yield Batch(self.connection.call(name, params, decode_rows, str(span or "")))
-
-    def raw(self, name: str, params: Any) -> Raw:
-        """The `result` of any call. `params` is an object, an array, or None to send none."""
-        return self.connection.call(name, params, decode_result)
+def _rows(batches: Iterator[Batch]) -> Iterator[Row]:
+    for batch in batches:
+        yield from map(_decode, batch.rows)

@@ -1,4 +1,4 @@
-# Completion of chainq for fish, written by python -m chainq.docs; change what it is written from.
+# Completion of chainq for fish, written by python -m chainq._docgen; change what it is written from.
 # It starts no program and asks no server: all it knows stands here, but for the profiles of the configuration file.
 
 # The words before the cursor without options and their values: the command, then its arguments.

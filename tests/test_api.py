@@ -6,9 +6,9 @@ from decimal import Decimal
 import pytest
 from msgspec import Raw
 
-from chainq import Client, api
+from chainq import Client, client
+from chainq.catalog.methods import METHODS
 from chainq.errors import AnswerError, IncompleteError, NotFoundError, UnreachableError, UsageError
-from chainq.methods import METHODS
 
 
 def test_one_method_for_each_of_the_service() -> None:
@@ -32,7 +32,7 @@ def test_a_range_is_whole_and_in_order() -> None:
 def test_an_end_of_none_is_the_newest_block() -> None:
     """Without an end a range goes up to and with the newest block."""
     with Client("demo:") as client:
-        newest = client.newest()
+        newest = client.tip_height()
         assert [int(row["height"]) for row in client.blocks(newest - 2)] == [newest - 2, newest - 1, newest]
         assert int(client.latest()["height"]) == newest
 
@@ -73,7 +73,7 @@ def test_the_other_methods() -> None:
 )
 def test_no_digit_is_lost(sent: bytes, value: object) -> None:
     """Integers of any size, numbers with a fraction and lone surrogates are decoded as they were sent."""
-    row = api._decode(Raw(b'{"a":' + sent + b"}"))
+    row = client._decode(Raw(b'{"a":' + sent + b"}"))
     assert row == {"a": value}
     assert str(row["a"]) == str(value)
 
@@ -82,7 +82,7 @@ def test_no_digit_is_lost(sent: bytes, value: object) -> None:
 def test_what_python_cannot_hold_is_an_error_of_chainq(sent: bytes) -> None:
     """More digits, exponents or levels than Python takes: AnswerError, as promised."""
     with pytest.raises(AnswerError):
-        api._decode(Raw(b'{"a":' + sent + b"}"))
+        client._decode(Raw(b'{"a":' + sent + b"}"))
 
 
 def test_threads_end_with_the_iterator() -> None:

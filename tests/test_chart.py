@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
+from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind
 from chainq.errors import UsageError
-from chainq.formats import Sheet
 from chainq.formats.chart import BINS, Bins, Chart, scale_of
-from chainq.methods import BY_COMMAND, METHODS, Column, Kind
+from chainq.formats.protocol import Sheet
 
 pytest.importorskip("plotille", reason="charts need the extra chainq[chart]")
 

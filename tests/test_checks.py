@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chainq import bech32, checks
+from chainq.catalog import bech32, identifiers
+from chainq.config import values
 from chainq.demo.chain import Chain
 from chainq.errors import UsageError
-from chainq.safe import mask_url
+from chainq.text.sanitize import mask_url
 
 CHAIN = Chain()
 ID = CHAIN.transaction_id(640, 1)
@@ -94,10 +95,10 @@ def test_a_typo_in_an_id_is_always_found(place: int, character: str) -> None:
     """One wrong character anywhere is found, and the message calls it a checksum where it is one."""
     typo = ID[:place] + character + ID[place + 1 :]
     if typo == ID:
-        assert checks.transaction_id(typo) == ID
+        assert identifiers.transaction_id(typo) == ID
         return
     with pytest.raises(UsageError) as caught:
-        checks.transaction_id(typo)
+        identifiers.transaction_id(typo)
     if place > 2:
         assert "checksum" in str(caught.value)
 
@@ -109,7 +110,7 @@ def test_two_characters_that_changed_places_are_found(place: int) -> None:
     swapped = ID[:place] + ID[place + 1] + ID[place] + ID[place + 2 :]
     if swapped != ID:
         with pytest.raises(UsageError, match="checksum"):
-            checks.transaction_id(swapped)
+            identifiers.transaction_id(swapped)
 
 
 @pytest.mark.parametrize(
@@ -118,36 +119,36 @@ def test_two_characters_that_changed_places_are_found(place: int) -> None:
 def test_an_id_that_was_cut_or_padded_is_found(text: str) -> None:
     """A character too few or too many, or white space, does not pass."""
     with pytest.raises(UsageError):
-        checks.transaction_id(text)
+        identifiers.transaction_id(text)
 
 
 def test_an_id_has_the_prefix_at() -> None:
     """A block hash or an address in place of a transaction ID is told by its prefix."""
-    assert checks.transaction_id(ID) == ID
+    assert identifiers.transaction_id(ID) == ID
     for text, prefix in ((CHAIN.block_hash(5), "ab"), (ADDRESS, "aleo"), (CHAIN.transition_id(640, 1, 0), "au")):
         with pytest.raises(UsageError, match=f"prefix is '{prefix}'"):
-            checks.transaction_id(text)
+            identifiers.transaction_id(text)
 
 
 def test_an_address_may_have_any_prefix() -> None:
     """Addresses use the network's own prefix, so any will do; the checksum must fit."""
-    assert checks.address(ADDRESS) == ADDRESS
-    assert checks.address("abcdef1qpzry9x8gf2tvdw0s3jn54khce6mua7lmqqqxw")
+    assert identifiers.address(ADDRESS) == ADDRESS
+    assert identifiers.address("abcdef1qpzry9x8gf2tvdw0s3jn54khce6mua7lmqqqxw")
     with pytest.raises(UsageError, match="checksum"):
-        checks.address(ADDRESS[:-1] + ("q" if ADDRESS[-1] != "q" else "p"))
+        identifiers.address(ADDRESS[:-1] + ("q" if ADDRESS[-1] != "q" else "p"))
 
 
 def test_a_message_is_harmless_and_says_the_way_out() -> None:
     """The message shows what was written without control characters, and names --no-check."""
     with pytest.raises(UsageError, match="--no-check") as caught:
-        checks.transaction_id("at1\x1b[2J")
+        identifiers.transaction_id("at1\x1b[2J")
     assert str(caught.value).isprintable()
 
 
 @pytest.mark.parametrize("text", ["credits.aleo", "token_registry.aleo", "a.b", "A1_.x9"])
 def test_program_ids(text: str) -> None:
     """A program ID is a name and a network, both identifiers."""
-    assert checks.program(text) == text
+    assert identifiers.program(text) == text
 
 
 @pytest.mark.parametrize(
@@ -157,20 +158,20 @@ def test_program_ids(text: str) -> None:
 def test_what_is_no_program_id(text: str) -> None:
     """Anything else is refused."""
     with pytest.raises(UsageError):
-        checks.program(text)
+        identifiers.program(text)
 
 
 @pytest.mark.parametrize("text", ["transfer_public", "x", "Hello2"])
 def test_function_names(text: str) -> None:
     """A function name is an identifier."""
-    assert checks.function(text) == text
+    assert identifiers.function(text) == text
 
 
 @pytest.mark.parametrize("text", ["", "2x", "_x", "a-b", "a.b", "a b", "a\n", "é"])
 def test_what_is_no_function_name(text: str) -> None:
     """Anything else is refused."""
     with pytest.raises(UsageError):
-        checks.function(text)
+        identifiers.function(text)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +187,7 @@ def test_what_is_no_function_name(text: str) -> None:
 )
 def test_urls(text: str) -> None:
     """http and https URLs with a host, and demo:, pass as they are."""
-    assert checks.url(text) == text
+    assert identifiers.url(text) == text
 
 
 @pytest.mark.parametrize(
@@ -213,13 +214,13 @@ def test_urls(text: str) -> None:
 def test_what_is_no_url(text: str) -> None:
     """Anything else is refused."""
     with pytest.raises(UsageError, match="URL"):
-        checks.url(text)
+        identifiers.url(text)
 
 
 def test_a_refused_url_shows_no_password() -> None:
     """User name and password stay out of the message."""
     with pytest.raises(UsageError) as caught:
-        checks.url("ftp://someone:hunter2@host/?key=hunter3")
+        identifiers.url("ftp://someone:hunter2@host/?key=hunter3")
     assert "hunter" not in str(caught.value)
     assert "someone" not in str(caught.value)
 
@@ -249,13 +250,13 @@ def test_a_url_is_shown_without_what_may_be_secret(url: str, shown: str) -> None
 def test_headers_that_frame_a_call_are_refused(name: str) -> None:
     """What HTTP computes from the body cannot be given: another value would break the call."""
     with pytest.raises(UsageError, match=name):
-        checks.header(f"{name}: 3")
+        values.header(f"{name}: 3")
 
 
 def test_headers() -> None:
     """A header is a name and a value; space around them goes, a colon may stand in the value."""
-    assert checks.header("X-Key: a:b ") == ("X-Key", "a:b")
-    assert checks.header("X-Key:") == ("X-Key", "")
+    assert values.header("X-Key: a:b ") == ("X-Key", "a:b")
+    assert values.header("X-Key:") == ("X-Key", "")
 
 
 @pytest.mark.parametrize(
@@ -264,5 +265,5 @@ def test_headers() -> None:
 def test_what_is_no_header(text: str) -> None:
     """What cannot stand in a header is refused, and its value is not repeated."""
     with pytest.raises(UsageError) as caught:
-        checks.header(text)
+        values.header(text)
     assert "unter2" not in str(caught.value)

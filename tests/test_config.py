@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from conftest import Program
 
-from chainq import config
-from chainq.dialects import Names
+from chainq.catalog.dialects import Names
+from chainq.config import profiles
 from chainq.errors import OutputError, UsageError
 
 SECRET = "c0ffee-s3cret"  # noqa: S105  # made up, and looked for where it must not be
@@ -52,17 +52,17 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 def test_no_file_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a file there are no profiles, and an empty one stands in."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    settings = config.read()
+    settings = profiles.read()
     assert (dict(settings.profiles), settings.default) == ({}, None)
-    assert config.profile(None, settings) == config.Profile()
+    assert profiles.profile(None, settings) == profiles.Profile()
 
 
 def test_a_profile_is_read_whole(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every key of a profile arrives, and a header's env:NAME becomes the variable's value."""
     write(GOOD)
     monkeypatch.setenv("CHAINQ_TOKEN", "Bearer 7")
-    found = config.profile("far away", config.read())
-    assert found == config.Profile(
+    found = profiles.profile("far away", profiles.read())
+    assert found == profiles.Profile(
         f"https://user:{SECRET}@far.example/rpc?key={SECRET}",
         "aleo",
         5,
@@ -75,23 +75,23 @@ def test_a_profile_is_read_whole(write: Write, monkeypatch: pytest.MonkeyPatch) 
 def test_the_default_profile_stands_in(write: Write) -> None:
     """default-profile is taken where no name is given."""
     write(GOOD)
-    assert config.profile(None, config.read()).url == "http://127.0.0.1:8545"
+    assert profiles.profile(None, profiles.read()).url == "http://127.0.0.1:8545"
 
 
 def test_an_unset_variable_is_named(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """A header that wants a variable which is not set names both; reading the file alone does not mind."""
     write(GOOD)
     monkeypatch.delenv("CHAINQ_TOKEN", raising=False)
-    settings = config.read()
+    settings = profiles.read()
     with pytest.raises(UsageError, match=r"variable CHAINQ_TOKEN is not set.*'far away'.*Authorization"):
-        config.profile("far away", settings)
+        profiles.profile("far away", settings)
 
 
 def test_an_unknown_name_lists_the_known(write: Write) -> None:
     """A profile that is not there is answered with those that are."""
     write(GOOD)
     with pytest.raises(UsageError, match=r"no profile 'x'.*far away, near"):
-        config.profile("x", config.read())
+        profiles.profile("x", profiles.read())
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_mistake_is_told_with_its_line(write: Write, text: str, line: int, wor
     """Each kind of mistake names the file, the line, the key, and repeats no value that may be secret."""
     place = write(text)
     with pytest.raises(UsageError) as caught:
-        config.read()
+        profiles.read()
     said = str(caught.value)
     assert str(place) in said
     assert f"line {line}" in said
@@ -143,14 +143,14 @@ def test_bytes_that_are_no_text_are_told_with_their_line(write: Write) -> None:
     """A file that is not UTF-8 is refused with the line."""
     write("").write_bytes(b"a = 1\nb = '\xff'\n")
     with pytest.raises(UsageError, match="line 2 is not UTF-8"):
-        config.read()
+        profiles.read()
 
 
 def test_windows_line_ends_count_as_lines(write: Write) -> None:
     """Lines are counted alike with CRLF."""
     write("[profiles.x]\r\n\r\nurll = 1\r\n")
     with pytest.raises(UsageError, match="line 3: "):
-        config.read()
+        profiles.read()
 
 
 @pytest.mark.parametrize("before", ["", GOOD, GOOD.rstrip("\n"), GOOD.replace("\n", "\r\n")])
@@ -158,12 +158,12 @@ def test_an_added_profile_leaves_the_rest_alone(write: Write, before: str) -> No
     """Adding appends a table that reads back the same, and changes no byte before it; headers stay out."""
     place = write(before)
     names = Names({"records/all": "r\u00e9\x7f\U0001f600"}, {"getBlocks": {"start": 'fr"om'}}, True)
-    new = config.Profile("https://h/\\x", "aleo", 2.5, 10, {"Authorization": SECRET}, names)
-    assert config.add("new-1", new) == place
+    new = profiles.Profile("https://h/\\x", "aleo", 2.5, 10, {"Authorization": SECRET}, names)
+    assert profiles.add("new-1", new) == place
     text = place.read_bytes().decode()
     assert text.startswith(before)
-    read = config.read().profiles["new-1"]
-    assert read == config.Profile("https://h/\\x", "aleo", 2.5, 10, {}, names)
+    read = profiles.read().profiles["new-1"]
+    assert read == profiles.Profile("https://h/\\x", "aleo", 2.5, 10, {}, names)
     assert SECRET not in text.removeprefix(before)
     assert tomllib.loads(text)["profiles"].keys() == tomllib.loads(before).get("profiles", {}).keys() | {"new-1"}
 
@@ -171,8 +171,8 @@ def test_an_added_profile_leaves_the_rest_alone(write: Write, before: str) -> No
 def test_a_first_profile_makes_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Adding to nothing makes the folder and the file."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "new"))
-    config.add("x", config.Profile("http://h", "chain"))
-    assert config.read().profiles["x"].url == "http://h"
+    profiles.add("x", profiles.Profile("http://h", "chain"))
+    assert profiles.read().profiles["x"].url == "http://h"
 
 
 @pytest.mark.parametrize(("name", "words"), [("near", "already"), ("a b", "no name"), ("", "no name"), ("a.b", "no n")])
@@ -180,7 +180,7 @@ def test_a_name_that_cannot_be_added_is_refused(write: Write, name: str, words: 
     """A name that is taken, or that is no plain key, is refused and the file stays as it was."""
     place = write(GOOD)
     with pytest.raises(UsageError, match=words):
-        config.add(name, config.Profile("http://h"))
+        profiles.add(name, profiles.Profile("http://h"))
     assert place.read_text() == GOOD
 
 
@@ -189,7 +189,7 @@ def test_profiles_on_one_line_cannot_be_continued(write: Write) -> None:
     text = 'profiles = { x = { url = "http://h" } }\n'
     place = write(text)
     with pytest.raises(UsageError, match="on one line"):
-        config.add("y", config.Profile("http://h"))
+        profiles.add("y", profiles.Profile("http://h"))
     assert place.read_text() == text
 
 
@@ -198,7 +198,7 @@ def test_a_folder_that_cannot_be_made_is_an_output_error(tmp_path: Path, monkeyp
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "new"))
     (tmp_path / "new").write_text("")
     with pytest.raises((OutputError, UsageError)):
-        config.add("x", config.Profile("http://h"))
+        profiles.add("x", profiles.Profile("http://h"))
 
 
 def test_profiles_lists_without_secrets(chainq: Program) -> None:

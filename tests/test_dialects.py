@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from chainq import detect
-from chainq.client import Client
+from chainq.catalog.dialects import DIALECTS, Names, Value
+from chainq.catalog.methods import BY_NAME, METHODS, Method, Role
+from chainq.config import dialect_cache
 from chainq.demo.chain import Chain
 from chainq.demo.service import Service
 from chainq.demo.wire import DIALECTS as SERVED
-from chainq.dialects import DIALECTS, Names, Value
 from chainq.errors import ServiceError, TooHeavyError, UnreachableError, UsageError
-from chainq.methods import BY_NAME, METHODS, Method, Role
+from chainq.fetching import dialect_detection
+from chainq.fetching.service import Client
 
 SAMPLES: dict[Role, Value] = {
     Role.START: 5,
@@ -33,7 +34,7 @@ each_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: meth
 each_dialect = pytest.mark.parametrize("name", DIALECTS)
 
 
-def answered(service: Service) -> detect.Call:
+def answered(service: Service) -> dialect_detection.Call:
     """Calls a sample service without a socket."""
 
     def call(method: str, params: Any) -> Raw:
@@ -114,11 +115,11 @@ def test_each_dialect_is_told(name: str, newest: int) -> None:
         made.append(method)
         return call(method, params)
 
-    assert detect.decide(counted) == name
+    assert dialect_detection.decide(counted) == name
     assert len(made) == 2
 
 
-def server(**answers: Callable[[Any], str]) -> detect.Call:
+def server(**answers: Callable[[Any], str]) -> dialect_detection.Call:
     """Calls a server that has these methods only; each makes JSON of its params."""
 
     def call(method: str, params: Any) -> Raw:
@@ -153,22 +154,22 @@ def none(_: Any) -> str:
         pytest.param(server(getBlocks=lambda _: '[{"height": 7}]', blocks=summary), "aleo", id="nor are other heights"),
     ],
 )
-def test_odd_servers_are_told_by_what_fits(call: detect.Call, name: str) -> None:
+def test_odd_servers_are_told_by_what_fits(call: dialect_detection.Call, name: str) -> None:
     """A method that exists under a name but answers something else does not decide for that dialect."""
-    assert detect.decide(call) == name
+    assert dialect_detection.decide(call) == name
 
 
 def test_a_server_that_fits_nothing_is_an_error_that_says_so() -> None:
     """Where neither dialect is understood the refusals are told, and the way out."""
     with pytest.raises(ServiceError, match=r"fits no dialect: getBlocks: .*-32601.*blocks: .*--dialect chain or aleo"):
-        detect.decide(server())
+        dialect_detection.decide(server())
 
 
 def test_a_server_that_fits_both_is_an_error_that_says_so() -> None:
     """Where both dialects are understood alike the user is asked to say."""
     call = server(getBlocks=none, blocks=none, getChainBlocks=none, getAleoBlocks=none)
     with pytest.raises(UsageError, match=r"cannot be told.*--dialect chain or aleo"):
-        detect.decide(call)
+        dialect_detection.decide(call)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +182,7 @@ def test_an_answer_that_says_nothing_of_methods_decides_nothing(error: Exception
         raise error
 
     with pytest.raises(type(error), match=str(error)):
-        detect.decide(call)
+        dialect_detection.decide(call)
 
 
 @pytest.fixture
@@ -199,8 +200,8 @@ def test_a_dialect_is_asked_for_once_for_each_url(cache: Path) -> None:
     """What was found is remembered, URL by URL, and nothing of a URL stands in the file."""
     urls = ["https://u:geheim@h.example/t0ken?key=s3cret", "https://h.example/other"]
     for url, name in zip(urls, DIALECTS, strict=True):
-        assert detect.dialect_of(url, answered(Service(Chain(newest=5), dialect=name))).name == name
-    assert [detect.dialect_of(url, refuse).name for url in urls] == list(DIALECTS)
+        assert dialect_detection.dialect_of(url, answered(Service(Chain(newest=5), dialect=name))).name == name
+    assert [dialect_detection.dialect_of(url, refuse).name for url in urls] == list(DIALECTS)
     text = cache.read_text()
     assert not any(part in text for part in ("geheim", "example", "t0ken", "s3cret", "http"))
     assert sorted(json.loads(text).values()) == ["aleo", "chain"]
@@ -209,9 +210,9 @@ def test_a_dialect_is_asked_for_once_for_each_url(cache: Path) -> None:
 
 def test_the_password_of_a_url_changes_nothing(cache: Path) -> None:
     """A password is not hashed: the same server with another one is known."""
-    detect.remember("http://a:b@h/x", "aleo")
-    assert detect.remembered("http://c:d@h/x") == "aleo"
-    assert detect.remembered("http://h/y") is None
+    dialect_cache.remember("http://a:b@h/x", "aleo")
+    assert dialect_cache.remembered("http://c:d@h/x") == "aleo"
+    assert dialect_cache.remembered("http://h/y") is None
     assert cache.exists()
 
 
@@ -221,12 +222,12 @@ def test_the_password_of_a_url_changes_nothing(cache: Path) -> None:
 def test_a_corrupt_memory_is_ignored_and_mended(cache: Path, content: bytes) -> None:
     """A file that makes no sense costs the calls again, and is whole afterwards."""
     url = "http://h/"
-    detect.remember(url, "aleo")
+    dialect_cache.remember(url, "aleo")
     key = next(iter(json.loads(cache.read_text())))
     cache.write_bytes(content.replace(b"KEY", key.encode()))
-    assert detect.remembered(url) is None
-    detect.remember(url, "chain")
-    assert detect.remembered(url) == "chain"
+    assert dialect_cache.remembered(url) is None
+    dialect_cache.remember(url, "chain")
+    assert dialect_cache.remembered(url) == "chain"
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,15 +237,15 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch
         monkeypatch.setenv("XDG_CACHE_HOME", folder)
         monkeypatch.delenv("HOME", raising=False)
         call = answered(Service(Chain(newest=5), dialect="aleo"))
-        assert detect.dialect_of("http://h/", call).name == "aleo"
-        assert detect.remembered("http://h/") is None
+        assert dialect_detection.dialect_of("http://h/", call).name == "aleo"
+        assert dialect_cache.remembered("http://h/") is None
 
 
 def test_without_the_variable_the_usual_folder_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The memory is in ~/.cache where XDG_CACHE_HOME does not say otherwise."""
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    detect.remember("http://h/", "aleo")
+    dialect_cache.remember("http://h/", "aleo")
     assert (tmp_path / ".cache" / "chainq" / "dialects.json").exists()
 
 
@@ -252,15 +253,15 @@ def test_the_sample_chain_is_never_remembered(cache: Path) -> None:
     """demo: is asked each time and leaves no file."""
     with Client("demo:", dialect="auto") as client:
         assert client.dialect.name == "chain"
-        assert client.newest() > 0
-    detect.remember("demo:", "aleo")
-    assert detect.remembered("demo:") is None
+        assert client.tip_height() > 0
+    dialect_cache.remember("demo:", "aleo")
+    assert dialect_cache.remembered("demo:") is None
     assert not cache.exists()
 
 
 def test_the_dialect_is_found_when_it_is_first_needed(cache: Path) -> None:
     """A client that is not asked for anything asks nothing, and one raw call is one call."""
-    detect.remember("http://h.invalid/", "aleo")
+    dialect_cache.remember("http://h.invalid/", "aleo")
     with Client("http://h.invalid/", dialect="auto", names=Names({"block": "b"})) as client:
         assert client.dialect.call(BY_NAME["block"], SAMPLES)[0] == "b"
         assert client.dialect.name == "aleo"

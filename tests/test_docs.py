@@ -13,24 +13,25 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from chainq import config, docs
-from chainq.docs import __main__, prose, roff, surface
-from chainq.docs.reference import reference
+from chainq import _docgen
+from chainq._docgen import __main__, prose, roff, surface
+from chainq._docgen.reference import reference
+from chainq.catalog.methods import BY_COMMAND, METHODS, Method
+from chainq.cli.help import PlainGroup
+from chainq.config import profiles
 from chainq.errors import ExitCode
-from chainq.formats import Sheet
-from chainq.helptext import PlainGroup
-from chainq.methods import BY_COMMAND, METHODS, Method
+from chainq.formats.protocol import Sheet
 
 PROGRAM = surface.read()
-PAGES = sorted(name for name in docs.generated(PROGRAM) if name.startswith("man/"))
-SCRIPTS = {f"completions/{name}" for name in docs.COMPLETIONS}
+PAGES = sorted(name for name in _docgen.generated(PROGRAM) if name.startswith("man/"))
+SCRIPTS = {f"completions/{name}" for name in _docgen.COMPLETIONS}
 COMMANDS = pytest.mark.parametrize("command", PROGRAM.commands, ids=lambda command: command.name)
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A project's folder with nothing written yet."""
-    for name, marks in (("README.md", docs.README_MARKS), ("pyproject.toml", docs.WHEEL_MARKS)):
+    for name, marks in (("README.md", _docgen.README_MARKS), ("pyproject.toml", _docgen.WHEEL_MARKS)):
         (tmp_path / name).write_text("\n".join(("before", *marks, "after\n")))
     return tmp_path
 
@@ -43,41 +44,41 @@ def tool(name: str) -> str:
     return path
 
 
-@pytest.mark.parametrize("name", [*docs.generated(PROGRAM), "README.md", "pyproject.toml"])
+@pytest.mark.parametrize("name", [*_docgen.generated(PROGRAM), "README.md", "pyproject.toml"])
 def test_files_equal_the_app(name: str) -> None:
     """What stands in the tree is what the app and the catalogue give now."""
     try:
-        due = docs.generated(PROGRAM).get(name) or docs.texts(docs.root())[name]
-    except docs.DocsError as error:
-        pytest.fail(f"{error}: put them there and run `{docs.COMMAND}`")
-    place = docs.root() / name
-    assert place.exists() and place.read_text("utf-8") == due, f"{name} is stale: run `{docs.COMMAND}`"
+        due = _docgen.generated(PROGRAM).get(name) or _docgen.texts(_docgen.root())[name]
+    except _docgen.DocsError as error:
+        pytest.fail(f"{error}: put them there and run `{_docgen.COMMAND}`")
+    place = _docgen.root() / name
+    assert place.exists() and place.read_text("utf-8") == due, f"{name} is stale: run `{_docgen.COMMAND}`"
 
 
 def test_no_file_outlives_its_command() -> None:
     """Nothing stands in man/ and completions/ that is not written from the app."""
-    folders = [docs.root() / part for part in ("man", "completions")]
-    found = {str(place.relative_to(docs.root())) for folder in folders for place in folder.iterdir()}
-    assert found == set(docs.generated(PROGRAM)), f"run `{docs.COMMAND}`"
+    folders = [_docgen.root() / part for part in ("man", "completions")]
+    found = {str(place.relative_to(_docgen.root())) for folder in folders for place in folder.iterdir()}
+    assert found == set(_docgen.generated(PROGRAM)), f"run `{_docgen.COMMAND}`"
 
 
 def test_a_new_command_makes_files_stale(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that is added to the app is missed in its page, the pages that list it, and everything else."""
-    docs.write(project)
-    assert docs.stale(project) == []
+    _docgen.write(project)
+    assert _docgen.stale(project) == []
     build = PlainGroup.catalogue["serve"][2]
     monkeypatch.setattr(PlainGroup, "catalogue", {**PlainGroup.catalogue, "newest": ("Tools", "a new purpose", build)})
-    wrong = docs.stale(project)
+    wrong = _docgen.stale(project)
     assert {"man/chainq.1", "man/chainq-newest.1", "README.md", "pyproject.toml", *SCRIPTS} <= set(wrong)
 
 
 def test_a_new_column_makes_files_stale(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A column that is added to the catalogue is missed in the page of its command and in the completions."""
-    docs.write(project)
+    _docgen.write(project)
     method = METHODS[0]
     longer = method._replace(columns=(*method.columns, method.columns[0]._replace(path="new_column")))
     monkeypatch.setitem(BY_COMMAND, method.command, longer)
-    assert {f"man/chainq-{method.command}.1", "README.md", *SCRIPTS} == set(docs.stale(project))
+    assert {f"man/chainq-{method.command}.1", "README.md", *SCRIPTS} == set(_docgen.stale(project))
 
 
 def test_one_command_rewrites_everything(
@@ -89,8 +90,8 @@ def test_one_command_rewrites_everything(
     (project / "man" / "chainq-gone.1").touch()
     assert __main__.main(["--check"]) == 1
     told = capsys.readouterr().out.splitlines()
-    assert len(told) == len(docs.texts(project)) + 1
-    assert all(docs.COMMAND in line for line in told)
+    assert len(told) == len(_docgen.texts(project)) + 1
+    assert all(_docgen.COMMAND in line for line in told)
     assert __main__.main([]) == 0
     assert not (project / "man" / "chainq-gone.1").exists()
     assert (project / "README.md").read_text().startswith("before\n<!--")
@@ -101,14 +102,14 @@ def test_one_command_rewrites_everything(
 def test_missing_marks_are_told(project: Path) -> None:
     """Without its marks a file is not touched, and the message says which are missing."""
     (project / "README.md").write_text("no marks")
-    with pytest.raises(docs.DocsError, match=r"README.md lacks .*reference:begin"):
-        docs.write(project)
+    with pytest.raises(_docgen.DocsError, match=r"README.md lacks .*reference:begin"):
+        _docgen.write(project)
 
 
 @COMMANDS
 def test_the_page_of_a_command_has_all_of_it(command: surface.Command) -> None:
     """Its page has every option with its help, every argument, every column and every example."""
-    text = docs.generated(PROGRAM)[f"man/chainq-{command.name}.1"]
+    text = _docgen.generated(PROGRAM)[f"man/chainq-{command.name}.1"]
     plain = re.sub(r"\\f[BRI]", "", text)
     for option in command.options:
         for name in option.names:
@@ -127,7 +128,7 @@ def test_the_page_of_a_command_has_all_of_it(command: surface.Command) -> None:
 @COMMANDS
 def test_every_list_has_every_command(command: surface.Command) -> None:
     """The main page, each completion script and the README's reference name every command and its options."""
-    written = docs.generated(PROGRAM)
+    written = _docgen.generated(PROGRAM)
     assert roff.escaped(f"chainq-{command.name}") in written["man/chainq.1"]
     for name in SCRIPTS:
         assert re.search(rf"[' ]{command.name}[': ]", written[name]), name
@@ -144,7 +145,7 @@ def test_every_list_has_every_command(command: surface.Command) -> None:
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.command)
 def test_every_column_can_be_completed(method: Method) -> None:
     """Each completion script and the README's reference hold every column."""
-    written = {**docs.generated(PROGRAM), "README.md": reference(PROGRAM)}
+    written = {**_docgen.generated(PROGRAM), "README.md": reference(PROGRAM)}
     for column in method.columns:
         for name in (*SCRIPTS, "README.md"):
             assert re.search(rf"(?<![\w.]){re.escape(column.path)}(?![\w.])", written[name]), (name, column.path)
@@ -169,7 +170,7 @@ def test_examples_use_what_there_is() -> None:
 def test_mandoc_finds_nothing(name: str, tmp_path: Path) -> None:
     """mandoc's linter has no warning for a page as it would be written now."""
     page = tmp_path / Path(name).name
-    page.write_text(docs.generated(PROGRAM)[name], "ascii")
+    page.write_text(_docgen.generated(PROGRAM)[name], "ascii")
     done = subprocess.run([tool("mandoc"), "-T", "lint", "-W", "warning", page], capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (0, b"")
 
@@ -179,7 +180,7 @@ def test_groff_finds_nothing(name: str, tmp_path: Path) -> None:
     """man-db with groff shows a page as it would be written now, without a warning."""
     tool("groff")
     page = tmp_path / Path(name).name
-    page.write_text(docs.generated(PROGRAM)[name], "ascii")
+    page.write_text(_docgen.generated(PROGRAM)[name], "ascii")
     done = subprocess.run(
         [tool("man"), "--warnings", "-E", "ascii", "-l", page],
         capture_output=True,
@@ -215,19 +216,19 @@ def test_exit_codes_are_all_told() -> None:
 
 def test_keys_of_a_profile_are_all_told() -> None:
     """Every key that a profile may have is described in chainq(5), and no other."""
-    assert set(prose.CONFIG_KEYS) == set(config.KEYS), "describe them in chainq/docs/prose.py"
+    assert set(prose.CONFIG_KEYS) == set(profiles.KEYS), "describe them in chainq/_docgen/prose.py"
 
 
 def test_a_sheet_is_told_whole() -> None:
     """Every field of what a format is given is described in chainq-formats(7), and no other."""
-    assert set(prose.SHEET) == set(Sheet._fields), "describe them in chainq/docs/prose.py"
+    assert set(prose.SHEET) == set(Sheet._fields), "describe them in chainq/_docgen/prose.py"
 
 
 def test_the_sample_configuration_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The file that chainq(5) shows is read as it stands."""
     monkeypatch.setenv("CHAINQ_TOKEN", "secret")
-    settings = config.parse(prose.CONFIG_EXAMPLE, Path(prose.CONFIG_FILE))
-    assert config.profile(None, settings).headers["Authorization"] == "secret"
+    settings = profiles.parse(prose.CONFIG_EXAMPLE, Path(prose.CONFIG_FILE))
+    assert profiles.profile(None, settings).headers["Authorization"] == "secret"
     assert [profile.url for profile in settings.profiles.values()][:2] == ["https://rpc.example.org/", "demo:"]
 
 
@@ -251,16 +252,16 @@ def test_the_sample_format_is_one() -> None:
 @pytest.mark.parametrize("line", ["--help", "records --help", "block 5 --url demo:"])
 def test_commands_do_not_load_this(line: str) -> None:
     """No command imports what only writes documents."""
-    code = "import os, sys; os._exit = lambda _: print(*sorted(sys.modules)); from chainq.app import main; main()"
+    code = "import os, sys; os._exit = lambda _: print(*sorted(sys.modules)); from chainq.cli.main import main; main()"
     done = subprocess.run([sys.executable, "-c", code, *line.split()], capture_output=True, text=True, check=True)
     modules = done.stdout.splitlines()[-1].split()
-    assert "chainq.app" in modules
-    assert [name for name in modules if name.startswith("chainq.docs")] == []
+    assert "chainq.cli.main" in modules
+    assert [name for name in modules if name.startswith("chainq._docgen")] == []
 
 
 def wheel_places() -> dict[str, str]:
     """Where pyproject.toml has a wheel put files outside of the package, by their paths in the tree."""
-    project = tomllib.loads((docs.root() / "pyproject.toml").read_text())
+    project = tomllib.loads((_docgen.root() / "pyproject.toml").read_text())
     places: dict[str, str] = project["tool"]["hatch"]["build"]["targets"]["wheel"].get("shared-data", {})
     return places
 
@@ -268,11 +269,11 @@ def wheel_places() -> dict[str, str]:
 def test_a_wheel_is_told_to_hold_all_of_it() -> None:
     """pyproject.toml sends each page to its section's folder and each script to where its shell looks."""
     places = wheel_places()
-    assert set(places) == set(docs.generated(PROGRAM)), f"run `{docs.COMMAND}`"
+    assert set(places) == set(_docgen.generated(PROGRAM)), f"run `{_docgen.COMMAND}`"
     for name in PAGES:
         assert places[name] == f"share/man/man{name[-1]}/{Path(name).name}"
-        assert (docs.root() / name).is_file()
-    for name, place in docs.COMPLETIONS.items():
+        assert (_docgen.root() / name).is_file()
+    for name, place in _docgen.COMPLETIONS.items():
         assert places[f"completions/{name}"] == place
 
 
@@ -280,7 +281,7 @@ def test_a_wheel_holds_all_of_it(tmp_path: Path) -> None:
     """A wheel, built here without a network, holds every page and script as they stand in the tree."""
     pytest.importorskip("hatchling", reason="hatchling builds the wheel")
     copy = shutil.copytree(
-        docs.root(), tmp_path / "tree", ignore=shutil.ignore_patterns(".*", "tests", "__pycache__", "dist")
+        _docgen.root(), tmp_path / "tree", ignore=shutil.ignore_patterns(".*", "tests", "__pycache__", "dist")
     )
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel"], cwd=copy, capture_output=True, check=True
@@ -288,4 +289,4 @@ def test_a_wheel_holds_all_of_it(tmp_path: Path) -> None:
     (built,) = (copy / "dist").glob("*.whl")
     with zipfile.ZipFile(built) as wheel:
         data = {name.split(".data/data/", 1)[1]: wheel.read(name) for name in wheel.namelist() if ".data/data/" in name}
-    assert data == {place: (docs.root() / name).read_bytes() for name, place in wheel_places().items()}
+    assert data == {place: (_docgen.root() / name).read_bytes() for name, place in wheel_places().items()}

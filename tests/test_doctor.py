@@ -7,17 +7,17 @@ from typing import Any
 import httpx
 import pytest
 
-from chainq.columns import aligned
+from chainq.catalog.dialects import DIALECTS, Names
+from chainq.catalog.methods import METHODS
 from chainq.demo.chain import Chain
 from chainq.demo.faults import NO_FAULTS, Faults
 from chainq.demo.service import Reply, Service
 from chainq.demo.transport import DemoTransport
-from chainq.diagnosis import Diagnosis, examine
-from chainq.dialects import DIALECTS, Names
+from chainq.doctor.diagnosis import Diagnosis, examine
+from chainq.doctor.prober import MOST_CALLS, Asker, Check
 from chainq.errors import ExitCode
-from chainq.methods import METHODS
-from chainq.probes import MOST_CALLS, Asker, Check
-from chainq.rpc import Endpoint, Report
+from chainq.text.align import aligned
+from chainq.transport.base import Endpoint, Report
 
 NEWEST = 5000
 NOW = Chain(newest=NEWEST).timestamp(NEWEST) + 90

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from chainq import envelope
 from chainq.errors import AnswerError, BrokenBodyError, ChainqError, ServiceError, TooHeavyError
+from chainq.transport import jsonrpc
 
-BOTH = pytest.mark.parametrize("decode", [envelope.decode_rows, envelope.decode_result], ids=["rows", "result"])
+BOTH = pytest.mark.parametrize("decode", [jsonrpc.decode_rows, jsonrpc.decode_result], ids=["rows", "result"])
 Decode = Callable[[bytes, int], Any]
 
 
@@ -27,15 +27,15 @@ def failure(code: str, message: str = "no") -> bytes:
 
 def test_a_request_has_the_four_members_in_the_documents_order() -> None:
     """jsonrpc, a numeric id, method and params as an object; heights stay numbers."""
-    assert envelope.encode("getBlocks", {"start": 5, "end": 10}, 3) == (
+    assert jsonrpc.encode("getBlocks", {"start": 5, "end": 10}, 3) == (
         b'{"jsonrpc":"2.0","id":3,"method":"getBlocks","params":{"start":5,"end":10}}'
     )
 
 
 def test_params_are_absent_where_there_are_none() -> None:
     """latest/block has no params member at all; an array and raw JSON go as they are."""
-    assert envelope.encode("latest/block", None, 1) == b'{"jsonrpc":"2.0","id":1,"method":"latest/block"}'
-    assert envelope.encode("x", Raw(b"[1.10]"), 1).endswith(b'"params":[1.10]}')
+    assert jsonrpc.encode("latest/block", None, 1) == b'{"jsonrpc":"2.0","id":1,"method":"latest/block"}'
+    assert jsonrpc.encode("x", Raw(b"[1.10]"), 1).endswith(b'"params":[1.10]}')
 
 
 # --- what is accepted
@@ -53,7 +53,7 @@ def test_params_are_absent_where_there_are_none() -> None:
 )
 def test_a_valid_answer_is_accepted(decode: Decode, body: bytes) -> None:
     """Members in any order, white space, further members, and an error of null are no reason to refuse."""
-    assert decode(body, 7) == ([] if decode is envelope.decode_rows else Raw(b"[]"))
+    assert decode(body, 7) == ([] if decode is jsonrpc.decode_rows else Raw(b"[]"))
 
 
 @BOTH
@@ -101,37 +101,37 @@ def test_what_is_no_answer_to_the_question_is_refused(
 def test_rows_are_an_array_of_objects(result: str) -> None:
     """Where rows are due, nothing but an array of objects will do."""
     with pytest.raises(AnswerError):
-        envelope.decode_rows(enveloped(result), 7)
+        jsonrpc.decode_rows(enveloped(result), 7)
 
 
 def test_rows_are_the_servers_own_bytes() -> None:
     """Each row comes compact and otherwise as it was sent: digits, escapes, order and doubled spaces in strings."""
     sent = ['{"a":1.10,"b":-0,"c":340282366920938463463374607431768211455}', '{"z":"\\u00e9  é\\/","a":1E+2}']
-    assert list(map(bytes, envelope.decode_rows(enveloped(f"[{','.join(sent)}]"), 7))) == [row.encode() for row in sent]
+    assert list(map(bytes, jsonrpc.decode_rows(enveloped(f"[{','.join(sent)}]"), 7))) == [row.encode() for row in sent]
     spaced = enveloped('[ {"a" : 1.10 ,\n "b":"x  y"} ]')
-    assert list(map(bytes, envelope.decode_rows(spaced, 7))) == [b'{"a":1.10,"b":"x  y"}']
+    assert list(map(bytes, jsonrpc.decode_rows(spaced, 7))) == [b'{"a":1.10,"b":"x  y"}']
 
 
-@pytest.mark.parametrize("at", [0, 1, envelope.PIECE - 30, envelope.PIECE, 2 * envelope.PIECE, -4])
+@pytest.mark.parametrize("at", [0, 1, jsonrpc.PIECE - 30, jsonrpc.PIECE, 2 * jsonrpc.PIECE, -4])
 def test_long_answers_are_looked_at_to_their_end(at: int) -> None:
     """White space goes and what is no UTF-8 is refused wherever they stand in an answer of several pieces."""
-    rows = "".join(f'{{"height":{height}}},' for height in range(envelope.PIECE // 5))[:-1]
+    rows = "".join(f'{{"height":{height}}},' for height in range(jsonrpc.PIECE // 5))[:-1]
     body = f'{{"jsonrpc":"2.0","id":7,"result":[{rows}]}}'.encode()
-    assert len(body) > 3 * envelope.PIECE
+    assert len(body) > 3 * jsonrpc.PIECE
     cut = body.index(b",", at) if at >= 0 else len(body) + at
-    found = envelope.decode_rows(body[: cut + 1] + b" \n" + body[cut + 1 :], 7)
+    found = jsonrpc.decode_rows(body[: cut + 1] + b" \n" + body[cut + 1 :], 7)
     assert b",".join(map(bytes, found)).decode() == rows
     with pytest.raises(BrokenBodyError):
-        envelope.decode_rows(body[:cut] + b"\xff" + body[cut:], 7)
+        jsonrpc.decode_rows(body[:cut] + b"\xff" + body[cut:], 7)
 
 
 def test_lone_surrogates_pass() -> None:
     """An escape that stands for half a character is JSON, so it arrives as it was sent."""
     for space in ("", " "):
-        assert list(map(bytes, envelope.decode_rows(enveloped(f'[{space}{{"a":"\\ud800"}}]'), 7))) == [
+        assert list(map(bytes, jsonrpc.decode_rows(enveloped(f'[{space}{{"a":"\\ud800"}}]'), 7))) == [
             b'{"a":"\\ud800"}'
         ]
-        assert bytes(envelope.decode_result(enveloped(f'{{{space}"a":"\\udfff"}}'), 7)) == b'{"a":"\\udfff"}'
+        assert bytes(jsonrpc.decode_result(enveloped(f'{{{space}"a":"\\udfff"}}'), 7)) == b'{"a":"\\udfff"}'
 
 
 @BOTH
@@ -157,9 +157,9 @@ def test_a_query_timeout_is_too_heavy(code: str) -> None:
     """A timeout under code 0 or -32603 asks for a narrower range; under other codes it is an error like others."""
     said = "Defined query timeout of 5000ms exceeded when running query."
     with pytest.raises(TooHeavyError):
-        envelope.decode_rows(failure(code, said), 7)
+        jsonrpc.decode_rows(failure(code, said), 7)
     with pytest.raises(ServiceError) as caught:
-        envelope.decode_rows(failure("-32602", said), 7)
+        jsonrpc.decode_rows(failure("-32602", said), 7)
     assert not isinstance(caught.value, TooHeavyError)
 
 
@@ -168,5 +168,5 @@ def test_an_error_of_any_shape_is_an_error(error: str) -> None:
     """An error member is told whatever it holds, on one harmless line; the id may be null with it."""
     for id_ in ("7", "null"):
         with pytest.raises(ServiceError) as caught:
-            envelope.decode_result(f'{{"jsonrpc":"2.0","id":{id_},"error":{error}}}'.encode(), 7)
+            jsonrpc.decode_result(f'{{"jsonrpc":"2.0","id":{id_},"error":{error}}}'.encode(), 7)
         assert str(caught.value).isprintable()

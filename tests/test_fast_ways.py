@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import pytest
 from msgspec import Raw
 
-from chainq.arrange import Arranger, Links
+from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import AnswerError, ChainqError, IncompleteError
-from chainq.formats import Sheet, csv, parquet
-from chainq.methods import BY_COMMAND
-from chainq.span import Span
+from chainq.formats import csv, parquet
+from chainq.formats.protocol import Sheet
+from chainq.heights.range import HeightRange
+from chainq.planning.links import Links
+from chainq.planning.ordering import Arranger
 
 ODD = [
     "5",
@@ -153,10 +155,10 @@ def test_the_order_of_a_height_hangs_on_that_height_alone(first: str) -> None:
     """Rows of a height come in the same order whatever the other heights of the answer hold, and however they came."""
     for second in ORDERS:
         height = [f'{{"height":5,"id":{value},"n":{n}}}' for n, value in enumerate((first, second))]
-        alone = Arranger(BY_COMMAND["records"])(raw(height), Span(0, 10))[0]
+        alone = Arranger(BY_COMMAND["records"])(raw(height), HeightRange(0, 10))[0]
         for other in ORDERS:
             mixed = raw([f'{{"height":"6","id":{other}}}', height[1], height[0]])
-            rows, heights = Arranger(BY_COMMAND["records"])(mixed, Span(0, 10))
+            rows, heights = Arranger(BY_COMMAND["records"])(mixed, HeightRange(0, 10))
             assert heights == [5, 5, 6]
             if json.loads(first) != json.loads(second) and first.strip('"') != second.strip('"'):
                 assert rows[:2] == alone, (first, second, other)
@@ -180,7 +182,7 @@ def test_rows_come_in_order(command: str, quoted: bool) -> None:
     shuffled = [one for group in due for one in group]
     shuffled = [*shuffled[-2::-2], *shuffled[-1::-2]]
     for reverse in (False, True):
-        rows, heights = Arranger(method, reverse)(raw(shuffled), Span(98, 103))
+        rows, heights = Arranger(method, reverse)(raw(shuffled), HeightRange(98, 103))
         groups = due[::-1] if reverse else due
         assert [bytes(one).decode() for one in rows] == [one for group in groups for one in group]
         assert heights == sorted(heights or [], reverse=reverse)
@@ -192,7 +194,7 @@ def test_what_is_no_object_is_no_row(odd: str) -> None:
     for command in ("records", "ownership", "blocks"):
         for rows in ([PLAIN[5], odd], [odd, PLAIN[5]]):
             with pytest.raises(AnswerError, match="no object"):
-                Arranger(BY_COMMAND[command])(raw(rows), Span(0, 10))
+                Arranger(BY_COMMAND[command])(raw(rows), HeightRange(0, 10))
 
 
 @pytest.mark.parametrize("order", ["7", '"7"', '"a"', "null", "1.5"])
@@ -202,8 +204,8 @@ def test_a_row_twice_is_seen_in_any_order(order: str) -> None:
     filler = '{"height":5,"id":3}'
     for rows in ([row, filler, row], [row, row], [row, other, row, filler]):
         with pytest.raises(IncompleteError, match="twice"):
-            Arranger(BY_COMMAND["records"])(raw(rows), Span(0, 10))
-    assert len(Arranger(BY_COMMAND["records"])(raw([row, filler, other]), Span(0, 10))[0]) == 3
+            Arranger(BY_COMMAND["records"])(raw(rows), HeightRange(0, 10))
+    assert len(Arranger(BY_COMMAND["records"])(raw([row, filler, other]), HeightRange(0, 10))[0]) == 3
 
 
 def test_links_are_read_whatever_a_hash_is() -> None:

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from chainq import formats
+from chainq.catalog.methods import METHODS, Column
 from chainq.errors import UsageError
-from chainq.formats import Sheet
-from chainq.methods import METHODS, Column
+from chainq.formats import registry
+from chainq.formats.protocol import Sheet
 
 BIG = "18741903340503531150123456789012345678901234567890"
 NESTED = (Column("a", "number"), Column("b.c", "string"), Column("d", "array"))
@@ -32,7 +32,7 @@ values = st.recursive(
 def written(name: str, batches: Iterable[Iterable[str]], sheet: Sheet) -> bytes:
     """What a format writes of rows given as JSON texts, in batches."""
     out = io.BytesIO()
-    writer = formats.load(name)(out, sheet)
+    writer = registry.load(name)(out, sheet)
     for batch in batches:
         writer.write([Raw(row.encode()) for row in batch])
     writer.close()
@@ -162,18 +162,18 @@ def test_every_format_takes_every_command(name: str, method: Any) -> None:
 def test_entry_points_are_the_built_in_formats() -> None:
     """The formats that pyproject.toml announces are the built-in ones, at the same places."""
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
-    assert project["project"]["entry-points"][formats.GROUP] == formats.BUILT_IN
+    assert project["project"]["entry-points"][registry.GROUP] == registry.BUILT_IN
 
 
 def test_names_begin_with_the_built_in_formats() -> None:
     """The built-in formats are listed first, in the order of the documentation."""
-    assert formats.names()[:4] == ["table", "jsonl", "json", "csv"]
+    assert registry.names()[:4] == ["table", "jsonl", "json", "csv"]
 
 
 def test_unknown_format_is_a_usage_error() -> None:
     """A format that nobody has is a usage error that names those there are."""
     with pytest.raises(UsageError, match="table, jsonl, json, csv"):
-        formats.load("yaml")
+        registry.load("yaml")
 
 
 @pytest.mark.parametrize("name", ["jsonl", "json", "csv"])
@@ -182,7 +182,7 @@ def test_nothing_acts_on_a_terminal(name: str) -> None:
     value = "a\x1b[31m\x7f\x9b\u202e\u2028\U000e0001z"
     row = b'{"a":' + json.dumps(value, ensure_ascii=False).encode() + b"}"
     out = io.BytesIO()
-    writer = formats.load(name)(out, Sheet("records", (Column("a", "string"),), terminal=True))
+    writer = registry.load(name)(out, Sheet("records", (Column("a", "string"),), terminal=True))
     writer.write([Raw(row)])
     writer.close()
     text = out.getvalue().decode()

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chainq.errors import UsageError
-from chainq.heights import RangeAsk, parse_bound, parse_height, resolve
+from chainq.heights.bounds import Bounds, parse_bound, parse_height, resolve
 
 bounded = settings(max_examples=200, deadline=None, derandomize=True, database=None)
 
@@ -117,7 +117,7 @@ def unasked(*_: Any) -> int:
 
 
 def span(newest: int, **given: Any) -> tuple[int, int]:
-    return resolve(RangeAsk(**given), lambda: newest, unasked)
+    return resolve(Bounds(**given), lambda: newest, unasked)
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_a_chain_without_blocks_has_empty_ranges(given_: dict[str, int]) -> None
 @pytest.mark.parametrize(("start", "end"), [(0, 0), (5, 5), (0, 10**9), (7, 8)])
 def test_a_fixed_range_needs_nobody(start: int, end: int) -> None:
     """Start and end from 0 on are known without the newest block."""
-    assert RangeAsk(start=start, end=end).fixed
-    assert resolve(RangeAsk(start=start, end=end), unasked, unasked) == (start, end)
+    assert Bounds(start=start, end=end).fixed
+    assert resolve(Bounds(start=start, end=end), unasked, unasked) == (start, end)
 
 
 @pytest.mark.parametrize(
@@ -179,9 +179,9 @@ def test_a_fixed_range_needs_nobody(start: int, end: int) -> None:
 def test_contradictions_are_seen_without_asking(given_: dict[str, Any]) -> None:
     """What can be seen to be wrong is a usage error before the newest block is asked for."""
     with pytest.raises(UsageError):
-        RangeAsk(**given_).check()
+        Bounds(**given_).check()
     with pytest.raises(UsageError):
-        resolve(RangeAsk(**given_), unasked, unasked)
+        resolve(Bounds(**given_), unasked, unasked)
 
 
 def test_a_start_above_the_end_after_all_is_a_usage_error() -> None:
@@ -198,10 +198,10 @@ def test_times_are_searched_for_only_where_they_stand() -> None:
         asked.append(time)
         return int(time) // 10
 
-    assert resolve(RangeAsk(since=500.0), lambda: 100, first_at) == (50, 101)
-    assert resolve(RangeAsk(until=500.0), lambda: 100, first_at) == (0, 50)
-    assert resolve(RangeAsk(since=200.0, until=500.0), lambda: 100, first_at) == (20, 50)
-    assert resolve(RangeAsk(start=-3, until=1000.0), lambda: 100, first_at) == (98, 100)
+    assert resolve(Bounds(since=500.0), lambda: 100, first_at) == (50, 101)
+    assert resolve(Bounds(until=500.0), lambda: 100, first_at) == (0, 50)
+    assert resolve(Bounds(since=200.0, until=500.0), lambda: 100, first_at) == (20, 50)
+    assert resolve(Bounds(start=-3, until=1000.0), lambda: 100, first_at) == (98, 100)
     assert asked == [500.0, 500.0, 200.0, 500.0, 1000.0]
 
 
@@ -218,7 +218,7 @@ def test_a_range_is_never_upside_down(start: int | None, end: int | None, newest
         asked.append(newest)
         return newest
 
-    ask = RangeAsk(start=start, end=end, whole=whole)
+    ask = Bounds(start=start, end=end, whole=whole)
     try:
         low, high = resolve(ask, tell, unasked)
     except UsageError:

@@ -8,11 +8,14 @@ from typing import Any, cast
 
 import pytest
 
-from chainq.checkpoint import MARKS, Checkpoint, Mark, check_block
 from chainq.errors import BusyError, ChainqError, IncompleteError, OutputError, UsageError
-from chainq.follow import _Course
-from chainq.signals import Interrupted
-from chainq.sink import AppendSink, FileSink, Sink
+from chainq.process.signals import Interrupted
+from chainq.resume.checkpoint import MARKS, Checkpoint, Mark
+from chainq.resume.follow import _Course
+from chainq.resume.reorg import check_block
+from chainq.sinks.append_file import AppendSink
+from chainq.sinks.atomic_file import FileSink
+from chainq.sinks.base import Sink
 
 ASKED = {"command": "blocks", "start": "0", "url": "http://127.0.0.1:1/"}
 

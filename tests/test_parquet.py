@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
+from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind
 from chainq.errors import AnswerError, OutputError, UsageError
-from chainq.formats import Sheet, parquet
+from chainq.formats import parquet
 from chainq.formats.parquet import Parquet
-from chainq.methods import BY_COMMAND, METHODS, Column, Kind
+from chainq.formats.protocol import Sheet
 
 arrow = pytest.importorskip("pyarrow", reason="Parquet needs the extra chainq[parquet]")
 files = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra chainq[parquet]")

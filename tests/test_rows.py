@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from chainq.rows import Picker, compact, integer_of, items, members, text_of
+from chainq.rows.fields import Picker, integer_of, text_of
+from chainq.rows.raw_json import compact, items, members
 
 NUMBERS = [
     "0",

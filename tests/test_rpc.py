@@ -12,8 +12,6 @@ import pytest
 import pytest_httpx
 from pytest_httpx import HTTPXMock
 
-from chainq import rpc
-from chainq.envelope import decode_rows
 from chainq.errors import (
     AnswerError,
     BrokenBodyError,
@@ -23,6 +21,8 @@ from chainq.errors import (
     TooHeavyError,
     UnreachableError,
 )
+from chainq.transport import base, http
+from chainq.transport.jsonrpc import decode_rows
 
 URL = "http://127.0.0.1:8545/"
 
@@ -51,7 +51,7 @@ class Clock:
     def time(self) -> float:
         return self.now
 
-    def sleep(self, _: rpc.Connection, seconds: float) -> None:
+    def sleep(self, _: http.Connection, seconds: float) -> None:
         self.slept.append(seconds)
         self.now += seconds
 
@@ -60,20 +60,20 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """A clock of the test's own; jitter draws its upper bound."""
     clock = Clock()
-    monkeypatch.setattr(rpc, "time", clock)
-    monkeypatch.setattr("chainq.refusals.time", clock)
-    monkeypatch.setattr(rpc.Connection, "_sleep", lambda self, seconds: clock.sleep(self, seconds))
-    monkeypatch.setattr("chainq.rpc.random.uniform", lambda _, high: high)
+    monkeypatch.setattr(http, "time", clock)
+    monkeypatch.setattr("chainq.transport.failures.time", clock)
+    monkeypatch.setattr(http.Connection, "_sleep", lambda self, seconds: clock.sleep(self, seconds))
+    monkeypatch.setattr("chainq.transport.retry.random.uniform", lambda _, high: high)
     return clock
 
 
 @pytest.fixture
-def connect() -> Iterator[Callable[..., rpc.Connection]]:
+def connect() -> Iterator[Callable[..., http.Connection]]:
     """Opens connections that are closed at the end."""
-    opened: list[rpc.Connection] = []
+    opened: list[http.Connection] = []
 
-    def connect(**options: Any) -> rpc.Connection:
-        opened.append(rpc.Connection(rpc.Endpoint(URL, **options)))
+    def connect(**options: Any) -> http.Connection:
+        opened.append(http.Connection(base.Endpoint(URL, **options)))
         return opened[-1]
 
     yield connect
@@ -81,7 +81,7 @@ def connect() -> Iterator[Callable[..., rpc.Connection]]:
         connection.close()
 
 
-Connect = Callable[..., rpc.Connection]
+Connect = Callable[..., http.Connection]
 
 
 def ok(request: httpx.Request) -> httpx.Response:
@@ -224,7 +224,7 @@ def test_an_answer_that_drips_is_given_up(httpx_mock: HTTPXMock, connect: Connec
 
 def test_an_answer_has_a_bound(httpx_mock: HTTPXMock, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer beyond the bound is given up while it is read, and a narrower range may be asked for."""
-    monkeypatch.setattr(rpc, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(http, "MOST_BYTES", 1 << 20)
     httpx_mock.add_response(content=b" " * (1 << 20) + envelope("[]", id_="1"))
     with pytest.raises(TooHeavyError, match="1 MiB"):
         connect().call("m", None, decode_rows)
@@ -297,7 +297,7 @@ def test_429_holds_back_all_calls_of_that_method_and_no_other(
     connection = connect()
     log: list[str] = []
 
-    def sleep(_: rpc.Connection, seconds: float) -> None:
+    def sleep(_: http.Connection, seconds: float) -> None:
         clock.slept.append(seconds)
         if len(clock.slept) == 1:
             connection.call("other", None, decode_rows)
@@ -306,7 +306,7 @@ def test_429_holds_back_all_calls_of_that_method_and_no_other(
             log.append(f"m after {len(clock.slept)} waits")
         clock.now += seconds
 
-    monkeypatch.setattr(rpc.Connection, "_sleep", sleep)
+    monkeypatch.setattr(http.Connection, "_sleep", sleep)
     connection.call("m", None, decode_rows)
     assert log == ["other after 1 waits", "m after 2 waits"]
     assert clock.slept[1] == pytest.approx(20)
@@ -371,7 +371,7 @@ def test_much_is_read_at_a_time(connect: Connect) -> None:
     """The number of bytes is set where httpcore still reads it."""
     connect()._client()
     assert "READ_NUM_BYTES" in httpcore.HTTP11Connection._receive_event.__code__.co_names
-    assert httpcore.HTTP11Connection.READ_NUM_BYTES == rpc.READ_BYTES
+    assert httpcore.HTTP11Connection.READ_NUM_BYTES == http.READ_BYTES
 
 
 @pytest.mark.parametrize(
@@ -389,7 +389,7 @@ def test_compression_is_asked_for_where_it_pays(
 ) -> None:
     """Answers from another machine shall come compressed, those from this one not, unless a header says so."""
     httpx_mock.add_callback(ok)
-    with rpc.Connection(rpc.Endpoint(url, headers=headers)) as connection:
+    with http.Connection(base.Endpoint(url, headers=headers)) as connection:
         connection.call("m", None, decode_rows)
     (request,) = httpx_mock.get_requests()
     assert accepted in request.headers["Accept-Encoding"]
@@ -429,8 +429,8 @@ def test_no_more_requests_at_a_time_than_allowed(httpx_mock: HTTPXMock, connect:
 def test_secrets_stay_out_of_messages(httpx_mock: HTTPXMock, clock: Clock) -> None:
     """User names, passwords, query values and header values never stand in an error."""
     httpx_mock.add_exception(httpx.ConnectError("refused"), is_reusable=True)
-    endpoint = rpc.Endpoint("http://someone:hunter2@127.0.0.1/?key=hunter3", retries=0, headers={"X": "hunter4"})
-    with rpc.Connection(endpoint) as connection, pytest.raises(UnreachableError) as caught:
+    endpoint = base.Endpoint("http://someone:hunter2@127.0.0.1/?key=hunter3", retries=0, headers={"X": "hunter4"})
+    with http.Connection(endpoint) as connection, pytest.raises(UnreachableError) as caught:
         connection.call("m", None, decode_rows)
     assert "hunter" not in str(caught.value)
     assert "someone" not in str(caught.value)
@@ -446,5 +446,5 @@ def test_closing_ends_a_call_that_waits(httpx_mock: HTTPXMock, connect: Connect)
         return httpx.Response(429, headers={"Retry-After": "100"})
 
     httpx_mock.add_callback(close_and_refuse)
-    with pytest.raises(rpc.Stopped):
+    with pytest.raises(base.Stopped):
         connection.call("m", None, decode_rows)

@@ -4,8 +4,8 @@ import signal
 
 import pytest
 
-from chainq import signals
-from chainq.signals import Interrupted, held
+from chainq.process import signals
+from chainq.process.signals import Interrupted, held
 
 
 @pytest.fixture(autouse=True)

@@ -13,10 +13,13 @@ from hypothesis import strategies as st
 from msgspec import Raw
 from rich.cells import cell_len
 
-from chainq import rows
-from chainq.formats import Sheet, table
-from chainq.formats.cells import age, headers, shorten, wrap
-from chainq.methods import BY_COMMAND, METHODS, Column, Kind
+from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind
+from chainq.formats import table
+from chainq.formats.cells import headers
+from chainq.formats.protocol import Sheet
+from chainq.rows import raw_json
+from chainq.text.humanize import age
+from chainq.text.width import shorten, wrap
 
 NOW = 1_780_000_000
 REAL = Path(__file__).parents[2] / "shared" / "data" / "real"
@@ -472,8 +475,8 @@ def test_published_answers(method: Any) -> None:
     """The published answer of each method is shown with every brief column at 200 cells."""
     names = {"latest/block": "latest_block", "records/all": "records_all", "records/isOwner": "records_isOwner"}
     file = REAL / "samples" / f"{names.get(method.name, method.name)}.json"
-    answer = rows.members(bytes(rows.members(file.read_bytes())["response"]))["result"]
-    found = [answer] if bytes(answer)[:1] == b"{" else rows.items(bytes(answer))
-    text = drawn(sheet(method.command, width=200), [rows.compact(bytes(row)).decode() for row in found])
+    answer = raw_json.members(bytes(raw_json.members(file.read_bytes())["response"]))["result"]
+    found = [answer] if bytes(answer)[:1] == b"{" else raw_json.items(bytes(answer))
+    text = drawn(sheet(method.command, width=200), [raw_json.compact(bytes(row)).decode() for row in found])
     assert "not shown" not in text
     assert text.count("\n") == len(found) + 2

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chainq.errors import UsageError
-from chainq.times import first_at, parse_age, parse_time
+from chainq.heights.block_time import first_at, parse_age, parse_time
 
 NOW = 1_700_000_000.0
 

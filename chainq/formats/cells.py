@@ -11,17 +11,16 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from msgspec import Raw
-from rich.cells import cell_len
 
-from chainq.methods import Column, Kind
-from chainq.rows import items, members, text_of
-from chainq.safe import printable
+from chainq.catalog.methods import Column, Kind
+from chainq.rows.fields import text_of
+from chainq.rows.raw_json import items, members
+from chainq.text.humanize import age
+from chainq.text.sanitize import printable
+from chainq.text.width import BOTH_ENDS, GAP, shorten, width_of
 
 # Plain SGR codes: four styles need no rich.style, which would cost a third of the time of a long table.
 BOLD, DIM, RED, YELLOW = "1", "2", "31", "33"
-ELLIPSIS = "…"
-BOTH_ENDS = -1
-GAP = 2  # cells between two columns
 _RIGHT = {Kind.NUMBER, Kind.HEIGHT, Kind.DATA}
 WHOLE = {*_RIGHT, Kind.TIME}  # a digit less would be another number: these are shortened only by the line's end
 _TIME, _AGE = 19, 2 + 8
@@ -50,11 +49,6 @@ BLANK = Cell("")
 NULL = Cell("-", DIM)
 
 
-def width_of(text: str) -> int:
-    """How many character cells of a terminal the text takes."""
-    return len(text) if text.isascii() else cell_len(text)
-
-
 def paint(text: str, style: str, color: bool) -> str:
     """The text in that style, or as it is where there is none."""
     return f"\x1b[{style}m{text}\x1b[0m" if color and style and text else text
@@ -69,60 +63,6 @@ def fit(cell: Cell, room: int) -> str:
     if cell.more and size + 2 + width_of(cell.more) <= room:
         return f"{text}  {cell.more}"
     return text
-
-
-def shorten(text: str, room: int, keep: int = 0) -> str:
-    """A text too wide for `room` cells with `…` for what is left out: at the end, or before the `keep` last characters.
-
-    With BOTH_ENDS each end keeps a part by which it can be compared (`ab17uppp…c2zv99`), after it the suffix that says
-    what a number is (`592151…075field`).
-    """
-    if room < 2:
-        return ELLIPSIS[:room]
-    if keep == BOTH_ENDS:
-        suffix = 5 if text.endswith(("field", "group")) and room > 10 else 0
-        keep = suffix + (room - 1 - suffix) * 3 // 7
-    keep = min(keep, room - 2)
-    head, tail = text[: room - 1 - keep], text[len(text) - keep :]
-    while width_of(short := f"{head}{ELLIPSIS}{tail}") > room:
-        head, tail = (head[:-1], tail) if head else (head, tail[1:])
-    return short
-
-
-def wrap(text: str, room: int) -> list[str]:
-    """The text in pieces of at most `room` cells, broken at spaces where there are any; nothing but those is lost."""
-    pieces = []
-    while len(text) > room or width_of(text) > room:
-        end = room
-        while end > 1 and width_of(text[:end]) > room:
-            end -= 1
-        space = text.rfind(" ", 1, end + 1)
-        end = space if space > 0 else end
-        pieces.append(text[:end])
-        text = text[end:].lstrip(" ")
-    return [*pieces, text]
-
-
-def counted(count: int, one: str, many: str = "") -> str:
-    """A count with its noun: `1 row`, `2,345 rows`."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-def age(seconds: int) -> str:
-    """How long ago in words of at most eight characters: `45 s`, `3 min`, `7 h`, `12 d`, `5 mo`, `2y 5mo`."""
-    if seconds < 60:
-        return f"{max(seconds, 0)} s"
-    if seconds < 3600:
-        return f"{seconds // 60} min"
-    days, months = seconds // 86_400, seconds * 12 // 31_556_952
-    if not days:
-        return f"{seconds // 3600} h"
-    if not months:
-        return f"{days} d"
-    years, months = divmod(months, 12)
-    if not years:
-        return f"{months} mo"
-    return f"{years}y {months}mo" if months else f"{years}y"
 
 
 def moment(text: str, now: float) -> Cell:

@@ -15,12 +15,14 @@ from typing import NamedTuple
 
 from msgspec import Raw
 
+from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind, Method
 from chainq.errors import UsageError
-from chainq.formats import Out, Sheet
-from chainq.formats.cells import BOLD, DIM, Cell, count_of, counted, fit, paint, wrap
-from chainq.methods import BY_COMMAND, METHODS, Column, Kind, Method
-from chainq.rows import Picker, integer_of, text_of
-from chainq.safe import printable
+from chainq.formats.cells import BOLD, DIM, Cell, count_of, fit, paint
+from chainq.formats.protocol import Out, Sheet
+from chainq.rows.fields import Picker, integer_of, text_of
+from chainq.text.humanize import counted
+from chainq.text.sanitize import printable
+from chainq.text.width import wrap
 
 BINS = 4096  # a terminal of 200 columns has 400 dots in a line: five bins or more to each
 _LINES = 16  # of the picture without what stands around it
@@ -34,7 +36,7 @@ _TIME_END = 253_402_300_800  # the year 10000, which datetime does not have
 _DRAWABLE = (Kind.NUMBER, Kind.HEIGHT, Kind.TIME, Kind.DATA)
 
 
-class Span(NamedTuple):
+class HeightRange(NamedTuple):
     """What neighbouring heights have: how many values, their sum, the lowest and the highest."""
 
     values: int = 0
@@ -42,14 +44,14 @@ class Span(NamedTuple):
     low: float = math.inf
     high: float = -math.inf
 
-    def __or__(self, other: "Span") -> "Span":
+    def __or__(self, other: "HeightRange") -> "HeightRange":
         """Both together."""
         low, high = min(self.low, other.low), max(self.high, other.high)
-        return Span(self.values + other.values, self.total + other.total, low, high)
+        return HeightRange(self.values + other.values, self.total + other.total, low, high)
 
-    def filled(self, heights: int) -> "Span":
+    def filled(self, heights: int) -> "HeightRange":
         """The same with a 0 for every height that has no value."""
-        return self | Span(heights - self.values, 0.0, 0.0, 0.0) if heights > self.values else self
+        return self | HeightRange(heights - self.values, 0.0, 0.0, 0.0) if heights > self.values else self
 
     @property
     def mean(self) -> float:
@@ -57,7 +59,7 @@ class Span(NamedTuple):
         return self.total / self.values
 
 
-NOTHING = Span()
+NOTHING = HeightRange()
 
 
 @dataclass(slots=True)
@@ -71,22 +73,22 @@ class Bins:
     first: int = 0
     last: int = -1
     peak: int = 0  # the height of the highest value
-    _whole: Span = NOTHING
+    _whole: HeightRange = NOTHING
     _shift: int = 0
-    _bins: dict[int, Span] = field(default_factory=dict)
+    _bins: dict[int, HeightRange] = field(default_factory=dict)
 
     def add(self, height: int, value: float) -> None:
         """Take a value of a height; heights may come in any order."""
         self.first = min(height, self.first) if self else height
         self.last = max(height, self.last) if self else height
         while (self.last >> self._shift) - (self.first >> self._shift) >= BINS:
-            merged: dict[int, Span] = {}
+            merged: dict[int, HeightRange] = {}
             for place, span in self._bins.items():
                 merged[place >> 1] = merged.get(place >> 1, NOTHING) | span
             self._bins, self._shift = merged, self._shift + 1
         if value > self._whole.high:
             self.peak = height
-        one, place = Span(1, value, value, value), height >> self._shift
+        one, place = HeightRange(1, value, value, value), height >> self._shift
         self._whole |= one
         self._bins[place] = self._bins.get(place, NOTHING) | one
 
@@ -98,11 +100,11 @@ class Bins:
         """How many heights there are from the first to the last."""
         return self.last - self.first + 1
 
-    def whole(self) -> Span:
+    def whole(self) -> HeightRange:
         """All values together."""
         return self._whole.filled(self.size) if self.every else self._whole
 
-    def groups(self, most: int) -> list[Span]:
+    def groups(self, most: int) -> list[HeightRange]:
         """The heights from the first to the last in at most `most` equal groups; one may have no value."""
         groups = [NOTHING] * min(self.size, most)
         for place in range(self.first >> self._shift, (self.last >> self._shift) + 1):
@@ -336,7 +338,7 @@ def picture(bins: Bins, subject: Subject, sheet: Sheet) -> Iterator[str]:
         yield from wrap(f"a column is the mean over {blocks}, dots are {ends}", room)
 
 
-def _scale(bins: Bins, whole: Span, dots: int, times: bool) -> Scale:
+def _scale(bins: Bins, whole: HeightRange, dots: int, times: bool) -> Scale:
     """The upright axis, up to the highest value unless a few so high would press all others flat."""
     means = sorted(group.mean for group in bins.groups(dots) if group.values)
     usual = means[len(means) * 95 // 100]
@@ -344,7 +346,7 @@ def _scale(bins: Bins, whole: Span, dots: int, times: bool) -> Scale:
     return scale_of(whole.low, min(whole.high, 3 * usual) if cut else whole.high, times)
 
 
-def _dots(groups: Sequence[Span], scale: Scale, width: int) -> list[str]:
+def _dots(groups: Sequence[HeightRange], scale: Scale, width: int) -> list[str]:
     """Lines of braille: means as filled columns where the axis begins at 0, else as a line; extremes as single dots."""
     from plotille import Canvas
 

@@ -9,9 +9,10 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from chainq.formats import Out, Sheet, stray_of
-from chainq.rows import Picker, members, text_of
-from chainq.safe import printable
+from chainq.formats.protocol import Out, Sheet, unknown_field_warner
+from chainq.rows.fields import Picker, text_of
+from chainq.rows.raw_json import members
+from chainq.text.sanitize import printable
 
 _BATCH = 512  # rows that are Python objects at a time
 _BARE = b"0123456789+-.eEtrufals"  # what numbers, true and false are made of, but not null
@@ -28,7 +29,7 @@ class Csv:
     def __init__(self, out: Out, sheet: Sheet) -> None:
         self._out = out
         self._paths = [column.path for column in sheet.columns]
-        self._tell = stray_of(sheet, "csv")
+        self._tell = unknown_field_warner(sheet, "csv")
         self._warn, self._told = sheet.warn, False  # of what UTF-8 cannot carry
         self._strays: list[str] = []  # fields without a column, of which the user knows
         self._pick = Picker(self._paths, self._stray if self._tell else None)

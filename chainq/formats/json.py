@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from msgspec import Raw
 
-from chainq.formats import Out, Sheet
 from chainq.formats.jsonl import Flat
-from chainq.safe import printable_json
+from chainq.formats.protocol import Out, Sheet
+from chainq.text.sanitize import printable_json
 
 
 class Json:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from msgspec import Raw
 
-from chainq.formats import Out, Sheet
-from chainq.rows import Picker
-from chainq.safe import printable_json
+from chainq.formats.protocol import Out, Sheet
+from chainq.rows.fields import Picker
+from chainq.text.sanitize import printable_json
 
 BATCH = 512  # rows that are joined at a time: what fits in the processor's cache takes half the time
 

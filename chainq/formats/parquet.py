@@ -18,11 +18,12 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from chainq.catalog.methods import Column, Kind
 from chainq.errors import AnswerError, ChainqError, OutputError, UsageError
-from chainq.formats import Out, Sheet, stray_of
-from chainq.methods import Column, Kind
-from chainq.rows import Picker, members, text_of
-from chainq.safe import excerpt, printable
+from chainq.formats.protocol import Out, Sheet, unknown_field_warner
+from chainq.rows.fields import Picker, text_of
+from chainq.rows.raw_json import members
+from chainq.text.sanitize import excerpt, printable
 
 GROUP_ROWS = 50_000  # in a row group, or a few more
 GROUP_BYTES = 64 << 20
@@ -52,7 +53,7 @@ class Parquet:
         names = [column.path for column in sheet.columns]
         self._out, self._command = out, sheet.command
         self._arrow = pyarrow
-        self._stray = stray_of(sheet, "parquet")
+        self._stray = unknown_field_warner(sheet, "parquet")
         self._pick = Picker(names, self._stray)
         self._lanes = [_lane(column, pyarrow) for column in sheet.columns]
         pairs = [(name, kind) for name, (_, kind) in zip(names, self._lanes, strict=True)]

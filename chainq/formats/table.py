@@ -10,32 +10,29 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Raw
 
-from chainq.formats import Out, Sheet
+from chainq.catalog.methods import Column, Kind
 from chainq.formats.cells import (
     BOLD,
-    BOTH_ENDS,
     DIM,
-    GAP,
     NULL,
     WHOLE,
     Cell,
     Lane,
     cell_of,
     count_of,
-    counted,
     fit,
     headers,
     leaf,
     open_object,
     paint,
     settle,
-    width_of,
-    wrap,
 )
+from chainq.formats.protocol import Out, Sheet
 from chainq.formats.tree import Node, Planter, draw, fee_of
-from chainq.methods import Column, Kind
-from chainq.rows import Picker, text_of
-from chainq.safe import printable
+from chainq.rows.fields import Picker, text_of
+from chainq.text.humanize import counted
+from chainq.text.sanitize import printable
+from chainq.text.width import BOTH_ENDS, GAP, width_of, wrap
 
 SCREENFUL = 40
 _BATCH = 512  # rows that are drawn at once, however many come

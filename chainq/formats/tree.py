@@ -12,17 +12,14 @@ from typing import NamedTuple
 
 from msgspec import Raw
 
-from chainq.formats import Sheet
 from chainq.formats.cells import (
     BLANK,
     BOLD,
-    BOTH_ENDS,
     DIM,
     NULL,
     RED,
     Cell,
     count_of,
-    counted,
     fit,
     gist,
     leaf,
@@ -30,13 +27,13 @@ from chainq.formats.cells import (
     open_array,
     open_object,
     paint,
-    shorten,
     status,
-    width_of,
-    wrap,
 )
-from chainq.rows import text_of
-from chainq.safe import printable
+from chainq.formats.protocol import Sheet
+from chainq.rows.fields import text_of
+from chainq.text.humanize import counted
+from chainq.text.sanitize import printable
+from chainq.text.width import BOTH_ENDS, shorten, width_of, wrap
 
 _SHORT = 15  # of an ID that shares its line with others
 _LINES = 4  # that a value of several words may take, while long values may be shortened

@@ -17,15 +17,16 @@ from typing import TypeVar
 
 from native import FIRST, ROWS_A_HEIGHT, missing, server
 
-from chainq import envelope
-from chainq.arrange import Arranger
-from chainq.formats import Sheet
+from chainq.catalog.methods import BY_COMMAND
 from chainq.formats.csv import Csv
 from chainq.formats.jsonl import Jsonl
-from chainq.methods import BY_COMMAND
-from chainq.rpc import Connection, Endpoint
-from chainq.sink import Sink
-from chainq.span import Span
+from chainq.formats.protocol import Sheet
+from chainq.heights.range import HeightRange
+from chainq.planning.ordering import Arranger
+from chainq.sinks.base import Sink
+from chainq.transport import jsonrpc
+from chainq.transport.base import Endpoint
+from chainq.transport.http import Connection
 
 ROUNDS = 25
 ROWS = 10_000
@@ -47,15 +48,15 @@ def main() -> None:
     """Measure the stages of 10,000 records, in the order of their way."""
     if lacking := missing():
         sys.exit(f"nothing can be measured without {lacking}")
-    method, span = BY_COMMAND["records"], Span(FIRST, FIRST + ROWS // ROWS_A_HEIGHT)
+    method, span = BY_COMMAND["records"], HeightRange(FIRST, FIRST + ROWS // ROWS_A_HEIGHT)
     params = {"start": span.start, "end": span.end, "page": 0, "recordsPerRequest": 2 * ROWS}
     with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as native:
-        request = envelope.encode(method.name, params, 1)
+        request = jsonrpc.encode(method.name, params, 1)
         with Connection(Endpoint(native.url())) as connection:
             body = timed("receive the body (httpx, sockets)", lambda: connection._post(request))
-    timed("look for white space and for what is no UTF-8", lambda: envelope._compact(body))
-    timed("cut it into rows (msgspec)", lambda: envelope._ROWS.decode(body))
-    rows = envelope.decode_array(body, 1)
+    timed("look for white space and for what is no UTF-8", lambda: jsonrpc._compact(body))
+    timed("cut it into rows (msgspec)", lambda: jsonrpc._ROWS.decode(body))
+    rows = jsonrpc.decode_array(body, 1)
     arrange = Arranger(method)
     timed("read heights and ids (msgspec), check order", lambda: arrange(rows, span))
     out, sheet = Sink(os.open(os.devnull, os.O_WRONLY), os.devnull), Sheet("records", method.columns)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from conftest import Groups, Program, Ran, Servers, Truth, difference, side_by_side, split
 
-from chainq.methods import BY_COMMAND, METHODS
+from chainq.catalog.methods import BY_COMMAND, METHODS
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from chainq.docs import root
-from chainq.docs.surface import read
-from chainq.methods import METHODS, Method
+from chainq._docgen import root
+from chainq._docgen.surface import read
+from chainq.catalog.methods import METHODS, Method
 
 pexpect = pytest.importorskip("pexpect", reason="pexpect drives the shells")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import Program, Ran, Servers, Truth, difference, finish, split
 
-from chainq.methods import METHODS, Method
+from chainq.catalog.methods import METHODS, Method
 
 RANGE = ("--start", "640", "--end", "642")
 

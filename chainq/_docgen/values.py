@@ -1,0 +1,88 @@
+"""Which values an option or argument takes, as far as a shell can offer them: the one place that knows their names."""
+
+import re
+from enum import Enum
+from typing import Any, NamedTuple
+
+from chainq.catalog.dialects import DIALECTS
+from chainq.catalog.methods import BY_COMMAND, METHODS
+from chainq.demo.programs import PROGRAMS
+from chainq.demo.wire import DIALECTS as DEMO_DIALECTS
+from chainq.formats import registry
+
+# Functions of credits.aleo that people ask for, besides those that the sample chain has.
+CREDITS = (
+    "transfer_public",
+    "transfer_private",
+    "transfer_public_as_signer",
+    "transfer_private_to_public",
+    "transfer_public_to_private",
+    "bond_public",
+    "bond_validator",
+    "claim_unbond_public",
+    "unbond_public",
+    "set_validator_state",
+)
+WELL_KNOWN = {
+    program: tuple(dict.fromkeys((*(CREDITS if program == "credits.aleo" else ()), *functions)))
+    for program, functions in PROGRAMS.items()
+}
+
+
+class Kind(Enum):
+    """How a value is completed."""
+
+    NONE = "free text"
+    WORDS = "one of some words"
+    LIST = "some of these words, separated by commas"
+    PROFILE = "a profile of the configuration file"
+    FILE = "a file"
+    FUNCTION = "a function of the program that stands before it"
+
+
+class Values(NamedTuple):
+    """A kind of value, and its words, each with a note that may be empty."""
+
+    kind: Kind
+    words: tuple[tuple[str, str], ...] = ()
+
+
+def values_of(command: str, param: Any, metavar: str, text: str) -> Values:
+    """The values of a parameter of a command. An option that is not known here, and is no choice, takes free text."""
+    name = param.name
+    choices = getattr(param.type, "choices", None) or (metavar.split("|") if "|" in metavar else ())
+    if choices:
+        return Values(Kind.WORDS, tuple((str(choice), "") for choice in choices))
+    if "FILE" in metavar or name in ("output", "checkpoint"):
+        return Values(Kind.FILE)
+    if name == "columns" and command in BY_COMMAND:
+        columns = tuple((column.path, column.note or column.type) for column in BY_COMMAND[command].columns)
+        return Values(Kind.LIST, (*columns, ("all", "every column"), ("help", "list the columns")))
+    if name == "function":
+        return Values(Kind.FUNCTION)
+    if name == "profile" or (command.startswith("profile") and metavar.strip(".") in ("NAME", "PROFILE")):
+        return Values(Kind.PROFILE)
+    words = _words(name, text)
+    return Values(Kind.WORDS, words) if words else Values(Kind.NONE)
+
+
+def _words(name: str, text: str) -> tuple[tuple[str, str], ...]:
+    match name:
+        case "format":
+            # Only the built-in ones: what other packages add is not known when the scripts are written.
+            return tuple((known, "") for known in registry.BUILT_IN)
+        case "dialect":
+            known = dict.fromkeys((*DIALECTS, *DEMO_DIALECTS, "auto"))
+            said = [word for word in re.findall(r"[a-z]+", text) if word in known]  # not every command takes all
+            return tuple((word, "") for word in dict.fromkeys(said) or DIALECTS)
+        case "url":
+            return (("demo:", "the sample chain, with no network"),)
+        case "heights":
+            return (("latest", "the newest block"), ("-", "one a line on standard input"))
+        case "ids":
+            return (("-", "one a line on standard input"),)
+        case "program":
+            return tuple((program, "") for program in WELL_KNOWN)
+        case "method":
+            return tuple((method.name, method.purpose) for method in METHODS)
+    return ()

@@ -1,0 +1,396 @@
+"""THE catalogue: the eleven methods of the service as data, to be read beside the service document line by line.
+
+Names, types and notes are the document's. Commands, help, columns, checks, the sample chain's conformance and the tests
+follow from here; a twelfth method is one more entry. How a deployed server deviates stands in `dialects`, not here.
+
+Tuples and not dataclasses: every run loads this module, and a dataclass takes eight times as long to make.
+"""
+
+from enum import Enum, StrEnum
+from typing import NamedTuple
+
+
+class Role(Enum):
+    """What a parameter is for. chainq speaks of roles; the names on the wire are the catalogue's or a dialect's."""
+
+    START = "start"
+    END = "end"
+    HEIGHT = "height"
+    ID = "id"
+    PROGRAM = "program"
+    FUNCTION = "function"
+    ADDRESS = "address"
+    PAGE = "page"
+    SIZE = "size"
+
+
+class Kind(Enum):
+    """How a person reads a value; programs get it as it was sent."""
+
+    PLAIN = "plain"  # as it is
+    NUMBER = "number"  # right-aligned, digits grouped
+    HEIGHT = "height"  # right-aligned, digits as they are: heights are copied into the next command
+    TIME = "time"  # seconds since 1970 (UTC)
+    ID = "id"  # long and opaque: shortened in the middle
+    TEXT = "text"  # long text with lines of its own: program source, plaintext values
+    DATA = "data"  # arrays, and objects whose keys are data: a count, a tree, or compact JSON
+
+
+class Shape(StrEnum):
+    """What `result` is."""
+
+    ROWS = "array of rows"
+    ROW_IN_ARRAY = "array holding one row; empty when it does not exist"
+    ROW = "one object"
+    ROW_OR_NULL = "one object; null when it does not exist"
+
+
+class Param(NamedTuple):
+    """A parameter: its name and type in the service document, its role, and the document's note."""
+
+    name: str
+    type: str
+    role: Role
+    note: str = ""
+
+
+class Column(NamedTuple):
+    """A field of a row: its dotted path, its type in the document, its note, how a person reads it.
+
+    `brief` columns are those that `table` shows when nobody chose.
+    """
+
+    path: str
+    type: str
+    note: str = ""
+    kind: Kind = Kind.PLAIN
+    brief: bool = False
+
+
+class Method(NamedTuple):
+    """One method of the service and the command that calls it.
+
+    `max_heights`: most heights a call may cover, by the document; `first_heights`: heights of the first call where none
+    is documented. `page_size`: rows that calls ask for at first; `page_size_max`: most rows a call may ask for, by the
+    document. `height`, `order`: path of a row's height, and of the value that orders rows inside a height.
+    `linked`: exactly one row for each height, each naming the hash of the one before. `repeats`: equal rows may stand
+    in one answer, so a row has no identity.
+    """
+
+    command: str
+    name: str
+    group: str
+    purpose: str
+    params: tuple[Param, ...]
+    shape: Shape
+    columns: tuple[Column, ...]
+    example: str
+    max_heights: int | None = None
+    first_heights: int = 0
+    page_size: int | None = None
+    page_size_max: int | None = None
+    height: str | None = None
+    order: str | None = None
+    linked: bool = False
+    repeats: bool = False
+
+    def param(self, role: Role) -> Param | None:
+        """The parameter with that role, or None."""
+        return next((p for p in self.params if p.role is role), None)
+
+    @property
+    def ranged(self) -> bool:
+        """Whether the method takes a range of heights."""
+        return self.param(Role.START) is not None
+
+    @property
+    def limits(self) -> str:
+        """The documented limits in words, for help pages."""
+        words = []
+        if self.max_heights:
+            words.append(f"{self.max_heights} heights a call")
+        if self.page_size_max:
+            words.append(f"{self.page_size_max} rows a call")
+        return ", ".join(words) or "none documented"
+
+
+START = Param("start", "number", Role.START, "start of range, included")
+END = Param("end", "number", Role.END, "end of range, excluded")
+PAGE = Param("page", "number", Role.PAGE, "page of the answer, from 0")
+
+BLOCK_SUMMARY = (
+    Column("id", "number", "row id of the stored block", Kind.HEIGHT),
+    Column("height", "string", "block height", Kind.HEIGHT, brief=True),
+    Column("block_hash", "string", "hash of the block", Kind.ID, brief=True),
+    Column("previous_hash", "string", "hash of the previous block", Kind.ID, brief=True),
+    Column("previous_state_root", "string", "root hash of the previous state", Kind.ID),
+    Column("transactions_root", "string", "root hash of the block's transactions", Kind.ID),
+    Column("round", "string", "round number", Kind.HEIGHT, brief=True),
+    Column("coinbase_target", "string", "", Kind.NUMBER, brief=True),
+    Column("proof_target", "string", "", Kind.NUMBER),
+    Column("last_coinbase_target", "string", "", Kind.NUMBER),
+    Column("last_coinbase_timestamp", "string", "seconds since 1970", Kind.TIME),
+    Column("timestamp", "string", "time of the block, seconds since 1970", Kind.TIME, brief=True),
+    Column("coinbase_reward", "null or string", "may be null", Kind.NUMBER),
+    Column("finalize_root", "string", "", Kind.ID),
+    Column("network", "number", "network identifier"),
+    Column("ratifications_root", "string", "", Kind.ID),
+    Column("solutions_root", "string", "", Kind.ID),
+    Column("subdag_root", "string", "", Kind.ID),
+    Column("cumulative_weight", "string", "", Kind.NUMBER),
+    Column("cumulative_proof_target", "string", "", Kind.NUMBER),
+)
+
+FULL_BLOCK = (
+    Column("block_hash", "string", "hash of the block", Kind.ID, brief=True),
+    Column("previous_hash", "string", "hash of the previous block", Kind.ID),
+    Column("header.previous_state_root", "string", "", Kind.ID),
+    Column("header.transactions_root", "string", "", Kind.ID),
+    Column("header.finalize_root", "string", "", Kind.ID),
+    Column("header.ratifications_root", "string", "", Kind.ID),
+    Column("header.solutions_root", "string", "", Kind.ID),
+    Column("header.subdag_root", "string", "", Kind.ID),
+    Column("header.metadata.network", "number", "network identifier"),
+    Column("header.metadata.round", "number", "round number", Kind.HEIGHT),
+    Column("header.metadata.height", "number", "block height", Kind.HEIGHT, brief=True),
+    Column("header.metadata.cumulative_weight", "string", "sent as a number of any size", Kind.NUMBER),
+    Column("header.metadata.cumulative_proof_target", "string", "sent as a number", Kind.NUMBER),
+    Column("header.metadata.coinbase_target", "string", "sent as a number", Kind.NUMBER),
+    Column("header.metadata.proof_target", "string", "sent as a number", Kind.NUMBER),
+    Column("header.metadata.last_coinbase_target", "string", "sent as a number", Kind.NUMBER),
+    Column("header.metadata.last_coinbase_timestamp", "string", "seconds since 1970, sent as a number", Kind.TIME),
+    Column("header.metadata.timestamp", "string", "seconds since 1970, sent as a number", Kind.TIME, brief=True),
+    Column("authority.type", "string", "value seen: quorum"),
+    Column("authority.subdag.subdag", "object", "certificates by round number", Kind.DATA),
+    Column("authority.subdag.election_certificate_ids", "array of string", "", Kind.DATA),
+    Column("ratifications", "array of object", "type and amount", Kind.DATA, brief=True),
+    Column("transactions", "array of object", "status, type, index and transaction", Kind.DATA, brief=True),
+    Column("aborted_transaction_ids", "array of string", "IDs of aborted transactions", Kind.DATA, brief=True),
+)
+
+TRANSACTION_SUMMARY = (
+    Column("id", "number", "row id of the stored transaction", Kind.HEIGHT),
+    Column("block_id", "number", "the block: its height by the document, its row id on deployed servers", Kind.HEIGHT),
+    Column("transaction_id", "string", "bech32, prefix at", Kind.ID, brief=True),
+    Column("type", "string", "value seen: Execute", brief=True),
+    Column("index", "number", "index within the block", Kind.HEIGHT, brief=True),
+    Column("status", "string", "value seen: accepted", brief=True),
+)
+
+TRANSACTION = (
+    Column("status", "string", "value seen: accepted", brief=True),
+    Column("type", "string", "value seen: execute", brief=True),
+    Column("index", "number", "index within the block", Kind.HEIGHT, brief=True),
+    Column("transaction.type", "string", "value seen: execute"),
+    Column("transaction.id", "string", "transaction ID", Kind.ID, brief=True),
+    Column("transaction.execution.transitions", "array of Transition", "", Kind.DATA, brief=True),
+    Column("transaction.execution.global_state_root", "string", "", Kind.ID),
+    Column("transaction.execution.proof", "string", "", Kind.ID),
+    Column("transaction.fee.transition.id", "string", "transition ID", Kind.ID),
+    Column("transaction.fee.transition.program", "string", "program ID"),
+    Column("transaction.fee.transition.function", "string", "function name"),
+    Column("transaction.fee.transition.inputs", "array of object", "type, id, value, tag", Kind.DATA),
+    Column("transaction.fee.transition.outputs", "array of object", "type, id, checksum, value", Kind.DATA),
+    Column("transaction.fee.transition.tpk", "string", "transition public key (group element)", Kind.ID),
+    Column("transaction.fee.transition.tcm", "string", "transition commitment (field element)", Kind.ID),
+    Column("transaction.fee.global_state_root", "string", "", Kind.ID),
+    Column("transaction.fee.proof", "string", "", Kind.ID),
+    Column("finalize", "array of object", "type, mapping_id, index, key_id, value_id", Kind.DATA),
+    Column("finalizedAt", "string", "seconds since 1970", Kind.TIME, brief=True),
+)
+
+RECORD = (
+    Column("record_ciphertext", "string", "ciphertext of the record", Kind.ID),
+    Column("program_id", "string", "program that generated the record", brief=True),
+    Column("block_id", "number", "the block's row id on deployed servers, not its height", Kind.HEIGHT),
+    Column("height", "number", "block height where the record was produced", Kind.HEIGHT, brief=True),
+    Column("id", "number", "row id of the record", Kind.HEIGHT, brief=True),
+    Column("timestamp", "string", "time of creation, seconds since 1970", Kind.TIME, brief=True),
+    Column("block_hash", "string", "", Kind.ID),
+    Column("transition_id", "string", "", Kind.ID),
+    Column("transaction_id", "string", "", Kind.ID, brief=True),
+    Column("function_name", "string", "function executed in the transition", brief=True),
+    Column("output_index", "number", "index of the output within the transition", Kind.HEIGHT, brief=True),
+)
+
+OWNERSHIP = (
+    Column("nonce_x", "string", "x-coordinate of the record's nonce", Kind.ID, brief=True),
+    Column("nonce_y", "string", "y-coordinate of the nonce", Kind.ID),
+    Column("owner_x", "string", "x-coordinate that only the owner's view key explains", Kind.ID, brief=True),
+    Column("transition_id", "string", "transition that generated the record", Kind.ID, brief=True),
+    Column("output_index", "number", "index of the output within the transition", Kind.HEIGHT, brief=True),
+)
+
+TRANSITION = (
+    Column("transition_id", "string", "", Kind.ID, brief=True),
+    Column("transaction_id", "string", "containing transaction", Kind.ID, brief=True),
+    Column("program", "string", "source text of the program", Kind.TEXT, brief=True),
+    Column("function_name", "string", "", brief=True),
+    Column("height", "string", "block height", Kind.HEIGHT, brief=True),
+    Column("tpk", "string", "transition public key (group element)", Kind.ID),
+    Column("tcm", "string", "transition commitment (field element)", Kind.ID),
+    Column("timestamp", "string", "seconds since 1970", Kind.TIME, brief=True),
+)
+
+REFERENCE = (Column("transaction_id", "string", "bech32, prefix at", Kind.ID, brief=True),)
+
+METHODS = (
+    Method(
+        command="blocks",
+        name="getBlocks",
+        group="Blocks",
+        purpose="block summaries for a height range",
+        params=(START, END),
+        shape=Shape.ROWS,
+        columns=BLOCK_SUMMARY,
+        example="chainq blocks --start 12000 --end 12010",
+        max_heights=1000,
+        height="height",
+        linked=True,
+    ),
+    Method(
+        command="block",
+        name="block",
+        group="Blocks",
+        purpose="block summary for one height",
+        params=(Param("block", "number", Role.HEIGHT, "block height"),),
+        shape=Shape.ROW_IN_ARRAY,
+        columns=BLOCK_SUMMARY,
+        example="chainq block 12345",
+    ),
+    Method(
+        command="latest",
+        name="latest/block",
+        group="Blocks",
+        purpose="block summary of the latest block",
+        params=(),
+        shape=Shape.ROW,
+        columns=BLOCK_SUMMARY,
+        example="chainq latest --columns height,timestamp --csv",
+    ),
+    Method(
+        command="full-blocks",
+        name="getChainBlocks",
+        group="Blocks",
+        purpose="full block content (header, authority, ratifications, transactions) for a height range",
+        params=(START, END),
+        shape=Shape.ROWS,
+        columns=FULL_BLOCK,
+        example="chainq full-blocks --start 12345 --end 12346 --json",
+        first_heights=20,
+        height="header.metadata.height",
+        linked=True,
+    ),
+    Method(
+        command="transactions",
+        name="transactions",
+        group="Transactions",
+        purpose="transaction summaries of one block",
+        params=(Param("blockId", "number", Role.HEIGHT, "block height"),),
+        shape=Shape.ROWS,
+        columns=TRANSACTION_SUMMARY,
+        example="chainq transactions 12345",
+        order="index",
+    ),
+    Method(
+        command="transaction",
+        name="chainTransaction",
+        group="Transactions",
+        purpose="full details of one transaction by ID",
+        params=(Param("id", "string", Role.ID, "transaction ID, bech32 with prefix at"),),
+        shape=Shape.ROW_OR_NULL,
+        columns=TRANSACTION,
+        example="chainq transaction TRANSACTION_ID",
+    ),
+    Method(
+        command="program-transactions",
+        name="chainTransactionsForProgram",
+        group="Transactions",
+        purpose="transactions that call a given program function",
+        params=(
+            Param("programId", "string", Role.PROGRAM, "program ID"),
+            Param("functionName", "string", Role.FUNCTION, "function name"),
+            PAGE,
+            Param("maxTransactions", "number", Role.SIZE, "rows of a page, lower than 1000"),
+        ),
+        shape=Shape.ROWS,
+        columns=TRANSACTION,
+        example="chainq program-transactions hello_hello.aleo hello --limit 20",
+        page_size=500,
+        page_size_max=999,
+        order="index",
+        repeats=True,
+    ),
+    Method(
+        command="records",
+        name="records/all",
+        group="Records",
+        purpose="records produced in a block range",
+        params=(
+            START,
+            END,
+            PAGE,
+            Param("recordsPerRequest", "number", Role.SIZE, "rows of a page, 10000 by default"),
+        ),
+        shape=Shape.ROWS,
+        columns=RECORD,
+        example="chainq records --start 0 --end 500 --jsonl",
+        first_heights=500,
+        page_size=10_000,
+        height="height",
+        order="id",
+    ),
+    Method(
+        command="ownership",
+        name="records/isOwner",
+        group="Records",
+        purpose="minimal ownership data of records in a block range",
+        params=(
+            START,
+            END,
+            PAGE,
+            Param("recordsPerRequest", "number", Role.SIZE, "rows of a page, 10000 by default"),
+        ),
+        shape=Shape.ROWS,
+        columns=OWNERSHIP,
+        example="chainq ownership --last 100",
+        first_heights=500,
+        page_size=10_000,
+    ),
+    Method(
+        command="transitions",
+        name="transitionsWithoutRecordInputs",
+        group="Records",
+        purpose="transitions that have no record inputs, in a height range",
+        params=(START, END, PAGE, Param("transitionsPerRequest", "number", Role.SIZE, "rows of a page")),
+        shape=Shape.ROWS,
+        columns=TRANSITION,
+        example="chainq transitions --last 50 --columns height,function_name,transaction_id",
+        first_heights=100,
+        page_size=1000,
+        height="height",
+        order="transition_id",
+    ),
+    Method(
+        command="address-transactions",
+        name="getPublicTransactionsForAddress",
+        group="Addresses",
+        purpose="IDs of public transactions of an address in a height range",
+        params=(
+            Param("address", "string", Role.ADDRESS, "bech32, with the network's address prefix"),
+            START,
+            END,
+            PAGE,
+            Param("transitionsPerRequest", "number", Role.SIZE, "rows of a page"),
+        ),
+        shape=Shape.ROWS,
+        columns=REFERENCE,
+        example="chainq address-transactions ADDRESS --start 0 --end 100K",
+        max_heights=50_000,
+        page_size=10_000,
+        repeats=True,
+    ),
+)
+
+BY_COMMAND = {method.command: method for method in METHODS}
+BY_NAME = {method.name: method for method in METHODS}

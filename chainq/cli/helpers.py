@@ -1,0 +1,110 @@
+"""The helpers that are no method of the service: `rpc`, `profiles` and `serve`; `doctor` has a module of its own."""
+
+import sys
+
+import msgspec
+
+from chainq.catalog import identifiers
+from chainq.cli.connect import open_client
+from chainq.cli.options import ServeOptions, SourceOptions
+from chainq.cli.output import on_terminal
+from chainq.cli.report import Reporter
+from chainq.errors import UsageError
+from chainq.process.signals import held
+from chainq.rows import raw_json
+from chainq.sinks.open import open_sink
+from chainq.text.sanitize import printable, printable_json
+from chainq.transport.http import is_loopback
+from chainq.transport.jsonrpc import encode
+
+
+def rpc(name: str, params: str | None, source: SourceOptions) -> None:
+    """Make any call and write its `result` as one line of compact JSON. Raises ChainqError."""
+    identifiers.sendable(name)
+    text = sys.stdin.read() if params == "-" else params
+    sent: msgspec.Raw | None = None
+    if text is not None and text.strip():
+        try:
+            compact = raw_json.compact(text.strip().encode())
+            msgspec.json.decode(compact, type=dict[str, msgspec.Raw] | list[msgspec.Raw])
+        except (ValueError, RecursionError):
+            raise UsageError(
+                "the parameters are no JSON object or array", """such as '{"start": 0, "end": 5}'"""
+            ) from None
+        sent = msgspec.Raw(compact)
+    reporter = Reporter(quiet=source.quiet, verbose=source.verbose)
+    with open_client(source, reporter) as client, open_sink(None) as sink:
+        if source.dry_run:
+            sink.write(encode(name, sent, 1) + b"\n")
+            return
+        result = client.raw(name, sent)
+        with held():
+            sink.write((printable_json(bytes(result)) if on_terminal(None) else bytes(result)) + b"\n")
+
+
+def list_profiles(as_json: bool) -> None:
+    """Write the profiles of config.toml as lines or as one JSON array; of headers only the names. Raises UsageError."""
+    from chainq.config import profiles
+    from chainq.text.sanitize import mask_url
+
+    settings = profiles.read()
+    found = [
+        (
+            name,
+            mask_url(one.url) if one.url else None,
+            one.dialect or "chain",
+            list(one.headers),
+            name == settings.default,
+        )
+        for name, one in settings.profiles.items()
+    ]
+    keys = ("name", "url", "dialect", "headers", "default")
+    if as_json:
+        text = msgspec.json.encode([dict(zip(keys, row, strict=True)) for row in found]).decode() + "\n"
+    elif found:
+        from chainq.text.align import aligned
+
+        lines = [
+            (name, url or "-", dialect, ", ".join(headers) or "-", "*" if default else "")
+            for name, url, dialect, headers, default in found
+        ]
+        text = aligned([keys, *lines], (32, 64, 8, 32))
+    else:
+        text = ""
+        Reporter().warn(f"there is no profile in {settings.place}")
+    with open_sink(None) as sink:
+        sink.write(text.encode())
+
+
+def serve(options: ServeOptions) -> None:
+    """Serve the sample chain until a signal ends it; its URL is the one line on standard output. Raises UsageError."""
+    import time
+
+    from chainq.demo.chain import DEFAULT_NEWEST, Chain
+    from chainq.demo.faults import Faults
+    from chainq.demo.server import serve as serve_demo
+    from chainq.demo.service import Service
+    from chainq.demo.wire import DIALECTS
+
+    if not is_loopback(options.host):
+        raise UsageError(f"{printable(options.host)!r} is no loopback address such as 127.0.0.1 or ::1")
+    if options.dialect not in DIALECTS:
+        raise UsageError(f"there is no dialect {options.dialect!r}", f"the dialects are {', '.join(DIALECTS)}")
+    faults = Faults(**{name: getattr(options, name) for name in Faults.__dataclass_fields__})
+    first = DEFAULT_NEWEST if options.newest is None else options.newest
+    began = time.monotonic()
+
+    def newest() -> int:
+        return first + int((time.monotonic() - began) / options.grow) if options.grow else first
+
+    service = Service(Chain(options.seed, first), faults, options.dialect, options.shuffle, newest=newest)
+
+    def ready(port: int) -> None:
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        with open_sink(None) as sink:
+            sink.write(f"http://{host}:{port}/\n".encode())
+
+    try:
+        serve_demo(service, options.host, options.port, ready=ready)
+    except OSError as error:
+        raise UsageError(f"{options.host}:{options.port} cannot be served: {error.strerror}") from None

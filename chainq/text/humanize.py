@@ -1,0 +1,23 @@
+"""Counts and ages in words."""
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """A count with its noun: `1 row`, `2,345 rows`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def age(seconds: int) -> str:
+    """How long ago in words of at most eight characters: `45 s`, `3 min`, `7 h`, `12 d`, `5 mo`, `2y 5mo`."""
+    if seconds < 60:
+        return f"{max(seconds, 0)} s"
+    if seconds < 3600:
+        return f"{seconds // 60} min"
+    days, months = seconds // 86_400, seconds * 12 // 31_556_952
+    if not days:
+        return f"{seconds // 3600} h"
+    if not months:
+        return f"{days} d"
+    years, months = divmod(months, 12)
+    if not years:
+        return f"{months} mo"
+    return f"{years}y {months}mo" if months else f"{years}y"

@@ -1,0 +1,44 @@
+"""Widths of text on a terminal: measuring, truncating and wrapping."""
+
+from rich.cells import cell_len
+
+ELLIPSIS = "…"
+BOTH_ENDS = -1
+GAP = 2  # cells between two columns
+
+
+def width_of(text: str) -> int:
+    """How many character cells of a terminal the text takes."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def shorten(text: str, room: int, keep: int = 0) -> str:
+    """A text too wide for `room` cells with `…` for what is left out: at the end, or before the `keep` last characters.
+
+    With BOTH_ENDS each end keeps a part by which it can be compared (`ab17uppp…c2zv99`), after it the suffix that says
+    what a number is (`592151…075field`).
+    """
+    if room < 2:
+        return ELLIPSIS[:room]
+    if keep == BOTH_ENDS:
+        suffix = 5 if text.endswith(("field", "group")) and room > 10 else 0
+        keep = suffix + (room - 1 - suffix) * 3 // 7
+    keep = min(keep, room - 2)
+    head, tail = text[: room - 1 - keep], text[len(text) - keep :]
+    while width_of(short := f"{head}{ELLIPSIS}{tail}") > room:
+        head, tail = (head[:-1], tail) if head else (head, tail[1:])
+    return short
+
+
+def wrap(text: str, room: int) -> list[str]:
+    """The text in pieces of at most `room` cells, broken at spaces where there are any; nothing but those is lost."""
+    pieces = []
+    while len(text) > room or width_of(text) > room:
+        end = room
+        while end > 1 and width_of(text[:end]) > room:
+            end -= 1
+        space = text.rfind(" ", 1, end + 1)
+        end = space if space > 0 else end
+        pieces.append(text[:end])
+        text = text[end:].lstrip(" ")
+    return [*pieces, text]
