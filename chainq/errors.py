@@ -1,4 +1,4 @@
-"""Everything that can go wrong, and the exit code it ends in (cli.md, "Exit codes").
+"""Everything that can go wrong, and the exit code it ends in (docs/reference.md, "Exit codes").
 
 Nothing here prints or exits: `chainq.app.main` is the only place that catches, prints and exits.
 
@@ -20,7 +20,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """The exit codes of cli.md. Not here: 129, 130, 141, 143, where the process dies by the signal itself."""
+    """The exit codes. Not here: 129, 130, 141, 143, where the process dies by the signal itself."""
 
     OK = 0
     NOT_FOUND = 1
@@ -30,7 +30,7 @@ class ExitCode(IntEnum):
     ANSWER = 5
     INCOMPLETE = 6
     OUTPUT = 7
-    BUG = 70  # not in cli.md: what sysexits.h calls EX_SOFTWARE, so that a bug is never taken for an answer
+    BUG = 70  # what sysexits.h calls EX_SOFTWARE, so that a bug is never taken for an answer
     BUSY = 75
 
 

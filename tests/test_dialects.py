@@ -67,7 +67,7 @@ def test_the_contract_is_spoken_as_documented(method: Method) -> None:
 
 
 def test_the_table_of_the_deployed_servers_is_kept() -> None:
-    """aleo deviates in what behaviour.md lists, and in nothing else."""
+    """aleo deviates in what docs/protocol.md, "Dialects", lists, and in nothing else."""
     calls = {method.name: DIALECTS["aleo"].call(method, SAMPLES) for method in METHODS}
     same = {method.name: DIALECTS["chain"].call(method, SAMPLES) for method in METHODS}
     assert {name: call for name, call in calls.items() if call != same[name]} == {

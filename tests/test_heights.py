@@ -1,4 +1,4 @@
-"""The grammar of heights, and ranges as they are resolved against the newest block (cli.md, "Ranges")."""
+"""The grammar of heights, and ranges as they are resolved against the newest block."""
 
 from typing import Any
 

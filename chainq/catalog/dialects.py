@@ -1,6 +1,7 @@
-"""How a server's calls differ from the service document, as data. What the document says stands in `methods`.
+"""How a server's calls differ from the published interface, as data. The interface itself is in `methods`.
 
-Source: behaviour.md, "Dialects". Nothing here sends: which dialect a server speaks is found out by `detect`.
+Source: docs/protocol.md, "Dialects". Nothing here sends: which dialect a server speaks is found
+out by `fetching.dialect_detection`.
 """
 
 from collections.abc import Mapping

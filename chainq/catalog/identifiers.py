@@ -15,7 +15,7 @@ _ANYWAY = "--no-check sends it anyway"
 
 
 def transaction_id(text: str) -> str:
-    """A transaction ID: bech32 or bech32m with prefix `at` (service.md, "Value conventions")."""
+    """A transaction ID: bech32 or bech32m with prefix `at` (docs/protocol.md, "Values")."""
     if fault := bech32.fault(text, prefix="at"):
         raise UsageError(f"{text!r} is no transaction ID: {fault}", _ANYWAY)
     return text

@@ -1,4 +1,4 @@
-"""From flags, environment and profile to a client (cli.md, "Where the data comes from")."""
+"""From flags, environment and profile to a client (docs/reference.md)."""
 
 import os
 

@@ -18,7 +18,7 @@ from chainq.text.sanitize import printable
 
 
 def main() -> NoReturn:
-    """Run the program with the process's arguments and end the process (cli.md, "Exit codes")."""
+    """Run the program with the process's arguments and end the process (exit codes: `errors.ExitCode`)."""
     signals.install()
     arguments = sys.argv[1:]
     try:

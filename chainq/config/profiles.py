@@ -1,4 +1,4 @@
-"""Where the data comes from: flags, then environment, then a profile of the configuration file (cli.md).
+"""Where the data comes from: flags, then environment, then a profile of the configuration file.
 
 Here: reading that file, with every mistake told by its line, and adding a profile to it. Header values may be secrets:
 no message repeats one, and none is ever written.

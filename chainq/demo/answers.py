@@ -1,8 +1,8 @@
 """Answers: checked arguments in, the JSON of a `result` out. Paging and the order of rows live here.
 
 One method for each `answer` of `wire.py`, named alike. Every one takes an `Asked` and gives JSON bytes. A range may
-reach past the tip, then the rows that exist come (behaviour.md, Results). Errors are `AnswerError`. Values come from
-the chain; names, limits and envelopes do not belong here.
+reach past the tip, then the rows that exist come (docs/protocol.md, "Methods"). Errors are `AnswerError`. Values come
+from the chain; names, limits and envelopes do not belong here.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +24,7 @@ from chainq.demo.layout import Tally
 _T = TypeVar("_T")
 
 TOO_HEAVY = "Defined query timeout of 5000ms exceeded when running query."
-"""What a deployed server says when its database gives up (behaviour.md, Envelope and errors)."""
+"""What a deployed server says when its database gives up (docs/protocol.md, "Envelope and errors")."""
 
 
 class AnswerError(Exception):
@@ -96,7 +96,7 @@ class Answers:
         return self._summaries(asked.args["block"], asked)
 
     def transactions_of_row(self, asked: Asked) -> bytes:
-        """The same for a block's row id (behaviour.md, Dialects)."""
+        """The same for a block's row id (docs/protocol.md, "Dialects")."""
         height = self._chain.height_of_row(asked.args["block"])
         return b"[]" if height is None else self._summaries(height, asked)
 
@@ -108,7 +108,7 @@ class Answers:
         )
 
     def transaction(self, asked: Asked) -> bytes:
-        """A Transaction by its ID; null when there is none (behaviour.md)."""
+        """A Transaction by its ID; null when there is none (docs/protocol.md, "Methods")."""
         found = self._chain.find_transaction(asked.args["id"])
         return orjson.dumps(self._bodies.transaction(*found) if found and found[0] <= asked.tip else None)
 
@@ -191,8 +191,8 @@ class Answers:
 
     def _disorder(self, rows: Sequence[_T], height: int, turn: int) -> Sequence[_T]:
         # The order inside a height depends on the call, so walking pages loses rows, as on deployed servers
-        # (behaviour.md, Results). A stride through the rows does for that; rejected: a true shuffle, as costly as the
-        # rows themselves.
+        # (docs/protocol.md, "Pagination"). A stride through the rows does for that; rejected: a true shuffle, as costly
+        # as the rows themselves.
         count = len(rows)
         if not self._shuffle or count < 2:
             return rows

@@ -11,7 +11,7 @@ from chainq.demo.layout import Call, TransactionPlan
 from chainq.demo.programs import Function
 
 SCM_ERA = 700
-"""From this height on transitions carry a field that service.md does not list: `scm`."""
+"""From this height on transitions carry a field that the interface does not list: `scm`."""
 
 _ROOTS = (
     "previous_state_root",
@@ -34,7 +34,7 @@ class Bodies:
     # --- transactions
 
     def transaction(self, height: int, index: int) -> Row:
-        """Gives a Transaction (service.md): `status`, `type`, `index`, `transaction`, `finalize`, `finalizedAt`.
+        """Gives a Transaction, with `status`, `type`, `index`, `transaction`, `finalize` and `finalizedAt`.
 
         A rejected one has `rejected` (what it wanted to do) in place of `finalize`, and only its fee as `transaction`.
         """
@@ -140,7 +140,7 @@ class Bodies:
     # --- blocks
 
     def block(self, height: int) -> Row:
-        """Gives a Full block (service.md), as its era has it: older ones lack fields and have others instead."""
+        """Gives a Full block as its era has it: older ones lack fields and have others (docs/protocol.md, "Values")."""
         chain = self._chain
         summary = chain.block(height)
         count = chain.transactions.count(height)

@@ -14,7 +14,7 @@ from chainq.demo.layout import TransactionPlan
 from chainq.demo.programs import source
 
 Row = dict[str, Any]
-"""One row of a result, keys in the order of service.md. Integers are exact, also those above 64 bits."""
+"""One row of a result, keys in the order of docs/reference.md. Integers are exact, also those above 64 bits."""
 
 DEFAULT_NEWEST = 3_000_000
 """Height of the newest block when nobody says otherwise."""
@@ -27,11 +27,11 @@ SPACING = 10
 """Seconds between two blocks, give or take seven."""
 
 FIRST_ROW = 65_275
-"""Row id of block 0; row ids run ahead of heights, as in behaviour.md."""
+"""Row id of block 0; row ids run ahead of heights, as in docs/protocol.md, "Results"."""
 
 BEACON_ERA, BARE_ERA, OBJECT_ERA = range(1, 100), range(100, 200), range(200, 600)
-"""Older eras (behaviour.md, Results): authority beacon; no authority at all and fields missing; certificates with
-`certificate_id` and signatures as an object. From 600 on blocks look as service.md has them."""
+"""Older eras (docs/protocol.md, "Values"): authority beacon; no authority at all and fields missing; certificates with
+`certificate_id` and signatures as an object. From 600 on blocks look as in docs/protocol.md, "Values"."""
 
 WEIGHT_JUMP, WEIGHT_OUTLIER = 1_000, 4_242
 """From the first height on, `cumulative_weight` exceeds 64 bits; at the second one it has 39 digits, more than 128
@@ -99,7 +99,7 @@ class Chain:
         return GENESIS_TIME + SPACING * height + (mix(height, self._time) >> 61 if height else 0)
 
     def weight(self, height: int) -> int:
-        """Gives `cumulative_weight`: exact, above 64 bits from `WEIGHT_JUMP` on (behaviour.md, Results)."""
+        """Gives `cumulative_weight`: exact, above 64 bits from `WEIGHT_JUMP` on (docs/protocol.md, "Values")."""
         if height == WEIGHT_OUTLIER:
             return 340_282_366_920_938_463_463_374_607_431_768_211_507
         if height >= WEIGHT_JUMP:
@@ -107,7 +107,7 @@ class Chain:
         return height * 4_095
 
     def block(self, height: int) -> Row:
-        """Gives a Block summary (service.md). In `BARE_ERA` two fields are missing and one more stands there."""
+        """Gives a Block summary (docs/reference.md). In `BARE_ERA` two fields are missing and one more stands there."""
         word = self.word(height, 2)
         row = {
             "id": self.block_row(height),
@@ -165,7 +165,7 @@ class Chain:
         return mix(number, self._transition)
 
     def transaction_row(self, height: int, index: int) -> Row:
-        """Gives a Transaction summary (service.md); `block_id` is the block's row id (behaviour.md, Results)."""
+        """Gives a Transaction summary; its `block_id` is the block's row id (docs/protocol.md, "Results")."""
         plan = layout.plan(height).transactions[index]
         return {
             "id": _FIRST_TRANSACTION + self.transactions.before(height) + index,
@@ -183,7 +183,7 @@ class Chain:
         return mix(number, self._record)
 
     def record_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
-        """Gives Records (service.md) of a block for the positions asked for, in that order.
+        """Gives Records (docs/reference.md) of a block for the positions asked for, in that order.
 
         `block_id` is the block's row id; `id` grows with height and position.
         """
@@ -222,10 +222,10 @@ class Chain:
         return rows
 
     def ownership_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
-        """Gives Ownership records (service.md) for the same positions as `record_rows`.
+        """Gives Ownership records (docs/reference.md) for the same positions as `record_rows`.
 
         The coordinates are field elements, but of no curve: no view key owns these. Records of `mint` have a public
-        owner, so their nonces are empty (behaviour.md, Ownership rows).
+        owner, so their nonces are empty (docs/protocol.md, "Ownership rows").
         """
         slots = layout.plan(height).slots
         first = self.records.before(height)
@@ -248,7 +248,7 @@ class Chain:
         return rows
 
     def open_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
-        """Gives Transitions without record inputs (service.md) of a block; `program` is the whole source text."""
+        """Gives Transitions without record inputs of a block; `program` is the whole source text."""
         calls = layout.plan(height).open_calls
         timestamp = str(self.timestamp(height))
         rows = []

@@ -1,7 +1,7 @@
 """Faults: what a server can do wrong, as values. Nothing here acts; `answers.py`, `service.py` and the two transports
 do.
 
-Each fault is one that was seen (behaviour.md) or that a proxy in front produces.
+Each fault is one that was seen (docs/protocol.md) or that a proxy in front produces.
 """
 
 from dataclasses import dataclass

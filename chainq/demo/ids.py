@@ -47,12 +47,12 @@ def element(word: int) -> int:
 
 
 def field(word: int) -> str:
-    """Gives a field element in the service's form: decimal digits and `field` (service.md, Value conventions)."""
+    """Gives a field element in the service's form: decimal digits and `field` (docs/protocol.md, "Values")."""
     return f"{word * _SPREAD % FIELD_ORDER}field"
 
 
 def group(word: int) -> str:
-    """Gives a group element in the service's form: decimal digits and `group` (service.md, Value conventions)."""
+    """Gives a group element in the service's form: decimal digits and `group` (docs/protocol.md, "Values")."""
     return f"{word * _SPREAD % FIELD_ORDER}group"
 
 

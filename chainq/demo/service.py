@@ -2,7 +2,7 @@
 rows.
 
 No sockets and no httpx: `transport.py` and `server.py` bring the bytes. What a method answers is in `answers.py`, what
-it may be asked is in `wire.py`. Codes and bodies follow behaviour.md, Envelope and errors, since service.md shows none.
+it may be asked is in `wire.py`. Codes and bodies follow docs/protocol.md, "Envelope and errors".
 """
 
 import time
@@ -21,7 +21,7 @@ from chainq.demo.faults import NO_FAULTS, Faults
 from chainq.demo.wire import DIALECTS, Method, Param
 
 MOST_BYTES = 150 * 1024
-"""Request bodies above this are refused with HTTP 413 (behaviour.md)."""
+"""Request bodies above this are refused with HTTP 413 (docs/protocol.md, "Envelope and errors")."""
 
 _JSON, _HTML = "application/json; charset=utf-8", "text/html; charset=utf-8"
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})

@@ -1,6 +1,6 @@
 """The methods as data: what each dialect calls them, which parameters they take, and within which limits.
 
-The dialect `chain` is service.md, Endpoints, row by row; `aleo` is the table in behaviour.md, Dialects. A third dialect
+The dialect `chain` is docs/protocol.md, "Methods", row by row; `aleo` is its table in "Dialects". A third dialect
 is a third table. The checking itself is in `service.py`, the answers are in `answers.py`. Not shared with the client's
 own tables: an error in them must not appear on both sides.
 """

@@ -1,6 +1,6 @@
 """What a server is, as a list of checks: the order of the questions, and what is told of the line and the envelope.
 
-The checks are those in which servers are known to differ (behaviour.md); how rows and methods are looked into is in
+The checks are those in which servers are known to differ (docs/protocol.md); how rows and methods are looked into is in
 `habits` and `presence`.
 """
 

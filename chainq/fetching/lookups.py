@@ -41,7 +41,7 @@ def fetch_lookups(
 
 
 def fetch_latest(connection: Connection, dialect: Dialect) -> list[Raw]:
-    """The newest block's summary as one row; none where the chain has no block yet (behaviour.md)."""
+    """The newest block's summary as one row; none where the chain has no block yet (docs/protocol.md, "Methods")."""
     name, params = dialect.call(BY_COMMAND["latest"], {})
     return _one(connection.call(name, params, decode_result), name)
 
@@ -69,7 +69,7 @@ def _ask(connection: Connection, dialect: Dialect, method: Method, name: Name) -
 
 
 def _of_row_id(connection: Connection, dialect: Dialect, method: Method, name: Name) -> _Found:
-    """The transactions of a height from a server that wants the block's row id (behaviour.md, "Results").
+    """The transactions of a height from a server that wants the block's row id (docs/protocol.md, "Results").
 
     Given anything else, such a server answers with another block's transactions and no error: so each row must name
     the row id that was asked for. Raises IncompleteError where one does not.

@@ -1,4 +1,4 @@
-"""The grammar of heights, and a range of them as asked for and as resolved against the newest block (cli.md, "Ranges").
+"""The grammar of heights, and a range of them as asked for and as resolved against the newest block.
 
 Pure: who knows the newest block, or block times, hands them in.
 """

@@ -1,6 +1,6 @@
 """What a call that brought no answer means: an error, and whether to try again and when.
 
-Source: behaviour.md "Envelope and errors"; RFC 9110, section 15, for HTTP statuses.
+Source: docs/protocol.md, "Envelope and errors"; RFC 9110, section 15, for HTTP statuses.
 """
 
 import time

@@ -2,7 +2,7 @@
 
 It alone opens connections; what their failures mean is for `refusals` to say. It knows nothing of ranges, rows inside
 a result, or output.
-Source: behaviour.md "Envelope and errors".
+Source: docs/protocol.md, "Envelope and errors".
 """
 
 import threading

@@ -1,7 +1,6 @@
 """The envelope of JSON-RPC 2.0, as bytes in and bytes out: nothing is sent here.
 
-Sources: service.md "Request envelope" and "Response envelope"; the JSON-RPC 2.0 specification, sections 4 and 5;
-behaviour.md "Envelope and errors".
+Sources: docs/protocol.md, "Envelope and errors"; the JSON-RPC 2.0 specification, sections 4 and 5.
 """
 
 from typing import Any
@@ -17,7 +16,7 @@ PIECE = 128 * 2**10  # bytes
 
 
 def encode(method: str, params: Any, call_id: int) -> bytes:
-    """The request body. `params` of None is left out (service.md: absent for `latest/block`)."""
+    """The request body. `params` of None is left out (docs/protocol.md, "Envelope and errors")."""
     request: dict[str, Any] = {"jsonrpc": "2.0", "id": call_id, "method": method}
     if params is not None:
         request["params"] = params
@@ -132,7 +131,7 @@ def _service_error(error: bytes) -> ServiceError:
         return ServiceError(f"the service answered an error: {excerpt(error.decode())}")
     code = fields.text_of(members.get("code"))
     said = fields.text_of(members.get("message"))
-    # behaviour.md, "query too heavy"; 57014 is PostgreSQL's query_canceled.
+    # docs/protocol.md, "Envelope and errors"; 57014 is PostgreSQL's query_canceled.
     heavy = code == "57014" or (code in ("0", "-32603") and "timeout" in said.lower())
     kind = TooHeavyError if heavy else ServiceError
     return kind(f"the service answered error {excerpt(code, 20) or '(no code)'}: {excerpt(said)}", code=code)

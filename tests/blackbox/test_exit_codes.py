@@ -1,4 +1,4 @@
-"""Every exit code of cli.md, each with its one line on stderr; what went to stdout before stays whole."""
+"""Every exit code, each with its one line on stderr; what went to stdout before stays whole."""
 
 import json
 import socket
