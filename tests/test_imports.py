@@ -7,9 +7,9 @@ from collections.abc import Iterator, Set
 from pathlib import Path
 
 import pytest
-from conftest import Program, Servers
 
 import chainq
+from harness.program import Program, Servers
 
 ROOT = Path(chainq.__file__).parent
 

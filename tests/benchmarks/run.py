@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 from native import missing, server
+
 from rows import ROWS, Bench, Row, Unmeasured
 
 

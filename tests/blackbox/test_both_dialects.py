@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Program, Servers, Truth, difference, finish
 from test_commands import Case, each_command
 
 from chainq.demo.chain import Chain
 from chainq.demo.server import DemoServer
 from chainq.demo.service import Service
+from harness.program import Program, Servers, finish
+from harness.truth import Truth, difference
 
 DIALECTS = ("chain", "aleo")
 each_dialect = pytest.mark.parametrize("dialect", DIALECTS)

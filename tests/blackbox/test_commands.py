@@ -9,9 +9,10 @@ from functools import partial
 from typing import Any
 
 import pytest
-from conftest import Groups, Program, Ran, Servers, Truth, difference, side_by_side, split
 
 from chainq.catalog.methods import BY_COMMAND, METHODS
+from harness.program import Program, Ran, Servers, side_by_side
+from harness.truth import Groups, Truth, difference, split
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,12 @@ Rows inside a height change places from call to call on every server here; most 
 import re
 
 import pytest
-from conftest import Groups, Program, Ran, Servers, Truth, difference, finish
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from chainq.demo.layout import HUGE
+from harness.program import Program, Ran, Servers, finish
+from harness.truth import Groups, Truth, difference
 
 CAP = ("--row-cap", "700")
 IGNORED = ("--ignore-page-size",)

@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
-from conftest import Program, Truth
-from harness import Canned, canned, result
+
+from harness.program import Program
+from harness.services import Canned, canned, result
+from harness.truth import Truth
 
 
 def test_a_server_that_ignores_the_page_number_is_found_out(chainq: Program, truth: Truth) -> None:

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import DIALECT, Groups, Program, Ran, Servers, Truth, difference, finish
-from harness import witnessed
-from test_checkpoint import capped
+
+from harness.jobs import capped
+from harness.program import DIALECT, Program, Ran, Servers, finish
+from harness.services import witnessed
+from harness.truth import Groups, Truth, difference
 
 
 @dataclass(frozen=True)

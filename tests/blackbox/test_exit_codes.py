@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Program, Ran, Servers, Truth, side_by_side
-from harness import Canned, canned, result
+
+from harness.program import Program, Ran, Servers, side_by_side
+from harness.services import Canned, canned, result
+from harness.truth import Truth
 
 ADDRESS = Truth().chain.addresses[0]
 ID = Truth().transaction_id(640, 1)

@@ -10,8 +10,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from conftest import Program, Servers, Truth, difference, finish, side_by_side
-from test_checkpoint import FIRST, Fork, Job, Moving, assassin, capped, lines, said, serving
+
+from harness.jobs import FIRST, Job, assassin, capped, lines, said
+from harness.program import Program, Servers, finish, side_by_side
+from harness.services import Fork, Moving, serving
+from harness.truth import Truth, difference
 
 SOON = ("--follow", "--interval", "0.05")
 CLOCK = '''

@@ -11,9 +11,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Program, Ran, Servers, Truth, difference, finish, split
 
 from chainq.catalog.methods import METHODS, Method
+from harness.program import Program, Ran, Servers, finish
+from harness.truth import Truth, difference, split
 
 RANGE = ("--start", "640", "--end", "642")
 

@@ -4,8 +4,10 @@ import json
 from math import ceil
 
 import pytest
-from conftest import DIALECT, Program, Servers, Truth, difference, split
-from harness import witnessed
+
+from harness.program import DIALECT, Program, Servers
+from harness.services import witnessed
+from harness.truth import Truth, difference, split
 
 NEWEST = 3_000_000
 documented_names = pytest.mark.skipif(DIALECT != "chain", reason="reads calls by the names of the service document")

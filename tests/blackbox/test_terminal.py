@@ -5,7 +5,8 @@ import signal
 import subprocess
 
 import pytest
-from conftest import Program, Servers, finish
+
+from harness.program import Program, Servers, finish
 
 pexpect = pytest.importorskip("pexpect", reason="pseudo-terminals need pexpect")
 

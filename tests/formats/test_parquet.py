@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Program, Truth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
@@ -20,6 +19,8 @@ from chainq.errors import AnswerError, OutputError, UsageError
 from chainq.formats import parquet
 from chainq.formats.parquet import Parquet
 from chainq.formats.protocol import Sheet
+from harness.program import Program
+from harness.truth import Truth
 
 arrow = pytest.importorskip("pyarrow", reason="Parquet needs the extra chainq[parquet]")
 files = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra chainq[parquet]")

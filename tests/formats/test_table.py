@@ -4,7 +4,6 @@ import io
 import json
 import unicodedata
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,9 +19,10 @@ from chainq.formats.protocol import Sheet
 from chainq.rows import raw_json
 from chainq.text.humanize import age
 from chainq.text.width import shorten, wrap
+from harness.program import ROOT
 
 NOW = 1_780_000_000
-REAL = Path(__file__).parents[2] / "shared" / "data" / "real"
+REAL = ROOT.parent / "shared" / "data" / "real"
 WIDTHS = (60, 80, 120, 200)
 HASH = "ab1" + "qpzry9x8gf2tvdw0s3jn54khce6mua7l" * 2
 FIELD = "592151692088060931686245643009084277517376606075field"

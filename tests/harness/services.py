@@ -1,4 +1,4 @@
-"""Servers of the tests' own, in threads of this process: one that answers canned bodies, one that writes calls down."""
+"""Servers in threads of this process: canned bodies, a service that records its calls, one whose tip and chain move."""
 
 import json
 import threading
@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
-from conftest import DIALECT
-
+from chainq.demo.answers import Answers
 from chainq.demo.chain import DEFAULT_NEWEST, Chain
 from chainq.demo.faults import NO_FAULTS, Faults
 from chainq.demo.server import DemoServer
 from chainq.demo.service import Reply, Service
+from harness.program import DIALECT
+from harness.truth import Truth
 
 
 class Canned(NamedTuple):
@@ -80,9 +81,57 @@ class _Witness(Service):
 def witnessed(newest: int = DEFAULT_NEWEST, faults: Faults = NO_FAULTS) -> Iterator[tuple[str, list[Call]]]:
     """The sample service on a socket: its URL, and the calls that it has seen."""
     service = _Witness(newest, faults)
+    with serving(service) as url:
+        yield url, service.calls
+
+
+class Moving(Service):
+    """The sample service, its tip and its chain in the hands of the test; `hook` is called as each call arrives."""
+
+    def __init__(self, tip: int, chain: Chain | None = None, faults: Faults = NO_FAULTS) -> None:
+        super().__init__(chain or Chain(), faults, newest=lambda: self.tip)
+        self.tip = tip
+        self.calls: list[str] = []
+        self.hook: Callable[[str], None] = lambda _: None
+
+    def swap(self, chain: Chain) -> None:
+        """Answer for another chain from now on."""
+        self.chain, self._answers = chain, Answers(chain, NO_FAULTS, shuffle=True)
+
+    def answer(self, body: bytes) -> Reply:
+        """As the service does, with the call written down first."""
+        method = json.loads(body)["method"] if body else ""  # a killed run may send half a request
+        self.calls.append(method)
+        self.hook(method)
+        return super().answer(body)
+
+
+class Fork(Chain):
+    """The sample chain up to a height, and other block hashes from there on."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__()
+        self._fork, self._branch = at, Chain(seed=7)
+
+    def block_hash(self, height: int) -> str:
+        """The hash of a block, the other chain's from the fork on."""
+        return self._branch.block_hash(height) if height >= self._fork else super().block_hash(height)
+
+
+@contextmanager
+def serving(service: Service) -> Iterator[str]:
+    """The URL of a service on a socket."""
     server = DemoServer(service, "127.0.0.1", 0)
     with _running(server):
-        yield f"http://127.0.0.1:{server.port}/", service.calls
+        yield f"http://127.0.0.1:{server.port}/"
+
+
+def fork_truth(at: int, newest: int) -> Truth:
+    """The rows of a chain that forks off the sample chain."""
+    truth = Truth(newest)
+    truth.chain = Fork(at)
+    truth._answers = Answers(truth.chain, NO_FAULTS, shuffle=False)
+    return truth
 
 
 @contextmanager

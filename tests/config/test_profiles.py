@@ -5,11 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Program
 
 from chainq.catalog.dialects import Names
 from chainq.config import profiles
 from chainq.errors import OutputError, UsageError
+from harness.program import Program
 
 SECRET = "c0ffee-s3cret"  # noqa: S105  # made up, and looked for where it must not be
 GOOD = f"""# servers of ours

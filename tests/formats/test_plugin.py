@@ -10,11 +10,12 @@ import venv
 from pathlib import Path
 
 import pytest
-from conftest import LONGEST, Ran, Truth
 
 import chainq
+from harness.program import LONGEST, ROOT, Ran
+from harness.truth import Truth
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
+README = (ROOT / "README.md").read_text()
 
 
 def shown(language: str) -> str:

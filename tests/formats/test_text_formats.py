@@ -5,7 +5,6 @@ import io
 import json
 import tomllib
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from chainq.catalog.methods import METHODS, Column
 from chainq.errors import UsageError
 from chainq.formats import registry
 from chainq.formats.protocol import Sheet
+from harness.program import ROOT
 
 BIG = "18741903340503531150123456789012345678901234567890"
 NESTED = (Column("a", "number"), Column("b.c", "string"), Column("d", "array"))
@@ -161,7 +161,7 @@ def test_every_format_takes_every_command(name: str, method: Any) -> None:
 
 def test_entry_points_are_the_built_in_formats() -> None:
     """The formats that pyproject.toml announces are the built-in ones, at the same places."""
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert project["project"]["entry-points"][registry.GROUP] == registry.BUILT_IN
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
-from conftest import Truth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
@@ -17,6 +16,7 @@ from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind
 from chainq.errors import UsageError
 from chainq.formats.chart import BINS, Bins, Chart, scale_of
 from chainq.formats.protocol import Sheet
+from harness.truth import Truth
 
 pytest.importorskip("plotille", reason="charts need the extra chainq[chart]")
 

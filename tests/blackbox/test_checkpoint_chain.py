@@ -1,0 +1,184 @@
+"""--checkpoint: reorgs, services that fall behind, and where each run begins and ends."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from chainq.demo.answers import Answers
+from chainq.demo.faults import Faults
+from harness.jobs import Job, lines, said
+from harness.program import Program
+from harness.services import Fork, Moving, fork_truth, serving
+from harness.truth import Truth, difference
+
+
+@pytest.mark.parametrize("command", ["blocks", "records"])
+def test_6_the_chain_changed_and_rewind_mends_it(command: str, chainq: Program) -> None:
+    """Another hash at the checkpoint: exit 6, block and hashes; --rewind to before the fork ends in the new truth."""
+    service = Moving(100)
+    with serving(service) as url:
+        job = Job(chainq, url, command)
+        lengths = []
+        for tip in (100, 200, 300):
+            service.tip = tip
+            said(job(), 0)
+            lengths.append(job.out.stat().st_size)
+        fork = Fork(150)
+        old = service.chain
+        service.swap(fork)
+        for service.tip in (300, 301, 310):
+            before = job.files()
+            said(job(), 6, "block 300", old.block_hash(300), fork.block_hash(300), "--rewind")
+            assert job.files() == before
+        said(job("--rewind", "10"), 6, "block 200")  # the mark before 291, still after the fork
+        assert (job.next, job.out.stat().st_size) == (201, lengths[1])
+        said(job("--rewind", "1"), 0)
+    assert job.next == 311
+    groups = fork_truth(150, 310).groups(command, 0, 311)
+    assert difference(job.out.read_bytes().split(b"\n")[:-1], groups) == ""
+    with serving(service) as again:
+        whole = Job(chainq, again, command, place="undisturbed")
+        said(whole(), 0)
+    assert job.out.read_bytes() == whole.out.read_bytes()
+
+
+def test_a_dry_run_shows_where_the_next_run_begins(chainq: Program, tmp_path: Path) -> None:
+    """--dry-run begins where the checkpoint stands, and moves nothing; without a checkpoint file at --start."""
+
+    def bounds(*more: str) -> tuple[object, object]:
+        ran = chainq("records", "--checkpoint", "c", "-o", "f", "--dry-run", *more, url="demo:")
+        said(ran, 0)
+        params = json.loads(ran.out.splitlines()[-1])["params"]
+        return params["start"], params["end"]
+
+    assert bounds() == (0, "newest+1")
+    assert bounds("--start", "2400") == (2400, "newest+1")
+    assert list(tmp_path.iterdir()) == []
+    for end in ("2405", "2410"):
+        said(chainq("records", "--start", "2400", "--checkpoint", "c", "-o", "f", "--end", end, url="demo:"), 0)
+    kept = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    assert bounds("--start", "2400") == (2410, "newest+1")
+    assert bounds("--start", "2400", "--lag", "5") == (2410, "newest-4")
+    assert bounds("--start", "2400", "--rewind", "1") == (2405, "newest+1")
+    said(ran := chainq("records", "--checkpoint", "c", "--start", "2400", "--end", "2403", "--dry-run", url="demo:"), 0)
+    assert ran.out == b""  # that is done already
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == kept
+    said(chainq("records", "--checkpoint", "c", "-o", "f", "--dry-run", url="demo:"), 2, "another question", "'2400'")
+
+
+def test_rewind_goes_no_farther_than_the_start(chainq: Program) -> None:
+    """--rewind beyond the first height starts over from --start, and leaves what the file held before."""
+    service = Moving(40)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks", "--start", "20")
+        job.out.write_bytes(b"old\n")
+        said(job(), 0, "is not empty")
+        service.swap(Fork(0))
+        said(job("--rewind", "1000000"), 0)
+    assert job.out.read_bytes() == b"old\n" + lines(fork_truth(0, 40).rows("blocks", 20, 41))
+
+
+def test_6_a_block_that_is_gone(chainq: Program) -> None:
+    """A block at the checkpoint that the service no longer has is the changed chain too: exit 6, not exit 1."""
+    service = Moving(20)
+    with serving(service) as url:
+        job = Job(chainq, url, "records")
+        said(job(), 0)
+        before = job.files()
+        service.tip = 30
+        service._answers = Answers(service.chain, Faults(missing_height=20), shuffle=True)
+        said(job(), 6, "block 20", "missing")
+    assert job.files() == before
+
+
+def test_no_verify_records_the_last_blocks_own_hash(chainq: Program) -> None:
+    """A batch whose last height is missing (--no-verify) is no reason to call the chain changed in the next run."""
+    service = Moving(20, faults=Faults(missing_height=20))
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks", "--no-verify")
+        said(job(), 0)
+        assert job.next == 21
+        said(job(), 0)
+
+
+def test_a_service_behind_is_only_behind(chainq: Program, truth: Truth) -> None:
+    """A newest block below the checkpoint: exit 0, a warning, nothing written; -q silences it; then it goes on."""
+    service = Moving(20)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks")
+        said(job(), 0)
+        before, service.tip = job.files(), 12
+        ran = job()
+        said(ran, 0, "warning", "behind", "12", "20")
+        said(job("-q"), 0)
+        assert (ran.out, job.files()) == (b"", before)
+        service.tip = 22
+        said(job(), 0)
+    assert job.out.read_bytes() == lines(truth.rows("blocks", 0, 23))
+
+
+def test_a_start_above_the_newest_block_waits_for_it(chainq: Program, truth: Truth) -> None:
+    """A first run whose --start is still to come writes nothing, claims nothing as written, and goes on from there."""
+    service = Moving(5)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks", "--start", "8")
+        ran = job()
+        assert (ran.code, ran.out, "is written" in ran.err) == (0, b"", False), ran.err
+        service.tip = 9
+        said(job(), 0)
+    assert job.out.read_bytes() == lines(truth.rows("blocks", 8, 10))
+
+
+def test_6_max_age_notices_a_chain_that_stands_still(chainq: Program, truth: Truth) -> None:
+    """A newest block older than --max-age is exit 6, also where nothing is new; rows and checkpoint went on before."""
+    service = Moving(20)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks")
+        said(job("--max-age", "36500d"), 0)
+        service.tip = 25
+        for _ in range(2):
+            said(job("--max-age", "10m"), 6, "newest block, 25,", "10m")
+            assert job.out.read_bytes() == lines(truth.rows("blocks", 0, 26))
+        assert job.next == 26
+
+
+def test_lag_and_end_bound_every_run(chainq: Program, truth: Truth) -> None:
+    """--lag N stays N blocks behind; an --end past the newest block does not carry the checkpoint along."""
+    service = Moving(20)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks")
+        for tip, more, due in [
+            (20, ("--lag", "5"), 16),
+            (23, ("--lag", "5"), 19),
+            (23, ("--lag", "9"), 19),
+            (23, ("--end", "100"), 24),
+            (30, ("--end", "28"), 28),
+            (35, ("--end", "28"), 28),
+            (35, ("--end", "1K"), 36),
+            (35, ("--lag", "100"), 36),
+        ]:
+            service.tip = tip
+            said(job(*more), 0)
+            assert job.next == due
+            assert job.out.read_bytes() == lines(truth.rows("blocks", 0, due))
+
+
+@pytest.mark.parametrize("command", ["blocks", "records", "full-blocks"])
+def test_nothing_new_takes_one_call(command: str, chainq: Program) -> None:
+    """Nothing new: exit 0, no output, exactly one call, two with --lag; the files stay as they are."""
+    service = Moving(20)
+    with serving(service) as url:
+        job, lagging = Job(chainq, url, command), Job(chainq, url, command, place="lagging")
+        said(job(), 0)
+        said(lagging("--lag", "3"), 0)
+        for kept, more, calls in (
+            (job, (), ["latest/block"]),
+            (lagging, ("--lag", "3"), ["latest/block", "block"]),
+        ):
+            before = kept.files()
+            service.calls.clear()
+            ran = kept(*more)
+            assert ran == (0, b"", "")
+            assert service.calls == calls
+            assert kept.files() == before

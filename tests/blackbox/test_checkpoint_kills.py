@@ -1,0 +1,136 @@
+"""--checkpoint: runs killed at any moment lose nothing and repeat nothing.
+
+`CHAINQ_KILLS` says how many runs are killed at random moments (63).
+"""
+
+import json
+import os
+import random
+import signal
+import threading
+import time
+from collections import Counter
+
+import pytest
+
+from harness.jobs import ADDRESSES, FIRST, Job, assassin, said
+from harness.program import Program, finish
+from harness.services import Moving, serving
+from harness.truth import Truth, difference
+
+KILLS = int(os.environ.get("CHAINQ_KILLS", "63"))
+
+
+KILLED = [
+    ("blocks",),
+    ("blocks", "--csv"),
+    ("records", "--page-size", "100"),
+    ("records", "--page-size", "100", "--csv"),
+    ("transitions", "--page-size", "60", "--columns", "height,transition_id"),
+    ("transitions", "--page-size", "60", "--columns", "height,transition_id", "--csv"),
+    ("ownership", "--page-size", "100"),
+    ("ownership", "--page-size", "100", "--csv"),
+    ("address-transactions", ADDRESSES[0]),
+]
+UNORDERED = ("ownership", "address-transactions")  # rows without height or id: a multiset
+
+
+def killed_somewhere(job: Job, service: Moving, dice: random.Random) -> bool:
+    """Start a run, and kill it after some call or some growth of its output; False where it ended before that."""
+    follow = dice.random() < 0.5
+    calls, pause = dice.randrange(8), dice.random() * 0.03
+    grown = (job.out.stat().st_size if job.out.exists() else 0) + int(2 ** dice.uniform(0, 14))
+    by_calls, seen, moment = dice.random() < 0.7, len(service.calls), threading.Event()
+
+    def hook(method: str) -> None:
+        if method == "latest/block":
+            service.tip += dice.choice((1, 7, 40))
+        if by_calls and len(service.calls) - seen >= calls:
+            moment.set()
+
+    service.hook = hook
+    process = job.start(*(("--follow", "--interval", "0.01") if follow else ()))
+    try:
+        while process.poll() is None and not moment.wait(0.001):
+            if not by_calls and job.out.exists() and job.out.stat().st_size > grown:
+                break
+        time.sleep(pause)  # the moment of death inside what follows is anybody's guess
+    finally:
+        process.kill()
+        ran = finish(process)
+    service.hook = lambda _: None
+    assert ran.code in (0, -signal.SIGKILL), ran.err
+    if job.kept.exists():
+        vouched = json.loads(job.kept.read_bytes())["marks"][-1]["length"]
+        assert vouched <= job.out.stat().st_size
+    return ran.code != 0
+
+
+@pytest.mark.parametrize("words", KILLED, ids=[" ".join(words)[:28] for words in KILLED])
+def test_killed_at_random_moments(words: tuple[str, ...], chainq: Program, truth: Truth) -> None:
+    """Runs on a growing chain, killed at any moment, end in the very bytes of an undisturbed run."""
+    dice, wanted = random.Random(" ".join(words)), -(-KILLS // len(KILLED))  # noqa: S311  # seeded on purpose
+    service = Moving(FIRST)
+    with serving(service) as url:
+        job = Job(chainq, url, *words, "--start", str(FIRST), "-j", "2")
+        killed = runs = 0
+        while killed < wanted:
+            killed, runs = killed + killed_somewhere(job, service, dice), runs + 1
+            assert runs < 3 * wanted + 10, "most runs ended before they could be killed"
+        said(job(), 0)
+        whole = Job(chainq, url, *words, "--start", str(FIRST), place="undisturbed")
+        said(whole(), 0)
+    due, came = whole.out.read_bytes(), job.out.read_bytes()
+    if words[0] in UNORDERED:
+        assert Counter(came.splitlines()) == Counter(due.splitlines())
+    else:
+        assert came == due
+    if "--csv" not in words and "--columns" not in words:  # whole rows as jsonl: the chain's own
+        groups = truth.groups(words[0], FIRST, service.tip + 1, words[1] if words[0] == UNORDERED[1] else "")
+        assert difference(came.split(b"\n")[:-1], groups) == ""
+
+
+def test_killed_at_each_step(chainq: Program) -> None:
+    """Killed before each step on the file system in turn, and in the middle of each write: the bytes are the same."""
+    service, deadly = Moving(FIRST + 40), assassin(chainq)
+    with serving(service) as url:
+        service.hook = lambda method: setattr(service, "tip", service.tip + (method == "latest/block"))
+        job = Job(chainq, url, "records", "--csv", "--start", str(FIRST))
+        for step in range(1, 25):
+            assert job("--follow", "--interval", "0.01", env=deadly(step)).code == -signal.SIGKILL
+        service.hook = lambda _: None
+        said(job(), 0)
+        whole = Job(chainq, url, "records", "--csv", "--start", str(FIRST), place="undisturbed")
+        said(whole(), 0)
+    assert job.out.read_bytes() == whole.out.read_bytes()
+
+
+def test_killed_runs_leave_no_litter(chainq: Program) -> None:
+    """What a killed run leaves beside the checkpoint is gone after the next run: a thousand kills fill no folder."""
+    service, deadly = Moving(FIRST), assassin(chainq)
+    with serving(service) as url:
+        service.hook = lambda method: setattr(service, "tip", service.tip + (method == "latest/block"))
+        job = Job(chainq, url, "blocks", "--start", str(FIRST))
+        for step in range(4, 12):
+            assert job("--follow", "--interval", "0.01", env=deadly(step)).code == -signal.SIGKILL
+        service.hook = lambda _: None
+        said(job(), 0)
+    assert sorted(path.name for path in job.folder.iterdir()) == ["kept", "kept.lock", "out"]
+
+
+def test_stdout_loses_nothing(chainq: Program, truth: Truth) -> None:
+    """On stdout a killed run's rows come again only where the checkpoint did not move past them; none is lost."""
+    service, deadly = Moving(FIRST + 3), assassin(chainq)
+    service.hook = lambda method: setattr(service, "tip", service.tip + 2 * (method == "latest/block"))
+    with serving(service) as url:
+        job, at, moved = Job(chainq, url, "blocks", "--start", str(FIRST)), FIRST, 0
+        for step in [*range(5, 22), 0]:
+            ran = job(*(("--follow", "--interval", "0.01") if step else ()), out="", env=deadly(step))
+            assert ran.code == (-signal.SIGKILL if step else 0), ran.err
+            came = ran.out.split(b"\n")[:-1]
+            assert came == truth.rows("blocks", at, at + len(came))
+            after = job.next if job.kept.exists() else FIRST
+            assert after - at <= len(came)
+            at, moved = after, moved + (after > at)
+    assert moved > 3
+    assert at == service.tip + 1

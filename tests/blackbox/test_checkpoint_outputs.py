@@ -1,0 +1,159 @@
+"""--checkpoint: output files that fill up, vanish, shrink, or are named in another way."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from harness.jobs import FIRST, Job, assassin, lines, said
+from harness.program import Program, finish
+from harness.services import Moving, serving
+from harness.truth import Truth
+
+
+@pytest.mark.parametrize(
+    ("start", "words"), [(0, ("blocks",)), (2000, ("records", "--csv", "--page-size", "50"))], ids=["blocks", "records"]
+)
+def test_7_a_full_disk(start: int, words: tuple[str, ...], chainq: Program) -> None:
+    """On a full disk: exit 7, how far it came, whole rows in the file; with room again the next run completes it."""
+    with serving(Moving(FIRST)) as url:
+        whole = Job(chainq, url, *words, "--start", str(start), place="undisturbed")
+        said(whole(), 0)
+        due = whole.out.read_bytes()
+        job, before = Job(chainq, url, *words, "--start", str(start)), -1
+        for share in (0.4, 0.4, 0.9):
+            ran = job.capped(int(len(due) * share))
+            said(ran, 7, str(job.out), "File too large", f"goes on at height {job.next}")
+            came = job.out.read_bytes()
+            assert came == due[: len(came)]
+            assert came.endswith(b"\n") or not came
+            assert len(came) == json.loads(job.kept.read_bytes())["marks"][-1]["length"] >= before
+            before = len(came)
+        assert before > 0
+        said(job(), 0)
+    assert job.out.read_bytes() == due
+
+
+def test_7_a_checkpoint_that_cannot_be_written(chainq: Program, truth: Truth) -> None:
+    """When only the checkpoint is out of room: exit 7 and says so; it stays valid, and rows are repeated, not lost."""
+    service = Moving(0)
+    service.hook = lambda method: setattr(service, "tip", service.tip + (method == "latest/block"))
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks")
+        ran = job.capped(1000, "--follow", "--interval", "0.01", out="")
+        at = job.next
+        said(ran, 7, f"the checkpoint {job.kept}", "File too large", f"goes on at height {at}")
+        assert ran.rows == truth.rows("blocks", 0, len(ran.rows))
+        assert 0 < at <= len(ran.rows)
+        service.hook = lambda _: None
+        again = job(out="")
+    assert again.rows == truth.rows("blocks", at, service.tip + 1)
+    assert sorted(job.files()) == ["kept"]
+
+
+def test_7_places_that_cannot_be_written(chainq: Program) -> None:
+    """A checkpoint or an output below a file, or a device without room: exit 7 and the name; nothing moves forward."""
+    service = Moving(5)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks")
+        below = Job(chainq, url, "blocks")
+        below.kept = Path("/dev/null/kept")
+        ran = below()
+        said(ran, 7, "/dev/null/kept")
+        assert not job.out.exists()
+        said(job(out="/dev/null/out"), 7, "/dev/null/out")
+        assert not service.calls
+        said(job(out="/dev/full"), 7, "/dev/full", "No space left")
+        assert job.next == 0
+        said(job(), 0)
+    assert job.out.read_bytes().count(b"\n") == 6
+
+
+def test_6_an_output_that_lost_rows(chainq: Program, truth: Truth) -> None:
+    """An output shorter than vouched for, or missing: exit 6, both lengths, nothing appended, checkpoint untouched."""
+    service = Moving(9)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks")
+        said(job(), 0)
+        whole, kept = job.out.read_bytes(), job.kept.read_bytes()
+        service.tip = 12
+        job.out.write_bytes(whole[:-1])
+        said(job(), 6, f"{job.out} holds {len(whole) - 1} bytes", f"vouches for {len(whole)}")
+        assert job.files() == {"out": whole[:-1], "kept": kept}
+        job.out.unlink()
+        said(job(), 6, f"{job.out} holds 0 bytes", f"vouches for {len(whole)}")
+        assert job.kept.read_bytes() == kept
+        job.out.write_bytes(whole + b'{"half": ')
+        said(job(), 0)
+    assert job.out.read_bytes() == lines(truth.rows("blocks", 0, 13))
+
+
+@pytest.mark.parametrize("flag", ["--jsonl", "--csv"])
+def test_another_output_gets_the_rows_from_there_on(flag: str, chainq: Program) -> None:
+    """Moved to another -o, the next rows go there, after what it holds; the old file stays as it is."""
+    service = Moving(9)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks", flag, "--columns", "height")
+        said(job(), 0)
+        old, other = job.out.read_bytes(), job.folder / "other"
+        service.tip = 11
+        said(job(out=str(other)), 0)
+        service.tip = 12
+        with other.open("ab") as file:
+            file.write(b"half a ro")
+        said(job(out=str(other)), 0)
+        rows = [f"{height}\r\n" if flag == "--csv" else f'{{"height":"{height}"}}\n' for height in range(10, 13)]
+    assert job.out.read_bytes() == old
+    assert other.read_bytes().decode() == ("height\r\n" if flag == "--csv" else "") + "".join(rows)
+
+
+def test_an_output_by_another_spelling_is_the_same_file(chainq: Program, truth: Truth) -> None:
+    """A file by its relative and its absolute name is one file: what a killed run left is cut off by either."""
+    service = Moving(4)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks")
+        said(job(out="out"), 0)
+        out = chainq.home / "out"
+        with out.open("ab") as file:
+            file.write(truth.block(5)[:100])
+        service.tip = 6
+        said(job(out=str(out)), 0)
+    assert out.read_bytes() == lines(truth.rows("blocks", 0, 7))
+
+
+def test_rows_are_appended_to_what_was_there(chainq: Program, truth: Truth) -> None:
+    """A first run leaves what the output file held before, and so does a run that picks up after a kill."""
+    service, deadly = Moving(4), assassin(chainq)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks")
+        job.out.write_bytes(b"old\n")
+        assert job(env=deadly(8)).code == -signal.SIGKILL
+        said(job(), 0)
+    assert job.out.read_bytes() == b"old\n" + lines(truth.rows("blocks", 0, 5))
+
+
+def test_a_name_that_is_not_utf8(chainq: Program, truth: Truth) -> None:
+    """File names are bytes: an output whose name is not UTF-8 is written and goes on like any other."""
+    service = Moving(4)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks")
+        name = os.fsdecode(bytes(job.folder) + b"/caf\xe9")
+        said(job(out=name), 0)
+        service.tip = 6
+        said(job(out=name), 0)
+    assert Path(name).read_bytes() == lines(truth.rows("blocks", 0, 7))
+
+
+def test_a_pipe_in_the_place_of_the_output(chainq: Program, truth: Truth) -> None:
+    """A FIFO as -o is written straight, with a checkpoint as without."""
+    with serving(Moving(4)) as url:
+        job = Job(chainq, url, "blocks")
+        os.mkfifo(job.out)
+        process = job.start()
+        with job.out.open("rb") as reader:
+            came = reader.read()
+        said(finish(process), 0)
+    assert came == lines(truth.rows("blocks", 0, 5))
+    assert job.next == 5

@@ -1,0 +1,97 @@
+"""The checkpoint file itself: no secrets, never half written, small."""
+
+import json
+import signal
+from functools import partial
+from typing import Any
+
+from harness.jobs import FIRST, Job, said
+from harness.program import Program, finish, side_by_side
+from harness.services import Moving, serving
+
+
+def test_the_checkpoint_holds_no_secrets(chainq: Program) -> None:
+    """User, password, query values and headers of the call are in no file beside the output; another key may follow."""
+    service = Moving(20)
+    with serving(service) as url:
+        place = url.removeprefix("http://")
+        job = Job(chainq, f"http://anna:geheim1@{place}?key=geheim2", "blocks", "--header", "X-Token: geheim3")
+        said(job(), 0)
+        text = job.kept.read_text()
+        content: dict[str, Any] = json.loads(text)
+        for path in job.folder.iterdir():
+            assert not any(secret in path.read_text() for secret in ("geheim", "anna"))
+        assert content["asked"]["command"] == "blocks"
+        assert content["marks"][-1] == {
+            "next": 21,
+            "hash": service.chain.block_hash(20),
+            "length": job.out.stat().st_size,
+        }
+        assert len(text) < 4096
+        assert text.count("\n") > 10
+        service.tip = 22
+        renewed = Job(chainq, f"http://bert:geheim4@{place}?key=geheim5", "blocks")
+        said(renewed(), 0)
+        assert renewed.next == 23
+
+
+def test_the_checkpoint_moves_chunk_by_chunk_and_is_never_half(chainq: Program) -> None:
+    """At every call of a run the checkpoint is whole JSON, vouches for no more than is there, and moves on and on."""
+    service, seen = Moving(FIRST + 400), []
+    with serving(service) as url:
+        job = Job(chainq, url, "records", "--start", str(FIRST), "--page-size", "100", "-j", "1")
+
+        def look(_: str) -> None:
+            seen.append((job.kept.read_bytes(), job.out.stat().st_size))
+
+        service.hook = look
+        process = job.start()
+        read = []
+        while process.poll() is None:
+            if job.kept.exists():
+                read.append(job.kept.read_bytes())
+        said(finish(process), 0)
+    assert len(seen) == len(service.calls)
+    marks = [(json.loads(text)["marks"][-1], size) for text, size in seen]
+    heights = [mark["next"] for mark, _ in marks]
+    assert heights == sorted(heights)
+    assert len(set(heights)) > 5
+    assert all(mark["length"] <= size for mark, size in marks)
+    assert [text for text in read if json.loads(text)["chainq"] != 1] == []
+
+
+def test_long_lives_keep_the_checkpoint_small(chainq: Program) -> None:
+    """After hundreds of chunks the checkpoint is still a small file."""
+    service = Moving(0)
+    service.hook = lambda method: setattr(service, "tip", service.tip + (method == "latest/block"))
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks", "--columns", "height")
+        process = job.start("--follow", "--interval", "0.01", out="")
+        assert process.stdout is not None
+        for _ in range(200):
+            assert process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        assert finish(process).code == -signal.SIGTERM
+    assert job.next >= 199
+    assert job.kept.stat().st_size < 8192
+
+
+def test_2_options_that_contradict_a_checkpoint(chainq: Program) -> None:
+    """Options that do not go with --checkpoint are exit 2 and named, before any call and any file."""
+    wrong = ["--reverse", "--last 5", "--since 2h", "--until 2h", "--limit 5", "--json", "--table", "--format parquet"]
+    wrong += ["--max-age soon", "--lag -1", "--rewind 0"]
+    service = Moving(5)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks")
+        for words, ran in zip(wrong, side_by_side(partial(job, *words.split()) for words in wrong), strict=True):
+            flag, *value = words.split()
+            name = value[-1] if flag in ("--format", "--max-age") else flag.removeprefix("--")
+            said(ran, 2, "chainq blocks", name)
+    assert (service.calls, job.files()) == ([], {})
+
+
+def test_2_options_that_need_a_checkpoint(chainq: Program, nowhere: str) -> None:
+    """--rewind without --checkpoint, --lag and --max-age without it or --follow: exit 2."""
+    lone = (("--rewind", "5"), ("--lag", "5"), ("--max-age", "5m"))
+    for words, ran in zip(lone, side_by_side(partial(chainq, "blocks", *w, url=nowhere) for w in lone), strict=True):
+        said(ran, 2, words[0], "--checkpoint")

@@ -1,0 +1,100 @@
+"""Runs with a checkpoint and an output file, and runs on disks that fill up or that are killed at a given step."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from typing import IO
+
+from harness.program import Program, Ran, finish
+from harness.truth import Truth
+
+ADDRESSES = Truth().chain.addresses
+FIRST = 2400  # the first height of most tests: none of the next thousands holds more than 40 rows of a kind
+
+
+class Job:
+    """One question with a checkpoint and an output file, in a folder of its own."""
+
+    def __init__(self, program: Program, url: str, *words: str, place: str = "job") -> None:
+        self.program, self.url, self.words = program, url, words
+        self.folder = program.home / place
+        self.folder.mkdir(exist_ok=True)
+        self.kept, self.out = self.folder / "kept", self.folder / "out"
+
+    def line(self, *more: str, out: str | None = None) -> list[str]:
+        """The arguments of a run; `out` "" writes to standard output."""
+        file = str(self.out) if out is None else out
+        return [*self.words, *more, "--checkpoint", str(self.kept), *(["-o", file] if file else []), "--url", self.url]
+
+    def start(self, *more: str, out: str | None = None, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
+        """Start a run."""
+        return self.program.start(*self.line(*more, out=out), env=env)
+
+    def __call__(self, *more: str, out: str | None = None, env: dict[str, str] | None = None) -> Ran:
+        """Run to the end."""
+        return finish(self.start(*more, out=out, env=env))
+
+    def capped(self, size: int, *more: str, out: str | None = None) -> Ran:
+        """Run to the end where no file may grow beyond `size` bytes."""
+        return capped(self.program, size, *self.line(*more, out=out))
+
+    @property
+    def next(self) -> int:
+        """The height that the checkpoint has come to."""
+        height: int = json.loads(self.kept.read_bytes())["marks"][-1]["next"]
+        return height
+
+    def files(self) -> dict[str, bytes]:
+        """All files of the folder but the lock."""
+        return {path.name: path.read_bytes() for path in self.folder.iterdir() if path.suffix != ".lock"}
+
+
+def capped(program: Program, size: int, *words: str, stdout: int | IO[bytes] = subprocess.PIPE) -> Ran:
+    """Run to the end where no file may grow beyond `size` bytes, as on a disk that fills up."""
+    limit = f"import resource as r; r.setrlimit(r.RLIMIT_FSIZE, ({size}, {size}))"
+    code = f"import os, sys; {limit}; os.execv(sys.argv[1], sys.argv[1:])"
+    line = [sys.executable, "-c", code, program.path, *words]
+    environment, home = program.environment(), program.home
+    return finish(subprocess.Popen(line, env=environment, cwd=home, stdout=stdout, stderr=subprocess.PIPE))
+
+
+def lines(rows: Sequence[bytes]) -> bytes:
+    """Rows as jsonl."""
+    return b"".join(row + b"\n" for row in rows)
+
+
+def said(ran: Ran, code: int, *words: str) -> None:
+    """Check the end of a run: its code, and one line on stderr that holds the words (none for no words)."""
+    assert ran.code == code, (ran.code, ran.err)
+    assert ran.err.count("\n") == bool(words), ran.err
+    assert all(word in ran.err for word in words), ran.err
+    assert "Traceback" not in ran.err
+
+
+ASSASSIN = '''
+"""Kills its process before the step that KILL_AT counts, or in the middle of it where it is a write."""
+import os, signal
+left = int(os.environ["KILL_AT"])
+def arm(name):
+    real = getattr(os, name)
+    def armed(*args, **more):
+        global left
+        left -= 1
+        if left == 0:
+            if name == "write":
+                real(args[0], bytes(args[1])[: len(args[1]) // 2])
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*args, **more)
+    setattr(os, name, armed)
+for name in ("open", "write", "fsync", "ftruncate", "replace"):
+    arm(name)
+'''
+
+
+def assassin(program: Program) -> Callable[[int], dict[str, str]]:
+    """The environment in which a run dies at its n-th step on the file system."""
+    folder = program.home / "assassin"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(ASSASSIN)
+    return lambda step: {"PYTHONPATH": str(folder), "KILL_AT": str(step)}
