@@ -30,7 +30,7 @@ ANSWERED = SHELL | {
     *("cli.connect", "cli.output", "cli.progress", "cli.query", "cli.report", "cli.run", "cli.stdin"),
     *("fetching", "fetching.service", "fetching.tip", "formats", "formats.protocol", "formats.registry"),
     *("heights", "heights.block_time", "heights.bounds", "heights.range", "planning", "planning.query"),
-    *("rows", "rows.fields", "rows.raw_json", "sinks", "sinks.base", "sinks.atomic_file", "sinks.open"),
+    *("rows", "rows.fields", "rows.raw_json", "sinks", "sinks.base", "sinks.stdout", "sinks.open"),
     *("transport", "transport.base", "transport.failures", "transport.http", "transport.jsonrpc", "transport.retry"),
     "transport.threads",
 }

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from chainq.catalog.dialects import DIALECTS
 from chainq.errors import OutputError
-from chainq.sinks.atomic_file import FileSink
+from chainq.sinks.atomic_file import AtomicFileSink
 
 
 def remembered(url: str) -> str | None:
@@ -26,7 +26,7 @@ def remember(url: str, name: str) -> None:
     memory = {**_memory(), _key(url): name}
     with suppress(OSError, OutputError):
         place.parent.mkdir(parents=True, exist_ok=True)
-        with FileSink(place) as sink:
+        with AtomicFileSink(place) as sink:
             sink.write(json.dumps(memory, indent=0).encode())
 
 

@@ -21,7 +21,7 @@ from chainq.catalog.methods import BY_NAME
 from chainq.config.paths import path
 from chainq.config.values import fits, header
 from chainq.errors import OutputError, UsageError
-from chainq.sinks.atomic_file import FileSink
+from chainq.sinks.atomic_file import AtomicFileSink
 
 KEYS: dict[str, tuple[type, ...]] = {
     "url": (str,),
@@ -121,7 +121,7 @@ def add(name: str, new: Profile) -> Path:
         ) from None
     try:
         settings.place.parent.mkdir(parents=True, exist_ok=True)
-        with FileSink(settings.place) as sink:
+        with AtomicFileSink(settings.place) as sink:
             sink.write(text.encode())
     except OSError as error:
         raise OutputError(f"{settings.place.parent} cannot be made: {error.strerror}") from None

@@ -28,7 +28,6 @@ from chainq.process.signals import Interrupted, PipeClosed, held
 from chainq.resume.checkpoint import Checkpoint, Mark
 from chainq.resume.reorg import check_block
 from chainq.rows.fields import Picker, integer_of, text_of
-from chainq.sinks.append_file import AppendSink
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url, printable
@@ -57,14 +56,10 @@ def run(
             if going.rewind:
                 _rewind(checkpoint, going.rewind, reporter if file is None else None)
             known = checkpoint.last
-        sink: Sink
-        if file is not None and (file.is_file() or not file.exists()):
-            vouched = known.length if known and checkpoint and checkpoint.output == place else None
-            sink = stack.enter_context(AppendSink(file, vouched))
-        else:
-            sink = stack.enter_context(open_sink(file))
+        recorded = known.length if known and checkpoint and checkpoint.output == place else None
+        sink = stack.enter_context(open_sink(file, append=True, recorded=recorded))
         mark = known or Mark(_first(client, question, kept=checkpoint is not None))
-        mark = msgspec.structs.replace(mark, length=_length(sink))
+        mark = msgspec.structs.replace(mark, length=sink.length)
         course = _Course(client, question, options, reporter, sink, mark, checkpoint, place)
         if checkpoint and not (known and checkpoint.output == place):
             if mark.length and not known:
@@ -72,7 +67,7 @@ def run(
                     f"{place} is not empty, and what it holds is unknown to the new checkpoint: rows follow it"
                 )
             course.record(mark)  # before the first row: what a crash leaves can then be told from what was there
-        continued = mark.length > 0 if isinstance(sink, AppendSink) else known is not None
+        continued = mark.length > 0 if sink.appends else known is not None
         told = output.sheet(question.method, columns, options.output, reporter, continued=continued)
         course.go(lambda: make(sink, told))
 
@@ -126,10 +121,6 @@ def _first(client: Client, question: Asked, kept: bool) -> int:
     return ask.start if ask.start is not None and ask.start >= 0 else client.span(ask).start
 
 
-def _length(sink: Sink) -> int:
-    return sink.length if isinstance(sink, AppendSink) else 0
-
-
 @dataclasses.dataclass(slots=True)
 class _Course:
     """One run's way along the chain: where it is (`mark`), and how it moves."""
@@ -165,11 +156,11 @@ class _Course:
             raise
         except BaseException as error:
             # A disk that is full leaves half a row, a write that was broken off rows that were not taken note of: take
-            # them back. Where a checkpoint may just have vouched for them, the next run does.
+            # them back. Where a checkpoint may just have recorded them, the next run does.
             broken_off = isinstance(error, Interrupted) and error.cut and self.checkpoint is None
-            if (broken_off or isinstance(error, OutputError)) and isinstance(self.sink, AppendSink):
+            if broken_off or isinstance(error, OutputError):
                 with suppress(OutputError):
-                    self.sink.cut(self.mark.length)
+                    self.sink.truncate(self.mark.length)
             error.add_note(self._rest())
             raise
         with held():
@@ -177,10 +168,9 @@ class _Course:
 
     def record(self, mark: Mark) -> None:
         """Make `mark` the place that the output has come to, durably where there is a checkpoint."""
-        self.sink.keep()  # first: what a checkpoint may just have vouched for must never be cut off
+        self.sink.keep()  # first: what a checkpoint may just have recorded must never be removed
         if self.checkpoint:
-            if isinstance(self.sink, AppendSink):
-                self.sink.sync()
+            self.sink.sync()
             self.checkpoint.save(mark, self.place)
         self.mark = mark
 
@@ -230,7 +220,7 @@ class _Course:
             rows = batch.rows if left is None else batch.rows[:left]
             with held():
                 writer.write(rows)
-                self.record(Mark(batch.span.end, block_hash, _length(self.sink)))
+                self.record(Mark(batch.span.end, block_hash, self.sink.length))
                 self.written += len(rows)
             if left is not None:
                 left -= len(rows)

@@ -1,42 +1,79 @@
-"""Where bytes go: standard output, a device or FIFO straight, or a file that appears whole or not at all."""
+"""What every sink can do (`Sink`), and what those that write to a file descriptor share (`DescriptorSink`).
+
+Each kind has a module of its own: `stdout`, `atomic_file`, `append_file`; `open` chooses the right one.
+"""
 
 import os
-import stat
-from contextlib import suppress
 from select import select
-from typing import Self
+from typing import Protocol, Self
 
 from chainq.errors import NotFoundError, OutputError
 from chainq.process.signals import PipeClosed, moved
 
 
-class Sink:
-    """Takes bytes. As a context it ends the output: whole where the block ended well, else as if it had never begun.
+class Sink(Protocol):
+    """Where the bytes of an output go. A context manager: it finishes an output that succeeded and abandons others.
 
-    A closed pipe raises PipeClosed; any other failure OutputError, with the number of bytes that came through.
+    `appends`: rows follow those of earlier runs in the same file, so that a checkpoint can record its length. Only
+    then `length` is the number of bytes in the file, `sync` makes them durable and `truncate` goes back; elsewhere
+    `length` stays 0 and both do nothing.
     """
+
+    appends: bool
+    length: int
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None: ...
+
+    def write(self, data: bytes, /) -> None:
+        """Write all of `data`. Raises PipeClosed where nobody reads any more, OutputError for any other failure."""
+
+    def keep(self) -> None:
+        """Mark what is written so far as valid, whatever happens later: it ends with a complete row."""
+
+    def sync(self) -> None:
+        """Make what is written so far survive a power failure. Raises OutputError."""
+
+    def truncate(self, length: int) -> None:
+        """Leave only the first `length` bytes. Raises OutputError."""
+
+    def finish(self) -> None:
+        """End an output that is complete. Raises OutputError."""
+
+    def abandon(self) -> None:
+        """End an output that failed: remove what must not be mistaken for a complete one."""
+
+
+class DescriptorSink:
+    """A sink that writes to a file descriptor; `name` is what error messages call it."""
+
+    appends = False
 
     def __init__(self, descriptor: int, name: str) -> None:
         self._descriptor = descriptor
         self._name = name
-        self.written = 0  # bytes
-        self._kept: tuple[int, int] | None = None  # where in the file, and in what was written, the last `keep` was
+        self.written = 0  # bytes, by this run
+        self.length = 0
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        # What was asked for by name and does not exist is told at the end: what does exist stands whole.
-        told_late = kind is not None and issubclass(kind, NotFoundError) and self.written > 0
-        self.finish() if kind is None or told_late else self.abandon()
+        # NotFoundError is raised after the last row, when everything that does exist has been written.
+        complete = kind is None or (issubclass(kind, NotFoundError) and self.written > 0)
+        self.finish() if complete else self.abandon()
 
-    def write(self, data: bytes) -> None:
-        """Take all of `data`."""
+    def write(self, data: bytes, /) -> None:
+        """Write all of `data`.
+
+        Raises PipeClosed where nobody reads any more, else OutputError with the number of bytes written.
+        """
         view = memoryview(data)
         while view:
             try:
                 count = os.write(self._descriptor, view)
-            except BlockingIOError:  # whoever shares the pipe made it non-blocking
+            except BlockingIOError:  # another process that shares the pipe made it non-blocking
                 select([], [self._descriptor], [])
                 continue
             except BrokenPipeError:
@@ -47,30 +84,20 @@ class Sink:
             moved()
             view = view[count:]
 
-    def finish(self) -> None:
-        """Make what was written last."""
-
     def keep(self) -> None:
-        """What is written so far shall stay, whatever becomes of the rest: it ends with a whole row."""
-        place = self._place()
-        self._kept = None if place is None else (place, self.written)
+        """Do nothing: only standard output and devices need it."""
+
+    def sync(self) -> None:
+        """Do nothing: only a file that is appended to needs it."""
+
+    def truncate(self, length: int) -> None:
+        """Do nothing: only a file that is appended to can go back."""
+
+    def finish(self) -> None:
+        """Do nothing: all bytes are written already."""
 
     def abandon(self) -> None:
-        """Undo what can be undone: a regular file is cut back to the last `keep`, if nobody else wrote into it."""
-        place = self._place()
-        if self._kept is None or place is None or place - self._kept[0] != self.written - self._kept[1]:
-            return
-        with suppress(OSError):
-            if place > self._kept[0] and place == os.fstat(self._descriptor).st_size:
-                os.ftruncate(self._descriptor, self._kept[0])
-                os.lseek(self._descriptor, self._kept[0], os.SEEK_SET)
-
-    def _place(self) -> int | None:
-        """The offset in a regular file; None in all else."""
-        with suppress(OSError):
-            if stat.S_ISREG(os.fstat(self._descriptor).st_mode):
-                return os.lseek(self._descriptor, 0, os.SEEK_CUR)
-        return None
+        """Do nothing: what is written stays."""
 
     def _failure(self, error: OSError) -> OutputError:
         return OutputError(f"{self._name}: {error.strerror} (after {self.written} bytes)")

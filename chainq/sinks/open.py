@@ -1,26 +1,39 @@
-"""Opens the sink that a path or standard output needs."""
+"""Opens the sink for a path or for standard output. The only module that knows all kinds of sinks."""
 
 import os
 import sys
 from pathlib import Path
 
 from chainq.errors import OutputError
-from chainq.sinks.atomic_file import FileSink
 from chainq.sinks.base import Sink
+from chainq.sinks.stdout import StreamSink
 from chainq.text.sanitize import printable
 
 
-def open_sink(path: Path | None) -> Sink:
-    """The sink for `-o PATH`, or standard output for None. Raises OutputError where it cannot be opened, BusyError."""
+def open_sink(path: Path | None, *, append: bool = False, recorded: int | None = None) -> Sink:
+    """Return the sink for `-o PATH`; for standard output where `path` is None.
+
+    `append`: rows follow those of earlier runs, where `path` is a regular file or none yet; `recorded`: the length in
+    bytes that a checkpoint recorded for it. Raises OutputError where it cannot be opened, BusyError where another run
+    is appending to it, IncompleteError where it is shorter than `recorded`.
+    """
     if path is None:
-        # Not whether descriptor 1 is open: where it was closed, the next file that is opened gets its number.
+        # Rejected: asking whether descriptor 1 is open. Where it was closed, the next file opened gets its number.
         if sys.stdout is None:
-            raise OutputError("standard output is closed", "nothing was asked for yet")
+            raise OutputError("standard output is closed", "no request was sent yet")
         sys.stdout.flush()
-        return Sink(1, "standard output")
+        return StreamSink(1, "standard output")
     try:
-        straight = path.exists() and not (path.is_file() or path.is_dir())
-        descriptor = os.open(path, os.O_WRONLY) if straight else -1
+        regular = path.is_file() or not path.exists()
+        descriptor = -1 if regular or path.is_dir() else os.open(path, os.O_WRONLY)  # a device or a FIFO
     except OSError as error:
-        raise OutputError(f"{printable(str(path))} cannot be opened: {error.strerror}") from None
-    return Sink(descriptor, printable(str(path))) if straight else FileSink(path)
+        raise OutputError(f"cannot write {printable(str(path))}: {error.strerror}", "no request was sent yet") from None
+    if descriptor >= 0:
+        return StreamSink(descriptor, printable(str(path)))
+    if append and regular:
+        from chainq.sinks.append_file import AppendFileSink
+
+        return AppendFileSink(path, recorded)
+    from chainq.sinks.atomic_file import AtomicFileSink
+
+    return AtomicFileSink(path)

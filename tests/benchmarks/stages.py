@@ -23,7 +23,7 @@ from chainq.formats.jsonl import Jsonl
 from chainq.formats.protocol import Sheet
 from chainq.heights.range import HeightRange
 from chainq.planning.ordering import Arranger
-from chainq.sinks.base import Sink
+from chainq.sinks.stdout import StreamSink
 from chainq.transport import jsonrpc
 from chainq.transport.base import Endpoint
 from chainq.transport.http import Connection
@@ -59,7 +59,7 @@ def main() -> None:
     rows = jsonrpc.decode_array(body, 1)
     arrange = Arranger(method)
     timed("read heights and ids (msgspec), check order", lambda: arrange(rows, span))
-    out, sheet = Sink(os.open(os.devnull, os.O_WRONLY), os.devnull), Sheet("records", method.columns)
+    out, sheet = StreamSink(os.open(os.devnull, os.O_WRONLY), os.devnull), Sheet("records", method.columns)
     jsonl, csv = Jsonl(out, sheet), Csv(out, sheet)
     timed("write jsonl", lambda: jsonl.write(rows))
     timed("write csv", lambda: csv.write(rows))

@@ -61,8 +61,8 @@ def killed_somewhere(job: Job, service: Moving, dice: random.Random) -> bool:
     service.hook = lambda _: None
     assert ran.code in (0, -signal.SIGKILL), ran.err
     if job.kept.exists():
-        vouched = json.loads(job.kept.read_bytes())["marks"][-1]["length"]
-        assert vouched <= job.out.stat().st_size
+        recorded = json.loads(job.kept.read_bytes())["marks"][-1]["length"]
+        assert recorded <= job.out.stat().st_size
     return ran.code != 0
 
 

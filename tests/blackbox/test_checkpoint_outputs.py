@@ -72,7 +72,7 @@ def test_7_places_that_cannot_be_written(chainq: Program) -> None:
 
 
 def test_6_an_output_that_lost_rows(chainq: Program, truth: Truth) -> None:
-    """An output shorter than vouched for, or missing: exit 6, both lengths, nothing appended, checkpoint untouched."""
+    """An output shorter than recorded, or missing: exit 6, both lengths, nothing appended, checkpoint untouched."""
     service = Moving(9)
     with serving(service) as url:
         job = Job(chainq, url, "blocks")
@@ -80,10 +80,10 @@ def test_6_an_output_that_lost_rows(chainq: Program, truth: Truth) -> None:
         whole, kept = job.out.read_bytes(), job.kept.read_bytes()
         service.tip = 12
         job.out.write_bytes(whole[:-1])
-        said(job(), 6, f"{job.out} holds {len(whole) - 1} bytes", f"vouches for {len(whole)}")
+        said(job(), 6, f"recorded {len(whole)} bytes", f"{job.out} holds {len(whole) - 1}")
         assert job.files() == {"out": whole[:-1], "kept": kept}
         job.out.unlink()
-        said(job(), 6, f"{job.out} holds 0 bytes", f"vouches for {len(whole)}")
+        said(job(), 6, f"recorded {len(whole)} bytes", f"{job.out} holds 0")
         assert job.kept.read_bytes() == kept
         job.out.write_bytes(whole + b'{"half": ')
         said(job(), 0)

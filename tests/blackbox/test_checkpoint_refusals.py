@@ -43,9 +43,9 @@ def test_75_two_checkpoints_on_one_file(chainq: Program, truth: Truth) -> None:
         assert first.stderr is not None
         while not (job.kept.exists() and job.next == 6):
             assert first.stderr.readline()
-        said(other(out=str(job.out)), 75, "another run appends to", str(job.out))
+        said(other(out=str(job.out)), 75, "another run is appending to", str(job.out))
         ran = chainq("records", "--end", "3", "-o", str(job.out), url=url)  # would replace what the first goes on with
-        said(ran, 75, "another run appends to", str(job.out))
+        said(ran, 75, "another run is appending to", str(job.out))
         first.kill()
         finish(first)
     assert job.out.read_bytes() == lines(truth.rows("blocks", 0, 6))
@@ -100,7 +100,7 @@ def test_7_a_file_that_ends_inside_a_line(chainq: Program) -> None:
     """What a killed --follow left is not gone on with: the first row would be glued to it."""
     (chainq.home / "out").write_bytes(b'{"half":1')
     for going in (("--follow", "--limit", "3"), ("--checkpoint", "c")):
-        said(chainq("records", "--start", "10", *going, "-o", "out", url="demo:"), 7, "inside a line")
+        said(chainq("records", "--start", "10", *going, "-o", "out", url="demo:"), 7, "in the middle of a line")
     assert (chainq.home / "out").read_bytes() == b'{"half":1'
 
 

@@ -36,7 +36,7 @@ def test_the_checkpoint_holds_no_secrets(chainq: Program) -> None:
 
 
 def test_the_checkpoint_moves_chunk_by_chunk_and_is_never_half(chainq: Program) -> None:
-    """At every call of a run the checkpoint is whole JSON, vouches for no more than is there, and moves on and on."""
+    """At every call of a run the checkpoint is whole JSON, records no more than the file holds, and moves on and on."""
     service, seen = Moving(FIRST + 400), []
     with serving(service) as url:
         job = Job(chainq, url, "records", "--start", str(FIRST), "--page-size", "100", "-j", "1")

@@ -1,4 +1,4 @@
-"""Checkpoint and AppendSink by themselves: what is kept, what is refused, where a rewind leads, who holds the lock."""
+"""Checkpoint by itself: what is kept, what is refused, where a rewind leads, who holds the lock."""
 
 import json
 import os
@@ -13,9 +13,7 @@ from chainq.process.signals import Interrupted
 from chainq.resume.checkpoint import MARKS, Checkpoint, Mark
 from chainq.resume.follow import _Course
 from chainq.resume.reorg import check_block
-from chainq.sinks.append_file import AppendSink
-from chainq.sinks.atomic_file import FileSink
-from chainq.sinks.base import Sink
+from chainq.sinks.stdout import StreamSink
 
 ASKED = {"command": "blocks", "start": "0", "url": "http://127.0.0.1:1/"}
 
@@ -227,33 +225,7 @@ def test_check_block() -> None:
             check_block(Mark(8, "ab1x"), found)
 
 
-# --- AppendSink
-
-
-def test_append_sink_leaves_what_nobody_vouches_for(tmp_path: Path) -> None:
-    """Without a checkpoint's word it appends to whatever is there, and knows the length at each moment."""
-    file = tmp_path / "out"
-    file.write_bytes(b"old\n")
-    with AppendSink(file, None) as sink:
-        assert sink.length == 4
-        sink.write(b"new")
-        assert (sink.length, file.read_bytes()) == (7, b"old\nnew")
-
-
-def test_a_file_is_not_replaced_under_a_run_that_began_since(tmp_path: Path) -> None:
-    """A run that began to append while the new file was written keeps it: exit 75, and nothing is left beside it."""
-    file = tmp_path / "out"
-    sink = FileSink(file)
-    sink.write(b"new")
-    with AppendSink(file, None) as other:
-        other.write(b"row\n")
-        with pytest.raises(BusyError, match="another run appends"):
-            sink.finish()
-        other.write(b"row\n")
-    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("out", b"row\nrow\n")]
-
-
-def test_what_a_checkpoint_vouches_for_stays_on_stdout(tmp_path: Path) -> None:
+def test_what_a_checkpoint_recorded_stays_on_stdout(tmp_path: Path) -> None:
     """A run that is broken off when the checkpoint has its new place, and does not know it yet, cuts nothing off."""
 
     class Saved:
@@ -262,7 +234,7 @@ def test_what_a_checkpoint_vouches_for_stays_on_stdout(tmp_path: Path) -> None:
 
     file = tmp_path / "out"
     with file.open("wb") as opened:
-        sink, nothing, saved = Sink(opened.fileno(), "out"), cast("Any", None), cast("Any", Saved())
+        sink, nothing, saved = StreamSink(opened.fileno(), "out"), cast("Any", None), cast("Any", Saved())
         course = _Course(nothing, nothing, nothing, nothing, sink, Mark(0), saved, "")
         sink.keep()
         sink.write(b"row\n")
@@ -270,64 +242,3 @@ def test_what_a_checkpoint_vouches_for_stays_on_stdout(tmp_path: Path) -> None:
             course.record(Mark(1))
         sink.abandon()
     assert file.read_bytes() == b"row\n"
-
-
-def test_append_sink_refuses_to_go_on_inside_a_line(tmp_path: Path) -> None:
-    """What a killed run left of a row would swallow the next one; the file stays as it is."""
-    file = tmp_path / "out"
-    file.write_bytes(b'{"height":1}\n{"hei')
-    with pytest.raises(OutputError, match="inside a line"):
-        AppendSink(file, None)
-    assert file.read_bytes() == b'{"height":1}\n{"hei'
-
-
-@pytest.mark.parametrize("vouched", [0, 2, 5])
-def test_append_sink_cuts_to_what_is_vouched_for(vouched: int, tmp_path: Path) -> None:
-    """What lies beyond the vouched length is cut off at once; rows follow there."""
-    file = tmp_path / "out"
-    file.write_bytes(b"12345")
-    with AppendSink(file, vouched) as sink:
-        assert file.read_bytes() == b"12345"[:vouched]
-        sink.write(b"x")
-        sink.sync()
-        assert sink.length == vouched + 1
-    assert file.read_bytes() == b"12345"[:vouched] + b"x"
-
-
-def test_append_sink_refuses_a_file_too_short(tmp_path: Path) -> None:
-    """A file shorter than vouched for has lost rows: IncompleteError with both lengths, and the file untouched."""
-    file = tmp_path / "out"
-    file.write_bytes(b"12345")
-    with pytest.raises(IncompleteError, match=r"out holds 5 bytes.*vouches for 6"):
-        AppendSink(file, 6)
-    assert file.read_bytes() == b"12345"
-
-
-def test_append_sink_can_go_back(tmp_path: Path) -> None:
-    """`cut` takes back what a failed write left, and what is written next follows there."""
-    file = tmp_path / "out"
-    with AppendSink(file, None) as sink:
-        sink.write(b"row\nhalf a r")
-        sink.cut(4)
-        sink.write(b"row\n")
-        assert sink.length == 8
-    assert file.read_bytes() == b"row\nrow\n"
-
-
-def test_append_sink_keeps_rows_after_a_failure(tmp_path: Path) -> None:
-    """Unlike a file that appears whole, what was written stays when the run fails; and it is closed."""
-    file = tmp_path / "out"
-    with pytest.raises(KeyError), AppendSink(file, None) as sink:
-        sink.write(b"row\n")
-        raise KeyError
-    assert file.read_bytes() == b"row\n"
-    with pytest.raises(OutputError):
-        sink.sync()
-
-
-@pytest.mark.parametrize("name", ["", "file/out", "nowhere/out"])
-def test_append_sink_names_a_place_that_cannot_be(name: str, tmp_path: Path) -> None:
-    """A folder, below a file, or in no folder: OutputError with the name."""
-    (tmp_path / "file").touch()
-    with pytest.raises(OutputError, match=(name or tmp_path.name)):
-        AppendSink(tmp_path / name, None)

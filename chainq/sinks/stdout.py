@@ -1,0 +1,38 @@
+"""Standard output, a device or a FIFO: bytes go straight there."""
+
+import os
+import stat
+from contextlib import suppress
+
+from chainq.sinks.base import DescriptorSink
+
+
+class StreamSink(DescriptorSink):
+    """A stream that is written straight. Where a regular file is behind it (`chainq … > FILE`), `abandon` truncates
+    that file to the last `keep`, so that it ends with a complete row."""
+
+    def __init__(self, descriptor: int, name: str) -> None:
+        super().__init__(descriptor, name)
+        self._kept: tuple[int, int] | None = None  # file offset and `written` at the last `keep`
+
+    def keep(self) -> None:
+        """Mark what is written so far as valid, whatever happens later: it ends with a complete row."""
+        offset = self._offset()
+        self._kept = None if offset is None else (offset, self.written)
+
+    def abandon(self) -> None:
+        """Truncate a regular file to the last `keep`, unless another process wrote to it since."""
+        offset = self._offset()
+        if self._kept is None or offset is None or offset - self._kept[0] != self.written - self._kept[1]:
+            return
+        with suppress(OSError):
+            if offset > self._kept[0] and offset == os.fstat(self._descriptor).st_size:
+                os.ftruncate(self._descriptor, self._kept[0])
+                os.lseek(self._descriptor, self._kept[0], os.SEEK_SET)
+
+    def _offset(self) -> int | None:
+        """Return the offset in a regular file; None for anything else."""
+        with suppress(OSError):
+            if stat.S_ISREG(os.fstat(self._descriptor).st_mode):
+                return os.lseek(self._descriptor, 0, os.SEEK_CUR)
+        return None

@@ -1,0 +1,105 @@
+"""The sinks that are files: what they keep, what they refuse, who holds the lock."""
+
+from pathlib import Path
+
+import pytest
+
+from chainq.errors import BusyError, IncompleteError, OutputError
+from chainq.sinks.append_file import AppendFileSink
+from chainq.sinks.atomic_file import AtomicFileSink
+from chainq.sinks.open import open_sink
+
+
+@pytest.mark.parametrize("append", [False, True])
+def test_only_a_file_that_is_appended_to_has_a_length(append: bool, tmp_path: Path) -> None:
+    """What a caller may rely on is said by the sink, not by its class: elsewhere sync and truncate do nothing."""
+    with open_sink(tmp_path / "out", append=append) as sink:
+        sink.write(b"row\nhalf")
+        sink.sync()
+        sink.truncate(4)
+        assert (sink.appends, sink.length) == (append, 4 if append else 0)
+    assert (tmp_path / "out").read_bytes() == (b"row\n" if append else b"row\nhalf")
+
+
+def test_append_keeps_what_no_checkpoint_recorded(tmp_path: Path) -> None:
+    """Without a recorded length it appends to whatever the file holds, and knows its length at each moment."""
+    file = tmp_path / "out"
+    file.write_bytes(b"old\n")
+    with AppendFileSink(file, None) as sink:
+        assert sink.length == 4
+        sink.write(b"new")
+        assert (sink.length, file.read_bytes()) == (7, b"old\nnew")
+
+
+def test_a_file_is_not_replaced_under_a_run_that_began_since(tmp_path: Path) -> None:
+    """A run that began to append while the new file was written keeps it: exit 75, and nothing is left beside it."""
+    file = tmp_path / "out"
+    sink = AtomicFileSink(file)
+    sink.write(b"new")
+    with AppendFileSink(file, None) as other:
+        other.write(b"row\n")
+        with pytest.raises(BusyError, match="another run is appending"):
+            sink.finish()
+        other.write(b"row\n")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("out", b"row\nrow\n")]
+
+
+def test_append_refuses_a_file_that_ends_inside_a_line(tmp_path: Path) -> None:
+    """What a killed run left of a row would swallow the next one; the file stays as it is."""
+    file = tmp_path / "out"
+    file.write_bytes(b'{"height":1}\n{"hei')
+    with pytest.raises(OutputError, match="ends in the middle of a line"):
+        AppendFileSink(file, None)
+    assert file.read_bytes() == b'{"height":1}\n{"hei'
+
+
+@pytest.mark.parametrize("recorded", [0, 2, 5])
+def test_append_truncates_to_the_recorded_length(recorded: int, tmp_path: Path) -> None:
+    """What lies beyond the recorded length is removed at once; rows follow there."""
+    file = tmp_path / "out"
+    file.write_bytes(b"12345")
+    with AppendFileSink(file, recorded) as sink:
+        assert file.read_bytes() == b"12345"[:recorded]
+        sink.write(b"x")
+        sink.sync()
+        assert sink.length == recorded + 1
+    assert file.read_bytes() == b"12345"[:recorded] + b"x"
+
+
+def test_append_refuses_a_file_too_short(tmp_path: Path) -> None:
+    """A file shorter than recorded has lost rows: IncompleteError with both lengths, and the file untouched."""
+    file = tmp_path / "out"
+    file.write_bytes(b"12345")
+    with pytest.raises(IncompleteError, match=r"checkpoint recorded 6 bytes.*out holds 5"):
+        AppendFileSink(file, 6)
+    assert file.read_bytes() == b"12345"
+
+
+def test_append_can_go_back(tmp_path: Path) -> None:
+    """`truncate` removes what a failed write left, and what is written next follows there."""
+    file = tmp_path / "out"
+    with AppendFileSink(file, None) as sink:
+        sink.write(b"row\nhalf a r")
+        sink.truncate(4)
+        sink.write(b"row\n")
+        assert sink.length == 8
+    assert file.read_bytes() == b"row\nrow\n"
+
+
+def test_append_keeps_rows_after_a_failure(tmp_path: Path) -> None:
+    """Unlike an atomic file, what was written stays when the run fails; and it is closed."""
+    file = tmp_path / "out"
+    with pytest.raises(KeyError), AppendFileSink(file, None) as sink:
+        sink.write(b"row\n")
+        raise KeyError
+    assert file.read_bytes() == b"row\n"
+    with pytest.raises(OutputError):
+        sink.sync()
+
+
+@pytest.mark.parametrize("name", ["", "file/out", "nowhere/out"])
+def test_append_names_a_place_that_cannot_be(name: str, tmp_path: Path) -> None:
+    """A folder, below a file, or in no folder: OutputError with the name."""
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match=(name or tmp_path.name)):
+        AppendFileSink(tmp_path / name, None)
