@@ -46,7 +46,7 @@ def _main(program: Program) -> Page:
     page.paragraphs(*prose.RANGES)
     page.section("Output")
     page.paragraphs(*prose.OUTPUT)
-    page.section("Where the data comes from")
+    page.section("Service and profiles")
     page.paragraphs(*prose.SOURCE)
     page.section("Exit status")
     for code, meaning in {**{str(int(code)): text for code, text in prose.EXIT_CODES.items()}, **prose.SIGNALS}.items():
@@ -71,7 +71,7 @@ def _main(program: Program) -> Page:
 
 def variables(program: Program) -> dict[str, str]:
     """The environment variables and what each does, in alphabetical order."""
-    known = {name: f"Stands for `{option.names[0]}`. {option.text}" for name, option in program.variables.items()}
+    known = {name: f"Same as `{option.names[0]}`: {option.text}" for name, option in program.variables.items()}
     return dict(sorted({**known, **prose.VARIABLES}.items()))
 
 
@@ -104,7 +104,7 @@ def _command(command: Command) -> Page:
 
 
 def _about(argument: Argument) -> str:
-    return argument.text if argument.required else f"{argument.text} May be left out."
+    return argument.text if argument.required else f"{argument.text} Optional."
 
 
 def _tag(option: Option) -> str:
@@ -129,25 +129,25 @@ def _options(page: Page, options: tuple[Option, ...]) -> None:
         if len(groups) > 1:
             page.subsection("Other" if heading == "Options" else heading)
         for option in group:
-            page.entry(_tag(option), f"{option.said} May be given several times." if option.repeated else option.said)
+            page.entry(_tag(option), f"{option.said} Can be repeated." if option.repeated else option.said)
 
 
 def limits(method: Method) -> tuple[str, ...]:
-    """What a call of the method may ask for, and how chainq keeps to it, as sentences."""
+    """Return the limits of one call and how chainq keeps to them, as sentences."""
     said = []
     if method.max_heights:
-        said.append(f"A call may cover {method.max_heights:,} heights; a longer range becomes several calls.")
+        said.append(f"One call covers at most {method.max_heights:,} heights; a longer range takes several.")
     elif method.ranged:
         said.append(
-            f"No limit of heights is documented; the first calls cover {method.first_heights:,}, and later ones what "
-            "the weight of the answers suggests."
+            f"No limit of heights is documented; the first calls cover {method.first_heights:,}, later ones are sized "
+            "by the responses so far."
         )
     size = method.param(Role.SIZE)
     if size:
-        said.append(f"A page is asked for with {method.page_size:,} rows, as `{size.name}`.")
+        said.append(f"The initial page size (`{size.name}`) is {method.page_size:,} rows.")
     if method.page_size_max:
-        said.append(f"A page may have {method.page_size_max:,} rows at most.")
-    return tuple(said) or ("None are documented.",)
+        said.append(f"A page has at most {method.page_size_max:,} rows.")
+    return tuple(said) or ("No limits are documented.",)
 
 
 def _limits(page: Page, method: Method) -> None:
@@ -157,7 +157,7 @@ def _limits(page: Page, method: Method) -> None:
 
 def _columns(page: Page, columns: tuple[Column, ...]) -> None:
     page.section("Columns")
-    page.paragraphs("The names are those that `--columns` takes; a star marks what a table shows by default.")
+    page.paragraphs("Names for `--columns`; a star marks what a table shows by default.")
     for column in columns:
         star = " *" if column.brief else ""
         page.entry(f"{bold(column.path)}{star}", f"{_sentence(column.type)} {_sentence(column.note)}".strip())
@@ -178,7 +178,7 @@ def _config() -> Page:
         kinds = {str: "A string.", dict: "A table.", bool: "`true` or `false`."}
         kind = next((words for type_, words in kinds.items() if type_ in types), "A number.")
         page.entry(bold(key), f"{kind} {prose.CONFIG_KEYS.get(key, '')}")
-    page.section("What comes first")
+    page.section("Precedence")
     page.paragraphs(*prose.CONFIG_ORDER)
     page.section("Examples")
     page.literal(prose.CONFIG_EXAMPLE.splitlines())
@@ -192,7 +192,7 @@ def _formats() -> Page:
     page.paragraphs(*prose.FORMATS)
     page.paragraphs(f"The built-in formats are {', '.join(f'`{name}`' for name in registry.BUILT_IN)}.")
     page.section("The sheet")
-    page.paragraphs("`sheet` says what is to be written, and where it will be seen:")
+    page.paragraphs("`sheet` says what to write and for whom:")
     for field in Sheet._fields:
         page.entry(bold(field), prose.SHEET.get(field, ""))
     page.section("Examples")

@@ -1,4 +1,4 @@
-"""What is generated equals the app: manual pages, completions, the README's reference, and where a wheel puts them."""
+"""What is generated equals the app: manual pages, completions, the reference, and where a wheel puts them."""
 
 import os
 import re
@@ -24,6 +24,7 @@ from chainq.formats.protocol import Sheet
 
 PROGRAM = surface.read()
 PAGES = sorted(name for name in _docgen.generated(PROGRAM) if name.startswith("man/"))
+SHOWN = ["README.md", *(f"docs/{path.name}" for path in (_docgen.root() / "docs").glob("*.md"))]
 SCRIPTS = {f"completions/{name}" for name in _docgen.COMPLETIONS}
 COMMANDS = pytest.mark.parametrize("command", PROGRAM.commands, ids=lambda command: command.name)
 
@@ -44,22 +45,24 @@ def tool(name: str) -> str:
     return path
 
 
-@pytest.mark.parametrize("name", [*_docgen.generated(PROGRAM), "README.md", "pyproject.toml"])
-def test_files_equal_the_app(name: str) -> None:
-    """What stands in the tree is what the app and the catalogue give now."""
-    try:
-        due = _docgen.generated(PROGRAM).get(name) or _docgen.texts(_docgen.root())[name]
-    except _docgen.DocsError as error:
-        pytest.fail(f"{error}: put them there and run `{_docgen.COMMAND}`")
-    place = _docgen.root() / name
-    assert place.exists() and place.read_text("utf-8") == due, f"{name} is stale: run `{_docgen.COMMAND}`"
+@pytest.fixture(scope="module")
+def due() -> dict[str, str]:
+    """All files as they should be."""
+    return _docgen.texts(_docgen.root())
+
+
+@pytest.mark.parametrize("name", sorted({*_docgen.generated(PROGRAM), *SHOWN, "pyproject.toml"}))
+def test_files_equal_the_app(name: str, due: dict[str, str]) -> None:
+    """The files in the tree are what the app and the catalogue give now, and commands in pages print what they show."""
+    path = _docgen.root() / name
+    assert path.exists() and path.read_text("utf-8") == due[name], f"{name} is stale: run `{_docgen.COMMAND}`"
 
 
 def test_no_file_outlives_its_command() -> None:
     """Nothing stands in man/ and completions/ that is not written from the app."""
     folders = [_docgen.root() / part for part in ("man", "completions")]
     found = {str(place.relative_to(_docgen.root())) for folder in folders for place in folder.iterdir()}
-    assert found == set(_docgen.generated(PROGRAM)), f"run `{_docgen.COMMAND}`"
+    assert found == set(_docgen.packaged(PROGRAM)), f"run `{_docgen.COMMAND}`"
 
 
 def test_a_new_command_makes_files_stale(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +72,7 @@ def test_a_new_command_makes_files_stale(project: Path, monkeypatch: pytest.Monk
     build = PlainGroup.catalogue["serve"][2]
     monkeypatch.setattr(PlainGroup, "catalogue", {**PlainGroup.catalogue, "newest": ("Tools", "a new purpose", build)})
     wrong = _docgen.stale(project)
-    assert {"man/chainq.1", "man/chainq-newest.1", "README.md", "pyproject.toml", *SCRIPTS} <= set(wrong)
+    assert {"man/chainq.1", "man/chainq-newest.1", _docgen.REFERENCE, "pyproject.toml", *SCRIPTS} <= set(wrong)
 
 
 def test_a_new_column_makes_files_stale(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +81,7 @@ def test_a_new_column_makes_files_stale(project: Path, monkeypatch: pytest.Monke
     method = METHODS[0]
     longer = method._replace(columns=(*method.columns, method.columns[0]._replace(path="new_column")))
     monkeypatch.setitem(BY_COMMAND, method.command, longer)
-    assert {f"man/chainq-{method.command}.1", "README.md", *SCRIPTS} == set(_docgen.stale(project))
+    assert {f"man/chainq-{method.command}.1", _docgen.REFERENCE, *SCRIPTS} == set(_docgen.stale(project))
 
 
 def test_one_command_rewrites_everything(
@@ -102,7 +105,7 @@ def test_one_command_rewrites_everything(
 def test_missing_marks_are_told(project: Path) -> None:
     """Without its marks a file is not touched, and the message says which are missing."""
     (project / "README.md").write_text("no marks")
-    with pytest.raises(_docgen.DocsError, match=r"README.md lacks .*reference:begin"):
+    with pytest.raises(_docgen.DocsError, match=r"README.md lacks .*exit-codes:begin"):
         _docgen.write(project)
 
 
@@ -127,7 +130,7 @@ def test_the_page_of_a_command_has_all_of_it(command: surface.Command) -> None:
 
 @COMMANDS
 def test_every_list_has_every_command(command: surface.Command) -> None:
-    """The main page, each completion script and the README's reference name every command and its options."""
+    """The main page, each completion script and the reference name every command and its options."""
     written = _docgen.generated(PROGRAM)
     assert roff.escaped(f"chainq-{command.name}") in written["man/chainq.1"]
     for name in SCRIPTS:
@@ -144,10 +147,10 @@ def test_every_list_has_every_command(command: surface.Command) -> None:
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.command)
 def test_every_column_can_be_completed(method: Method) -> None:
-    """Each completion script and the README's reference hold every column."""
-    written = {**_docgen.generated(PROGRAM), "README.md": reference(PROGRAM)}
+    """Each completion script and the reference hold every column."""
+    written = _docgen.generated(PROGRAM)
     for column in method.columns:
-        for name in (*SCRIPTS, "README.md"):
+        for name in (*SCRIPTS, _docgen.REFERENCE):
             assert re.search(rf"(?<![\w.]){re.escape(column.path)}(?![\w.])", written[name]), (name, column.path)
 
 
@@ -269,7 +272,7 @@ def wheel_places() -> dict[str, str]:
 def test_a_wheel_is_told_to_hold_all_of_it() -> None:
     """pyproject.toml sends each page to its section's folder and each script to where its shell looks."""
     places = wheel_places()
-    assert set(places) == set(_docgen.generated(PROGRAM)), f"run `{_docgen.COMMAND}`"
+    assert set(places) == set(_docgen.packaged(PROGRAM)), f"run `{_docgen.COMMAND}`"
     for name in PAGES:
         assert places[name] == f"share/man/man{name[-1]}/{Path(name).name}"
         assert (_docgen.root() / name).is_file()
