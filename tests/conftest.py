@@ -10,6 +10,8 @@ import pytest
 from harness.program import Program, Servers
 from harness.truth import Truth
 
+pytest_plugins = ["harness.calls", "harness.tables"]  # their fixtures
+
 # A shell that starts pytest in the background has children ignore SIGINT; these tests send it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

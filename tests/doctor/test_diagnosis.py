@@ -1,7 +1,5 @@
 """What doctor finds out about servers of every kind, in few calls, one at a time."""
 
-import json
-from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -9,66 +7,14 @@ import pytest
 
 from chainq.catalog.dialects import DIALECTS, Names
 from chainq.catalog.methods import METHODS
-from chainq.demo.chain import Chain
-from chainq.demo.faults import NO_FAULTS, Faults
-from chainq.demo.service import Reply, Service
-from chainq.demo.transport import DemoTransport
-from chainq.doctor.diagnosis import Diagnosis, examine
-from chainq.doctor.prober import MOST_CALLS, Asker, Check
+from chainq.demo.faults import Faults
+from chainq.demo.service import Reply
+from chainq.doctor.diagnosis import examine
+from chainq.doctor.prober import Asker
 from chainq.errors import ExitCode
 from chainq.text.align import aligned
-from chainq.transport.base import Endpoint, Report
-
-NEWEST = 5000
-NOW = Chain(newest=NEWEST).timestamp(NEWEST) + 90
-URL = "http://127.0.0.1:8545/"
-Change = Callable[[dict[str, Any]], Any]
-
-
-class Odd(Service):
-    """A sample service with a habit of its own: `change` may alter a request before, `mend` the answer after it."""
-
-    def __init__(
-        self,
-        dialect: str = "chain",
-        faults: Faults = NO_FAULTS,
-        change: Change = lambda request: request,
-        mend: Callable[[dict[str, Any], dict[str, Any]], Any] = lambda _, answer: answer,
-        newest: int = NEWEST,
-        shuffle: bool = True,
-    ) -> None:
-        super().__init__(Chain(newest=newest), faults, dialect, shuffle)
-        self._change, self._mend = change, mend
-        self.seen: list[dict[str, Any]] = []
-
-    def answer(self, body: bytes) -> Reply:
-        asked = json.loads(body)
-        self.seen.append(asked)
-        changed = self._change(json.loads(body))
-        if isinstance(changed, Reply):
-            return changed
-        reply = super().answer(json.dumps(changed).encode())
-        if reply.status != 200 or reply.cut:
-            return reply
-        return reply._replace(body=json.dumps(self._mend(asked, json.loads(reply.body))).encode())
-
-
-def examined(service: Service, url: str = URL, stated: str = "chain", names: Names | None = None) -> Diagnosis:
-    """What doctor says of a service; the promise of few calls is checked for every one."""
-    reports: list[Report] = []
-    endpoint = Endpoint("http://demo.invalid/", transport=DemoTransport(service))
-    with Asker(endpoint, reports.append) as asker:
-        diagnosis = examine(asker, url, DIALECTS[stated], names or Names(), NOW)
-    assert diagnosis.calls == len(reports) <= MOST_CALLS < 40
-    return diagnosis
-
-
-def found(diagnosis: Diagnosis, name: str) -> Check:
-    return next(check for check in diagnosis.checks if check.name == name)
-
-
-def findings(diagnosis: Diagnosis) -> dict[str, str]:
-    return {check.name: check.finding for check in diagnosis.checks}
+from chainq.transport.base import Endpoint
+from harness.examined import NEWEST, NOW, URL, Odd, examined, findings, found
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -108,24 +54,6 @@ def test_calls_are_made_one_at_a_time_and_only_read() -> None:
     assert max(sizes) <= 10_000
 
 
-def test_rows_in_a_fixed_order_are_seen() -> None:
-    """A server that does not shuffle is told from one that does."""
-    assert findings(examined(Odd(shuffle=False)))["row order"] == "the same in two calls"
-
-
-def test_a_row_cap_is_found() -> None:
-    """A cap that the server does not tell is told."""
-    assert findings(examined(Odd(faults=Faults(row_cap=700))))["row cap"] == "700 rows"
-
-
-def test_an_ignored_page_size_is_found() -> None:
-    """Methods that send more rows than were asked for are named, and that is no fault."""
-    check = found(examined(Odd(faults=Faults(ignore_page_size=True))), "page size")
-    assert check.ok
-    assert check.finding.startswith("ignored by")
-    assert "records" in check.finding
-
-
 def test_compression_is_found() -> None:
     """A server that compresses is said to."""
     assert findings(examined(Odd(faults=Faults(gzip=True))))["compression"] == "gzip"
@@ -159,115 +87,6 @@ def test_a_chain_of_few_blocks_is_no_fault(dialect: str, newest: int) -> None:
     diagnosis = examined(Odd(dialect, newest=newest))
     assert diagnosis.dialect == dialect
     assert [check.name for check in diagnosis.checks if not check.ok] == []
-
-
-def test_an_included_end_is_a_fault() -> None:
-    """A server that counts `end` in is one that chainq cannot read ranges from."""
-
-    def change(request: dict[str, Any]) -> Any:
-        if request["method"] == "getBlocks":
-            request["params"]["end"] += 1
-        return request
-
-    check = found(examined(Odd(change=change)), "range end")
-    assert check.finding == "included"
-    assert check.fault is not None
-    assert check.fault.exit_code is ExitCode.INCOMPLETE
-
-
-@pytest.mark.parametrize("strict", [True, False])
-def test_pages_from_one_are_a_fault(strict: bool) -> None:
-    """A server whose first page is 1 is found out, whether it refuses page 0 or takes it for the first."""
-
-    def change(request: dict[str, Any]) -> Any:
-        params = request.get("params", {})
-        if params.get("page") == 0 and strict and request["method"] == "records/all":
-            params["page"] = "none"
-        elif "page" in params:
-            params["page"] = max(0, params["page"] - 1)
-        return request
-
-    check = found(examined(Odd(change=change)), "page base")
-    assert (check.finding, check.ok) == ("1", False)
-
-
-def test_ignored_pages_are_a_fault() -> None:
-    """A server that sends the same rows for every page is found out."""
-
-    def change(request: dict[str, Any]) -> Any:
-        if "page" in request.get("params", {}):
-            request["params"]["page"] = 0
-        return request
-
-    check = found(examined(Odd(change=change)), "page base")
-    assert (check.finding, check.ok) == ("pages are ignored", False)
-
-
-def test_a_missing_method_is_a_fault_of_its_command() -> None:
-    """A method that the server lacks is named, with the command that cannot work."""
-
-    def change(request: dict[str, Any]) -> Any:
-        return request | {"method": "nothing"} if request["method"] == "records/isOwner" else request
-
-    diagnosis = examined(Odd(change=change))
-    assert [(check.name, check.finding) for check in diagnosis.checks if not check.ok] == [("ownership", "no")]
-    fault = found(diagnosis, "ownership").fault
-    assert fault is not None
-    assert fault.exit_code is ExitCode.SERVICE
-
-
-def test_a_server_between_the_dialects_gets_names_of_its_own() -> None:
-    """Methods and parameters that are another dialect's, and row ids, are learned as names beside the dialect."""
-    renamed = {"getAleoBlocks": "getChainBlocks", "aleoTransaction": "chainTransaction"}
-
-    def change(request: dict[str, Any]) -> Any:
-        method, params = request["method"], request.get("params", {})
-        if method in renamed.values():
-            return request | {"method": "nothing"}
-        if method == "getPublicTransactionsForAddress":
-            params["transitionsPerRequest"] = params.get("transactionsPerRequest", 100_000)
-        if method == "transactions" and isinstance(params["blockId"], int):
-            params["blockId"] = Chain().height_of_row(params["blockId"]) or 1 << 40
-        return request | {"method": renamed.get(method, method)}
-
-    diagnosis = examined(Odd(change=change))
-    assert diagnosis.dialect == "chain"
-    assert diagnosis.names == Names(
-        {"getChainBlocks": "getAleoBlocks", "chainTransaction": "aleoTransaction"},
-        {"getPublicTransactionsForAddress": {"transitionsPerRequest": "transactionsPerRequest"}},
-        True,
-    )
-    assert [check.name for check in diagnosis.checks if not check.ok] == []
-    mine = DIALECTS["chain"].with_names(diagnosis.names)
-    assert [mine.wire(method).name for method in METHODS] != [method.name for method in METHODS]
-
-
-def test_documented_parameter_names_of_the_other_page_are_learned() -> None:
-    """getBlocks with startHeight and endHeight, as the document's page has it, is found."""
-
-    def change(request: dict[str, Any]) -> Any:
-        if request["method"] == "getBlocks" and "start" in request["params"]:
-            request["params"] = {}
-        return request
-
-    diagnosis = examined(Odd(change=change))
-    assert diagnosis.dialect == "chain"
-    assert diagnosis.names == Names({}, {"getBlocks": {"start": "startHeight", "end": "endHeight"}})
-    assert found(diagnosis, "blocks").ok
-
-
-def test_names_of_a_profile_are_used() -> None:
-    """What a profile says of a server is what doctor goes by, and keeps."""
-
-    def change(request: dict[str, Any]) -> Any:
-        names = {"recs": "records/all", "records/all": "nothing"}
-        return request | {"method": names.get(request["method"], request["method"])}
-
-    names = Names({"records/all": "recs"})
-    diagnosis = examined(Odd(change=change), names=names)
-    assert diagnosis.names == names
-    assert findings(diagnosis)["records"] == "yes, as recs"
-    assert findings(diagnosis)["page base"] == "0"
 
 
 def test_error_codes_that_are_strings_are_seen() -> None:

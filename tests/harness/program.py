@@ -100,6 +100,17 @@ def finish(process: subprocess.Popen[bytes], stdin: bytes | None = None) -> Ran:
     return Ran(process.returncode, out, err.decode())
 
 
+def one_line(ran: Ran, code: int) -> str:
+    """The message of a run that ended in `code`: one line, for this program, with nothing of Python in it."""
+    assert ran.code == code, (ran.code, ran.err)
+    assert ran.err.startswith("chainq")
+    assert ran.err.endswith("\n")
+    assert ran.err.count("\n") == 1, ran.err
+    assert "Traceback" not in ran.err
+    assert ran.err[:-1].isprintable(), ran.err
+    return ran.err
+
+
 def side_by_side(jobs: Iterable[Callable[[], T]]) -> list[T]:
     """Do independent jobs two at a time, for tests that take many short runs; their results in order."""
     with ThreadPoolExecutor(2) as pool:

@@ -9,12 +9,18 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from msgspec import Raw
+
 
 def split(body: bytes) -> list[bytes]:
     """The items of a compact JSON array, each as it stands there."""
     rows = [json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() for row in json.loads(body)]
     assert b"[" + b",".join(rows) + b"]" == body, "not compact, or a value that json does not keep"
     return rows
+
+
+def raw(rows: Sequence[str]) -> list[Raw]:
+    return [Raw(row.encode()) for row in rows]
 
 
 Groups = Sequence[Sequence[bytes]]

@@ -8,11 +8,10 @@ from typing import Any, cast
 
 import pytest
 
-from chainq.errors import BusyError, ChainqError, IncompleteError, OutputError, UsageError
+from chainq.errors import BusyError, ChainqError, OutputError, UsageError
 from chainq.process.signals import Interrupted
 from chainq.resume.checkpoint import MARKS, Checkpoint, Mark
 from chainq.resume.follow import _Course
-from chainq.resume.reorg import check_block
 from chainq.sinks.stdout import StreamSink
 
 ASKED = {"command": "blocks", "start": "0", "url": "http://127.0.0.1:1/"}
@@ -213,16 +212,6 @@ def test_a_checkpoint_that_cannot_be(name: str, tmp_path: Path) -> None:
     with pytest.raises(ChainqError, match=name) as caught:
         Checkpoint(tmp_path / name, ASKED)
     assert isinstance(caught.value, UsageError | OutputError)
-
-
-def test_check_block() -> None:
-    """Only another hash, or none, where one was recorded, is a changed chain; the block is named."""
-    check_block(Mark(8, "ab1x"), "ab1x")
-    check_block(Mark(8), None)
-    check_block(Mark(8), "ab1x")
-    for found, word in (("ab1y", "ab1y"), (None, "missing"), ("", "missing")):
-        with pytest.raises(IncompleteError, match=f"block 7 was ab1x and is {word}"):
-            check_block(Mark(8, "ab1x"), found)
 
 
 def test_what_a_checkpoint_recorded_stays_on_stdout(tmp_path: Path) -> None:

@@ -1,0 +1,186 @@
+"""Exit code 2: arguments, environment and configuration that cannot be used, told before any call."""
+
+import socket
+from functools import partial
+
+import pytest
+
+from harness.program import Program, Ran, Servers, one_line, side_by_side
+from harness.truth import Truth
+
+ADDRESS = Truth().chain.addresses[0]
+ID = Truth().transaction_id(640, 1)
+
+USAGE: list[tuple[list[str], str]] = [
+    (["blocks", "--start", "abc"], "abc"),
+    (["blocks", "--start", "1.5"], "1.5"),
+    (["blocks", "--start", "1e5"], "1e5"),
+    (["blocks", "--start", "12Q"], "12Q"),
+    (["blocks", "--start", "1.2345K"], "1.2345K"),
+    (["blocks", "--start", "0x10"], "0x10"),
+    (["blocks", "--start", ""], "height"),
+    (["blocks", "--start", "10", "--end", "5"], "10"),
+    (["records", "--start", "12K", "--end", "11_999"], "12000"),
+    (["blocks", "--last", "-5"], "-5"),
+    (["blocks", "--last", "5", "--start", "3"], "--last"),
+    (["block", "five"], "five"),
+    (["block", "-5"], "--last"),
+    (["transactions", "-5"], "--last"),
+    (["block", "5", "-1K"], "--last"),
+    (["transaction", ID[:-1] + ("q" if ID[-1] != "q" else "p")], "checksum"),
+    (["transaction", ID[:20] + ID[21] + ID[20] + ID[22:]], "checksum"),
+    (["transaction", "ab1fh02nl67hdnfzz5uv5g0n0yxy9ytelnl2uuf74sqrpp4g2z6yvzs6ccl9d"], "prefix"),
+    (["transaction", ID, "x"], "x"),
+    (["address-transactions", ADDRESS[:-1] + ("q" if ADDRESS[-1] != "q" else "p")], "checksum"),
+    (["address-transactions", "bob"], "bob"),
+    (["program-transactions", "credits", "mint"], "credits"),
+    (["program-transactions", "cre dits.aleo", "mint"], "cre dits.aleo"),
+    (["program-transactions", "credits.aleo", "mint-it"], "mint-it"),
+    (["program-transactions", "credits.aleo", "mint", "--page-size", "1000"], "999"),
+    (["records", "--limit", "-1"], "--limit"),
+    (["records", "--limit", "many"], "--limit"),
+    (["records", "--page-size", "0"], "--page-size"),
+    (["records", "--page", "-1"], "--page"),
+    (["block", "5", "-j", "0"], "-j"),
+    (["block", "5", "--retries", "-1"], "--retries"),
+    (["block", "5", "--timeout", "0"], "--timeout"),
+    (["block", "5", "--timeout", "nan"], "--timeout"),
+    (["block", "5", "--rate", "-2"], "--rate"),
+    (["block", "5", "--rate", "1e-300"], "--rate"),
+    (["blocks", "--follow", "--interval", "inf"], "--interval"),
+    (["blocks", "--follow", "--interval", "0"], "--interval"),
+    (["program-transactions", "credits.\udcff", "mint", "--no-check"], "UTF-8"),
+    (["transaction", "at1\udcff", "--no-check"], "UTF-8"),
+    (["rpc", "block\udcff"], "UTF-8"),
+    (["block", "5", "--header", "no colon"], "--header"),
+    (["block", "5", "--header", "X: a\nY: b"], "X"),
+    (["block", "5", "--dialect", "klingon"], "klingon"),
+    (["block", "5", "--format", "yaml"], "jsonl"),
+    (["block", "5", "--json", "--csv"], "--csv"),
+    (["block", "5", "--colums", "height"], "--columns"),
+    (["block", "5", "--columns", "heigth"], "height"),
+    (["block", "5", "--columns", "height,round,height"], "twice"),
+    (["recods"], "records"),
+    (["block5"], "block"),
+    (["--colour", "blocks"], "--colour"),
+    (["block"], "HEIGHT"),
+    (["transaction"], "ID"),
+    (["program-transactions", "credits.aleo"], "FUNCTION"),
+    (["address-transactions"], "ADDRESS"),
+    (["latest", "5"], "5"),
+    (["rpc"], "METHOD"),
+    (["rpc", "block", "{"], "JSON"),
+    (["rpc", "block", "5"], "JSON"),
+    (["block", "5", "--profile", "nobody"], "nobody"),
+]
+
+
+@pytest.fixture(scope="module")
+def refusals(program: Program) -> list[Ran]:
+    """A run for each bad argument, pointed at a port where nothing listens."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        env = {"CHAINQ_URL": f"http://127.0.0.1:{held.getsockname()[1]}/"}
+        return side_by_side(partial(program, *words, env=env) for words, _ in USAGE)
+
+
+@pytest.mark.parametrize("place", range(len(USAGE)), ids=[" ".join(words)[:50] for words, _ in USAGE])
+def test_2_bad_arguments_are_told_before_any_call(place: int, refusals: list[Ran]) -> None:
+    """A bad argument is exit 2 and named, and no call was made: where nothing listens, it would have been exit 4."""
+    ran = refusals[place]
+    assert USAGE[place][1] in one_line(ran, 2)
+    assert ran.out == b""
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://127.0.0.1/",
+        "http://",
+        "127.0.0.1:8545",
+        "http://a b/",
+        "http://127.0.0.1:99999/",
+        "http:/x",
+        "http://127.0.0.1/\x1b[31m",
+        "http://127.0.0.1/\udcff",
+        "demo:x",
+    ],
+)
+def test_2_a_bad_url(url: str, chainq: Program) -> None:
+    """What is no http or https URL, nor demo:, is exit 2."""
+    assert "URL" in one_line(chainq("block", "5", url=url), 2)
+
+
+def test_2_a_bad_url_keeps_its_password(chainq: Program) -> None:
+    """A URL whose scheme was forgotten does not show the password in it."""
+    said = one_line(chainq("block", "5", url="bob:hunter2@example.invalid/x"), 2)
+    assert "hunter2" not in said
+    assert "example.invalid" in said
+
+
+def test_2_serve_is_for_the_loopback(chainq: Program) -> None:
+    """The sample service is not opened to other machines."""
+    for host in ("192.0.2.1", "127.example.invalid", ""):
+        assert "loopback" in one_line(chainq("serve", "--host", host, url=None), 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("SSL_CERT_FILE", "/nonexistent", "SSL_CERT_FILE"),
+        ("SSL_CERT_FILE", "/etc/passwd", "SSL_CERT_FILE"),
+        ("ALL_PROXY", "socks5h://someone:hunter2@127.0.0.1:1", "SOCKS"),
+        ("HTTPS_PROXY", "ftp://someone:hunter2@127.0.0.1:1", "HTTPS_PROXY"),
+    ],
+)
+def test_2_an_environment_that_cannot_be_used(name: str, value: str, said: str, chainq: Program) -> None:
+    """Certificates and proxies that the environment names wrongly are exit 2; a password in them is not repeated."""
+    message = one_line(chainq("block", "5", url="https://127.0.0.1:1/", env={name: value}), 2)
+    assert said in message
+    assert "hunter2" not in message
+
+
+def test_2_no_url(chainq: Program) -> None:
+    """Without a URL from anywhere the message says the ways out."""
+    said = one_line(chainq("block", "5"), 2)
+    assert all(way in said for way in ("--url", "CHAINQ_URL", "profile", "demo:"))
+
+
+def test_2_a_bad_format_in_the_environment(chainq: Program, nowhere: str) -> None:
+    """CHAINQ_FORMAT is checked like --format."""
+    assert "yaml" in one_line(chainq("block", "5", url=nowhere, env={"CHAINQ_FORMAT": "yaml"}), 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "default-profile = ",
+        'default-profile = "absent"',
+        'default-profile = "a"\n[profiles.a]\nurll = "http://127.0.0.1/"',
+        'default-profile = "a"\n[profiles.a]\nurl = 5',
+        'default-profile = "a"\n[profiles.a]\nurl = "nonsense"',
+        'default-profile = "a"\n[profiles]\na = 5',
+        "profiles = 5\ndefault-profile = 'a'",
+        'default-profile = 5\n[profiles.a]\nurl = "http://127.0.0.1/"',
+        'default-profile = "a"\n[profiles.a]\nurl = "http://127.0.0.1/"\nheaders = {"X" = 5}',
+        'default-profile = "a"\n[profiles.a]\nurl = "http://127.0.0.1/"\nrate = "fast"',
+        "\x00",
+    ],
+)
+def test_2_a_bad_configuration_file(text: str, chainq: Program) -> None:
+    """A configuration file that is no TOML, or says something else than documented, is exit 2."""
+    chainq.config.parent.mkdir(parents=True)
+    chainq.config.write_text(text)
+    one_line(chainq("block", "5"), 2)
+
+
+def test_2_a_bad_name_on_standard_input(chainq: Program, server: Servers, truth: Truth) -> None:
+    """A line that is no height is exit 2; what stood before it was printed whole."""
+    ran = chainq("block", "-", url=server(), stdin=b"5\nfive\n")
+    assert "five" in one_line(ran, 2)
+    assert ran.rows in ([], [truth.block(5)])
+
+
+def test_2_no_check_sends_it_anyway(chainq: Program, server: Servers) -> None:
+    """--no-check lets an ID with a wrong checksum through; the service then knows no such transaction."""
+    assert chainq("transaction", ID[:-1] + "b", "--no-check", url=server()).code == 1

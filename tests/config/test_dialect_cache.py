@@ -1,0 +1,101 @@
+"""Remembering which dialect a server speaks."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Raw
+
+from chainq.catalog.dialects import DIALECTS, Names
+from chainq.catalog.methods import BY_NAME, Role
+from chainq.config import dialect_cache
+from chainq.demo.chain import Chain
+from chainq.demo.service import Service
+from chainq.fetching import dialect_detection
+from chainq.fetching.service import Client
+from harness.sample import answered
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file that remembers, in a folder of the test's own; not there yet."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "chainq" / "dialects.json"
+
+
+def refuse(method: str, _params: Any) -> Raw:
+    raise AssertionError(f"{method} was asked")
+
+
+def test_a_dialect_is_asked_for_once_for_each_url(cache: Path) -> None:
+    """What was found is remembered, URL by URL, and nothing of a URL stands in the file."""
+    urls = ["https://u:geheim@h.example/t0ken?key=s3cret", "https://h.example/other"]
+    for url, name in zip(urls, DIALECTS, strict=True):
+        assert dialect_detection.dialect_of(url, answered(Service(Chain(newest=5), dialect=name))).name == name
+    assert [dialect_detection.dialect_of(url, refuse).name for url in urls] == list(DIALECTS)
+    text = cache.read_text()
+    assert not any(part in text for part in ("geheim", "example", "t0ken", "s3cret", "http"))
+    assert sorted(json.loads(text).values()) == ["aleo", "chain"]
+    assert os.listdir(cache.parent) == [cache.name]  # noqa: PTH208  # names are enough
+
+
+def test_the_password_of_a_url_changes_nothing(cache: Path) -> None:
+    """A password is not hashed: the same server with another one is known."""
+    dialect_cache.remember("http://a:b@h/x", "aleo")
+    assert dialect_cache.remembered("http://c:d@h/x") == "aleo"
+    assert dialect_cache.remembered("http://h/y") is None
+    assert cache.exists()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b"null", b'{"k": 7}', b"\xff", b"[" * 100_000, b'{"KEY": "latin"}']
+)
+def test_a_corrupt_memory_is_ignored_and_mended(cache: Path, content: bytes) -> None:
+    """A file that makes no sense costs the calls again, and is whole afterwards."""
+    url = "http://h/"
+    dialect_cache.remember(url, "aleo")
+    key = next(iter(json.loads(cache.read_text())))
+    cache.write_bytes(content.replace(b"KEY", key.encode()))
+    assert dialect_cache.remembered(url) is None
+    dialect_cache.remember(url, "chain")
+    assert dialect_cache.remembered(url) == "chain"
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing can be remembered the dialect is found all the same."""
+    (tmp_path / "file").write_text("")
+    for folder in (str(tmp_path / "file"), "relative", ""):
+        monkeypatch.setenv("XDG_CACHE_HOME", folder)
+        monkeypatch.delenv("HOME", raising=False)
+        call = answered(Service(Chain(newest=5), dialect="aleo"))
+        assert dialect_detection.dialect_of("http://h/", call).name == "aleo"
+        assert dialect_cache.remembered("http://h/") is None
+
+
+def test_without_the_variable_the_usual_folder_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory is in ~/.cache where XDG_CACHE_HOME does not say otherwise."""
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    dialect_cache.remember("http://h/", "aleo")
+    assert (tmp_path / ".cache" / "chainq" / "dialects.json").exists()
+
+
+def test_the_sample_chain_is_never_remembered(cache: Path) -> None:
+    """demo: is asked each time and leaves no file."""
+    with Client("demo:", dialect="auto") as client:
+        assert client.dialect.name == "chain"
+        assert client.tip_height() > 0
+    dialect_cache.remember("demo:", "aleo")
+    assert dialect_cache.remembered("demo:") is None
+    assert not cache.exists()
+
+
+def test_the_dialect_is_found_when_it_is_first_needed(cache: Path) -> None:
+    """A client that is not asked for anything asks nothing, and one raw call is one call."""
+    dialect_cache.remember("http://h.invalid/", "aleo")
+    with Client("http://h.invalid/", dialect="auto", names=Names({"block": "b"})) as client:
+        assert client.dialect.call(BY_NAME["block"], {Role.HEIGHT: 5})[0] == "b"
+        assert client.dialect.name == "aleo"
+    assert cache.exists()

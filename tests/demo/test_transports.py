@@ -1,0 +1,115 @@
+"""The sample service without a socket and on one: the same answers, also broken ones."""
+
+import gzip
+import json
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from chainq.demo import layout
+from chainq.demo.faults import Faults
+from chainq.demo.server import DemoServer, serve
+from chainq.demo.service import Service
+from chainq.demo.transport import DemoTransport
+from harness.sample import (
+    CHAIN,
+    QUIET,
+    paged,
+)
+
+
+def test_the_transport_answers_like_a_socket_and_cuts_bodies_like_one() -> None:
+    call = {"jsonrpc": "2.0", "id": 4, "method": "block", "params": {"block": 3}}
+    with httpx.Client(transport=DemoTransport(QUIET), base_url="http://demo") as client:
+        assert client.post("/", json=call).json()["result"][0]["height"] == "3"
+        assert client.get("/").status_code == 404
+    cut = Service(CHAIN, Faults(truncate_rate=1))
+    with httpx.Client(transport=DemoTransport(cut)) as client, pytest.raises(httpx.RemoteProtocolError):
+        client.post("http://demo", json=call)
+    zipped = Service(CHAIN, Faults(gzip=True))
+    with httpx.Client(transport=DemoTransport(zipped)) as client:
+        with client.stream("POST", "http://demo", json=call) as response:
+            raw = b"".join(response.iter_raw())
+        assert response.headers["Content-Encoding"] == "gzip"
+        assert json.loads(gzip.decompress(raw))["id"] == 4
+        assert client.post("http://demo", json=call, headers={"Accept-Encoding": "identity"}).json()["id"] == 4
+
+
+def test_threads_may_share_the_transport() -> None:
+    service = Service(CHAIN)
+    got: list[int] = []
+
+    def work(start: int) -> None:
+        with httpx.Client(transport=DemoTransport(service)) as client:
+            call = {"jsonrpc": "2.0", "id": 1, "method": "records/all", "params": {"start": start, "end": start + 20}}
+            got.extend(row["id"] for row in client.post("http://demo", json=call).json()["result"])
+
+    threads = [threading.Thread(target=work, args=(start,)) for start in range(600, 760, 20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(got) == [row["id"] for row in paged(QUIET, "records/all", 600, 760, 0, 10_000)]
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest) -> Iterator[DemoServer]:
+    with DemoServer(Service(CHAIN, getattr(request, "param", Faults())), "127.0.0.1", 0) as listening:
+        thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield listening
+        listening.shutdown()
+        thread.join()
+
+
+def test_a_socket_serves_several_calls_on_one_connection(server: DemoServer) -> None:
+    url = f"http://127.0.0.1:{server.port}/"
+    opened: list[str] = []
+
+    def trace(name: str, _: Any) -> None:
+        opened.append(name)
+
+    with httpx.Client() as client:
+        for number in range(3):
+            call = {"jsonrpc": "2.0", "id": number, "method": "getBlocks", "params": {"start": 0, "end": 50}}
+            response = client.post(url, json=call, extensions={"trace": trace})
+            assert response.http_version == "HTTP/1.1"
+            assert response.json()["id"] == number
+            assert len(response.json()["result"]) == 50
+        assert opened.count("connection.connect_tcp.complete") == 1
+        silent = client.post(url, json={"jsonrpc": "2.0", "method": "latest/block"})
+        assert (silent.status_code, silent.content) == (204, b"")
+        assert client.post(url, content=b"{").status_code == 400
+        for method in ("GET", "HEAD", "PUT"):
+            response = client.request(method, url)
+            assert response.status_code == 404
+            assert response.headers["Content-Type"].startswith("text/html")
+
+
+@pytest.mark.parametrize("server", [Faults(truncate_rate=1, gzip=True)], indirect=True)
+def test_a_socket_can_break_off_in_the_middle_of_a_body(server: DemoServer) -> None:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "getBlocks", "params": {"start": 0, "end": 500}}
+    with pytest.raises(httpx.RemoteProtocolError, match="without sending complete"):
+        httpx.post(f"http://127.0.0.1:{server.port}/", json=call)
+
+
+def test_serve_says_its_port_and_ends_quietly_when_interrupted(capfd: pytest.CaptureFixture[str]) -> None:
+    ports: list[int] = []
+
+    def ready(port: int) -> None:
+        ports.append(port)
+        raise KeyboardInterrupt
+
+    serve(QUIET, "127.0.0.1", 0, ready=ready)
+    assert ports[0] > 0
+    assert capfd.readouterr() == ("", "")
+
+
+def test_importing_the_package_imports_nothing_of_it() -> None:
+    text = Path(layout.__file__).with_name("__init__.py").read_text()
+    assert "import" not in re.sub(r'""".*?"""', "", text, flags=re.DOTALL)

@@ -1,0 +1,69 @@
+"""What doctor finds out about order, caps, pages and the end of a range."""
+
+from typing import Any
+
+import pytest
+
+from chainq.demo.faults import Faults
+from chainq.errors import ExitCode
+from harness.examined import Odd, examined, findings, found
+
+
+def test_rows_in_a_fixed_order_are_seen() -> None:
+    """A server that does not shuffle is told from one that does."""
+    assert findings(examined(Odd(shuffle=False)))["row order"] == "the same in two calls"
+
+
+def test_a_row_cap_is_found() -> None:
+    """A cap that the server does not tell is told."""
+    assert findings(examined(Odd(faults=Faults(row_cap=700))))["row cap"] == "700 rows"
+
+
+def test_an_ignored_page_size_is_found() -> None:
+    """Methods that send more rows than were asked for are named, and that is no fault."""
+    check = found(examined(Odd(faults=Faults(ignore_page_size=True))), "page size")
+    assert check.ok
+    assert check.finding.startswith("ignored by")
+    assert "records" in check.finding
+
+
+def test_an_included_end_is_a_fault() -> None:
+    """A server that counts `end` in is one that chainq cannot read ranges from."""
+
+    def change(request: dict[str, Any]) -> Any:
+        if request["method"] == "getBlocks":
+            request["params"]["end"] += 1
+        return request
+
+    check = found(examined(Odd(change=change)), "range end")
+    assert check.finding == "included"
+    assert check.fault is not None
+    assert check.fault.exit_code is ExitCode.INCOMPLETE
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_pages_from_one_are_a_fault(strict: bool) -> None:
+    """A server whose first page is 1 is found out, whether it refuses page 0 or takes it for the first."""
+
+    def change(request: dict[str, Any]) -> Any:
+        params = request.get("params", {})
+        if params.get("page") == 0 and strict and request["method"] == "records/all":
+            params["page"] = "none"
+        elif "page" in params:
+            params["page"] = max(0, params["page"] - 1)
+        return request
+
+    check = found(examined(Odd(change=change)), "page base")
+    assert (check.finding, check.ok) == ("1", False)
+
+
+def test_ignored_pages_are_a_fault() -> None:
+    """A server that sends the same rows for every page is found out."""
+
+    def change(request: dict[str, Any]) -> Any:
+        if "page" in request.get("params", {}):
+            request["params"]["page"] = 0
+        return request
+
+    check = found(examined(Odd(change=change)), "page base")
+    assert (check.finding, check.ok) == ("pages are ignored", False)

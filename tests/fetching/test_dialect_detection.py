@@ -1,0 +1,97 @@
+"""Finding out which dialect a server speaks."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec import Raw
+
+from chainq.catalog.dialects import DIALECTS
+from chainq.demo.chain import Chain
+from chainq.demo.service import Service
+from chainq.errors import ServiceError, TooHeavyError, UnreachableError, UsageError
+from chainq.fetching import dialect_detection
+from harness.sample import answered
+
+each_dialect = pytest.mark.parametrize("name", DIALECTS)
+
+
+@pytest.mark.parametrize("newest", [-1, 0, 1, 5000])
+@each_dialect
+def test_each_dialect_is_told(name: str, newest: int) -> None:
+    """Two calls tell the dialect, on a chain of any length, an empty one included."""
+    made: list[str] = []
+    call = answered(Service(Chain(newest=newest), dialect=name))
+
+    def counted(method: str, params: Any) -> Raw:
+        made.append(method)
+        return call(method, params)
+
+    assert dialect_detection.decide(counted) == name
+    assert len(made) == 2
+
+
+def server(**answers: Callable[[Any], str]) -> dialect_detection.Call:
+    """Calls a server that has these methods only; each makes JSON of its params."""
+
+    def call(method: str, params: Any) -> Raw:
+        if method not in answers:
+            raise ServiceError(f"{method}: the service answered error -32601: Method not found", code="-32601")
+        return Raw(answers[method](params).encode())
+
+    return call
+
+
+def full(_: Any) -> str:
+    return '[{"header": {"metadata": {"height": 0}}}]'
+
+
+def summary(_: Any) -> str:
+    return '[{"height": "0"}]'
+
+
+def none(_: Any) -> str:
+    return "[]"
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        pytest.param(server(getBlocks=summary, blocks=full), "chain", id="full blocks under the sample's name"),
+        pytest.param(server(getBlocks=summary, blocks=summary, getChainBlocks=none), "chain", id="both summaries"),
+        pytest.param(server(getBlocks=none, blocks=none, getAleoBlocks=none), "aleo", id="both, and empty"),
+        pytest.param(server(getChainBlocks=none), "chain", id="no summaries at all"),
+        pytest.param(server(getBlocks=lambda _: "null", blocks=summary), "aleo", id="null is no answer"),
+        pytest.param(server(getBlocks=lambda _: '{"rows": []}', blocks=summary), "aleo", id="nor is an object"),
+        pytest.param(server(getBlocks=lambda _: '[{"height": 7}]', blocks=summary), "aleo", id="nor are other heights"),
+    ],
+)
+def test_odd_servers_are_told_by_what_fits(call: dialect_detection.Call, name: str) -> None:
+    """A method that exists under a name but answers something else does not decide for that dialect."""
+    assert dialect_detection.decide(call) == name
+
+
+def test_a_server_that_fits_nothing_is_an_error_that_says_so() -> None:
+    """Where neither dialect is understood the refusals are told, and the way out."""
+    with pytest.raises(ServiceError, match=r"fits no dialect: getBlocks: .*-32601.*blocks: .*--dialect chain or aleo"):
+        dialect_detection.decide(server())
+
+
+def test_a_server_that_fits_both_is_an_error_that_says_so() -> None:
+    """Where both dialects are understood alike the user is asked to say."""
+    call = server(getBlocks=none, blocks=none, getChainBlocks=none, getAleoBlocks=none)
+    with pytest.raises(UsageError, match=r"cannot be told.*--dialect chain or aleo"):
+        dialect_detection.decide(call)
+
+
+@pytest.mark.parametrize(
+    "error", [UnreachableError("gone"), TooHeavyError("timeout", code="0"), ServiceError("no", code="HTTP 401")]
+)
+def test_an_answer_that_says_nothing_of_methods_decides_nothing(error: Exception) -> None:
+    """A server that is away, overloaded, or wants credentials is no sign of any dialect: the error passes."""
+
+    def call(_method: str, _params: Any) -> Raw:
+        raise error
+
+    with pytest.raises(type(error), match=str(error)):
+        dialect_detection.decide(call)

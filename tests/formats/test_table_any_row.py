@@ -1,0 +1,111 @@
+"""`table` takes every row that a server may send: nothing harmful, nothing too wide. Real rows fit too."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chainq.catalog.methods import METHODS, Column, Kind
+from chainq.formats.protocol import Sheet
+from chainq.rows import raw_json
+from harness.program import ROOT
+from harness.tables import FIELD, TRANSITION, WIDTHS, drawn, dumped, fits, harmless, nested, sheet
+
+pytestmark = pytest.mark.usefixtures("frozen")
+
+REAL = ROOT.parent / "shared" / "data" / "real"
+wild = st.text() | st.sampled_from(
+    ["\x1b[31m", "[red]", "表" * 30, "‮", "a\nb", "\ud800", "e\u0301" * 40, "☁\ufe0f" * 40, FIELD]
+)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | wild,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(wild, inner, max_size=3),
+    max_leaves=8,
+)
+SOME = st.sampled_from(METHODS)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data(), SOME, st.sampled_from((1, *WIDTHS)), st.booleans())
+def test_nothing_harmful_and_nothing_too_wide(data: st.DataObject, method: Any, width: int, single: bool) -> None:
+    """Whatever comes: no control character but newline, and no line wider than the terminal."""
+    columns = [column.path for column in method.columns]
+    row = data.draw(st.dictionaries(st.sampled_from(columns) | wild, values, max_size=6).map(nested) | values)
+    text = drawn(Sheet(method.command, method.columns, single=single, width=width), [dumped(row)] * 2)
+    assert harmless(text)
+    assert fits(text, max(width, 40))
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data(), values, values)
+def test_odd_transactions_do_no_harm(data: st.DataObject, one: Any, other: Any) -> None:
+    """Any value at any place of a full transaction is shown harmlessly, in a row of its own and inside a block."""
+    places = ["status", "rejected", "finalize", "transaction", "transaction.id", "transaction.execution.transitions"]
+    places += ["transaction.fee.transition.inputs", "transaction.deployment", "transaction.deployment.program"]
+    row = nested({"transaction.id": "at1", data.draw(st.sampled_from(places)): one})
+    transition = {**TRANSITION, data.draw(st.sampled_from([*TRANSITION, "tpk"])): other}
+    full = nested({"transaction.execution.transitions": [transition, other], "transaction.fee.transition": transition})
+    block = {"transactions": [row, full, other]}
+    for command, found in (("transaction", row), ("transaction", full), ("full-blocks", block)):
+        for trunc in (True, False):
+            text = drawn(sheet(command, single=True, trunc=trunc), [dumped(found)])
+            assert harmless(text)
+            assert not trunc or fits(text, 80)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(Kind), st.lists(wild, min_size=1, max_size=5), st.sampled_from((40, *WIDTHS)))
+def test_later_rows_fit_too(kind: Kind, texts: list[str], width: int) -> None:
+    """Rows that are wider than the first ones stay inside the line."""
+    columns = (Column("a", "", "", kind), Column("b.\x1bc", "", "", kind))
+    found = [[{"a": text, "b": {"\x1bc": text}}] for text in texts]
+    text = drawn(Sheet("odd", columns, chosen=True, width=width), *found)
+    assert harmless(text)
+    assert fits(text, width)
+
+
+def test_markup_is_text() -> None:
+    """What looks like markup of a terminal library is shown as it is."""
+    text = drawn(sheet("records", "program_id"), [{"program_id": "[bold red]x[/]"}])
+    assert "[bold red]x[/]" in text
+
+
+def test_a_value_of_100_kb_costs_little() -> None:
+    """A value far longer than any line is cut before it is drawn."""
+    found = {"program_id": "表" * 100_000, "transaction_id": "x" * 100_000, "height": "1" * 100_000}
+    for single in (False, True):
+        text = drawn(sheet("records", "program_id", "transaction_id")._replace(single=single), [found])
+        assert len(text) < 1000
+        assert fits(text, 80)
+
+
+real = pytest.mark.skipif(not REAL.is_dir(), reason="the real chain data lies beside the repository, and is not there")
+
+
+@real
+@pytest.mark.parametrize("width", WIDTHS)
+def test_real_blocks_and_transactions(width: int) -> None:
+    """Every real full block and each of its transactions fits, as a list and alone."""
+    blocks = [json.loads(line) for line in (REAL / "full_blocks.jsonl").read_text().splitlines()]
+    transactions = [transaction for block in blocks for transaction in block["transactions"]]
+    for command, found in (("full-blocks", blocks), ("transaction", transactions)):
+        assert fits(drawn(sheet(command, width=width), found), width)
+        for row in found:
+            text = drawn(sheet(command, width=width, single=True), [row])
+            assert fits(text, width)
+            assert harmless(text)
+
+
+@real
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.command)
+def test_published_answers(method: Any) -> None:
+    """The published answer of each method is shown with every brief column at 200 cells."""
+    names = {"latest/block": "latest_block", "records/all": "records_all", "records/isOwner": "records_isOwner"}
+    file = REAL / "samples" / f"{names.get(method.name, method.name)}.json"
+    answer = raw_json.members(bytes(raw_json.members(file.read_bytes())["response"]))["result"]
+    found = [answer] if bytes(answer)[:1] == b"{" else raw_json.items(bytes(answer))
+    text = drawn(sheet(method.command, width=200), [raw_json.compact(bytes(row)).decode() for row in found])
+    assert "not shown" not in text
+    assert text.count("\n") == len(found) + 2

@@ -1,0 +1,65 @@
+"""Services examined by doctor in this process, without a socket."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from chainq.catalog.dialects import DIALECTS, Names
+from chainq.demo.chain import Chain
+from chainq.demo.faults import NO_FAULTS, Faults
+from chainq.demo.service import Reply, Service
+from chainq.demo.transport import DemoTransport
+from chainq.doctor.diagnosis import Diagnosis, examine
+from chainq.doctor.prober import MOST_CALLS, Asker, Check
+from chainq.transport.base import Endpoint, Report
+
+NEWEST = 5000
+NOW = Chain(newest=NEWEST).timestamp(NEWEST) + 90
+URL = "http://127.0.0.1:8545/"
+Change = Callable[[dict[str, Any]], Any]
+
+
+class Odd(Service):
+    """A sample service with a habit of its own: `change` may alter a request before, `mend` the answer after it."""
+
+    def __init__(
+        self,
+        dialect: str = "chain",
+        faults: Faults = NO_FAULTS,
+        change: Change = lambda request: request,
+        mend: Callable[[dict[str, Any], dict[str, Any]], Any] = lambda _, answer: answer,
+        newest: int = NEWEST,
+        shuffle: bool = True,
+    ) -> None:
+        super().__init__(Chain(newest=newest), faults, dialect, shuffle)
+        self._change, self._mend = change, mend
+        self.seen: list[dict[str, Any]] = []
+
+    def answer(self, body: bytes) -> Reply:
+        asked = json.loads(body)
+        self.seen.append(asked)
+        changed = self._change(json.loads(body))
+        if isinstance(changed, Reply):
+            return changed
+        reply = super().answer(json.dumps(changed).encode())
+        if reply.status != 200 or reply.cut:
+            return reply
+        return reply._replace(body=json.dumps(self._mend(asked, json.loads(reply.body))).encode())
+
+
+def examined(service: Service, url: str = URL, stated: str = "chain", names: Names | None = None) -> Diagnosis:
+    """What doctor says of a service; the promise of few calls is checked for every one."""
+    reports: list[Report] = []
+    endpoint = Endpoint("http://demo.invalid/", transport=DemoTransport(service))
+    with Asker(endpoint, reports.append) as asker:
+        diagnosis = examine(asker, url, DIALECTS[stated], names or Names(), NOW)
+    assert diagnosis.calls == len(reports) <= MOST_CALLS < 40
+    return diagnosis
+
+
+def found(diagnosis: Diagnosis, name: str) -> Check:
+    return next(check for check in diagnosis.checks if check.name == name)
+
+
+def findings(diagnosis: Diagnosis) -> dict[str, str]:
+    return {check.name: check.finding for check in diagnosis.checks}

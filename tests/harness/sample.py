@@ -1,0 +1,105 @@
+"""The sample service asked in this process, without a socket: its answers as Python values."""
+
+import json
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from msgspec import Raw
+
+from chainq.demo.chain import Chain
+from chainq.demo.service import Service
+from chainq.errors import ServiceError
+from chainq.fetching import dialect_detection
+
+CHAIN = Chain(newest=50_000)
+QUIET = Service(CHAIN, shuffle=False)
+HEIGHTS = [0, 50, 150, 300, 600, 640, 1_220, 1_221, 2_345, 4_242, 4_999]
+
+
+def fields(text: str) -> list[str]:
+    return text.split()
+
+
+SUMMARY = fields(
+    "id height block_hash previous_hash previous_state_root transactions_root round coinbase_target "
+    "proof_target last_coinbase_target last_coinbase_timestamp timestamp coinbase_reward finalize_root "
+    "network ratifications_root solutions_root subdag_root cumulative_weight cumulative_proof_target"
+)
+FULL_BLOCK = fields("block_hash previous_hash header authority ratifications transactions aborted_transaction_ids")
+METADATA = fields(
+    "network round height cumulative_weight cumulative_proof_target coinbase_target proof_target "
+    "last_coinbase_target last_coinbase_timestamp timestamp"
+)
+BATCH_HEADER = fields(
+    "version batch_id author round timestamp transmission_ids previous_certificate_ids "
+    "last_election_certificate_ids signature"
+)
+RECORD = fields(
+    "record_ciphertext program_id block_id height id timestamp block_hash transition_id transaction_id "
+    "function_name output_index"
+)
+TRANSITION = fields("id program function inputs outputs tpk tcm")
+OPEN = fields("transition_id transaction_id program function_name height tpk tcm timestamp")
+
+
+def post(service: Service, method: str, id_: Any = 1, **params: Any) -> bytes:
+    return service.answer(json.dumps({"jsonrpc": "2.0", "id": id_, "method": method, "params": params}).encode()).body
+
+
+def ask(service: Service, method: str, **params: Any) -> Any:
+    return json.loads(post(service, method, **params))["result"]
+
+
+def refusal(service: Service, method: str, **params: Any) -> Any:
+    return json.loads(post(service, method, **params))["error"]["code"]
+
+
+def paged(service: Service, method: str, start: int, end: int, page: int, size: int) -> list[dict[str, Any]]:
+    word = "transitionsPerRequest" if method.startswith("transitions") else "recordsPerRequest"
+    rows: list[dict[str, Any]] = ask(service, method, start=start, end=end, page=page, **{word: size})
+    return rows
+
+
+@lru_cache
+def whole_blocks(start: int, end: int) -> list[dict[str, Any]]:
+    blocks: list[dict[str, Any]] = ask(QUIET, "getChainBlocks", start=start, end=end)
+    return blocks
+
+
+def transitions_of(confirmed: dict[str, Any]) -> list[dict[str, Any]]:
+    inner = confirmed["transaction"]
+    found = list(inner.get("execution", {}).get("transitions", []))
+    return [*found, inner["fee"]["transition"]] if "fee" in inner else found
+
+
+def calls(start: int, end: int) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
+    for block in whole_blocks(start, end):
+        for confirmed in block["transactions"]:
+            for transition in transitions_of(confirmed):
+                yield block["header"]["metadata"]["height"], confirmed, transition
+
+
+def texts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from texts(inner)
+    elif isinstance(value, str):
+        yield value
+
+
+def answered(service: Service) -> dialect_detection.Call:
+    """Calls a sample service without a socket."""
+
+    def call(method: str, params: Any) -> Raw:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method} | ({} if params is None else {"params": params})
+        answer = json.loads(service.answer(json.dumps(body).encode()).body)
+        if "error" in answer:
+            raise ServiceError(f"{method}: {answer['error']['message']}", code=str(answer["error"]["code"]))
+        return Raw(json.dumps(answer["result"]).encode())
+
+    return call
