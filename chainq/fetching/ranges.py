@@ -270,7 +270,7 @@ class RangeFetch:
         return count
 
     def _check_heights(self, chunk: _Chunk) -> None:
-        """Every height once, up to the newest block (README, "How completeness is proved")."""
+        """Every height once, up to the newest block (docs/completeness.md)."""
         wanted = range(chunk.span.start, chunk.span.end)
         heights, verify = chunk.heights, self._question.verify
         chunk.state = _State.WHOLE

@@ -1,7 +1,6 @@
 """How a range is cut into chunks, and what proves a chunk's answer complete. Pure: no calls, no rows, only counts.
 
-The rules are those of the reference page "How completeness is proved" in the README; numbers of rows are per method,
-because hidden caps are.
+The rules are those of docs/completeness.md; numbers of rows are per method, because row caps are.
 """
 
 from chainq.catalog.methods import Method
