@@ -174,10 +174,8 @@ def _config() -> Page:
     page.section("Description")
     page.paragraphs(*prose.CONFIG)
     page.section("Keys of a profile")
-    for key, types in profiles.KEYS.items():
-        kinds = {str: "A string.", dict: "A table.", bool: "`true` or `false`."}
-        kind = next((words for type_, words in kinds.items() if type_ in types), "A number.")
-        page.entry(bold(key), f"{kind} {prose.CONFIG_KEYS.get(key, '')}")
+    for key, kind in profiles.KEYS.items():
+        page.entry(bold(key), f"{kind.capitalize()}. {prose.CONFIG_KEYS.get(key, '')}")
     page.section("Precedence")
     page.paragraphs(*prose.CONFIG_ORDER)
     page.section("Examples")

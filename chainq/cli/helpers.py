@@ -71,7 +71,7 @@ def list_profiles(as_json: bool) -> None:
         text = aligned([keys, *lines], (32, 64, 8, 32))
     else:
         text = ""
-        Reporter().warn(f"there is no profile in {settings.place}")
+        Reporter().warn(f"there is no profile in {settings.path}")
     with open_sink(None) as sink:
         sink.write(text.encode())
 

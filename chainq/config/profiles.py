@@ -1,45 +1,38 @@
-"""Where the data comes from: flags, then environment, then a profile of the configuration file.
+"""The profiles of `config.toml`: read and checked, chosen by name, and appended.
 
-Here: reading that file, with every mistake told by its line, and adding a profile to it. Header values may be secrets:
-no message repeats one, and none is ever written.
+Every mistake is reported with its file, line and key. Header values may be secrets: no message repeats one, and none is
+ever written.
 """
 
 import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 from urllib.parse import urlsplit
+
+import msgspec
 
 from chainq.catalog import identifiers
 from chainq.catalog.dialects import AUTO, DIALECTS, Names
 from chainq.catalog.methods import BY_NAME
-from chainq.config.paths import path
+from chainq.config.paths import config_file
+from chainq.config.toml_lines import line_of, line_of_long_number
 from chainq.config.values import fits, header
 from chainq.errors import OutputError, UsageError
 from chainq.sinks.atomic_file import AtomicFileSink
 
-KEYS: dict[str, tuple[type, ...]] = {
-    "url": (str,),
-    "dialect": (str,),
-    "rate": (int, float),
-    "timeout": (int, float),
-    "headers": (dict,),
-    "methods": (dict,),
-    "parameters": (dict,),
-    "transactions-by-row-id": (bool,),
-}
-"""What a profile may say, each key with the types of its value."""
-_WORDS = {str: "a string", float: "a number", dict: "a table", bool: "true or false"}
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A server under a name of the user's. What is None was not said. `rate` in requests a second, `timeout` in
+    """A server under a name of the user's; None where the file has no value. `rate` in requests a second, `timeout` in
     seconds; a header's value may be a secret, or `env:NAME` for that environment variable."""
 
     url: str | None = None
@@ -52,246 +45,259 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The configuration file: where it is, its profiles in their order, and the one that stands in for none."""
+    """The configuration file: its path, its profiles in their order, and the name of the default one."""
 
-    place: Path
+    path: Path
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     default: str | None = None
 
 
+class _ConfigFile(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
+    """The keys of the configuration file and the types of their values."""
+
+    default_profile: str | None = None
+    profiles: dict[str, Any] = {}
+
+
+class _ProfileTable(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
+    """The keys of a profile and the types of their values."""
+
+    url: str | None = None
+    dialect: str | None = None
+    rate: float | None = None
+    timeout: float | None = None
+    headers: dict[str, Any] = {}
+    methods: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
+    transactions_by_row_id: bool | None = None
+
+
+_KINDS = {"str": "a string", "float": "a number", "bool": "a boolean", "object": "a table"}
+"""TOML's words for Python's and msgspec's names of types."""
+
+KEYS = {
+    field.encode_name: _KINDS["object" if get_origin(field.type) is dict else get_args(field.type)[0].__name__]
+    for field in msgspec.structs.fields(_ProfileTable)
+}
+"""The keys that a profile may have, each with the kind of its value in words."""
+
+
 def read() -> Settings:
-    """The configuration file, checked whole; empty where there is none. Raises UsageError that names the line."""
-    place = path()
-    return parse(_text(place), place)
+    """Return the configuration file, all of it checked; empty if there is none. Raises UsageError with the line."""
+    path = config_file()
+    return parse(_text(path), path)
 
 
-def parse(text: str, place: Path) -> Settings:
-    """What a configuration file with that text says. Raises UsageError that names `place` and the line."""
+def parse(text: str, path: Path) -> Settings:
+    """Return the settings that a configuration file with that text has. Raises UsageError with `path` and the line."""
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        said = str(error).replace("at end of document", f"at line {text.count(chr(10)) + 1}, the end of the file")
-        raise UsageError(f"{place} is no TOML: {said}") from None
+        reason = str(error).replace("at end of document", f"at line {text.count(chr(10)) + 1}, the end of the file")
+        raise UsageError(f"{path} is not valid TOML: {reason}") from None
+    except ValueError:  # int() refuses more digits than sys.get_int_max_str_digits()
+        raise UsageError(f"{path} line {line_of_long_number(text)}: a number has too many digits") from None
     except RecursionError:
-        raise UsageError(f"{place} is nested too deeply") from None
-    return _Check(place, text).settings(content)
+        raise UsageError(f"{path} is nested too deeply") from None
+    return _Check(path, text).settings(content)
 
 
 def profile(name: str | None, settings: Settings) -> Profile:
-    """The profile of that name, or the default one, its headers read from the environment; an empty one where there is
-    neither. Raises UsageError."""
+    """Return the profile of that name, or the default one, with its headers read from the environment; an empty one if
+    there is neither. Raises UsageError."""
     name = name or settings.default
     if name is None:
         return Profile()
     if name not in settings.profiles:
         known = ", ".join(sorted(settings.profiles)) or "none"
-        raise UsageError(f"there is no profile {name!r} in {settings.place}", f"profiles there: {known}")
+        raise UsageError(f"no profile {name!r} in {settings.path}", f"its profiles: {known}")
     found = settings.profiles[name]
-    return replace(found, headers={key: _sent(name, key, value) for key, value in found.headers.items()})
+    return replace(found, headers={key: _resolved(name, key, value) for key, value in found.headers.items()})
 
 
 def same_host(one: str, other: str) -> bool:
-    """Whether two URLs lead to the same scheme, host and port, so that one's secrets may go to the other."""
+    """Return whether two URLs have the same scheme, host and port, so that one's secrets may be sent to the other."""
     return urlsplit(one)[:2] == urlsplit(other)[:2]
 
 
 def check_new(name: str, settings: Settings) -> None:
-    """Raise UsageError where no profile of that name can be added."""
+    """Raise UsageError if no profile of that name can be added."""
     if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
-        raise UsageError(f"{name!r} is no name for a profile: letters, digits, - and _ make one")
+        raise UsageError(f"invalid profile name {name!r}: expected letters, digits, - and _")
     if name in settings.profiles:
-        raise UsageError(f"there is a profile {name!r} in {settings.place} already", "choose another name")
+        raise UsageError(f"profile {name!r} already exists in {settings.path}", "choose another name")
 
 
 def add(name: str, new: Profile) -> Path:
-    """Append a profile to the configuration file, what stands there untouched; its place. Headers are left out.
+    """Append a profile without its headers to the configuration file; return the file's path.
 
-    Raises UsageError where the name is taken or the file cannot be continued, OutputError where it cannot be written.
+    What the file holds is not changed. A new file is readable by its owner only, since the user may add secrets; an
+    existing one keeps its mode. Raises UsageError if the name is taken or nothing can be appended to the file,
+    OutputError if it cannot be written.
     """
     settings = read()
     check_new(name, settings)
-    before = _text(settings.place)
+    before = _text(settings.path)
     gap = "" if not before else "\n" if before.endswith("\n") else "\n\n"
     text = f"{before}{gap}{_table(name, new)}"
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         raise UsageError(
-            f"{settings.place} cannot be continued: it has its profiles on one line", "write it as [profiles.NAME]"
+            f"cannot append to {settings.path}: its profiles are an inline table", "write them as [profiles.NAME]"
         ) from None
     try:
-        settings.place.parent.mkdir(parents=True, exist_ok=True)
-        with AtomicFileSink(settings.place) as sink:
+        settings.path.parent.mkdir(parents=True, exist_ok=True)
+        settings.path.touch(mode=0o600)  # AtomicFileSink keeps the mode of the file that it replaces
+        with AtomicFileSink(settings.path) as sink:
             sink.write(text.encode())
     except OSError as error:
-        raise OutputError(f"{settings.place.parent} cannot be made: {error.strerror}") from None
+        raise OutputError(f"cannot create {settings.path}: {error.strerror}") from None
     except OutputError as error:
         raise OutputError(error.message) from None
-    return settings.place
+    return settings.path
 
 
-def _text(place: Path) -> str:
+def _text(path: Path) -> str:
     try:
-        return place.read_bytes().decode()
+        return path.read_bytes().decode()
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise UsageError(f"{place} cannot be read: {error.strerror}") from None
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise UsageError(f"{place} line {line} is not UTF-8") from None
+        raise UsageError(f"{path} line {line}: not UTF-8") from None
 
 
-def _sent(profile_name: str, header_name: str, value: str) -> str:
-    """A header's value as it is sent: `env:NAME` stands for that environment variable."""
+def _resolved(profile_name: str, header_name: str, value: str) -> str:
+    """Return a header's value as it is sent: `env:NAME` stands for that environment variable."""
     if not value.startswith("env:"):
         return value
     name = value.removeprefix("env:")
     if name not in os.environ:
-        raise UsageError(
-            f"the environment variable {name} is not set; profile {profile_name!r} takes its header {header_name} from"
-        )
+        raise UsageError(f"environment variable {name} is not set (header {header_name} of profile {profile_name!r})")
     return header(f"{header_name}: {os.environ[name]}")[1]
 
 
 def _table(name: str, new: Profile) -> str:
-    """A profile as TOML."""
+    """Return a profile as TOML."""
     values: dict[str, object] = {"url": new.url, "dialect": new.dialect, "rate": new.rate, "timeout": new.timeout}
-    if new.names.transactions_by_row_id is not None:
-        values["transactions-by-row-id"] = new.names.transactions_by_row_id
-    tables: dict[str, dict[str, object]] = {
+    values["transactions-by-row-id"] = new.names.transactions_by_row_id
+    tables: dict[str, Mapping[str, object]] = {
         f"profiles.{name}": values,
-        f"profiles.{name}.methods": dict(new.names.methods),
+        f"profiles.{name}.methods": new.names.methods,
+        **{f"profiles.{name}.parameters.{_key(one)}": names for one, names in new.names.parameters.items()},
     }
-    for method, names in new.names.parameters.items():
-        tables[f"profiles.{name}.parameters.{_written(method)}"] = dict(names)
     parts = []
     for heading, pairs in tables.items():
-        lines = [f"{_written(key)} = {_value(value)}\n" for key, value in pairs.items() if value is not None]
+        lines = [f"{_key(key)} = {_value(value)}\n" for key, value in pairs.items() if value is not None]
         if lines or pairs is values:
             parts.append(f"[{heading}]\n{''.join(lines)}")
     return "\n".join(parts)
 
 
-def _written(key: str) -> str:
+def _key(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _value(key)
 
 
 def _value(value: object) -> str:
-    # A JSON string is a TOML one, but for this character and for escaped pairs of surrogates.
+    # A JSON string is a TOML one, except for this character and for escaped pairs of surrogates.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-class _Check:
-    """Turns the parsed file into Settings. Raises UsageError with the line of what is wrong."""
+@cache
+def _names_table(*keys: str) -> type[msgspec.Struct]:
+    """Return the type of a table that has a non-empty string for some of these keys."""
+    kind = Annotated[str, msgspec.Meta(min_length=1)] | msgspec.UnsetType
+    fields = {f"field_{number}": key for number, key in enumerate(keys)}  # "records/all" is no Python name
+    return msgspec.defstruct(
+        "NamesTable", [(name, kind, msgspec.UNSET) for name in fields], rename=fields, forbid_unknown_fields=True
+    )
 
-    def __init__(self, place: Path, text: str) -> None:
-        self._place, self._lines = place, text.split("\n")
+
+class _Check:
+    """Converts the parsed file to Settings. Raises UsageError with the line of the first mistake."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path, self._text = path, text
 
     def settings(self, content: dict[str, Any]) -> Settings:
-        """All of the file."""
-        self._known(content, ("default-profile", "profiles"), ())
-        tables, default = content.get("profiles", {}), content.get("default-profile")
-        self._table(tables, ("profiles",))
-        for name, values in tables.items():
-            self._table(values, ("profiles", name))
-        if default is not None and (not isinstance(default, str) or default not in tables):
-            raise self._wrong(("default-profile",), f"is none of the profiles: {', '.join(tables) or 'there is none'}")
-        profiles = {name: self._profile(values, ("profiles", name)) for name, values in tables.items()}
-        return Settings(self._place, profiles, default)
+        """Convert the whole file."""
+        file = self._convert(content, _ConfigFile, ())
+        profiles = {name: self._profile(values, ("profiles", name)) for name, values in file.profiles.items()}
+        if file.default_profile is not None and file.default_profile not in profiles:
+            raise self._error(("default-profile",), "no such profile", f"its profiles: {', '.join(profiles) or 'none'}")
+        return Settings(self._path, profiles, file.default_profile)
 
-    def _profile(self, values: dict[str, Any], at: tuple[str, ...]) -> Profile:
-        self._known(values, KEYS, at)
-        for key, value in values.items():
-            types = KEYS[key]
-            if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-                raise self._wrong((*at, key), f"is not {_WORDS[types[-1]]}")
-        for key in ("rate", "timeout"):
-            if not fits(values.get(key, 1)):
-                raise self._wrong((*at, key), "is not between a millionth and a million")
-        if "url" in values:
+    def _profile(self, values: object, at: tuple[str, ...]) -> Profile:
+        table = self._convert(values, _ProfileTable, at)
+        for key, value in (("rate", table.rate), ("timeout", table.timeout)):
+            if value is not None and not fits(value):
+                raise self._error((*at, key), "expected a number between a millionth and a million")
+        if table.url is not None:
             try:
-                identifiers.url(values["url"])
+                identifiers.url(table.url)
             except UsageError as error:
-                raise self._wrong((*at, "url"), f"is wrong: {error.message}") from None
-        dialect = values.get("dialect")
-        if dialect not in (None, AUTO, *DIALECTS):
-            raise self._wrong((*at, "dialect"), f"is none of {', '.join(DIALECTS)}, {AUTO}")
-        for key, value in values.get("headers", {}).items():
-            self._header(key, value, (*at, "headers", key))
-        return Profile(
-            values.get("url"),
-            dialect,
-            values.get("rate"),
-            values.get("timeout"),
-            values.get("headers", {}),
-            Names(
-                self._methods(values.get("methods", {}), (*at, "methods")),
-                self._parameters(values.get("parameters", {}), (*at, "parameters")),
-                values.get("transactions-by-row-id"),
-            ),
+                raise self._error((*at, "url"), error.message) from None
+        if table.dialect not in (None, AUTO, *DIALECTS):
+            raise self._error((*at, "dialect"), "unknown dialect", f"known: {', '.join(DIALECTS)}, {AUTO}")
+        headers = {name: self._header(name, value, (*at, "headers", name)) for name, value in table.headers.items()}
+        names = Names(
+            self._names(table.methods, BY_NAME, (*at, "methods")),
+            self._parameters(table.parameters, (*at, "parameters")),
+            table.transactions_by_row_id,
         )
+        return Profile(table.url, table.dialect, table.rate, table.timeout, headers, names)
 
-    def _header(self, name: str, value: object, at: tuple[str, ...]) -> None:
-        if not isinstance(value, str):
-            raise self._wrong(at, 'is not a string such as "env:CHAINQ_TOKEN"')
+    def _header(self, name: str, value: object, at: tuple[str, ...]) -> str:
+        checked = self._convert(value, str, at)
         try:
-            valid = header(f"{name}: {value}")[0] == name
+            valid = header(f"{name}: {checked}")[0] == name
         except UsageError:
             valid = False
         if not valid:
-            raise self._wrong(at, "is no header: its name, or its value, has characters that none can carry")
+            raise self._error(at, "a header cannot have this name or value")
+        return checked
 
-    def _methods(self, names: dict[str, Any], at: tuple[str, ...]) -> dict[str, str]:
-        self._known(names, BY_NAME, at)
-        for name, there in names.items():
-            self._name(there, (*at, name))
+    def _parameters(self, tables: dict[str, Any], at: tuple[str, ...]) -> dict[str, dict[str, str]]:
+        self._check_known(tables, BY_NAME, at)
+        parameters = {}
+        for method, table in tables.items():
+            params = [param.name for param in BY_NAME[method].params]
+            names = parameters[method] = self._names(table, params, (*at, method))
+            if twice := next((key for key in names if [*names.values()].count(names[key]) > 1), None):
+                raise self._error((*at, method, twice), "another parameter of the method has the same name")
+        return parameters
+
+    def _names(self, table: object, keys: Collection[str], at: tuple[str, ...]) -> dict[str, str]:
+        names: dict[str, str] = msgspec.to_builtins(self._convert(table, _names_table(*keys), at))
         return names
 
-    def _parameters(self, methods: dict[str, Any], at: tuple[str, ...]) -> dict[str, dict[str, str]]:
-        self._known(methods, BY_NAME, at)
-        for method, names in methods.items():
-            self._table(names, (*at, method))
-            self._known(names, [param.name for param in BY_NAME[method].params], (*at, method))
-            for name, there in names.items():
-                self._name(there, (*at, method, name))
-                if list(names.values()).count(there) > 1:
-                    raise self._wrong((*at, method, name), "has the name of another parameter of the method")
-        return methods
+    def _convert(self, value: object, kind: type[_T], at: tuple[str, ...]) -> _T:
+        """Return the value at these keys as that type; of a table, report the key that is unknown or wrong.
 
-    def _name(self, there: object, at: tuple[str, ...]) -> None:
-        if not isinstance(there, str) or not there:
-            raise self._wrong(at, "is not a string: the name on that server")
+        Tables with keys of the user's choice (profiles, headers) are converted entry by entry, since msgspec shows
+        such keys as `[...]`.
+        """
+        try:
+            return msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            message, _, key = str(error).partition(" - at `$.")
+        if isinstance(value, dict) and issubclass(kind, msgspec.Struct):
+            self._check_known(value, kind.__struct_encode_fields__, at)
+        expected = re.match(r"Expected `(\w+)[^`]*`( of length)?", message)
+        reason = f"expected {_KINDS[expected[1]]}" if expected else "number out of range"
+        if expected and expected[2]:
+            reason = "expected a string that is not empty"
+        raise self._error((*at, key.rstrip("`")) if key else at, reason)
 
-    def _table(self, value: object, at: tuple[str, ...]) -> None:
-        if not isinstance(value, dict):
-            raise self._wrong(at, "is not a table")
-
-    def _known(self, values: dict[str, Any], known: Mapping[str, Any] | list[str] | tuple[str, ...], at: Any) -> None:
-        for key in values:
+    def _check_known(self, table: Mapping[str, object], known: Collection[str], at: tuple[str, ...]) -> None:
+        for key in table:
             if key not in known:
                 near = get_close_matches(key, known, 1)
-                hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known) or 'none'}"
-                raise self._wrong((*at, key), "is unknown", hint)
+                hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known) or 'none'}"
+                raise self._error((*at, key), "unknown key", hint)
 
-    def _wrong(self, at: tuple[str, ...], what: str, hint: str = "") -> UsageError:
-        return UsageError(f"{self._place} line {self._line(at)}: {'.'.join(at)} {what}", hint)
-
-    def _line(self, at: tuple[str, ...]) -> int:
-        """The line on which the value at these keys begins, from 1.
-
-        Found by parsing ever longer beginnings of the file, which is slow and needs no TOML grammar of our own: the
-        first beginning that holds the value ends with its last line, and the whole one before it ends just above.
-        """
-        whole = 0
-        for count in range(1, len(self._lines) + 1):
-            try:
-                found: Any = tomllib.loads("\n".join(self._lines[:count]) + "\n")
-            except tomllib.TOMLDecodeError:
-                continue
-            for key in at:
-                found = found.get(key) if isinstance(found, dict) else None
-            if found is not None:
-                return whole + 1
-            whole = count
-        return 1
+    def _error(self, at: tuple[str, ...], reason: str, hint: str = "") -> UsageError:
+        return UsageError(f"{self._path} line {line_of(self._text, at)}: {'.'.join(at)}: {reason}", hint)

@@ -6,18 +6,21 @@ from chainq.errors import UsageError
 
 
 def fits(value: float) -> bool:
-    """Whether a rate (requests a second) or a timeout (seconds) can be kept: from a millionth to a million."""
+    """Return whether a rate (requests a second) or a timeout (seconds) is between a millionth and a million."""
     return 1e-6 < value < 1e6
 
 
 def header(text: str) -> tuple[str, str]:
-    """A header as `Name: value` (RFC 9110, section 5). The value is never repeated in the message."""
+    """Return the name and the value of a header written `Name: value` (RFC 9110, section 5).
+
+    Raises UsageError, which never repeats the value: it may be a secret.
+    """
     name, colon, value = text.partition(":")
-    if not colon or not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name.strip()):
-        raise UsageError("a --header is written 'Name: value'")
-    if name.strip().lower() in ("content-length", "transfer-encoding"):
-        raise UsageError(f"the header {name.strip()} follows from the body of each call, and cannot be given")
-    value = value.strip()
+    name, value = name.strip(), value.strip()
+    if not colon or not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
+        raise UsageError("invalid --header: expected 'Name: value'")
+    if name.lower() in ("content-length", "transfer-encoding"):
+        raise UsageError(f"the header {name} cannot be set: it follows from the body of each request")
     if not value.isascii() or not value.isprintable():
-        raise UsageError(f"the value of the header {name.strip()} has characters that no header can carry")
-    return name.strip(), value
+        raise UsageError(f"the value of the header {name} has characters that a header cannot carry")
+    return name, value

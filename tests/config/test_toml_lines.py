@@ -1,0 +1,76 @@
+"""On which line a value is, in TOML texts of every shape."""
+
+import time
+import tomllib
+
+import pytest
+
+from chainq.config.toml_lines import line_of, line_of_long_number
+
+TEXT = """\
+# a comment
+top = 1
+
+[a]  # [not.this]
+"b c" = '''
+x = [1]
+[a.hidden]
+'''
+list = [
+  "]",
+  [1,
+   2],
+]  # here
+after = { inner = 5, text = '''
+deep
+''' }
+
+[a.d."e.f"]
+value = '''one line'''
+g.h = true
+
+[[many]]
+name = "x"
+"""
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [
+        (["top"], 2),
+        (["a"], 4),
+        (["a", "b c"], 5),
+        (["a", "list"], 9),
+        (["a", "after"], 14),
+        (["a", "after", "text"], 14),
+        (["a", "d", "e.f"], 18),
+        (["a", "d", "e.f", "value"], 19),
+        (["a", "d", "e.f", "g", "h"], 20),
+        (["many"], 22),
+        (["absent"], 1),
+        (["a", "hidden"], 1),
+        (["top", "more"], 1),
+    ],
+)
+def test_the_line_of_a_value_is_found(keys: list[str], line: int, ending: str) -> None:
+    """Strings and arrays of several lines, comments, quoted and dotted keys and both kinds of line ends are read as
+    TOML has them."""
+    text = TEXT.replace("\n", ending)
+    tomllib.loads(text)
+    assert line_of(text, keys) == line
+    assert line_of(text.removesuffix(ending), keys) == line
+
+
+def test_a_number_that_is_too_long_is_found() -> None:
+    """The line of an integer with more digits than Python converts is found, also behind values of several lines."""
+    assert line_of_long_number(f"{TEXT}n = {'1' * 5000}\nlast = 1\n") == 24
+    assert line_of_long_number(TEXT) == 1
+
+
+def test_a_long_string_takes_linear_time() -> None:
+    """A value of 100,000 lines does not cost the square of that."""
+    began = time.process_time()
+    lines = "text\n" * 100_000
+    assert line_of(f"a = '''\n{lines}'''\nb = 1\n", ["b"]) == 100_003
+    assert time.process_time() - began < 5
