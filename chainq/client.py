@@ -26,7 +26,7 @@ from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.errors import AnswerError
 from chainq.fetching.service import Client as Source
 from chainq.heights.bounds import Bounds
-from chainq.planning.query import Batch, Question
+from chainq.planning.query import Batch, Query
 from chainq.text.sanitize import excerpt
 
 Row = dict[str, Any]
@@ -123,7 +123,7 @@ class Client:
             Role.PROGRAM: identifiers.program(program),
             Role.FUNCTION: identifiers.function(function),
         }
-        return _rows(self._source.paged(BY_COMMAND["program-transactions"], arguments))
+        return _rows(self._source.paged(Query(BY_COMMAND["program-transactions"], arguments)))
 
     def records(self, start: int = 0, end: int | None = None, *, reverse: bool = False) -> Iterator[Row]:
         """Records, by height and row id."""
@@ -154,9 +154,9 @@ class Client:
         reverse: bool = False,
         verify: bool = True,
     ) -> Iterator[Row]:
-        span = self._source.span(Bounds(start=start, end=end), reverse=reverse)
-        question = Question(BY_COMMAND[command], span, arguments or {}, reverse=reverse, verify=verify)
-        return _rows(self._source.ranged(question))
+        bounds = Bounds(start=start, end=end)
+        query = Query(BY_COMMAND[command], arguments or {}, bounds=bounds, reverse=reverse, verify=verify)
+        return _rows(self._source.ranged(query, self._source.span(bounds, reverse=reverse)))
 
 
 def _rows(batches: Iterator[Batch]) -> Iterator[Row]:

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,8 +15,6 @@ from chainq.cli.help import PlainCommand, PlainGroup
 if TYPE_CHECKING:
     from typer._click import Command
 
-
-G = TypeVar("G", bound=options.Group)
 WORDS: dict[Role, tuple[str, str, str]] = {
     Role.HEIGHT: ("heights", "HEIGHT...", "Heights, latest, or - for one a line on standard input."),
     Role.ID: ("ids", "ID...", "Transaction IDs (at1...), or - for one a line on standard input."),
@@ -35,19 +33,19 @@ PROGRAM_EPILOG = f"""Try it without a server:
 {EXIT_CODES}"""
 
 
-def groups_of(method: Method) -> dict[str, type[options.Group]]:
-    """The option groups that a method's command has, by their names in `query.Options`."""
+def groups_of(method: Method) -> list[type[options.Group]]:
+    """Return the option groups of a method's command, in the order of its help."""
     sized = method.param(Role.SIZE) is not None
-    groups: dict[str, type[options.Group] | None] = {
-        "heights": options.RangeOptions if method.ranged else None,
-        "limit": options.LimitOptions if method.ranged or sized else None,
-        "page": options.PageOptions if sized else None,
-        "verify": options.VerifyOptions if method.linked else None,
-        "checkpoint": options.CheckpointOptions if method.ranged else None,
-        "output": options.OutputOptions,
-        "source": options.SourceOptions,
+    groups = {
+        options.RangeOptions: method.ranged,
+        options.LimitOptions: method.ranged or sized,
+        options.PageOptions: sized,
+        options.VerifyOptions: method.linked,
+        options.CheckpointOptions: method.ranged,
+        options.OutputOptions: True,
+        options.SourceOptions: True,
     }
-    return {name: group for name, group in groups.items() if group}
+    return [group for group, wanted in groups.items() if wanted]
 
 
 def _parameters(groups: list[type[options.Group]]) -> list[inspect.Parameter]:
@@ -58,11 +56,6 @@ def _parameters(groups: list[type[options.Group]]) -> list[inspect.Parameter]:
         for group in groups
         for name, annotation in group.__annotations__.items()
     ]
-
-
-def _part(group: type[G], values: dict[str, Any]) -> G:
-    """One option group out of the values of all."""
-    return group(**{name: values[name] for name in group.__annotations__})
 
 
 def _command(
@@ -86,14 +79,12 @@ def _command(
 
 
 def _method_command(method: Method) -> "Command":
-    words = [(param.role, *WORDS[param.role]) for param in method.params if param.role in WORDS]
+    words = [WORDS[param.role] for param in method.params if param.role in WORDS]
 
     def call(values: dict[str, Any]) -> None:
-        from chainq.cli import query, run
+        from chainq.cli import run
 
-        typed = {role: values[name] if isinstance(values[name], list) else [values[name]] for role, name, *_ in words}
-        groups: dict[str, Any] = {name: _part(group, values) for name, group in groups_of(method).items()}
-        run.run(method, typed, query.Options(**groups))
+        run.run(method, values)
 
     positional = [
         inspect.Parameter(
@@ -103,12 +94,12 @@ def _method_command(method: Method) -> "Command":
                 list[str] if metavar.endswith("...") else str, typer.Argument(metavar=metavar, help=note)
             ],
         )
-        for _, name, metavar, note in words
+        for name, metavar, note in words
     ]
     return _command(
         method.command,
         call,
-        positional + _parameters(list(groups_of(method).values())),
+        positional + _parameters(groups_of(method)),
         f"{_sentence(method.purpose)}\n\nThe method {method.name}. Limits: {method.limits}.",
         f"Columns (* in a table by default):\n{_wrapped_columns(method)}\n\nExample:\n  {method.example}\n",
     )
@@ -129,7 +120,7 @@ def _rpc_command() -> "Command":
     def call(values: dict[str, Any]) -> None:
         from chainq.cli import helpers
 
-        helpers.rpc(values["method"], values["params"], _part(options.SourceOptions, values))
+        helpers.rpc(values["method"], values["params"], values)
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     method = Annotated[str, typer.Argument(metavar="METHOD", help="Method name, as the server knows it.")]
@@ -153,7 +144,7 @@ def _serve_command() -> "Command":
     def call(values: dict[str, Any]) -> None:
         from chainq.cli import helpers
 
-        helpers.serve(_part(options.ServeOptions, values))
+        helpers.serve(**values)
 
     return _command(
         "serve",
@@ -169,7 +160,7 @@ def _doctor_command() -> "Command":
     def call(values: dict[str, Any]) -> None:
         from chainq.cli import doctor
 
-        doctor.run(_part(options.SourceOptions, values), values["json"], values["save"])
+        doctor.run(values)
 
     return _command(
         "doctor",

@@ -4,12 +4,13 @@ What is asked and what the answers mean is in `diagnosis`; here are only its beg
 """
 
 import time
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
 from chainq.catalog.dialects import DIALECTS
-from chainq.cli.connect import open_client
-from chainq.cli.options import SourceOptions
+from chainq.cli import connect
 from chainq.cli.report import Reporter
 from chainq.config import dialect_cache, profiles
 from chainq.doctor.diagnosis import Diagnosis, examine
@@ -21,18 +22,19 @@ from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url
 
 
-def run(source: SourceOptions, as_json: bool, save: str | None) -> None:
-    """Examine the server that the options name and write what was found.
+def run(values: Mapping[str, Any]) -> None:
+    """Examine the server that the options name and write what was found; `values` are those of the command line.
 
     `save` is the name of a profile to write. Raises UsageError before any call where that cannot be; and at the end the
     first error that keeps the server from being used, so that the exit code says it.
     """
-    if source.dry_run:
+    settings, save = connect.settings(values), values["save"]
+    if settings.dry_run:
         raise UsageError("doctor has no --dry-run: what it asks depends on what was answered")
     if save is not None:
         profiles.check_new(save, profiles.read())
-    reporter = Reporter(quiet=source.quiet, verbose=source.verbose)
-    with open_client(source, reporter) as client:
+    reporter = connect.reporter(values)
+    with connect.open_client(settings, reporter) as client:
         endpoint, url = client.connection.endpoint, client.url
         with Asker(endpoint, reporter.call) as asker:
             # Found out anew, whatever was said or remembered; that is only what to go by where nothing decides.
@@ -41,9 +43,9 @@ def run(source: SourceOptions, as_json: bool, save: str | None) -> None:
     if diagnosis.dialect is not None:
         dialect_cache.remember(url, diagnosis.dialect)
     with open_sink(None) as sink:
-        sink.write((_json(diagnosis) if as_json else _table(diagnosis)).encode())
+        sink.write((_json(diagnosis) if values["json"] else _table(diagnosis)).encode())
     if save is not None:
-        _save(save, diagnosis, url, source, bool(endpoint.headers), reporter)
+        _save(save, diagnosis, url, settings, bool(endpoint.headers), reporter)
     for check in diagnosis.checks:
         if check.fault is not None:
             raise check.fault
@@ -67,17 +69,24 @@ def _table(diagnosis: Diagnosis) -> str:
     return aligned([(head,)], ()) + "\n" + aligned(lines, (1, 20, 28))
 
 
-def _save(name: str, diagnosis: Diagnosis, url: str, source: SourceOptions, headers: bool, reporter: Reporter) -> None:
+def _save(
+    name: str,
+    diagnosis: Diagnosis,
+    url: str,
+    settings: connect.ConnectionSettings,
+    headers: bool,
+    reporter: Reporter,
+) -> None:
     """Write the profile, without anything that may be secret, and say what was left out. Raises OutputError."""
     if diagnosis.dialect is None:
         reporter.warn(f"profile {name!r} is not saved: the server's dialect is not known")
         return
     secret = mask_url(url) != url
     profile = profiles.Profile(
-        None if secret else url, diagnosis.dialect, source.rate, source.timeout, names=diagnosis.names
+        None if secret else url, diagnosis.dialect, settings.rate, settings.timeout, names=diagnosis.names
     )
     place = profiles.add(name, profile)
-    if not source.quiet:
+    if not reporter.quiet:
         reporter.line(f"chainq: saved as --profile {name} in {place}")
     if secret:
         reporter.warn("the URL holds credentials and was left out: give it with CHAINQ_URL, or write it there")

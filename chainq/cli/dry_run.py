@@ -6,30 +6,31 @@ from typing import Any
 
 from chainq.catalog.dialects import Dialect, Value
 from chainq.catalog.methods import BY_COMMAND, Method, Role, Shape
-from chainq.cli.query import Asked
+from chainq.cli.query import lookups
 from chainq.heights.bounds import DEFAULT_LAST, Bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import Cutter
+from chainq.planning.query import LATEST, Lookup, Query
 from chainq.transport.jsonrpc import encode
 
 
-def lines(dialect: Dialect, question: Asked) -> Iterator[bytes]:
+def lines(dialect: Dialect, query: Query) -> Iterator[bytes]:
     """The requests, as lines of JSON. Ranges are cut as if nothing were learned from answers."""
-    method, arguments = question.method, question.arguments
+    method, arguments = query.method, query.arguments
     paged: dict[Role, Value] = {}
     if method.param(Role.SIZE):
-        paged = {Role.PAGE: question.page or 0, Role.SIZE: question.page_size or 1}
-    if question.names is not None:
-        calls = _named(dialect, method, question.typed())
-    elif question.heights is None:
+        paged = {Role.PAGE: query.page or 0, Role.SIZE: query.page_size or 1}
+    if query.lookups is not None:
+        calls = _looked_up(dialect, method, lookups(query))
+    elif query.bounds is None:
         calls = iter([dialect.call(method, {**arguments, **paged})])
     else:
-        calls = _ranged(dialect, question, question.heights, paged)
+        calls = _ranged(dialect, query, query.bounds, paged)
     for number, (name, params) in enumerate(calls, 1):
         yield encode(name, params, number) + b"\n"
 
 
-def _named(dialect: Dialect, method: Method, names: Iterable[str | int | None]) -> Iterator[tuple[str, Any]]:
+def _looked_up(dialect: Dialect, method: Method, names: Iterable[Lookup | None]) -> Iterator[tuple[str, Any]]:
     """A call for each name; `latest` asks for the newest block first, and stands as a word after that.
 
     Where transactions are asked for by row id, their block is asked for it, and the row id stands as a word.
@@ -39,7 +40,7 @@ def _named(dialect: Dialect, method: Method, names: Iterable[str | int | None]) 
     for name in names:
         if name is None:
             continue
-        if name == "latest" and role is Role.HEIGHT:
+        if name == LATEST and role is Role.HEIGHT:
             if not known:
                 yield dialect.call(BY_COMMAND["latest"], {})
             known, name = True, "newest"
@@ -49,11 +50,11 @@ def _named(dialect: Dialect, method: Method, names: Iterable[str | int | None]) 
         yield dialect.call(method, {role: name})
 
 
-def _ranged(dialect: Dialect, question: Asked, ask: Bounds, paged: dict[Role, Value]) -> Iterator[tuple[str, Any]]:
+def _ranged(dialect: Dialect, query: Query, ask: Bounds, paged: dict[Role, Value]) -> Iterator[tuple[str, Any]]:
     """The calls of a range; where the newest block decides, they stand as one, its bounds as words."""
-    method, arguments = question.method, question.arguments
+    method, arguments = query.method, query.arguments
     if ask.fixed and ask.start is not None and ask.end is not None:
-        cutter = Cutter(method, HeightRange(ask.start, ask.end), question.page_size, question.reverse)
+        cutter = Cutter(method, HeightRange(ask.start, ask.end), query.page_size, query.reverse)
         while cutter:
             span, _ = cutter.cut()
             yield dialect.call(method, {**arguments, Role.START: span.start, Role.END: span.end, **paged})

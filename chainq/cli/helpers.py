@@ -1,12 +1,13 @@
 """The helpers that are no method of the service: `rpc`, `profiles` and `serve`; `doctor` has a module of its own."""
 
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
 from chainq.catalog import identifiers
-from chainq.cli.connect import open_client
-from chainq.cli.options import ServeOptions, SourceOptions
+from chainq.cli import connect
 from chainq.cli.output import on_terminal
 from chainq.cli.report import Reporter
 from chainq.errors import UsageError
@@ -18,8 +19,11 @@ from chainq.transport.http import is_loopback
 from chainq.transport.jsonrpc import encode
 
 
-def rpc(name: str, params: str | None, source: SourceOptions) -> None:
-    """Make any call and write its `result` as one line of compact JSON. Raises ChainqError."""
+def rpc(name: str, params: str | None, values: Mapping[str, Any]) -> None:
+    """Make any call and write its `result` as one line of compact JSON. Raises ChainqError.
+
+    `values`: the connection's, among the parsed values of the command line.
+    """
     identifiers.sendable(name)
     text = sys.stdin.read() if params == "-" else params
     sent: msgspec.Raw | None = None
@@ -32,9 +36,9 @@ def rpc(name: str, params: str | None, source: SourceOptions) -> None:
                 "the parameters are no JSON object or array", """such as '{"start": 0, "end": 5}'"""
             ) from None
         sent = msgspec.Raw(compact)
-    reporter = Reporter(quiet=source.quiet, verbose=source.verbose)
-    with open_client(source, reporter) as client, open_sink(None) as sink:
-        if source.dry_run:
+    settings = connect.settings(values)
+    with connect.open_client(settings, connect.reporter(values)) as client, open_sink(None) as sink:
+        if settings.dry_run:
             sink.write(encode(name, sent, 1) + b"\n")
             return
         result = client.raw(name, sent)
@@ -76,8 +80,21 @@ def list_profiles(as_json: bool) -> None:
         sink.write(text.encode())
 
 
-def serve(options: ServeOptions) -> None:
-    """Serve the sample chain until a signal ends it; its URL is the one line on standard output. Raises UsageError."""
+def serve(
+    *,
+    host: str,
+    port: int,
+    dialect: str,
+    newest: int | None,
+    grow: float,
+    seed: int,
+    shuffle: bool,
+    **faults: Any,
+) -> None:
+    """Serve the sample chain until a signal ends it; its URL is the one line on standard output.
+
+    The parameters are the options of `chainq serve`; `faults` are the fields of `Faults`. Raises UsageError.
+    """
     import time
 
     from chainq.demo.chain import DEFAULT_NEWEST, Chain
@@ -86,25 +103,24 @@ def serve(options: ServeOptions) -> None:
     from chainq.demo.service import Service
     from chainq.demo.wire import DIALECTS
 
-    if not is_loopback(options.host):
-        raise UsageError(f"{printable(options.host)!r} is no loopback address such as 127.0.0.1 or ::1")
-    if options.dialect not in DIALECTS:
-        raise UsageError(f"there is no dialect {options.dialect!r}", f"the dialects are {', '.join(DIALECTS)}")
-    faults = Faults(**{name: getattr(options, name) for name in Faults.__dataclass_fields__})
-    first = DEFAULT_NEWEST if options.newest is None else options.newest
+    if not is_loopback(host):
+        raise UsageError(f"{printable(host)!r} is no loopback address such as 127.0.0.1 or ::1")
+    if dialect not in DIALECTS:
+        raise UsageError(f"there is no dialect {dialect!r}", f"the dialects are {', '.join(DIALECTS)}")
+    first = DEFAULT_NEWEST if newest is None else newest
     began = time.monotonic()
 
-    def newest() -> int:
-        return first + int((time.monotonic() - began) / options.grow) if options.grow else first
+    def tip_height() -> int:
+        return first + int((time.monotonic() - began) / grow) if grow else first
 
-    service = Service(Chain(options.seed, first), faults, options.dialect, options.shuffle, newest=newest)
+    service = Service(Chain(seed, first), Faults(**faults), dialect, shuffle, newest=tip_height)
 
     def ready(port: int) -> None:
-        host = f"[{options.host}]" if ":" in options.host else options.host
+        shown = f"[{host}]" if ":" in host else host
         with open_sink(None) as sink:
-            sink.write(f"http://{host}:{port}/\n".encode())
+            sink.write(f"http://{shown}:{port}/\n".encode())
 
     try:
-        serve_demo(service, options.host, options.port, ready=ready)
+        serve_demo(service, host, port, ready=ready)
     except OSError as error:
-        raise UsageError(f"{options.host}:{options.port} cannot be served: {error.strerror}") from None
+        raise UsageError(f"{host}:{port} cannot be served: {error.strerror}") from None

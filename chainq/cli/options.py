@@ -1,10 +1,11 @@
-"""The options that commands share, declared once. Each class is one group of them; `app` hands its fields to Typer.
+"""The options that commands share, declared once: each class is one group of them, as `commands` hands it to Typer.
 
-No `from __future__ import annotations` here: Typer reads the annotations.
+The classes are declarations and are never instantiated: what Typer parses is turned into a `Query` and its settings at
+once. No `from __future__ import annotations` here: Typer reads the annotations.
 """
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Option
 
@@ -12,13 +13,7 @@ RANGE, GOING_ON, OUTPUT, SOURCE = "Range", "Going on", "Output", "Service"
 
 
 class Group:
-    """Options as attributes: made with the values that were given, at their defaults otherwise.
-
-    No dataclass: all groups are loaded by every run, and seven dataclasses take longer to make than some commands.
-    """
-
-    def __init__(self, **given: Any) -> None:
-        self.__dict__.update(given)
+    """Options as annotated attributes with their defaults."""
 
 
 class RangeOptions(Group):
@@ -143,11 +138,6 @@ class OutputOptions(Group):
             help="A file that appears whole or not at all, or is appended to by --checkpoint and --follow.",
         ),
     ] = None
-
-    @property
-    def file(self) -> Path | None:
-        """The file to write to; None for standard output, also where `-` says so."""
-        return None if self.output is None or str(self.output) == "-" else self.output
 
 
 class SourceOptions(Group):

@@ -1,13 +1,13 @@
-"""Which format, which columns, and where they will be seen: from options to a `Sheet`."""
+"""Which format, which columns, and where they will be seen: from the parsed values of a command line to a `Sheet`."""
 
 import os
 import shutil
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from chainq.catalog.methods import Column, Method
-from chainq.cli.options import OutputOptions
-from chainq.cli.report import Reporter
 from chainq.errors import UsageError
 from chainq.formats.protocol import Sheet
 from chainq.sinks.open import open_sink
@@ -18,19 +18,51 @@ APPENDABLE = ("jsonl", "csv")
 WHOLE = ("json", "parquet", "chart")  # of which a part says nothing
 
 
-def format_name(options: OutputOptions, *, appended: bool = False, endless: bool = False) -> str:
+class OutputSettings(NamedTuple):
+    """What is written and where to.
+
+    `format`: name of the format. `columns`: those to show; `requested`: the value of `--columns`, empty where it was
+    not given. `trunc`: long values may be abbreviated. `file`: the file to write, None for standard output.
+    """
+
+    format: str
+    columns: tuple[Column, ...]
+    requested: str
+    trunc: bool
+    file: Path | None
+
+
+def settings(
+    method: Method, values: Mapping[str, Any], *, check: bool, appended: bool, endless: bool
+) -> OutputSettings:
+    """Return the output settings of a method's command; the arguments are those of `format_name` and `columns`.
+
+    Raises UsageError.
+    """
+    shown = columns(method, values["columns"], check)
+    name = format_name(values, appended=appended, endless=endless)
+    return OutputSettings(name, shown, values["columns"] or "", not values["no_trunc"], file_of(values))
+
+
+def file_of(values: Mapping[str, Any]) -> Path | None:
+    """Return the file to write, None for standard output, which `-` names too."""
+    file: Path | None = values["output"]
+    return None if file is None or str(file) == "-" else file
+
+
+def format_name(values: Mapping[str, Any], *, appended: bool = False, endless: bool = False) -> str:
     """The format's name by flag, environment, or whether a person looks. Raises UsageError.
 
     `appended`: the output goes on where an earlier run ended, which only jsonl and csv can; `endless`: it has no end.
     """
-    flags = {name for name in FORMAT_FLAGS if getattr(options, name)}
+    flags = {name for name in FORMAT_FLAGS if values[name]}
     if len(flags) > 1:
         raise UsageError(
             f"one format at a time: {' and '.join('--' + name for name in sorted(flags))} exclude each other"
         )
-    name = flags.pop() if flags else options.format
+    name = flags.pop() if flags else values["format"]
     if name is None:
-        return "table" if on_terminal(options.file) and not appended else "jsonl"
+        return "table" if on_terminal(file_of(values)) and not appended else "jsonl"
     if appended and name not in APPENDABLE:
         raise UsageError(f"the format {name} cannot go on where an earlier run ended; {' and '.join(APPENDABLE)} can")
     if endless and name in WHOLE:
@@ -46,13 +78,13 @@ def on_terminal(file: Path | None) -> bool:
         return False
 
 
-def columns(method: Method, options: OutputOptions, check: bool) -> tuple[Column, ...]:
+def columns(method: Method, requested: str | None, check: bool) -> tuple[Column, ...]:
     """The columns to show; `check` holds them against the catalogue. Raises UsageError with the nearest names."""
-    if options.columns is None or options.columns == "all":
+    if requested is None or requested == "all":
         return method.columns
     known = {column.path: column for column in method.columns}
     chosen = []
-    for path in options.columns.split(","):
+    for path in requested.split(","):
         name = path.strip()
         if not name.isprintable():
             raise UsageError(f"the column {printable(name)} has characters that no field can have")
@@ -78,24 +110,23 @@ def list_columns(method: Method) -> None:
 
 def sheet(
     method: Method,
-    shown: tuple[Column, ...],
-    options: OutputOptions,
-    reporter: Reporter,
+    settings: OutputSettings,
+    warn: Callable[[str], None],
     *,
     single: bool = False,
     continued: bool = False,
 ) -> Sheet:
-    """What the format is told. `single`: the answer is one object; `continued`: its beginning was written earlier."""
-    terminal = on_terminal(options.file)
+    """Return what the format is told. `single`: the result is one object; `continued`: earlier runs wrote before."""
+    terminal = on_terminal(settings.file)
     return Sheet(
         method.command,
-        shown,
-        chosen=options.columns is not None,
+        settings.columns,
+        chosen=bool(settings.requested),
         single=single,
         width=shutil.get_terminal_size().columns,
         color=terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
-        trunc=not options.no_trunc,
+        trunc=settings.trunc,
         terminal=terminal,
         continued=continued,
-        warn=reporter.warn,
+        warn=warn,
     )

@@ -17,7 +17,7 @@ class Reporter:
     """Writes lines to stderr, whole, from any thread."""
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
-        self._quiet, self._verbose = quiet, verbose
+        self.quiet, self._verbose = quiet, verbose
         self._lock = threading.RLock()
         self._bar: Bar | None = None
 
@@ -33,7 +33,7 @@ class Reporter:
 
     def warn(self, text: str) -> None:
         """Write a warning, unless the user wants none."""
-        if not self._quiet:
+        if not self.quiet:
             self.line(f"chainq: warning: {text}")
 
     def call(self, report: Report) -> None:
@@ -53,7 +53,7 @@ class Reporter:
 
     def begin(self, heights: int, *, rows_on_terminal: bool) -> None:
         """A range of so many heights begins; where rows go to the terminal, no bar may stand among them."""
-        shown = not self._quiet and not rows_on_terminal and _is_terminal(2)
+        shown = not self.quiet and not rows_on_terminal and _is_terminal(2)
         self._bar = Bar(heights, shown=shown) if shown else None
 
     def wrote(self, heights: int, rows: int) -> None:

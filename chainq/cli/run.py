@@ -1,92 +1,116 @@
-"""One data command from its question to its last byte: calls, rows, format, sink.
+"""One data command from its query to its last byte: requests, rows, format, sink.
 
-What fails is raised, with a note on how to get the rest where that is known; `app.main` prints it.
+What fails is raised, with a note on how to get the rest where that is known; `main` prints it.
 """
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 from chainq.catalog.methods import Method, Role
-from chainq.cli import output, query
-from chainq.cli.connect import open_client
-from chainq.cli.query import Asked, Options
+from chainq.cli import connect, output
+from chainq.cli.output import OutputSettings
+from chainq.cli.query import check_page_size, lookups, read_query, resume_settings
 from chainq.cli.report import Reporter
 from chainq.errors import NotFoundError, UsageError
 from chainq.fetching.service import Client
 from chainq.formats import registry
 from chainq.formats.protocol import Format, Sheet, Writer
 from chainq.heights.range import HeightRange
-from chainq.planning.query import Batch, Question
+from chainq.planning.query import LATEST, Batch, Query
 from chainq.process.signals import PipeClosed, held
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
+from chainq.text.sanitize import mask_url
 
 
-def run(method: Method, words: dict[Role, list[str]], options: Options) -> None:
-    """Answer one command. `words` are its arguments as typed, by role.
+def run(method: Method, values: Mapping[str, Any]) -> None:
+    """Run the command of one method. `values` are the parsed values of its command line.
 
     Raises ChainqError, PipeClosed or Interrupted.
     """
-    if options.output.columns == "help":
+    if values["columns"] == "help":
         output.list_columns(method)
         return
-    question = query.read(method, words, options)
-    columns = output.columns(method, options.output, question.check)
-    going = options.checkpoint
-    appended = going.checkpoint is not None or (going.follow and options.output.file is not None)
-    name = output.format_name(options.output, appended=appended, endless=going.follow)
-    make = registry.load(name)
-    reporter = Reporter(quiet=options.source.quiet, verbose=options.source.verbose)
-    with open_client(options.source, reporter) as client:
+    query = read_query(method, values)
+    resume = resume_settings(query, values)
+    written = output.settings(
+        method,
+        values,
+        check=query.check,
+        appended=resume is not None and (resume.checkpoint is not None or resume.output is not None),
+        endless=resume is not None and resume.follow,
+    )
+    make = registry.load(written.format)
+    reporter = connect.reporter(values)
+    with connect.open_client(connect.settings(values), reporter) as client:
         if method.page_size_max is not None:
-            query.check_page_size(question, client.dialect)
-        if going.checkpoint is not None or going.follow:
+            check_page_size(query, client.dialect)
+        if resume is not None:
             from chainq.resume import follow
 
-            if options.source.dry_run:
-                _plan(client, follow.planned(client, question, options, name))
-            else:
-                follow.run(client, question, options, name, make, columns, reporter)
-        elif options.source.dry_run:
-            _plan(client, question)
+            identity = _identity(client, query, written)
+            if values["dry_run"]:
+                _plan(client, follow.planned(query, resume, identity))
+                return
+
+            def begin(sink: Sink, continued: bool) -> Writer:
+                return make(sink, output.sheet(method, written, reporter.warn, continued=continued))
+
+            gc.enable()
+            follow.run(client, query, resume, identity, begin, reporter.warn)
+        elif values["dry_run"]:
+            _plan(client, query)
         else:
-            with open_sink(options.output.file) as sink:
-                told = output.sheet(method, columns, options.output, reporter, single=question.single)
-                _answer(client, question, sink, make, told, reporter, _again(name, options.output.file))
+            with open_sink(written.file) as sink:
+                sheet = output.sheet(method, written, reporter.warn, single=query.single)
+                _answer(client, query, sink, make, sheet, reporter, _again(written))
 
 
-def _again(name: str, file: Path | None) -> str:
+def _identity(client: Client, query: Query, written: OutputSettings) -> dict[str, object]:
+    """What tells the query of one checkpoint from another, as plain JSON values without secrets."""
+    return {
+        "command": query.method.command,
+        "arguments": {role.value: value for role, value in query.arguments.items()},
+        "start": query.bounds.start or 0 if query.bounds else 0,
+        "url": mask_url(client.url),
+        "dialect": client.dialect.name,
+        "format": written.format,
+        "columns": written.requested,
+    }
+
+
+def _again(written: OutputSettings) -> str:
     """What to do after a failure where the answer cannot be gone on with; empty where it can."""
-    if file is not None:
-        return f"{file} is as it was: run again"
-    return f"there is no part of a {name}: run again" if name in output.WHOLE else ""
+    if written.file is not None:
+        return f"{written.file} is as it was: run again"
+    return f"there is no part of a {written.format}: run again" if written.format in output.WHOLE else ""
 
 
 def _answer(
     client: Client,
-    question: Asked,
+    query: Query,
     sink: Sink,
     make: Format,
-    told: Sheet,
+    sheet: Sheet,
     reporter: Reporter,
     again: str,
 ) -> None:
     """Copy the answer; `again` is what to do after a failure where it cannot be gone on with."""
     rest = None
-    if question.heights is not None:
+    if query.bounds is not None:
         gc.enable()
-        span = client.span(question.heights, reverse=question.reverse)
-        if not len(span) and not question.heights.fixed:
+        span = client.span(query.bounds, reverse=query.reverse)
+        if not len(span) and not query.bounds.fixed:
             reporter.warn(f"no block in that range: the newest is {client.tip_height()}")
-        rest = _Rest(span, question.reverse, question.limit, sink, again)
-        reporter.begin(len(span), rows_on_terminal=told.terminal)
+        rest = _Rest(span, query.reverse, query.limit, sink, again)
+        reporter.begin(len(span), rows_on_terminal=sheet.terminal)
     try:
-        writer = make(sink, told)
+        writer = make(sink, sheet)
         if rest is not None:
             sink.keep()
-        _copy(_batches(client, question, rest.span if rest else None), writer, question.limit, rest, reporter)
+        _copy(_batches(client, query, rest.span if rest else None), writer, query.limit, rest, reporter)
     except (NotFoundError, PipeClosed):
         raise
     except BaseException as error:
@@ -109,7 +133,7 @@ class _Rest:
 
     def done(self, span: HeightRange, rows: int) -> None:
         """Take in that the rows of `span` have been written."""
-        self.sink.keep()  # first: rows that come again are better than rows that are cut off and not asked for again
+        self.sink.keep()  # first: rows that come again are better than rows that are cut off and not query for again
         self.span = HeightRange(self.span.start, span.start) if self.reverse else HeightRange(span.end, self.span.end)
         if self.limit is not None:
             self.limit -= rows
@@ -122,41 +146,33 @@ class _Rest:
         return f"resume with --start {self.span.start} --end {self.span.end}{reverse}{limit}"
 
 
-def _batches(client: Client, question: Asked, span: HeightRange | None) -> Iterator[Batch]:
-    method, arguments = question.method, question.arguments
-    if question.page is not None:
-        if span is not None and method.max_heights is not None and len(span) > method.max_heights:
+def _batches(client: Client, query: Query, heights: HeightRange | None) -> Iterator[Batch]:
+    method = query.method
+    if query.page is not None:
+        if heights is not None and method.max_heights is not None and len(heights) > method.max_heights:
             raise UsageError(
-                f"--page sends one call, and {span} are more than its {method.max_heights}",
+                f"--page sends one call, and {heights} are more than its {method.max_heights}",
                 "narrow the range, or drop --page",
             )
-        return client.one_page(method, arguments, span, question.page, question.page_size or 1)
-    if span is not None:
-        return client.ranged(
-            Question(
-                method,
-                span,
-                arguments,
-                reverse=question.reverse,
-                page_size=question.page_size,
-                limit=question.limit,
-                verify=question.verify,
-            )
-        )
-    if question.names is not None:
-        typed = (client.latest_height() if name == "latest" else name for name in question.typed())
-        return client.named(method, typed)
+        return client.one_page(query, heights)
+    if heights is not None:
+        return client.ranged(query, heights)
+    if query.lookups is not None:
+        found = lookups(query)
+        if method.param(Role.HEIGHT):
+            found = (client.latest_height() if lookup == LATEST else lookup for lookup in found)
+        return client.named(method, found)
     if method.param(Role.SIZE):
-        return client.paged(method, arguments, page_size=question.page_size, limit=question.limit)
+        return client.paged(query)
     return client.latest()
 
 
-def _plan(client: Client, question: Asked) -> None:
+def _plan(client: Client, query: Query) -> None:
     """Write the requests that would be sent, a line each."""
     from chainq.cli import dry_run
 
     with open_sink(None) as sink:
-        for line in dry_run.lines(client.dialect, question):
+        for line in dry_run.lines(client.dialect, query):
             sink.write(line)
 
 

@@ -9,7 +9,7 @@ from chainq.errors import UsageError
 STDIN_WAIT = 0.1  # seconds, before results that are ready are seen to
 
 
-def _lines() -> Iterator[str | None]:
+def lines() -> Iterator[str | None]:
     """The lines of standard input that are not empty; None each time that none is ready. Raises UsageError."""
     rest = b""
     while True:

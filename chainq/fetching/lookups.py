@@ -10,19 +10,18 @@ from msgspec import Raw
 from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import BY_COMMAND, Method, Role, Shape
 from chainq.errors import AnswerError, IncompleteError, NotFoundError
-from chainq.planning.query import Batch
+from chainq.planning.query import Batch, Lookup
 from chainq.rows import fields
 from chainq.text.sanitize import excerpt
 from chainq.transport.http import Connection
 from chainq.transport.jsonrpc import decode_result, decode_rows
 from chainq.transport.threads import in_order
 
-Name = int | str
 _Found = list[Raw] | None
 
 
 def fetch_lookups(
-    connection: Connection, dialect: Dialect, method: Method, names: Iterable[Name | None], concurrency: int
+    connection: Connection, dialect: Dialect, method: Method, names: Iterable[Lookup | None], concurrency: int
 ) -> Iterator[Batch]:
     """One batch for each name that exists, in their order. Raises NotFoundError after the last where some do not.
 
@@ -46,11 +45,11 @@ def fetch_latest(connection: Connection, dialect: Dialect) -> list[Raw]:
     return _one(connection.call(name, params, decode_result), name)
 
 
-def _job(connection: Connection, dialect: Dialect, method: Method, name: Name) -> Callable[[], tuple[Name, _Found]]:
+def _job(connection: Connection, dialect: Dialect, method: Method, name: Lookup) -> Callable[[], tuple[Lookup, _Found]]:
     return lambda: (name, _ask(connection, dialect, method, name))
 
 
-def _ask(connection: Connection, dialect: Dialect, method: Method, name: Name) -> _Found:
+def _ask(connection: Connection, dialect: Dialect, method: Method, name: Lookup) -> _Found:
     """The rows of one name, None where it does not exist."""
     if method.shape is Shape.ROW_OR_NULL:
         wire, params = dialect.call(method, {Role.ID: name})
@@ -68,7 +67,7 @@ def _ask(connection: Connection, dialect: Dialect, method: Method, name: Name) -
     return _in_order(found, method)
 
 
-def _of_row_id(connection: Connection, dialect: Dialect, method: Method, name: Name) -> _Found:
+def _of_row_id(connection: Connection, dialect: Dialect, method: Method, name: Lookup) -> _Found:
     """The transactions of a height from a server that wants the block's row id (docs/protocol.md, "Results").
 
     Given anything else, such a server answers with another block's transactions and no error: so each row must name
@@ -102,7 +101,7 @@ def _one(result: Raw, wire: str) -> list[Raw]:
     return [result]
 
 
-def _checked_block(found: list[Raw], wire: str, name: Name) -> list[Raw]:
+def _checked_block(found: list[Raw], wire: str, name: Lookup) -> list[Raw]:
     if len(found) > 1:
         raise AnswerError(f"{wire} height {name}: the answer holds {len(found)} blocks, not one")
     height = fields.integer_of(fields.Picker(["height"])(found[0])[0])
@@ -111,7 +110,7 @@ def _checked_block(found: list[Raw], wire: str, name: Name) -> list[Raw]:
     return found
 
 
-def _checked_transaction(found: list[Raw], wire: str, name: Name) -> list[Raw]:
+def _checked_transaction(found: list[Raw], wire: str, name: Lookup) -> list[Raw]:
     told = fields.text_of(fields.Picker(["transaction.id"])(found[0])[0])
     if told and told.lower() != str(name).lower():  # BIP 173: either case, but not mixed
         raise IncompleteError(f"{wire} {name}: the answer is transaction {excerpt(told, 80)}")

@@ -11,11 +11,11 @@ from itertools import count
 
 from msgspec import Raw
 
-from chainq.catalog.dialects import Dialect, Value
-from chainq.catalog.methods import Method, Role
+from chainq.catalog.dialects import Dialect
+from chainq.catalog.methods import Role
 from chainq.errors import BrokenBodyError, GatewayError, IncompleteError, TooHeavyError
 from chainq.planning.ordering import in_place
-from chainq.planning.query import Batch
+from chainq.planning.query import Batch, Query
 from chainq.rows.fields import Picker, integer_of, text_of
 from chainq.transport.http import Connection
 from chainq.transport.jsonrpc import decode_rows
@@ -23,23 +23,14 @@ from chainq.transport.threads import in_order
 
 
 class PageFetch:
-    """One run over all pages. `limit`: rows after which no further call is made."""
+    """One run over all pages."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        dialect: Dialect,
-        method: Method,
-        arguments: dict[Role, Value],
-        *,
-        page_size: int | None = None,
-        limit: int | None = None,
-        concurrency: int = 8,
-    ) -> None:
-        self._connection, self._dialect, self._method, self._arguments = connection, dialect, method, arguments
-        self._page_size = page_size or method.page_size or 1
-        self._largest = dialect.page_size_max(method) or self._page_size
-        self._ahead = 1 if limit is not None else concurrency
+    def __init__(self, connection: Connection, dialect: Dialect, query: Query, concurrency: int = 8) -> None:
+        self._connection, self._dialect = connection, dialect
+        self._method, self._arguments = query.method, query.arguments
+        self._page_size = query.page_size or query.method.page_size or 1
+        self._largest = dialect.page_size_max(query.method) or self._page_size
+        self._ahead = 1 if query.limit is not None else concurrency
         self._pick = Picker(["finalizedAt"])
 
     def __iter__(self) -> Iterator[Batch]:

@@ -20,7 +20,7 @@ from chainq.planning.chunking import Cutter
 from chainq.planning.completeness import Evidence, Verdict
 from chainq.planning.links import Links
 from chainq.planning.ordering import Arranger
-from chainq.planning.query import Batch, Question
+from chainq.planning.query import Batch, Query
 from chainq.transport.http import Connection
 from chainq.transport.jsonrpc import decode_array
 from chainq.transport.threads import Pool
@@ -59,27 +59,26 @@ class RangeFetch:
         self,
         connection: Connection,
         dialect: Dialect,
-        question: Question,
+        query: Query,
+        heights: HeightRange,
         tip_height: Callable[[], int],
         concurrency: int = 8,
     ) -> None:
-        method, span = question.method, question.span
-        if question.limit is not None and method.linked:  # one row a height
-            kept = min(len(span), question.limit)
+        method, span = query.method, heights
+        if query.limit is not None and method.linked:  # one row a height
+            kept = min(len(span), query.limit)
             span = (
-                HeightRange(span.end - kept, span.end)
-                if question.reverse
-                else HeightRange(span.start, span.start + kept)
+                HeightRange(span.end - kept, span.end) if query.reverse else HeightRange(span.start, span.start + kept)
             )
-        self._connection, self._dialect, self._question = connection, dialect, question
+        self._connection, self._dialect, self._query = connection, dialect, query
         self._method, self._tip_height = method, tip_height
-        self._page_size = (question.page_size or method.page_size) if method.page_size else None
-        self._cutter = Cutter(method, span, self._page_size, question.reverse)
+        self._page_size = (query.page_size or method.page_size) if method.page_size else None
+        self._cutter = Cutter(method, span, self._page_size, query.reverse)
         self._evidence = Evidence()
-        self._arrange = Arranger(method, question.reverse)
-        self._links = Links(method, question.reverse) if method.linked and question.verify else None
+        self._arrange = Arranger(method, query.reverse)
+        self._links = Links(method, query.reverse) if method.linked and query.verify else None
         # With a limit, one after the other: a call too many would be a call that was not needed.
-        alone = question.limit is not None and not method.linked
+        alone = query.limit is not None and not method.linked
         # Chunks asked for, or held until their turn comes. The first of the line, that all others wait for, may be
         # asked for beyond that: parts of what was divided would else come one by one.
         self._window = 1 if alone else concurrency + 2
@@ -126,7 +125,7 @@ class RangeFetch:
             under_way += 1
 
     def _call(self, span: HeightRange, page: int, page_size: int | None) -> list[Raw]:
-        arguments = {**self._question.arguments, Role.START: span.start, Role.END: span.end}
+        arguments = {**self._query.arguments, Role.START: span.start, Role.END: span.end}
         if page_size is not None:
             arguments |= {Role.PAGE: page, Role.SIZE: page_size}
         name, params = self._dialect.call(self._method, arguments)
@@ -215,7 +214,7 @@ class RangeFetch:
         place = self._line.index(chunk)
         # Where the server orders by height, a full answer tells by its last height how much of the range fits.
         low, high = chunk.span.cut_near(max(chunk.heights) if chunk.heights else None)
-        halves = (high, low) if self._question.reverse else (low, high)
+        halves = (high, low) if self._query.reverse else (low, high)
         self._line[place : place + 1] = [_Chunk(half, self._page_size) for half in halves]
 
     def _failed(self, chunk: _Chunk, error: BaseException) -> None:
@@ -272,7 +271,7 @@ class RangeFetch:
     def _check_heights(self, chunk: _Chunk) -> None:
         """Every height once, up to the newest block (docs/completeness.md)."""
         wanted = range(chunk.span.start, chunk.span.end)
-        heights, verify = chunk.heights, self._question.verify
+        heights, verify = chunk.heights, self._query.verify
         chunk.state = _State.WHOLE
         if heights is None:
             if verify:
@@ -281,7 +280,7 @@ class RangeFetch:
                     "--no-verify reads on",
                 )
             return
-        if heights == list(reversed(wanted) if self._question.reverse else wanted):
+        if heights == list(reversed(wanted) if self._query.reverse else wanted):
             return
         if verify and len(set(heights)) < len(heights):
             twice = sorted({height for height in heights if heights.count(height) > 1})

@@ -6,14 +6,14 @@ from typing import Any, Self
 
 from msgspec import Raw
 
-from chainq.catalog.dialects import AUTO, DIALECTS, Dialect, Names, Value
+from chainq.catalog.dialects import AUTO, DIALECTS, Dialect, Names
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import AnswerError, NotFoundError, UsageError
 from chainq.fetching import lookups
 from chainq.fetching.tip import Tip
 from chainq.heights import bounds
 from chainq.heights.range import HeightRange
-from chainq.planning.query import Batch, Question
+from chainq.planning.query import Batch, Lookup, Query
 from chainq.rows import fields
 from chainq.transport.base import Endpoint, Report
 from chainq.transport.http import Connection
@@ -149,30 +149,19 @@ class Client:
             end = max(start, min(end, self.tip_height() + 1))
         return HeightRange(start, end)
 
-    def ranged(self, question: Question) -> Iterator[Batch]:
-        """Every row of a range, exactly once, in height order."""
+    def ranged(self, query: Query, heights: HeightRange) -> Iterator[Batch]:
+        """Every row of a height range (what the query's bounds resolve to), exactly once, in height order."""
         from chainq.fetching.ranges import RangeFetch
 
-        return iter(RangeFetch(self.connection, self.dialect, question, self.tip_height, self._concurrency))
+        return iter(RangeFetch(self.connection, self.dialect, query, heights, self.tip_height, self._concurrency))
 
-    def paged(
-        self, method: Method, arguments: dict[Role, Value], *, page_size: int | None = None, limit: int | None = None
-    ) -> Iterator[Batch]:
+    def paged(self, query: Query) -> Iterator[Batch]:
         """Every row of a method that has pages but no heights."""
         from chainq.fetching.pages import PageFetch
 
-        pages = PageFetch(
-            self.connection,
-            self.dialect,
-            method,
-            arguments,
-            page_size=page_size,
-            limit=limit,
-            concurrency=self._concurrency,
-        )
-        return iter(pages)
+        return iter(PageFetch(self.connection, self.dialect, query, self._concurrency))
 
-    def named(self, method: Method, names: Iterable[lookups.Name | None]) -> Iterator[Batch]:
+    def named(self, method: Method, names: Iterable[Lookup | None]) -> Iterator[Batch]:
         """The rows of each name, in order. Raises NotFoundError at the end where some do not exist."""
         return lookups.fetch_lookups(self.connection, self.dialect, method, names, self._concurrency)
 
@@ -189,15 +178,13 @@ class Client:
             raise NotFoundError(_NO_BLOCK)
         return self.tip_height()
 
-    def one_page(
-        self, method: Method, arguments: dict[Role, Value], span: HeightRange | None, page: int, page_size: int
-    ) -> Iterator[Batch]:
-        """One page of one call, raw: unproved and in the server's order."""
-        arguments = {**arguments, Role.PAGE: page, Role.SIZE: page_size}
-        if span is not None:
-            arguments |= {Role.START: span.start, Role.END: span.end}
-        name, params = self.dialect.call(method, arguments)
-        yield Batch(self.connection.call(name, params, decode_rows, str(span or "")))
+    def one_page(self, query: Query, heights: HeightRange | None) -> Iterator[Batch]:
+        """The one page of one request that the query names, unverified and in the server's order."""
+        arguments = {**query.arguments, Role.PAGE: query.page or 0, Role.SIZE: query.page_size or 1}
+        if heights is not None:
+            arguments |= {Role.START: heights.start, Role.END: heights.end}
+        name, params = self.dialect.call(query.method, arguments)
+        yield Batch(self.connection.call(name, params, decode_rows, str(heights or "")))
 
     def raw(self, name: str, params: Any) -> Raw:
         """The `result` of any call. `params` is an object, an array, or None to send none."""

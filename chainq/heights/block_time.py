@@ -21,6 +21,13 @@ def parse_age(text: str) -> float:
     return float(match[1]) * _UNIT[match[2]]
 
 
+def format_age(seconds: float) -> str:
+    """The shortest age that `parse_age` reads as so many seconds: `10m` for 600."""
+    return next(
+        f"{seconds / size:.15g}{unit}" for unit, size in reversed(_UNIT.items()) if not seconds % size or size == 1
+    )
+
+
 def parse_time(text: str, now: float) -> float:
     """Seconds since 1970 of an RFC 3339 date or time, or of an age such as `90m`, `2h`, `7d` before `now`.
 

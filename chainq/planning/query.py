@@ -1,30 +1,59 @@
-"""What passes between the layers: a question about a range of heights, and batches of rows that answer one."""
+"""What passes between the layers: the validated query of one command, and the batches of rows that it yields.
 
-from typing import TYPE_CHECKING, NamedTuple
+Tuples and not dataclasses: every run loads this module, and a dataclass takes several times as long to make.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
 from msgspec import Raw
 
 from chainq.catalog.dialects import Value
-from chainq.catalog.methods import Method, Role
+from chainq.catalog.methods import Method, Role, Shape
+from chainq.heights.bounds import Bounds
+from chainq.heights.range import HeightRange
 
-if TYPE_CHECKING:
-    from chainq.heights.range import HeightRange
+STDIN = "-"
+"""As a lookup: those on standard input, one a line."""
+LATEST = "latest"
+"""As a lookup of a height: the tip."""
+
+Lookup = int | str
+
+
+class Query(NamedTuple):
+    """The validated arguments of one command: all that decides which rows it yields, and in which order.
+
+    `method`: the entry of the catalogue. `arguments`: sent with every request (program, function, address).
+    `lookups`: heights or IDs in the order of the output, LATEST and STDIN among them; None for a method without.
+    `bounds`: the height range as requested, None for a method without one; what it resolves to depends on the tip and
+    is handed over beside the query. `reverse`: highest heights first. `limit`: rows after which no further request is
+    made. `page`: the one page to send as is, unverified. `page_size`: rows that requests ask for at first. `verify`:
+    check that every height is present and linked to the one before. `check`: whether arguments are held against the
+    catalogue and the dialect.
+    """
+
+    method: Method
+    arguments: Mapping[Role, Value] = MappingProxyType({})
+    lookups: tuple[Lookup, ...] | None = None
+    bounds: Bounds | None = None
+    reverse: bool = False
+    limit: int | None = None
+    page: int | None = None
+    page_size: int | None = None
+    verify: bool = True
+    check: bool = True
+
+    @property
+    def single(self) -> bool:
+        """Whether the result is one object by nature, not a list of one."""
+        one = self.lookups is None or (len(self.lookups) == 1 and self.lookups[0] != STDIN)
+        return one and self.method.shape is not Shape.ROWS
 
 
 class Batch(NamedTuple):
-    """Rows in order, and the heights that they make whole; no heights where the method has no range."""
+    """Rows in order, and the heights that they make complete; no heights where the method has no range."""
 
     rows: list[Raw]
-    span: "HeightRange | None" = None
-
-
-class Question(NamedTuple):
-    """What is asked of a ranged method. `limit`: rows after which no further call is made."""
-
-    method: Method
-    span: "HeightRange"
-    arguments: dict[Role, Value]
-    reverse: bool = False
-    page_size: int | None = None
-    limit: int | None = None
-    verify: bool = True
+    span: HeightRange | None = None

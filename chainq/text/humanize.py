@@ -21,3 +21,16 @@ def age(seconds: int) -> str:
     if not years:
         return f"{months} mo"
     return f"{years}y {months}mo" if months else f"{years}y"
+
+
+def duration(seconds: float) -> str:
+    """How long, in words: `45 seconds`, `3 minutes`, `7 hours`, `12 days`, `2 years 6 months`."""
+    whole = max(int(seconds), 0)
+    for unit, size in (("second", 1), ("minute", 60), ("hour", 3600)):
+        if whole < size * (24 if unit == "hour" else 60):
+            return counted(whole // size, unit)
+    months = whole * 12 // 31_556_952
+    if not months:
+        return counted(whole // 86_400, "day")
+    years, months = divmod(months, 12)
+    return " ".join(counted(count, unit) for count, unit in ((years, "year"), (months, "month")) if count)

@@ -64,7 +64,7 @@ def test_a_dry_run_shows_where_the_next_run_begins(chainq: Program, tmp_path: Pa
     said(ran := chainq("records", "--checkpoint", "c", "--start", "2400", "--end", "2403", "--dry-run", url="demo:"), 0)
     assert ran.out == b""  # that is done already
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == kept
-    said(chainq("records", "--checkpoint", "c", "-o", "f", "--dry-run", url="demo:"), 2, "another question", "'2400'")
+    said(chainq("records", "--checkpoint", "c", "-o", "f", "--dry-run", url="demo:"), 2, "another question", "2400")
 
 
 def test_rewind_goes_no_farther_than_the_start(chainq: Program) -> None:
@@ -138,7 +138,7 @@ def test_6_max_age_notices_a_chain_that_stands_still(chainq: Program, truth: Tru
         said(job("--max-age", "36500d"), 0)
         service.tip = 25
         for _ in range(2):
-            said(job("--max-age", "10m"), 6, "newest block, 25,", "10m")
+            said(job("--max-age", "10m"), 6, "block 25 is", "years", "older than --max-age 10m")
             assert job.out.read_bytes() == lines(truth.rows("blocks", 0, 26))
         assert job.next == 26
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chainq.errors import UsageError
-from chainq.heights.block_time import first_at, parse_age, parse_time
+from chainq.heights.block_time import first_at, format_age, parse_age, parse_time
 
 NOW = 1_700_000_000.0
 
@@ -69,3 +69,10 @@ def test_few_looks_on_an_even_chain() -> None:
 def test_a_chain_without_blocks() -> None:
     """On an empty chain every time lies past the end, and no block is looked at."""
     assert first_at(0.0, -1, lambda _: pytest.fail("there is no block to look at")) == 0
+
+
+@pytest.mark.parametrize("text", ["90s", "10m", "90m", "2h", "36h", "5d", "1w", "36500d", "0.5s"])
+def test_an_age_is_written_as_it_is_read(text: str) -> None:
+    """What `format_age` writes is read as the same number of seconds."""
+    assert parse_age(format_age(parse_age(text))) == parse_age(text)
+    assert format_age(600) == "10m"
