@@ -24,7 +24,7 @@ from msgspec import Raw
 from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.errors import AnswerError
-from chainq.fetching.service import Client as Source
+from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.planning.query import Batch, Query
 from chainq.text.sanitize import excerpt
@@ -64,7 +64,7 @@ class Client:
         headers: Mapping[str, str] | None = None,
         concurrency: int = 8,
     ) -> None:
-        self._source = Source(
+        self._service = Service(
             identifiers.url(url),
             dialect=dialect,
             timeout=timeout,
@@ -82,11 +82,11 @@ class Client:
 
     def close(self) -> None:
         """End calls under way and give the sockets back."""
-        self._source.close()
+        self._service.close()
 
     def tip_height(self) -> int:
         """The newest block's height, -1 for a chain without blocks; asked for once and then kept, for whole answers."""
-        return self._source.tip_height()
+        return self._service.tip_height()
 
     def blocks(
         self, start: int = 0, end: int | None = None, *, reverse: bool = False, verify: bool = True
@@ -96,11 +96,11 @@ class Client:
 
     def block(self, height: int) -> Row:
         """One block's summary. Raises NotFoundError."""
-        return next(_rows(self._source.named(BY_COMMAND["block"], [height])))
+        return next(_rows(self._service.fetch_lookups(BY_COMMAND["block"], [height])))
 
     def latest(self) -> Row:
         """The newest block's summary, asked for anew each time. Raises NotFoundError for a chain without blocks."""
-        return next(_rows(self._source.latest()))
+        return next(_rows(self._service.fetch_latest()))
 
     def full_blocks(
         self, start: int = 0, end: int | None = None, *, reverse: bool = False, verify: bool = True
@@ -110,12 +110,12 @@ class Client:
 
     def transactions(self, height: int) -> list[Row]:
         """The transaction summaries of one block, by index. Raises NotFoundError where there is no such block."""
-        return list(_rows(self._source.named(BY_COMMAND["transactions"], [height])))
+        return list(_rows(self._service.fetch_lookups(BY_COMMAND["transactions"], [height])))
 
     def transaction(self, transaction_id: str) -> Row:
         """One transaction, whole. Raises UsageError for an ID whose checksum is wrong, NotFoundError."""
         name = identifiers.transaction_id(transaction_id)
-        return next(_rows(self._source.named(BY_COMMAND["transaction"], [name])))
+        return next(_rows(self._service.fetch_lookups(BY_COMMAND["transaction"], [name])))
 
     def program_transactions(self, program: str, function: str) -> Iterator[Row]:
         """The transactions that call a function; one comes as often as transitions of it match."""
@@ -123,7 +123,7 @@ class Client:
             Role.PROGRAM: identifiers.program(program),
             Role.FUNCTION: identifiers.function(function),
         }
-        return _rows(self._source.paged(Query(BY_COMMAND["program-transactions"], arguments)))
+        return _rows(self._service.fetch_pages(Query(BY_COMMAND["program-transactions"], arguments)))
 
     def records(self, start: int = 0, end: int | None = None, *, reverse: bool = False) -> Iterator[Row]:
         """Records, by height and row id."""
@@ -156,7 +156,7 @@ class Client:
     ) -> Iterator[Row]:
         bounds = Bounds(start=start, end=end)
         query = Query(BY_COMMAND[command], arguments or {}, bounds=bounds, reverse=reverse, verify=verify)
-        return _rows(self._source.ranged(query, self._source.span(bounds, reverse=reverse)))
+        return _rows(self._service.fetch_range(query, self._service.height_range(bounds, reverse=reverse)))
 
 
 def _rows(batches: Iterator[Batch]) -> Iterator[Row]:

@@ -9,7 +9,7 @@ from chainq.catalog.dialects import AUTO, Names
 from chainq.cli.report import Reporter
 from chainq.config import values as config_values
 from chainq.errors import UsageError
-from chainq.fetching.service import Client
+from chainq.fetching.service import Service
 from chainq.text.sanitize import mask_url
 
 
@@ -41,8 +41,8 @@ def reporter(values: Mapping[str, Any]) -> Reporter:
     return Reporter(quiet=values["quiet"], verbose=values["verbose"])
 
 
-def open_client(settings: ConnectionSettings, reporter: Reporter) -> Client:
-    """The client that flags, environment and profile ask for. Raises UsageError."""
+def open_service(settings: ConnectionSettings, reporter: Reporter) -> Service:
+    """Return the service that flags, environment and profile ask for. Raises UsageError."""
     url, dialect, rate, timeout = settings.url, settings.dialect, settings.rate, settings.timeout
     if url:
         identifiers.url(url)
@@ -74,7 +74,7 @@ def open_client(settings: ConnectionSettings, reporter: Reporter) -> Client:
 
         if dialect_cache.remembered(url) is None:
             raise UsageError("--dry-run sends nothing, so that the dialect cannot be found out", "say --dialect NAME")
-    return Client(
+    return Service(
         url,
         dialect=dialect or "chain",
         names=names,

@@ -34,12 +34,12 @@ def run(values: Mapping[str, Any]) -> None:
     if save is not None:
         profiles.check_new(save, profiles.read())
     reporter = connect.reporter(values)
-    with connect.open_client(settings, reporter) as client:
-        endpoint, url = client.connection.endpoint, client.url
+    with connect.open_service(settings, reporter) as service:
+        endpoint, url = service.connection.endpoint, service.url
         with Asker(endpoint, reporter.call) as asker:
             # Found out anew, whatever was said or remembered; that is only what to go by where nothing decides.
-            stated = DIALECTS.get(client.dialect_name, DIALECTS["chain"])
-            diagnosis = examine(asker, url, stated, client.names, int(time.time()))
+            stated = DIALECTS.get(service.dialect_name, DIALECTS["chain"])
+            diagnosis = examine(asker, url, stated, service.names, int(time.time()))
     if diagnosis.dialect is not None:
         dialect_cache.remember(url, diagnosis.dialect)
     with open_sink(None) as sink:

@@ -37,11 +37,11 @@ def rpc(name: str, params: str | None, values: Mapping[str, Any]) -> None:
             ) from None
         sent = msgspec.Raw(compact)
     settings = connect.settings(values)
-    with connect.open_client(settings, connect.reporter(values)) as client, open_sink(None) as sink:
+    with connect.open_service(settings, connect.reporter(values)) as service, open_sink(None) as sink:
         if settings.dry_run:
             sink.write(encode(name, sent, 1) + b"\n")
             return
-        result = client.raw(name, sent)
+        result = service.call(name, sent)
         with held():
             sink.write((printable_json(bytes(result)) if on_terminal(None) else bytes(result)) + b"\n")
 

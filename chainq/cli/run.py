@@ -14,7 +14,7 @@ from chainq.cli.output import OutputSettings
 from chainq.cli.query import check_page_size, lookups, read_query, resume_settings
 from chainq.cli.report import Reporter
 from chainq.errors import NotFoundError, UsageError
-from chainq.fetching.service import Client
+from chainq.fetching.service import Service
 from chainq.formats import registry
 from chainq.formats.protocol import Format, Sheet, Writer
 from chainq.heights.range import HeightRange
@@ -44,38 +44,38 @@ def run(method: Method, values: Mapping[str, Any]) -> None:
     )
     make = registry.load(written.format)
     reporter = connect.reporter(values)
-    with connect.open_client(connect.settings(values), reporter) as client:
+    with connect.open_service(connect.settings(values), reporter) as service:
         if method.page_size_max is not None:
-            check_page_size(query, client.dialect)
+            check_page_size(query, service.dialect)
         if resume is not None:
             from chainq.resume import follow
 
-            identity = _identity(client, query, written)
+            identity = _identity(service, query, written)
             if values["dry_run"]:
-                _plan(client, follow.planned(query, resume, identity))
+                _plan(service, follow.planned(query, resume, identity))
                 return
 
             def begin(sink: Sink, continued: bool) -> Writer:
                 return make(sink, output.sheet(method, written, reporter.warn, continued=continued))
 
             gc.enable()
-            follow.run(client, query, resume, identity, begin, reporter.warn)
+            follow.run(service, query, resume, identity, begin, reporter.warn)
         elif values["dry_run"]:
-            _plan(client, query)
+            _plan(service, query)
         else:
             with open_sink(written.file) as sink:
                 sheet = output.sheet(method, written, reporter.warn, single=query.single)
-                _answer(client, query, sink, make, sheet, reporter, _again(written))
+                _answer(service, query, sink, make, sheet, reporter, _again(written))
 
 
-def _identity(client: Client, query: Query, written: OutputSettings) -> dict[str, object]:
+def _identity(service: Service, query: Query, written: OutputSettings) -> dict[str, object]:
     """What tells the query of one checkpoint from another, as plain JSON values without secrets."""
     return {
         "command": query.method.command,
         "arguments": {role.value: value for role, value in query.arguments.items()},
         "start": query.bounds.start or 0 if query.bounds else 0,
-        "url": mask_url(client.url),
-        "dialect": client.dialect.name,
+        "url": mask_url(service.url),
+        "dialect": service.dialect.name,
         "format": written.format,
         "columns": written.requested,
     }
@@ -89,7 +89,7 @@ def _again(written: OutputSettings) -> str:
 
 
 def _answer(
-    client: Client,
+    service: Service,
     query: Query,
     sink: Sink,
     make: Format,
@@ -101,16 +101,16 @@ def _answer(
     rest = None
     if query.bounds is not None:
         gc.enable()
-        span = client.span(query.bounds, reverse=query.reverse)
+        span = service.height_range(query.bounds, reverse=query.reverse)
         if not len(span) and not query.bounds.fixed:
-            reporter.warn(f"no block in that range: the newest is {client.tip_height()}")
+            reporter.warn(f"no block in that range: the newest is {service.tip_height()}")
         rest = _Rest(span, query.reverse, query.limit, sink, again)
         reporter.begin(len(span), rows_on_terminal=sheet.terminal)
     try:
         writer = make(sink, sheet)
         if rest is not None:
             sink.keep()
-        _copy(_batches(client, query, rest.span if rest else None), writer, query.limit, rest, reporter)
+        _copy(_batches(service, query, rest.span if rest else None), writer, query.limit, rest, reporter)
     except (NotFoundError, PipeClosed):
         raise
     except BaseException as error:
@@ -146,7 +146,7 @@ class _Rest:
         return f"resume with --start {self.span.start} --end {self.span.end}{reverse}{limit}"
 
 
-def _batches(client: Client, query: Query, heights: HeightRange | None) -> Iterator[Batch]:
+def _batches(service: Service, query: Query, heights: HeightRange | None) -> Iterator[Batch]:
     method = query.method
     if query.page is not None:
         if heights is not None and method.max_heights is not None and len(heights) > method.max_heights:
@@ -154,25 +154,25 @@ def _batches(client: Client, query: Query, heights: HeightRange | None) -> Itera
                 f"--page sends one call, and {heights} are more than its {method.max_heights}",
                 "narrow the range, or drop --page",
             )
-        return client.one_page(query, heights)
+        return service.fetch_one_page(query, heights)
     if heights is not None:
-        return client.ranged(query, heights)
+        return service.fetch_range(query, heights)
     if query.lookups is not None:
         found = lookups(query)
         if method.param(Role.HEIGHT):
-            found = (client.latest_height() if lookup == LATEST else lookup for lookup in found)
-        return client.named(method, found)
+            found = (service.latest_height() if lookup == LATEST else lookup for lookup in found)
+        return service.fetch_lookups(method, found)
     if method.param(Role.SIZE):
-        return client.paged(query)
-    return client.latest()
+        return service.fetch_pages(query)
+    return service.fetch_latest()
 
 
-def _plan(client: Client, query: Query) -> None:
+def _plan(service: Service, query: Query) -> None:
     """Write the requests that would be sent, a line each."""
     from chainq.cli import dry_run
 
     with open_sink(None) as sink:
-        for line in dry_run.lines(client.dialect, query):
+        for line in dry_run.lines(service.dialect, query):
             sink.write(line)
 
 
@@ -189,9 +189,9 @@ def _copy(batches: Iterator[Batch], writer: Writer, limit: int | None, rest: _Re
                 writer.write(rows)
                 if left is not None:
                     left -= len(rows)
-                if rest is not None and batch.span is not None:
-                    rest.done(batch.span, len(rows))
-                    reporter.wrote(len(batch.span), len(rows))
+                if rest is not None and batch.heights is not None:
+                    rest.done(batch.heights, len(rows))
+                    reporter.wrote(len(batch.heights), len(rows))
     except NotFoundError:  # told after the last row: what there is shall stand whole
         writer.close()
         raise

@@ -101,7 +101,7 @@ class _Examination:
     def _newest(self, latest: Said) -> Check:
         height, timestamp = map(integer_of, Picker(["height", "timestamp"])(latest.result))
         if latest.result == b"null":
-            return Check("newest block", "none", "the chain has no block yet: little can be told")
+            return Check("newest block", "none", "the chain has no blocks yet: little can be told")
         if height is None:
             fault = latest.error or AnswerError("latest/block: the newest block has no readable height")
             return Check("newest block", UNTOLD, str(fault), None if latest.spared else fault)

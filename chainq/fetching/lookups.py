@@ -40,7 +40,7 @@ def fetch_lookups(
 
 
 def fetch_latest(connection: Connection, dialect: Dialect) -> list[Raw]:
-    """The newest block's summary as one row; none where the chain has no block yet (docs/protocol.md, "Methods")."""
+    """The newest block's summary as one row; none where the chain has no blocks yet (docs/protocol.md, "Methods")."""
     name, params = dialect.call(BY_COMMAND["latest"], {})
     return _one(connection.call(name, params, decode_result), name)
 

@@ -56,4 +56,4 @@ class Batch(NamedTuple):
     """Rows in order, and the heights that they make complete; no heights where the method has no range."""
 
     rows: list[Raw]
-    span: HeightRange | None = None
+    heights: HeightRange | None = None

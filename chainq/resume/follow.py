@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import msgspec
 
 from chainq.errors import BrokenBodyError, IncompleteError, OutputError, UnreachableError, UsageError
-from chainq.fetching.service import Client
+from chainq.fetching.service import Service
 from chainq.formats.protocol import Writer
 from chainq.heights.block_time import format_age
 from chainq.heights.bounds import Bounds
@@ -31,7 +31,7 @@ from chainq.text.sanitize import printable
 
 
 def run(
-    client: Client,
+    service: Service,
     query: Query,
     settings: ResumeSettings,
     identity: Mapping[str, object],
@@ -56,9 +56,9 @@ def run(
             known = checkpoint.last
         recorded = known.length if known and checkpoint and checkpoint.output == place else None
         sink = stack.enter_context(open_sink(file, append=True, recorded=recorded))
-        mark = known or Mark(_first(client, query, kept=checkpoint is not None))
+        mark = known or Mark(_first(service, query, kept=checkpoint is not None))
         mark = msgspec.structs.replace(mark, length=sink.length)
-        course = _Course(client, query, settings, warn, sink, mark, checkpoint, place)
+        course = _Course(service, query, settings, warn, sink, mark, checkpoint, place)
         if checkpoint and not (known and checkpoint.output == place):
             if mark.length and not known:
                 warn(f"{place} is not empty, and what it holds is unknown to the new checkpoint: rows follow it")
@@ -95,19 +95,19 @@ def planned(query: Query, settings: ResumeSettings, identity: Mapping[str, objec
     return query._replace(bounds=Bounds(start=start, end=end))
 
 
-def _first(client: Client, query: Query, kept: bool) -> int:
+def _first(service: Service, query: Query, kept: bool) -> int:
     """The height that a first run starts at: with a checkpoint 0 unless `--start` says otherwise."""
     bounds = query.bounds or Bounds()
     if kept:
         bounds = Bounds(start=bounds.start or 0)
-    return bounds.start if bounds.start is not None and bounds.start >= 0 else client.span(bounds).start
+    return bounds.start if bounds.start is not None and bounds.start >= 0 else service.height_range(bounds).start
 
 
 @dataclass(slots=True)
 class _Course:
     """One run's way along the chain: where it is (`mark`), and how it moves."""
 
-    client: Client
+    service: Service
     query: Query
     settings: ResumeSettings
     warn: Callable[[str], None]
@@ -125,7 +125,7 @@ class _Course:
             writer = begin()
             while limit is None or self.written < limit:
                 try:
-                    self._round(writer, anew=not first)
+                    self._round(writer, refresh=not first)
                 except (UnreachableError, BrokenBodyError) as error:
                     if not settings.follow:
                         raise
@@ -156,9 +156,9 @@ class _Course:
             self.checkpoint.save(mark, self.place)
         self.mark = mark
 
-    def _round(self, writer: Writer, anew: bool) -> None:
+    def _round(self, writer: Writer, refresh: bool) -> None:
         settings, bounds = self.settings, self.query.bounds or Bounds()
-        tip = self.client.tip(anew=anew)
+        tip = self.service.tip(refresh=refresh)
         top = tip.height + 1
         if top < self.mark.next:
             if not self.behind:
@@ -169,7 +169,7 @@ class _Course:
         else:
             self.behind = False
             if self.mark.hash:
-                check_block(self.mark, self.client.hash_of(self.mark.next - 1))
+                check_block(self.mark, self.service.hash_of(self.mark.next - 1))
             end = top - settings.lag
             if bounds.end is not None:
                 end = min(end, bounds.end if bounds.end >= 0 else top + bounds.end)
@@ -184,16 +184,16 @@ class _Course:
 
     def _write_span(self, writer: Writer, span: HeightRange) -> None:
         left = None if self.query.limit is None else self.query.limit - self.written
-        batches = self.client.ranged(self.query._replace(limit=left), span)
+        batches = self.service.fetch_range(self.query._replace(limit=left), span)
         for batch in batches:
-            if batch.span is None or not len(batch.span):
+            if batch.heights is None or not len(batch.heights):
                 continue
             self._check_link(batch)
-            block_hash = self._last_hash(batch, batch.span, span)
+            block_hash = self._last_hash(batch, batch.heights, span)
             rows = batch.rows if left is None else batch.rows[:left]
             with held():
                 writer.write(rows)
-                self.record(Mark(batch.span.end, block_hash, self.sink.length))
+                self.record(Mark(batch.heights.end, block_hash, self.sink.length))
                 self.written += len(rows)
             if left is not None:
                 left -= len(rows)
@@ -217,11 +217,11 @@ class _Course:
                 return text_of(block_hash)
         if self.checkpoint is None and span.end < whole.end:
             return ""
-        found = self.client.hash_of(span.end - 1)
+        found = self.service.hash_of(span.end - 1)
         if found is None:  # some server behind that URL lags: its answer may lack rows as well
             raise IncompleteError(
                 f"{self.query.method.name} {span}: there is no block {span.end - 1}, though the newest is"
-                f" {self.client.tip_height()}",
+                f" {self.service.tip_height()}",
                 "--lag N leaves out the newest N",
             )
         return found

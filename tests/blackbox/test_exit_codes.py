@@ -45,7 +45,7 @@ def test_1_the_newest_block_of_a_chain_without_one(chainq: Program, server: Serv
     """`block latest` and `latest` of an empty chain say the same, and exit 1."""
     url = server("--newest", "-1")
     for words in (("latest",), ("block", "latest"), ("transactions", "latest")):
-        assert "no block yet" in one_line(chainq(*words, url=url), 1)
+        assert "no blocks yet" in one_line(chainq(*words, url=url), 1)
 
 
 def refused(code: Any) -> Callable[[Any], Canned]:

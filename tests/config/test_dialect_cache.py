@@ -12,9 +12,9 @@ from chainq.catalog.dialects import DIALECTS, Names
 from chainq.catalog.methods import BY_NAME, Role
 from chainq.config import dialect_cache
 from chainq.demo.chain import Chain
-from chainq.demo.service import Service
+from chainq.demo.service import Service as DemoService
 from chainq.fetching import dialect_detection
-from chainq.fetching.service import Client
+from chainq.fetching.service import Service
 from harness.sample import answered
 
 
@@ -33,7 +33,7 @@ def test_a_dialect_is_asked_for_once_for_each_url(cache: Path) -> None:
     """What was found is remembered, URL by URL, and nothing of a URL stands in the file."""
     urls = ["https://u:geheim@h.example/t0ken?key=s3cret", "https://h.example/other"]
     for url, name in zip(urls, DIALECTS, strict=True):
-        assert dialect_detection.dialect_of(url, answered(Service(Chain(newest=5), dialect=name))).name == name
+        assert dialect_detection.dialect_of(url, answered(DemoService(Chain(newest=5), dialect=name))).name == name
     assert [dialect_detection.dialect_of(url, refuse).name for url in urls] == list(DIALECTS)
     text = cache.read_text()
     assert not any(part in text for part in ("geheim", "example", "t0ken", "s3cret", "http"))
@@ -69,7 +69,7 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch
     for folder in (str(tmp_path / "file"), "relative", ""):
         monkeypatch.setenv("XDG_CACHE_HOME", folder)
         monkeypatch.delenv("HOME", raising=False)
-        call = answered(Service(Chain(newest=5), dialect="aleo"))
+        call = answered(DemoService(Chain(newest=5), dialect="aleo"))
         assert dialect_detection.dialect_of("http://h/", call).name == "aleo"
         assert dialect_cache.remembered("http://h/") is None
 
@@ -84,9 +84,9 @@ def test_without_the_variable_the_usual_folder_is_taken(tmp_path: Path, monkeypa
 
 def test_the_sample_chain_is_never_remembered(cache: Path) -> None:
     """demo: is asked each time and leaves no file."""
-    with Client("demo:", dialect="auto") as client:
-        assert client.dialect.name == "chain"
-        assert client.tip_height() > 0
+    with Service("demo:", dialect="auto") as service:
+        assert service.dialect.name == "chain"
+        assert service.tip_height() > 0
     dialect_cache.remember("demo:", "aleo")
     assert dialect_cache.remembered("demo:") is None
     assert not cache.exists()
@@ -95,7 +95,7 @@ def test_the_sample_chain_is_never_remembered(cache: Path) -> None:
 def test_the_dialect_is_found_when_it_is_first_needed(cache: Path) -> None:
     """A client that is not asked for anything asks nothing, and one raw call is one call."""
     dialect_cache.remember("http://h.invalid/", "aleo")
-    with Client("http://h.invalid/", dialect="auto", names=Names({"block": "b"})) as client:
-        assert client.dialect.call(BY_NAME["block"], {Role.HEIGHT: 5})[0] == "b"
-        assert client.dialect.name == "aleo"
+    with Service("http://h.invalid/", dialect="auto", names=Names({"block": "b"})) as service:
+        assert service.dialect.call(BY_NAME["block"], {Role.HEIGHT: 5})[0] == "b"
+        assert service.dialect.name == "aleo"
     assert cache.exists()
