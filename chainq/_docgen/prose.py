@@ -67,8 +67,8 @@ VARIABLES = {
     "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY": "Proxies, as for curl.",
     "SSL_CERT_FILE, SSL_CERT_DIR": "Certificates to trust instead of those that come with chainq's libraries.",
     "NO_COLOR": "Not empty: no colours on the terminal.",
-    "XDG_CONFIG_HOME": "Folder of `chainq/config.toml`, instead of `~/.config`.",
-    "XDG_CACHE_HOME": "Folder of `chainq/`, where the dialects found by `--dialect auto` are remembered, instead of "
+    "XDG_CONFIG_HOME": "Folder that holds `chainq/config.toml`, instead of `~/.config`.",
+    "XDG_CACHE_HOME": "Folder whose subfolder `chainq` remembers the dialects that `--dialect auto` found, instead of "
     "`~/.cache`.",
 }
 

@@ -15,12 +15,12 @@ import chainq
 from harness.program import LONGEST, ROOT, Ran
 from harness.truth import Truth
 
-README = (ROOT / "README.md").read_text()
+PAGE = (ROOT / "docs" / "architecture.md").read_text()
 
 
 def shown(language: str) -> str:
-    """The code of that language in the README's section on formats of one's own."""
-    section = README.partition("## A format of your own")[2].partition("\n## ")[0]
+    """The code of that language in the page's section on formats."""
+    section = PAGE.partition("### A format")[2].partition("\n### ")[0]
     (code,) = re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
     return str(code)
 
@@ -58,7 +58,7 @@ class Environment:
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """An environment with the README's own example, and packages that cannot be loaded."""
+    """An environment with the page's own example, and packages that cannot be loaded."""
     made = Environment(tmp_path_factory.mktemp("plugin") / "venv")
     ((name, place),) = tomllib.loads(shown("toml"))["project"]["entry-points"]["chainq.formats"].items()
     made.install(name, place.partition(":")[0], shown("python"), place)
@@ -68,7 +68,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 
 def test_a_format_of_another_package(environment: Environment, truth: Truth) -> None:
-    """The format that the README shows is used by its name, with the rows and the columns that were asked for."""
+    """The format that the page shows is used by its name, with the rows and the columns that were asked for."""
     ran = environment.run("blocks", "--start", "5", "--end", "8", "--columns", "height,network", "--format", "tsv")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out == b"5\t3\n6\t3\n7\t3\n"
