@@ -52,7 +52,7 @@ def run(method: Method, values: Mapping[str, Any]) -> None:
 
             identity = _identity(service, query, written)
             if values["dry_run"]:
-                _plan(service, follow.planned(query, resume, identity))
+                _plan(service, follow.first_round(query, resume, identity))
                 return
 
             def begin(sink: Sink, continued: bool) -> Writer:

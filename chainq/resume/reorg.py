@@ -1,15 +1,22 @@
-"""Finds reorgs: blocks whose hash is no longer the recorded one."""
+"""Detects reorgs: a block whose hash differs from the one that was recorded."""
 
 from chainq.errors import IncompleteError
-from chainq.resume.checkpoint import Mark
+from chainq.resume.checkpoint import Position
 from chainq.text.sanitize import excerpt
 
 
-def check_block(mark: Mark, found: str | None) -> None:
-    """Raise IncompleteError where the chain's block before `mark.next` is no longer the recorded one."""
-    if mark.hash and found != mark.hash:
+def check_block(position: Position, found: str | None, *, checkpoint: bool = True) -> None:
+    """Compare the hash of the last block below `position` with the one found now, None for a block that is gone.
+
+    `checkpoint`: whether a checkpoint recorded it, and not only this run. Raises IncompleteError where they differ; a
+    position without a hash matches anything.
+    """
+    if position.hash and found != position.hash:
+        now = f"is {excerpt(found, 80)}" if found else "is gone"
+        recorded = f"{'the checkpoint recorded' if checkpoint else 'this run has seen'} {excerpt(position.hash, 80)}"
         raise IncompleteError(
-            f"the chain is no longer the one recorded: block {mark.next - 1} was {excerpt(mark.hash, 80)} and is"
-            f" {excerpt(found, 80) if found else 'missing'}",
-            "--rewind N goes back N blocks, to before the change",
+            f"reorg: block {position.next - 1} {now}, {recorded}",
+            "--rewind N goes back N blocks"
+            if checkpoint
+            else "rows that are already written may be of blocks that are gone",
         )

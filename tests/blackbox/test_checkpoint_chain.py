@@ -31,7 +31,7 @@ def test_6_the_chain_changed_and_rewind_mends_it(command: str, chainq: Program) 
             before = job.files()
             said(job(), 6, "block 300", old.block_hash(300), fork.block_hash(300), "--rewind")
             assert job.files() == before
-        said(job("--rewind", "10"), 6, "block 200")  # the mark before 291, still after the fork
+        said(job("--rewind", "10"), 6, "block 200")  # the position before 291, still after the fork
         assert (job.next, job.out.stat().st_size) == (201, lengths[1])
         said(job("--rewind", "1"), 0)
     assert job.next == 311
@@ -64,7 +64,12 @@ def test_a_dry_run_shows_where_the_next_run_begins(chainq: Program, tmp_path: Pa
     said(ran := chainq("records", "--checkpoint", "c", "--start", "2400", "--end", "2403", "--dry-run", url="demo:"), 0)
     assert ran.out == b""  # that is done already
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == kept
-    said(chainq("records", "--checkpoint", "c", "-o", "f", "--dry-run", url="demo:"), 2, "another question", "2400")
+    said(
+        chainq("records", "--checkpoint", "c", "-o", "f", "--dry-run", url="demo:"),
+        2,
+        "made with other arguments",
+        "2400",
+    )
 
 
 def test_rewind_goes_no_farther_than_the_start(chainq: Program) -> None:
@@ -73,7 +78,7 @@ def test_rewind_goes_no_farther_than_the_start(chainq: Program) -> None:
     with serving(service) as url:
         job = Job(chainq, url, "blocks", "--start", "20")
         job.out.write_bytes(b"old\n")
-        said(job(), 0, "is not empty")
+        said(job(), 0, "has content")
         service.swap(Fork(0))
         said(job("--rewind", "1000000"), 0)
     assert job.out.read_bytes() == b"old\n" + lines(fork_truth(0, 40).rows("blocks", 20, 41))
@@ -88,7 +93,7 @@ def test_6_a_block_that_is_gone(chainq: Program) -> None:
         before = job.files()
         service.tip = 30
         service._answers = Answers(service.chain, Faults(missing_height=20), shuffle=True)
-        said(job(), 6, "block 20", "missing")
+        said(job(), 6, "block 20 is gone")
     assert job.files() == before
 
 

@@ -61,7 +61,7 @@ def killed_somewhere(job: Job, service: Moving, dice: random.Random) -> bool:
     service.hook = lambda _: None
     assert ran.code in (0, -signal.SIGKILL), ran.err
     if job.kept.exists():
-        recorded = json.loads(job.kept.read_bytes())["marks"][-1]["length"]
+        recorded = json.loads(job.kept.read_bytes())["positions"][-1]["length"]
         assert recorded <= job.out.stat().st_size
     return ran.code != 0
 

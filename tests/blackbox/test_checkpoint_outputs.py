@@ -25,11 +25,11 @@ def test_7_a_full_disk(start: int, words: tuple[str, ...], chainq: Program) -> N
         job, before = Job(chainq, url, *words, "--start", str(start)), -1
         for share in (0.4, 0.4, 0.9):
             ran = job.capped(int(len(due) * share))
-            said(ran, 7, str(job.out), "File too large", f"goes on at height {job.next}")
+            said(ran, 7, str(job.out), "File too large", f"resumes at height {job.next}")
             came = job.out.read_bytes()
             assert came == due[: len(came)]
             assert came.endswith(b"\n") or not came
-            assert len(came) == json.loads(job.kept.read_bytes())["marks"][-1]["length"] >= before
+            assert len(came) == json.loads(job.kept.read_bytes())["positions"][-1]["length"] >= before
             before = len(came)
         assert before > 0
         said(job(), 0)
@@ -44,7 +44,7 @@ def test_7_a_checkpoint_that_cannot_be_written(chainq: Program, truth: Truth) ->
         job = Job(chainq, url, "blocks")
         ran = job.capped(1000, "--follow", "--interval", "0.01", out="")
         at = job.next
-        said(ran, 7, f"the checkpoint {job.kept}", "File too large", f"goes on at height {at}")
+        said(ran, 7, f"checkpoint {job.kept}", "File too large", f"resumes at height {at}")
         assert ran.rows == truth.rows("blocks", 0, len(ran.rows))
         assert 0 < at <= len(ran.rows)
         service.hook = lambda _: None

@@ -22,7 +22,7 @@ def test_75_a_second_run_ends_at_once(chainq: Program, truth: Truth) -> None:
         service.hook = lambda _: None
         calls = len([call for call in service.calls if call == "getBlocks"])
         ran = job()
-        said(ran, 75, "another run holds the checkpoint", str(job.kept))
+        said(ran, 75, "another run is using checkpoint", str(job.kept))
         assert ran.out == b""
         assert not job.out.exists()
         assert calls == len([call for call in service.calls if call == "getBlocks"])
@@ -63,7 +63,7 @@ def test_75_a_checkpoint_by_way_of_a_link(chainq: Program, truth: Truth) -> None
         assert first.stderr is not None
         while not (job.kept.exists() and job.next == 6):
             assert first.stderr.readline()
-        said(linked(out=""), 75, "another run holds the checkpoint")
+        said(linked(out=""), 75, "another run is using checkpoint")
         first.kill()
         finish(first)
         service.tip = 7
@@ -92,7 +92,7 @@ def test_7_an_output_file_that_is_replaced(chainq: Program) -> None:
 @pytest.mark.parametrize("out", ["c", "c.lock", "./c"])
 def test_2_a_checkpoint_that_is_the_output(out: str, chainq: Program, nowhere: str) -> None:
     """One file cannot be both: refused before any call, and nothing is written."""
-    said(chainq("records", "--checkpoint", "c", "-o", out, url=nowhere), 2, "own file")
+    said(chainq("records", "--checkpoint", "c", "-o", out, url=nowhere), 2, "same file")
     assert not (chainq.home / "c").exists()
 
 
@@ -105,13 +105,13 @@ def test_7_a_file_that_ends_inside_a_line(chainq: Program) -> None:
 
 
 def test_rewind_says_where_it_goes_when_rows_come_again(chainq: Program) -> None:
-    """Marks are some way apart: on standard output, where nothing is cut back, the user learns what comes twice."""
+    """Positions are some way apart: on standard output, where nothing is cut back, the user learns what comes twice."""
     words = ("blocks", "--start", "20", "--checkpoint", "c", "--end")
     for end in ("30", "40"):
         said(chainq(*words, end, url="demo:"), 0)
     ran = chainq(*words, "40", "--rewind", "3", url="demo:")
     assert len(ran.rows) == 10
-    said(ran, 0, "--rewind 3 from 40 goes to 30")
+    said(ran, 0, "--rewind 3 goes back to the nearest position, height 30")
     said(chainq(*words, "40", "--rewind", "10", url="demo:"), 0)
 
 
@@ -119,10 +119,10 @@ def test_2_a_checkpoint_that_is_no_file(chainq: Program, nowhere: str) -> None:
     """A device, a FIFO or a folder is no checkpoint: exit 2, and nothing waits for it."""
     os.mkfifo(chainq.home / "fifo")
     for path in ("/dev/full", str(chainq.home / "fifo"), str(chainq.home)):
-        said(chainq("blocks", "--checkpoint", path, url=nowhere), 2, "is no file")
+        said(chainq("blocks", "--checkpoint", path, url=nowhere), 2, "not a regular file")
 
 
-def test_2_another_question_is_refused(chainq: Program) -> None:
+def test_2_another_query_is_refused(chainq: Program) -> None:
     """Another command, URL, format, start, address, dialect or choice of columns: exit 2, no call, nothing written."""
     service = Moving(30)
     with serving(service) as url, serving(Moving(30)) as elsewhere:
@@ -142,15 +142,15 @@ def test_2_another_question_is_refused(chainq: Program) -> None:
         service.tip = 40
         for key, words in others.items():  # one by one: they share the lock
             ran = Job(chainq, elsewhere if key == "url" else url, *words)()
-            said(ran, 2, "another question", "" if key == "command" else key)
+            said(ran, 2, "made with other arguments", "" if key == "command" else key)
             assert ran.out == b""
         assert job.files() == before
         assert len(service.calls) == calls
-        said(job(), 0)  # while the same question goes on
+        said(job(), 0)  # while the same query resumes
         assert job.next == 41
 
 
-def test_2_a_broken_checkpoint_is_no_fresh_start(chainq: Program) -> None:
+def test_2_a_damaged_checkpoint_is_no_fresh_start(chainq: Program) -> None:
     """A checkpoint that is cut short, empty, strange or not UTF-8: exit 2, what to do, no call; no file is touched."""
     service = Moving(30)
     with serving(service) as url:
@@ -159,7 +159,7 @@ def test_2_a_broken_checkpoint_is_no_fresh_start(chainq: Program) -> None:
         text = job.kept.read_bytes()
         broken = [text[:end] for end in (0, 1, 20, len(text) // 2, len(text) - 3)]
         broken += [b"\xff\xfe", b"null", b"[]", b"{}\n", b"\0" * 4096, text + b"{}"]
-        broken += [text.replace(b'"chainq": 1', b'"chainq": 2'), text.replace(b'"chainq": 1', b'"chainq": 1, "new": 5')]
+        broken += [text.replace(b'"chainq": 2', b'"chainq": 1'), text.replace(b'"chainq": 2', b'"chainq": 2, "new": 5')]
         broken += [text.replace(b'"hash": "a', b'"hash": "\xe9'), text.replace(b'"blocks"', b'"\xff"')]
         broken += [text.replace(b'"next": 31', b'"next": -1'), text.replace(b'"length": ', b'"length": -')]
         assert len(set(broken)) == len(broken)
@@ -171,7 +171,7 @@ def test_2_a_broken_checkpoint_is_no_fresh_start(chainq: Program) -> None:
             other.out.write_bytes(b"old\n")
             runs.append((other, {"kept": bad, "out": b"old\n"}))
         for (other, before), ran in zip(runs, side_by_side(run[0] for run in runs), strict=True):
-            said(ran, 2, "the checkpoint", str(other.kept), "delete it to start over")
+            said(ran, 2, "checkpoint", str(other.kept), "delete it to start over")
             assert ran.out == b""
             assert other.files() == before
         assert len(service.calls) == calls

@@ -21,8 +21,8 @@ def test_the_checkpoint_holds_no_secrets(chainq: Program) -> None:
         content: dict[str, Any] = json.loads(text)
         for path in job.folder.iterdir():
             assert not any(secret in path.read_text() for secret in ("geheim", "anna"))
-        assert content["asked"]["command"] == "blocks"
-        assert content["marks"][-1] == {
+        assert content["query"]["command"] == "blocks"
+        assert content["positions"][-1] == {
             "next": 21,
             "hash": service.chain.block_hash(20),
             "length": job.out.stat().st_size,
@@ -52,12 +52,12 @@ def test_the_checkpoint_moves_chunk_by_chunk_and_is_never_half(chainq: Program) 
                 read.append(job.kept.read_bytes())
         said(finish(process), 0)
     assert len(seen) == len(service.calls)
-    marks = [(json.loads(text)["marks"][-1], size) for text, size in seen]
-    heights = [mark["next"] for mark, _ in marks]
+    positions = [(json.loads(text)["positions"][-1], size) for text, size in seen]
+    heights = [position["next"] for position, _ in positions]
     assert heights == sorted(heights)
     assert len(set(heights)) > 5
-    assert all(mark["length"] <= size for mark, size in marks)
-    assert [text for text in read if json.loads(text)["chainq"] != 1] == []
+    assert all(position["length"] <= size for position, size in positions)
+    assert [text for text in read if json.loads(text)["chainq"] != 2] == []
 
 
 def test_long_lives_keep_the_checkpoint_small(chainq: Program) -> None:

@@ -276,7 +276,7 @@ def test_7_a_file_behind_stdout_is_cut_back_to_whole_heights(
         ran = capped(chainq, 4 << 20, *words, *span, "--url", url, "--dialect", DIALECT, stdout=out)
     assert (ran.code, ran.err.count("\n")) == (7, 1), ran.err
     groups = truth.groups("records", 770, 780)
-    said = re.search(r"(?:--start|goes on at height) (\d+)(?: --end (\d+) --reverse)?", ran.err)
+    said = re.search(r"(?:--start|resumes at height) (\d+)(?: --end (\d+) --reverse)?", ran.err)
     assert said, ran.err
     due = groups[::-1][: 780 - int(said[2])] if said[2] else groups[: int(said[1]) - 770]
     head, *rows = place.read_bytes().splitlines()

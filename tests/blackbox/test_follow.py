@@ -136,7 +136,7 @@ def test_it_goes_on_through_a_restart_of_the_server(chainq: Program, server: Ser
         served.kill()
         served.wait()
     assert process.stderr is not None
-    assert b"going on when the service is back" in process.stderr.readline()
+    assert b"trying again every" in process.stderr.readline()
     with server.own("--newest", "20", "--port", port) as (again, served):
         assert again == url
         assert read(process, 11) == truth.rows("blocks", 10, 21)
@@ -178,10 +178,10 @@ def test_6_a_chain_that_changes_under_it(chainq: Program, truth: Truth) -> None:
         service.swap(Fork(11))
         ran = finish(process)
         assert ran.out == b""
-        said(ran, 6, "block 12", service.chain.block_hash(12), "--rewind", "goes on at height 13")
+        said(ran, 6, "block 12", service.chain.block_hash(12), "--rewind", "resumes at height 13")
         process = job.start("--rewind", "2", *SOON, out="")
         assert [service.chain.block_hash(h).encode() in row for h, row in zip((11, 12), read(process, 2), strict=True)]
-        stopped(process, signal.SIGINT, "goes on at height 13")
+        stopped(process, signal.SIGINT, "resumes at height 13")
 
 
 def test_6_max_age_ends_it(chainq: Program, truth: Truth) -> None:
@@ -222,7 +222,7 @@ def test_it_survives_its_own_end(chainq: Program, truth: Truth) -> None:
         service.tip += 5
         whole = lines(truth.rows("blocks", FIRST, service.tip + 1))
         grown(job.out, process, len(whole))
-        stopped(process, signal.SIGTERM, f"goes on at height {service.tip + 1}")
+        stopped(process, signal.SIGTERM, f"resumes at height {service.tip + 1}")
     assert job.out.read_bytes() == whole
     assert job.next == service.tip + 1
 
@@ -291,7 +291,7 @@ def test_clock_jumps_do_no_harm(chainq: Program, truth: Truth) -> None:
         assert read(process, 4) == truth.rows("blocks", 0, 4)
         for service.tip in range(4, 9):
             assert read(process, 1) == [truth.block(service.tip)]
-        stopped(process, signal.SIGINT, "goes on at height 9")
+        stopped(process, signal.SIGINT, "resumes at height 9")
     assert job.next == 9
 
 

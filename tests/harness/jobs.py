@@ -42,7 +42,7 @@ class Job:
     @property
     def next(self) -> int:
         """The height that the checkpoint has come to."""
-        height: int = json.loads(self.kept.read_bytes())["marks"][-1]["next"]
+        height: int = json.loads(self.kept.read_bytes())["positions"][-1]["next"]
         return height
 
     def files(self) -> dict[str, bytes]:

@@ -10,11 +10,11 @@ import pytest
 
 from chainq.errors import BusyError, ChainqError, OutputError, UsageError
 from chainq.process.signals import Interrupted
-from chainq.resume.checkpoint import MARKS, Checkpoint, Mark
-from chainq.resume.follow import _Course
+from chainq.resume.checkpoint import POSITIONS, Checkpoint, Position
+from chainq.resume.follow import IncrementalRun
 from chainq.sinks.stdout import StreamSink
 
-ASKED = {"command": "blocks", "start": "0", "url": "http://127.0.0.1:1/"}
+QUERY = {"command": "blocks", "start": "0", "url": "http://127.0.0.1:1/"}
 
 
 @pytest.fixture
@@ -23,76 +23,76 @@ def kept(tmp_path: Path) -> Path:
     return tmp_path / "kept"
 
 
-def saved(kept: Path, *marks: Mark, output: str = "") -> None:
-    """Make a checkpoint by recording marks one after the other."""
-    with Checkpoint(kept, ASKED) as checkpoint:
-        for mark in marks:
-            checkpoint.save(mark, output)
+def saved(kept: Path, *positions: Position, output: str = "") -> None:
+    """Make a checkpoint by recording positions one after the other."""
+    with Checkpoint(kept, QUERY) as checkpoint:
+        for position in positions:
+            checkpoint.save(position, output)
 
 
-def reopened(kept: Path) -> list[Mark]:
-    """The marks that a next run finds."""
-    with Checkpoint(kept, ASKED) as checkpoint:
-        return checkpoint.marks
+def reopened(kept: Path) -> list[Position]:
+    """The positions that a next run finds."""
+    with Checkpoint(kept, QUERY) as checkpoint:
+        return checkpoint.positions
 
 
-def test_a_first_run_has_no_mark_and_writes_nothing(kept: Path) -> None:
+def test_a_first_run_has_no_position_and_writes_nothing(kept: Path) -> None:
     """Opening a checkpoint that is not there makes no file but the lock."""
-    with Checkpoint(kept, ASKED) as checkpoint:
+    with Checkpoint(kept, QUERY) as checkpoint:
         assert checkpoint.last is None
         assert checkpoint.output == ""
     assert [path.name for path in kept.parent.iterdir()] == ["kept.lock"]
 
 
-def test_a_mark_comes_back(kept: Path) -> None:
+def test_a_position_comes_back(kept: Path) -> None:
     """What was recorded is what the next run finds: height, hash, length, output."""
-    marks = [Mark(0), Mark(5, "ab1x", 100), Mark(9, "ab1y", 250)]
-    saved(kept, *marks, output="out")
-    with Checkpoint(kept, ASKED) as checkpoint:
-        assert checkpoint.marks == marks
-        assert checkpoint.last == marks[-1]
+    positions = [Position(0), Position(5, "ab1x", 100), Position(9, "ab1y", 250)]
+    saved(kept, *positions, output="out")
+    with Checkpoint(kept, QUERY) as checkpoint:
+        assert checkpoint.positions == positions
+        assert checkpoint.last == positions[-1]
         assert checkpoint.output == "out"
 
 
-def test_marks_are_thinned_to_the_first_and_the_last_ones(kept: Path) -> None:
-    """However many marks are recorded, a bounded number is kept: the first, the newest, in order."""
-    saved(kept, *(Mark(height, "h", height * 10) for height in range(500)))
-    marks = reopened(kept)
-    assert len(marks) <= MARKS + 1
-    assert (marks[0].next, marks[-1].next) == (0, 499)
-    assert [mark.next for mark in marks[-10:]] == list(range(490, 500))
-    assert marks == sorted(marks, key=lambda mark: mark.next)
+def test_positions_are_thinned_to_the_first_and_the_last_ones(kept: Path) -> None:
+    """However many positions are recorded, a bounded number is kept: the first, the newest, in order."""
+    saved(kept, *(Position(height, "h", height * 10) for height in range(500)))
+    positions = reopened(kept)
+    assert len(positions) <= POSITIONS + 1
+    assert (positions[0].next, positions[-1].next) == (0, 499)
+    assert [position.next for position in positions[-10:]] == list(range(490, 500))
+    assert positions == sorted(positions, key=lambda position: position.next)
 
 
-def test_a_mark_that_goes_back_replaces_those_after_it(kept: Path) -> None:
-    """Recording a lower height drops the marks at or above it: they vouch for rows that are gone."""
-    saved(kept, Mark(0), Mark(5, "a", 50), Mark(9, "b", 90), Mark(7, "c", 70))
-    assert [mark.next for mark in reopened(kept)] == [0, 5, 7]
+def test_a_position_that_goes_back_replaces_those_after_it(kept: Path) -> None:
+    """Recording a lower height drops the positions at or above it: they record rows that are gone."""
+    saved(kept, Position(0), Position(5, "a", 50), Position(9, "b", 90), Position(7, "c", 70))
+    assert [position.next for position in reopened(kept)] == [0, 5, 7]
 
 
-def test_another_output_drops_the_old_marks(kept: Path) -> None:
+def test_another_output_drops_the_old_positions(kept: Path) -> None:
     """Lengths of one file say nothing of another."""
-    saved(kept, Mark(0), Mark(5, "a", 50), output="one")
-    saved(kept, Mark(9, "b", 40), output="two")
-    assert reopened(kept) == [Mark(9, "b", 40)]
+    saved(kept, Position(0), Position(5, "a", 50), output="one")
+    saved(kept, Position(9, "b", 40), output="two")
+    assert reopened(kept) == [Position(9, "b", 40)]
 
 
 @pytest.mark.parametrize(
     ("blocks", "expected"), [(1, 20), (9, 20), (10, 20), (11, 10), (20, 10), (21, 0), (30, 0), (1000, 0)]
 )
-def test_rewind_goes_to_the_nearest_mark(blocks: int, expected: int, kept: Path) -> None:
-    """At least so many blocks back, to the highest mark that is far enough; never beyond the first. On disk at once."""
-    saved(kept, Mark(0), Mark(10, "a", 100), Mark(20, "b", 200), Mark(30, "c", 300))
-    with Checkpoint(kept, ASKED) as checkpoint:
+def test_rewind_goes_to_the_nearest_position(blocks: int, expected: int, kept: Path) -> None:
+    """At least that many blocks back, to the nearest position; at most to the first. On disk at once."""
+    saved(kept, Position(0), Position(10, "a", 100), Position(20, "b", 200), Position(30, "c", 300))
+    with Checkpoint(kept, QUERY) as checkpoint:
         checkpoint.rewind(blocks)
         assert checkpoint.last is not None
         assert checkpoint.last.next == expected
     assert reopened(kept)[-1].next == expected
 
 
-def test_rewind_before_any_mark_does_nothing(kept: Path) -> None:
+def test_rewind_before_any_position_does_nothing(kept: Path) -> None:
     """There is no way back from a first run."""
-    with Checkpoint(kept, ASKED) as checkpoint:
+    with Checkpoint(kept, QUERY) as checkpoint:
         checkpoint.rewind(5)
         assert checkpoint.last is None
     assert not kept.exists()
@@ -100,39 +100,44 @@ def test_rewind_before_any_mark_does_nothing(kept: Path) -> None:
 
 def test_one_holder_at_a_time(kept: Path) -> None:
     """A second holder is refused, also in the same process, and only until the first one is gone."""
-    with Checkpoint(kept, ASKED), pytest.raises(BusyError, match="another run"):
-        Checkpoint(kept, ASKED)
-    saved(kept, Mark(1))
-    assert reopened(kept) == [Mark(1)]
+    with Checkpoint(kept, QUERY), pytest.raises(BusyError, match="another run"):
+        Checkpoint(kept, QUERY)
+    saved(kept, Position(1))
+    assert reopened(kept) == [Position(1)]
 
 
 def test_a_refused_checkpoint_gives_its_lock_back(kept: Path) -> None:
-    """After a checkpoint was refused as broken, a mended one can be opened in the same process."""
-    saved(kept, Mark(1))
+    """After a checkpoint was refused as damaged, a repaired one can be opened in the same process."""
+    saved(kept, Position(1))
     whole = kept.read_bytes()
     kept.write_bytes(b"{")
     with pytest.raises(UsageError):
-        Checkpoint(kept, ASKED)
+        Checkpoint(kept, QUERY)
     kept.write_bytes(whole)
-    assert reopened(kept) == [Mark(1)]
+    assert reopened(kept) == [Position(1)]
 
 
 def test_cut_at_any_byte_it_is_refused(kept: Path) -> None:
     """Cut short after any number of bytes, a checkpoint is an error that names it, and is left as it is."""
-    saved(kept, Mark(0), Mark(12, "ab1é", 345), output="out")
+    saved(kept, Position(0), Position(12, "ab1é", 345), output="out")
     whole = kept.read_bytes()
     text = whole.rstrip()
     assert len(text) > 200
     for length in range(len(text)):
         kept.write_bytes(whole[:length])
         with pytest.raises(UsageError, match="kept"):
-            Checkpoint(kept, ASKED)
+            Checkpoint(kept, QUERY)
         assert kept.read_bytes() == whole[:length]
 
 
 def changed(path: tuple[str | int, ...], value: Any) -> bytes:
     """A checkpoint with one value replaced, added, or (None) taken away."""
-    content: Any = {"chainq": 1, "asked": dict(ASKED), "marks": [{"next": 3, "hash": "a", "length": 5}], "output": "o"}
+    content: Any = {
+        "chainq": 2,
+        "query": dict(QUERY),
+        "positions": [{"next": 3, "hash": "a", "length": 5}],
+        "output": "o",
+    }
     inner = content
     for step in path[:-1]:
         inner = inner[step]
@@ -147,59 +152,59 @@ def changed(path: tuple[str | int, ...], value: Any) -> bytes:
     "text",
     [
         changed(("chainq",), 0),
-        changed(("chainq",), 2),
+        changed(("chainq",), 1),
         changed(("chainq",), "1"),
         changed(("chainq",), None),
-        changed(("asked",), None),
-        changed(("asked", "command"), "records"),
-        changed(("asked", "command"), None),
-        changed(("asked", "more"), "x"),
-        changed(("marks",), []),
-        changed(("marks",), None),
-        changed(("marks", 0, "next"), None),
-        changed(("marks", 0, "next"), -1),
-        changed(("marks", 0, "next"), 1.5),
-        changed(("marks", 0, "next"), "3"),
-        changed(("marks", 0, "length"), -1),
-        changed(("marks", 0, "more"), 1),
-        changed(("marks",), [{"next": 3}, {"next": 3}]),
-        changed(("marks",), [{"next": 4}, {"next": 3}]),
+        changed(("query",), None),
+        changed(("query", "command"), "records"),
+        changed(("query", "command"), None),
+        changed(("query", "more"), "x"),
+        changed(("positions",), []),
+        changed(("positions",), None),
+        changed(("positions", 0, "next"), None),
+        changed(("positions", 0, "next"), -1),
+        changed(("positions", 0, "next"), 1.5),
+        changed(("positions", 0, "next"), "3"),
+        changed(("positions", 0, "length"), -1),
+        changed(("positions", 0, "more"), 1),
+        changed(("positions",), [{"next": 3}, {"next": 3}]),
+        changed(("positions",), [{"next": 4}, {"next": 3}]),
         changed(("more",), 1),
         changed(("output",), 1),
         changed(("output",), "o").replace(b'"o"', b'"\xff"'),
-        changed(("marks", 0, "hash"), "a").replace(b'"a"', b'"\xc3("'),
-        changed(("asked", "command"), "x").replace(b'"x"', b"[" * 100_000 + b"]" * 100_000),
+        changed(("positions", 0, "hash"), "a").replace(b'"a"', b'"\xc3("'),
+        changed(("query", "command"), "x").replace(b'"x"', b"[" * 100_000 + b"]" * 100_000),
         changed(("output",), "o") + b"x",
         b"\xef\xbb\xbf" + changed(("output",), "o"),
     ],
     ids=lambda text: text[:1].decode(errors="replace") and None,
 )
 def test_a_strange_checkpoint_is_refused(text: bytes, kept: Path) -> None:
-    """Another version, question or shape, unknown keys, values that cannot be, no UTF-8: refused and left alone."""
+    """Another version, query or shape, unknown keys, values that cannot be, no UTF-8: refused and left alone."""
     kept.write_bytes(text)
     with pytest.raises(UsageError, match="kept"):
-        Checkpoint(kept, ASKED)
+        Checkpoint(kept, QUERY)
     assert kept.read_bytes() == text
 
 
 def test_the_unchanged_one_is_taken(kept: Path) -> None:
     """The checkpoint that the strange ones were made of is itself fine."""
     kept.write_bytes(changed(("output",), "o"))
-    assert reopened(kept) == [Mark(3, "a", 5)]
+    assert reopened(kept) == [Position(3, "a", 5)]
 
 
 def test_a_save_that_fails_leaves_the_old_one(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the new checkpoint cannot be synced, the old one stands, nothing lies beside it, and the error names it."""
-    saved(kept, Mark(1))
+    saved(kept, Position(1))
     before = kept.read_bytes()
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    with Checkpoint(kept, ASKED) as checkpoint:
+    with Checkpoint(kept, QUERY) as checkpoint:
         monkeypatch.setattr(os, "fsync", full)
         with pytest.raises(OutputError, match=r"kept.*No space left"):
-            checkpoint.save(Mark(2))
+            checkpoint.save(Position(2))
     assert kept.read_bytes() == before
     assert sorted(path.name for path in kept.parent.iterdir()) == ["kept", "kept.lock"]
 
@@ -210,7 +215,7 @@ def test_a_checkpoint_that_cannot_be(name: str, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
     with pytest.raises(ChainqError, match=name) as caught:
-        Checkpoint(tmp_path / name, ASKED)
+        Checkpoint(tmp_path / name, QUERY)
     assert isinstance(caught.value, UsageError | OutputError)
 
 
@@ -224,10 +229,10 @@ def test_what_a_checkpoint_recorded_stays_on_stdout(tmp_path: Path) -> None:
     file = tmp_path / "out"
     with file.open("wb") as opened:
         sink, nothing, saved = StreamSink(opened.fileno(), "out"), cast("Any", None), cast("Any", Saved())
-        course = _Course(nothing, nothing, nothing, nothing, sink, Mark(0), saved, "")
+        incremental = IncrementalRun(nothing, nothing, nothing, nothing, sink, Position(0), saved, "")
         sink.keep()
         sink.write(b"row\n")
         with pytest.raises(Interrupted):
-            course.record(Mark(1))
+            incremental.record(Position(1))
         sink.abandon()
     assert file.read_bytes() == b"row\n"

@@ -1,17 +1,23 @@
-"""Whether a block is still the one recorded."""
+"""Reorgs: when a block is no longer the one that was recorded."""
 
 import pytest
 
 from chainq.errors import IncompleteError
-from chainq.resume.checkpoint import Mark
+from chainq.resume.checkpoint import Position
 from chainq.resume.reorg import check_block
 
 
-def test_check_block() -> None:
-    """Only another hash, or none, where one was recorded, is a changed chain; the block is named."""
-    check_block(Mark(8, "ab1x"), "ab1x")
-    check_block(Mark(8), None)
-    check_block(Mark(8), "ab1x")
-    for found, word in (("ab1y", "ab1y"), (None, "missing"), ("", "missing")):
-        with pytest.raises(IncompleteError, match=f"block 7 was ab1x and is {word}"):
-            check_block(Mark(8, "ab1x"), found)
+def test_a_block_with_the_recorded_hash_is_no_reorg() -> None:
+    """The same hash passes, and so does any block where no hash was recorded."""
+    check_block(Position(8, "ab1x"), "ab1x")
+    check_block(Position(8), None)
+    check_block(Position(8), "ab1x")
+
+
+@pytest.mark.parametrize(("found", "words"), [("ab1y", "is ab1y"), (None, "is gone"), ("", "is gone")])
+def test_a_reorg_names_block_and_hashes(found: str | None, words: str) -> None:
+    """Another hash or none is a reorg; only where a checkpoint recorded it can --rewind help."""
+    with pytest.raises(IncompleteError, match=f"reorg: block 7 {words}, the checkpoint recorded ab1x; --rewind"):
+        check_block(Position(8, "ab1x"), found)
+    with pytest.raises(IncompleteError, match=f"reorg: block 7 {words}, this run has seen ab1x; rows"):
+        check_block(Position(8, "ab1x"), found, checkpoint=False)
