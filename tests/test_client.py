@@ -103,6 +103,6 @@ def test_errors_are_exceptions() -> None:
     """What goes wrong is raised as the errors of chainq.errors, with what to do."""
     with pytest.raises(UsageError, match="no URL such as"):
         Client("nonsense")
-    with Client("http://127.0.0.1:1/", retries=0) as client, pytest.raises(UnreachableError, match="reached"):
+    with Client("http://127.0.0.1:1/", retries=0) as client, pytest.raises(UnreachableError, match="could not reach"):
         next(client.records(0, 5))
     assert IncompleteError.exit_code == 6

@@ -31,8 +31,8 @@ ANSWERED = SHELL | {
     *("fetching", "fetching.service", "fetching.tip", "formats", "formats.protocol", "formats.registry"),
     *("heights", "heights.block_time", "heights.bounds", "heights.range", "planning", "planning.query"),
     *("rows", "rows.fields", "rows.raw_json", "sinks", "sinks.base", "sinks.stdout", "sinks.open"),
-    *("transport", "transport.base", "transport.failures", "transport.http", "transport.jsonrpc", "transport.retry"),
-    "transport.threads",
+    *("transport", "transport.base", "transport.body", "transport.connection", "transport.failures", "transport.http"),
+    *("transport.jsonrpc", "transport.network", "transport.rate_limit", "transport.retry", "transport.threads"),
 }
 LOOKED_UP = ANSWERED | {"fetching.lookups"}
 RANGED = LOOKED_UP | {
@@ -106,10 +106,11 @@ def test_the_heavy_packages_are_still_those(program: Program, server: Servers, p
 
 
 def test_the_sample_chain_is_loaded_only_where_it_is_asked_for(program: Program) -> None:
-    """`demo:` loads the chain, and no server."""
-    modules = own(loaded(program, "block 5 --jsonl", "demo:"))
-    assert "demo.chain" in modules
-    assert not modules & {"demo.server", "_docgen", "config.profiles"}
+    """`demo:` loads the chain, no server, and nothing of HTTP."""
+    modules = loaded(program, "block 5 --jsonl", "demo:")
+    assert "demo.chain" in own(modules)
+    assert not own(modules) & {"demo.server", "_docgen", "config.profiles", "transport.http"}
+    assert not modules & {"httpx", "httpcore", "h11"}
 
 
 def test_chainq_as_a_package_loads_nothing_before_it_is_used() -> None:
@@ -118,7 +119,7 @@ def test_chainq_as_a_package_loads_nothing_before_it_is_used() -> None:
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     before, after = (set(line.split()) for line in ended.stdout.splitlines())
     assert own(before) == {"_version"}
-    assert {"client", "fetching.service", "transport.http"} <= own(after)
+    assert {"client", "fetching.service", "transport.connection"} <= own(after)
     assert not after & {"typer", "rich", "httpx", "chainq.cli.main", "chainq.cli.options"}
 
 
@@ -145,7 +146,8 @@ def imports(path: Path) -> Iterator[str]:
 
 
 USERS = {
-    "httpx": {"transport", "demo"},
+    "httpx": {"transport"},
+    "httpcore": {"transport"},
     "typer": {"cli", "config"},
     "rich": {"cli", "text"},
     "pyarrow": {"formats"},

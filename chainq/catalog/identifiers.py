@@ -78,3 +78,9 @@ def url(text: str) -> str:
     ):
         raise UsageError(f"{mask_url(text)!r} is no URL such as http://127.0.0.1:8545, https://host/path or demo:")
     return text
+
+
+def is_loopback(host: str | None) -> bool:
+    """Return whether a host is this machine by its name alone (RFC 6761, section 6.3; RFC 1122, section 3.2.1.3)."""
+    name = host or ""
+    return name in ("localhost", "::1") or (name.startswith("127.") and name.replace(".", "").isdecimal())

@@ -15,7 +15,6 @@ from chainq.process.signals import held
 from chainq.rows import raw_json
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import printable, printable_json
-from chainq.transport.http import is_loopback
 from chainq.transport.jsonrpc import encode
 
 
@@ -103,7 +102,7 @@ def serve(
     from chainq.demo.service import Service
     from chainq.demo.wire import DIALECTS
 
-    if not is_loopback(host):
+    if not identifiers.is_loopback(host):
         raise UsageError(f"{printable(host)!r} is no loopback address such as 127.0.0.1 or ::1")
     if dialect not in DIALECTS:
         raise UsageError(f"there is no dialect {dialect!r}", f"the dialects are {', '.join(DIALECTS)}")

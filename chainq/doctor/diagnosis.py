@@ -10,6 +10,7 @@ from statistics import median
 from urllib.parse import urlsplit
 
 from chainq.catalog.dialects import DIALECTS, Dialect, Names, Value
+from chainq.catalog.identifiers import is_loopback
 from chainq.catalog.methods import BY_COMMAND, METHODS, Role
 from chainq.doctor.methods import Speaker
 from chainq.doctor.pagination import UNTOLD, Habits, Window, address_in
@@ -19,7 +20,6 @@ from chainq.fetching import dialect_detection
 from chainq.rows.fields import Picker, integer_of
 from chainq.text.humanize import age, counted
 from chainq.text.sanitize import excerpt, mask_url
-from chainq.transport.http import is_loopback
 
 LATENCY_CALLS = 3
 ADDRESS_HEIGHTS = 10_000
@@ -67,7 +67,7 @@ class _Examination:
             yield Check("reachable", reached, str(error), error)
             return
         latest += [self.speaker.ask("latest", {}) for _ in range(LATENCY_CALLS - 1)]
-        yield Check("reachable", f"yes, {self.asker.http}", "calls come through")
+        yield Check("reachable", ", ".join(filter(None, ("yes", self.asker.http))), "calls come through")
         yield self._tls()
         yield self._latency()
         yield self._newest(latest[0])

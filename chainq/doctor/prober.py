@@ -5,18 +5,15 @@ It keeps what the answers' heads say (HTTP and TLS version, compression, refusal
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Raw
 
 from chainq.errors import ChainqError, ServiceError, UnreachableError
 from chainq.rows import fields, raw_json
-from chainq.transport.base import Endpoint, Report
-from chainq.transport.http import Connection
+from chainq.transport.base import Endpoint, Report, Response
+from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_result
-
-if TYPE_CHECKING:
-    import httpx
 
 MOST_CALLS = 39  # requests that a service is asked at most, those sent again included
 RETRIES = 1  # of a call that fails in passing
@@ -116,15 +113,11 @@ class Asker:
             self.seconds.append(report.seconds)
         self._report(report)
 
-    def _observe(self, response: "httpx.Response") -> None:
-        self.http = response.http_version
+    def _observe(self, response: Response) -> None:
+        self.http, self.tls = response.http_version, response.tls
         if encoding := response.headers.get("content-encoding", ""):
             self.encodings.add(encoding)
-        stream = response.extensions.get("network_stream")
-        secured = stream.get_extra_info("ssl_object") if stream is not None else None
-        if secured is not None:
-            self.tls = secured.version() or ""
-        if response.status_code == 429:
+        if response.status == 429:
             self.limited[self._method] = response.headers.get("retry-after", "")
             # Raised here, it ends the call: whoever examines a server has no need to wait until it is allowed more.
             raise UnreachableError("HTTP 429: the service refuses more calls for now", "lower --rate or -j")

@@ -1,9 +1,10 @@
-"""What is asked for by name, one call each: blocks and transactions of given heights, transactions of given IDs.
+"""Lookups, one or two calls each: blocks and transactions by height, transactions by ID.
 
-Answers come out in the order of the names; what does not exist is told at the end, when the rest has been given.
+Rows come in the order of the lookups. What does not exist is an error at the end, after all that does.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 
 from msgspec import Raw
 
@@ -13,7 +14,7 @@ from chainq.errors import AnswerError, IncompleteError, NotFoundError
 from chainq.planning.query import Batch, Lookup
 from chainq.rows import fields
 from chainq.text.sanitize import excerpt
-from chainq.transport.http import Connection
+from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_result, decode_rows
 from chainq.transport.threads import in_order
 
@@ -21,103 +22,104 @@ _Found = list[Raw] | None
 
 
 def fetch_lookups(
-    connection: Connection, dialect: Dialect, method: Method, names: Iterable[Lookup | None], concurrency: int
+    connection: Connection, dialect: Dialect, method: Method, keys: Iterable[Lookup | None], concurrency: int
 ) -> Iterator[Batch]:
-    """One batch for each name that exists, in their order. Raises NotFoundError after the last where some do not.
+    """Yield one batch for each height or ID that exists, in their order.
 
-    A name of None means that the next one is not known yet.
+    A key of None means that the next one is not known yet. Raises NotFoundError after the last batch if a key does not
+    exist, AnswerError or IncompleteError for rows that are not those of their key, and what `Connection.call` raises.
     """
     missing: list[str] = []
-    jobs = (None if name is None else _job(connection, dialect, method, name) for name in names)
-    for name, found in in_order(concurrency, jobs, concurrency + 2):
+    jobs = (None if key is None else partial(_lookup, connection, dialect, method, key) for key in keys)
+    for key, found in in_order(concurrency, jobs, concurrency + 2):
         if found is None:
-            missing.append(str(name))
+            missing.append(str(key))
         else:
             yield Batch(found)
     if missing:
         kind = "transaction" if method.param(Role.ID) else "block"
-        raise NotFoundError(f"there is no {kind} {', '.join(missing)}")
+        raise NotFoundError(f"{kind} {', '.join(missing)} not found")
 
 
 def fetch_latest(connection: Connection, dialect: Dialect) -> list[Raw]:
-    """The newest block's summary as one row; none where the chain has no blocks yet (docs/protocol.md, "Methods")."""
+    """Return the summary of the block at the tip as one row; none on an empty chain (docs/protocol.md, "Methods")."""
     name, params = dialect.call(BY_COMMAND["latest"], {})
-    return _one(connection.call(name, params, decode_result), name)
+    return _object(connection.call(name, params, decode_result), name)
 
 
-def _job(connection: Connection, dialect: Dialect, method: Method, name: Lookup) -> Callable[[], tuple[Lookup, _Found]]:
-    return lambda: (name, _ask(connection, dialect, method, name))
+def _lookup(connection: Connection, dialect: Dialect, method: Method, key: Lookup) -> tuple[Lookup, _Found]:
+    return key, _rows(connection, dialect, method, key)
 
 
-def _ask(connection: Connection, dialect: Dialect, method: Method, name: Lookup) -> _Found:
-    """The rows of one name, None where it does not exist."""
+def _rows(connection: Connection, dialect: Dialect, method: Method, key: Lookup) -> _Found:
+    """Return the rows of one height or ID, None where it does not exist."""
     if method.shape is Shape.ROW_OR_NULL:
-        wire, params = dialect.call(method, {Role.ID: name})
-        found = _one(connection.call(wire, params, decode_result, str(name)), wire)
-        return _checked_transaction(found, wire, name) if found else None
+        name, params = dialect.call(method, {Role.ID: key})
+        found = _object(connection.call(name, params, decode_result, str(key)), name)
+        return _check_transaction(found, name, key) if found else None
     if method.shape is Shape.ROWS and dialect.transactions_by_row_id:
-        return _of_row_id(connection, dialect, method, name)
-    wire, params = dialect.call(method, {Role.HEIGHT: name})
-    found = connection.call(wire, params, decode_rows, f"height {name}")
+        return _rows_by_row_id(connection, dialect, method, key)
+    name, params = dialect.call(method, {Role.HEIGHT: key})
+    found = connection.call(name, params, decode_rows, f"height {key}")
     if method.shape is Shape.ROW_IN_ARRAY:
-        return _checked_block(found, wire, name) if found else None
-    # An empty list says either that the block has no transactions or that there is no such block.
-    if not found and _ask(connection, dialect, BY_COMMAND["block"], name) is None:
+        return _check_block(found, name, key) if found else None
+    # An empty list means that the block has no transactions, or that there is no such block.
+    if not found and _rows(connection, dialect, BY_COMMAND["block"], key) is None:
         return None
-    return _in_order(found, method)
+    return _sorted(found, method)
 
 
-def _of_row_id(connection: Connection, dialect: Dialect, method: Method, name: Lookup) -> _Found:
-    """The transactions of a height from a server that wants the block's row id (docs/protocol.md, "Results").
+def _rows_by_row_id(connection: Connection, dialect: Dialect, method: Method, key: Lookup) -> _Found:
+    """Return the transactions of a height, from a server that wants the block's row id (docs/protocol.md, "Results").
 
-    Given anything else, such a server answers with another block's transactions and no error: so each row must name
-    the row id that was asked for. Raises IncompleteError where one does not.
+    Given anything else, such a server returns another block's transactions and no error, so each row must have the
+    row id that was sent. Raises IncompleteError where one does not.
     """
-    block = _ask(connection, dialect, BY_COMMAND["block"], name)
+    block = _rows(connection, dialect, BY_COMMAND["block"], key)
     if block is None:
         return None
     row_id = fields.integer_of(fields.Picker(["id"])(block[0])[0])
     if row_id is None:
-        raise AnswerError(f"{method.name} height {name}: the block has no readable row id to ask for")
-    wire, params = dialect.call(method, {Role.HEIGHT: row_id})
-    found = connection.call(wire, params, decode_rows, f"height {name}")
+        raise AnswerError(f"{method.name} height {key}: the block has no readable row id")
+    name, params = dialect.call(method, {Role.HEIGHT: row_id})
+    found = connection.call(name, params, decode_rows, f"height {key}")
     pick = fields.Picker(["block_id"])
     for row in found:
-        place = fields.integer_of(pick(row)[0])
-        if place != row_id:
+        block_id = fields.integer_of(pick(row)[0])
+        if block_id != row_id:
             raise IncompleteError(
-                f"{wire} height {name}: asked for row id {row_id}, the answer is of block_id {place}",
-                "chainq doctor tells what the server wants",
+                f"{name} height {key}: a row has block_id {block_id}, expected row id {row_id}",
+                "run chainq doctor to see what the server expects",
             )
-    return _in_order(found, method)
+    return _sorted(found, method)
 
 
-def _one(result: Raw, wire: str) -> list[Raw]:
-    sent = bytes(result)
-    if sent == b"null":
+def _object(result: Raw, name: str) -> list[Raw]:
+    text = bytes(result)
+    if text == b"null":
         return []
-    if sent[:1] != b"{":
-        raise AnswerError(f"{wire}: the result is no object: {excerpt(sent.decode(), 60)}")
+    if text[:1] != b"{":
+        raise AnswerError(f"{name}: result is not an object: {excerpt(text.decode(), 60)}")
     return [result]
 
 
-def _checked_block(found: list[Raw], wire: str, name: Lookup) -> list[Raw]:
+def _check_block(found: list[Raw], name: str, key: Lookup) -> list[Raw]:
     if len(found) > 1:
-        raise AnswerError(f"{wire} height {name}: the answer holds {len(found)} blocks, not one")
+        raise AnswerError(f"{name} height {key}: response has {len(found)} blocks, expected one")
     height = fields.integer_of(fields.Picker(["height"])(found[0])[0])
-    if height is not None and height != name:
-        raise IncompleteError(f"{wire} height {name}: the answer is block {height}")
+    if height is not None and height != key:
+        raise IncompleteError(f"{name} height {key}: response has block {height}")
     return found
 
 
-def _checked_transaction(found: list[Raw], wire: str, name: Lookup) -> list[Raw]:
-    told = fields.text_of(fields.Picker(["transaction.id"])(found[0])[0])
-    if told and told.lower() != str(name).lower():  # BIP 173: either case, but not mixed
-        raise IncompleteError(f"{wire} {name}: the answer is transaction {excerpt(told, 80)}")
+def _check_transaction(found: list[Raw], name: str, key: Lookup) -> list[Raw]:
+    transaction_id = fields.text_of(fields.Picker(["transaction.id"])(found[0])[0])
+    if transaction_id and transaction_id.lower() != str(key).lower():  # BIP 173: either case, but not mixed
+        raise IncompleteError(f"{name} {key}: response has transaction {excerpt(transaction_id, 80)}")
     return found
 
 
-def _in_order(found: list[Raw], method: Method) -> list[Raw]:
+def _sorted(found: list[Raw], method: Method) -> list[Raw]:
     from chainq.planning.ordering import in_place
 
     return in_place(found, method.order or "")

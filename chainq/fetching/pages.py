@@ -17,7 +17,7 @@ from chainq.errors import BrokenBodyError, GatewayError, IncompleteError, TooHea
 from chainq.planning.ordering import in_place
 from chainq.planning.query import Batch, Query
 from chainq.rows.fields import Picker, integer_of, text_of
-from chainq.transport.http import Connection
+from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_rows
 from chainq.transport.threads import in_order
 

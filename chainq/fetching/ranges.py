@@ -21,7 +21,7 @@ from chainq.planning.completeness import Evidence, Verdict
 from chainq.planning.links import Links
 from chainq.planning.ordering import Arranger
 from chainq.planning.query import Batch, Query
-from chainq.transport.http import Connection
+from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_array
 from chainq.transport.threads import Pool
 

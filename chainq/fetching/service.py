@@ -16,7 +16,7 @@ from chainq.heights.range import HeightRange
 from chainq.planning.query import Batch, Lookup, Query
 from chainq.rows import fields
 from chainq.transport.base import Endpoint, Report
-from chainq.transport.http import Connection
+from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_result, decode_rows
 
 _NO_BLOCK = "the chain has no blocks yet"

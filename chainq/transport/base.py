@@ -1,19 +1,74 @@
-"""What calls of the service go through."""
+"""The seam between calls and the network: one exchange as plain values, and the ways in which it can fail.
+
+A transport sends one request and returns one response. It knows nothing of JSON-RPC, retries or rate limits. There are
+two: `http.HttpTransport` for the network, and the sample chain's own (`demo.transport`), which needs no HTTP library.
+"""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    import httpx
+
+class Request(NamedTuple):
+    """One HTTP POST: its body, and the point of `time.monotonic` at which the exchange has taken too long."""
+
+    body: bytes
+    deadline: float
+
+
+class Response(NamedTuple):
+    """One complete HTTP response: `headers` by lower-case names, `body` as it was before compression.
+
+    `http_version` is such as `HTTP/1.1`, and `tls` such as `TLSv1.3`; each is empty where there is none.
+    """
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = MappingProxyType({})
+    http_version: str = ""
+    tls: str = ""
+
+
+class Transport(Protocol):
+    """Sends requests to one URL. Threads share it."""
+
+    def call(self, request: Request) -> Response:
+        """Return the response, whatever its status. Raises ExchangeError where none came."""
+
+    def close(self) -> None:
+        """End the exchanges under way, and close the connections."""
+
+
+class ExchangeError(Exception):
+    """No complete response came; the text says why. What that means for the call is decided in `failures`."""
+
+
+class UnusableRequestError(ExchangeError):
+    """The URL or a header cannot be sent."""
+
+
+class NoConnectionError(ExchangeError):
+    """There is no connection to the server, or it was lost."""
+
+
+class DeadlineError(ExchangeError):
+    """The deadline passed when `received` bytes of the response had come."""
+
+    def __init__(self, received: int = 0) -> None:
+        super().__init__("the deadline passed")
+        self.received = received
+
+
+class BrokenResponseError(ExchangeError):
+    """The response ended early, or is not HTTP."""
 
 
 class Endpoint(NamedTuple):
-    """Where the calls go and how patiently.
+    """Where calls go, and how.
 
-    `timeout` in seconds a call; `retries` of a call that failed in passing; `rate` in requests a second, `concurrency`
-    in requests at a time; `transport` stands in for the network (the sample chain). `observe` sees the head of every
-    answer, and may end the call by raising a ChainqError.
+    `timeout`: seconds for one call. `retries`: of a call, after transient failures. `rate`: requests per second, None
+    for no limit. `concurrency`: requests at a time. `transport`: instead of the network. `observe` is given every
+    response, and may end the call by raising a ChainqError.
     """
 
     url: str
@@ -22,12 +77,12 @@ class Endpoint(NamedTuple):
     rate: float | None = None
     concurrency: int = 8
     headers: Mapping[str, str] = MappingProxyType({})
-    transport: "httpx.BaseTransport | None" = None
-    observe: "Callable[[httpx.Response], None] | None" = None
+    transport: Transport | None = None
+    observe: Callable[[Response], None] | None = None
 
 
 class Report(NamedTuple):
-    """What became of one attempt, for `-v` and progress: `outcome` is `ok` or an error, `wait` seconds to the next."""
+    """One attempt of a call, for `-v` and progress: `outcome` is `ok` or the error, `wait` the seconds to the next."""
 
     method: str
     where: str

@@ -1,10 +1,7 @@
-"""What a call that brought no answer means: an error, and whether to try again and when.
+"""What a failed call means: an error, and whether to try again and when.
 
 Source: docs/protocol.md, "Envelope and errors"; RFC 9110, section 15, for HTTP statuses.
 """
-
-import time
-from typing import TYPE_CHECKING
 
 from chainq.errors import (
     AnswerError,
@@ -16,79 +13,91 @@ from chainq.errors import (
     UnreachableError,
 )
 from chainq.text.sanitize import excerpt, mask_url
+from chainq.transport.base import (
+    BrokenResponseError,
+    DeadlineError,
+    Endpoint,
+    ExchangeError,
+    Response,
+    UnusableRequestError,
+)
 
-if TYPE_CHECKING:
-    import httpx
-
-LONGEST_WAIT = 3600.0  # seconds that a service may ask us to wait; a date in the year 9999 is a mistake
-# Many services put a JSON-RPC error beside these: it says no more than the status, and is as much in passing.
-LATER = {429, 503}
-_RETRIED = {408, 500, 502, 503, 504}
-_HINTS = {
-    401: "the service wants credentials: --header, or headers in a profile",
-    403: "the service wants other credentials: --header, or headers in a profile",
-    404: "is the URL right, with its path?",
-    405: "is the URL right, with its path?",
-}
+LONGEST_RETRY_AFTER = 3600.0  # seconds; a date in the year 9999 is a mistake
+# With these, many services send a JSON-RPC error as well: it says no more than the status, and is as transient.
+ALWAYS_BY_STATUS = {429, 503}
+_TRANSIENT = {408, 500, 502, 503, 504}
+_CREDENTIALS = "pass credentials by --header, or by headers in a profile"
+_PATH = "check the URL and its path"
+_HINTS = {401: _CREDENTIALS, 403: _CREDENTIALS, 404: _PATH, 405: _PATH}
 
 
-class Refused(Exception):  # noqa: N818  # never leaves `rpc`
-    """One attempt failed in a way that another may mend; `wait` seconds before it, where the service asked for that."""
+class TransientFailure(Exception):  # noqa: N818  # never leaves the transport
+    """One attempt failed in a way that another may mend.
 
-    def __init__(self, error: ChainqError, wait: float | None = None, limited: bool = False) -> None:
+    `error` is what to raise after the last attempt; `retry_after` the seconds that the service asks to wait, None where
+    it does not say; `rate_limited` whether the service wants fewer calls. `wait` is decided later: the seconds before
+    the next attempt, None where there is none.
+    """
+
+    def __init__(self, error: ChainqError, retry_after: float | None = None, *, rate_limited: bool = False) -> None:
         super().__init__(str(error))
-        self.error, self.wait, self.limited = error, wait, limited
+        self.error, self.retry_after, self.rate_limited = error, retry_after, rate_limited
+        self.wait: float | None = None
 
 
-def of_exchange(error: "httpx.HTTPError | httpx.InvalidURL", url: str, timeout: float) -> ChainqError | Refused:
-    """What a failed exchange means, and by its type whether to try again."""
-    import httpx
+def of_exchange(error: ExchangeError, endpoint: Endpoint) -> ChainqError | TransientFailure:
+    """Return what a failed exchange means; its type says whether to try again."""
+    url, reason = mask_url(endpoint.url), str(error)
+    if isinstance(error, UnusableRequestError):
+        return UnreachableError(f"the URL or a header cannot be sent: {reason}")
+    if isinstance(error, BrokenResponseError):
+        return TransientFailure(BrokenBodyError(f"response ended early: {reason}"))
+    if isinstance(error, DeadlineError) and error.received:
+        return GatewayError(
+            f"{url}: response incomplete after {endpoint.timeout:g} s, with {error.received} bytes", "raise --timeout"
+        )
+    if isinstance(error, DeadlineError):
+        reason = f"no response within {endpoint.timeout:g} s"
+    failure = UnreachableError(f"could not reach {url}: {reason}")
+    return failure if "CERTIFICATE_VERIFY_FAILED" in reason else TransientFailure(failure)
 
-    said = excerpt(str(error)) or type(error).__name__
-    if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL | httpx.LocalProtocolError):
-        return UnreachableError(f"the URL or a header cannot be used: {said}")
-    if isinstance(error, httpx.DecodingError):
-        return Refused(BrokenBodyError(f"the compressed answer is broken: {said}"))
-    if isinstance(error, httpx.RemoteProtocolError):
-        return Refused(BrokenBodyError(f"the answer breaks off: {said}"))
-    if isinstance(error, httpx.TimeoutException):
-        said = f"no answer within {timeout:g} s"
-    failure = UnreachableError(f"{mask_url(url)} could not be reached: {said}")
-    return failure if "CERTIFICATE_VERIFY_FAILED" in said else Refused(failure)
 
+def of_status(response: Response, url: str, now: float) -> ChainqError | TransientFailure:
+    """Return what an HTTP status other than 200 means; its type says whether to try again.
 
-def of_status(response: "httpx.Response", body: bytes, url: str) -> ChainqError | Refused:
-    """What an HTTP status that is not 200 means, and by its type whether to try again."""
-    status = response.status_code
-    said = f"{mask_url(url)}: HTTP {status}"
-    if text := excerpt(body[:2000].decode(errors="replace"), 120):
-        said += f": {text}"
+    `now` in seconds since 1970.
+    """
+    status = response.status
+    message = f"{mask_url(url)}: HTTP {status}"
+    if text := excerpt(response.body[:2000].decode(errors="replace"), 120):
+        message += f": {text}"
     if status == 429:
-        return Refused(UnreachableError(said, "lower --rate or -j"), _retry_after(response), limited=True)
+        error = UnreachableError(message, "lower --rate or -j")
+        return TransientFailure(error, _retry_after(response, now), rate_limited=True)
     if status == 413:
-        return TooHeavyError(said, code="HTTP 413")
-    if status in _RETRIED:
+        return TooHeavyError(message, code="HTTP 413")
+    if status in _TRANSIENT:
         kind = GatewayError if status in (502, 503, 504) else UnreachableError
-        return Refused(kind(said), _retry_after(response))
+        return TransientFailure(kind(message), _retry_after(response, now))
     if 400 <= status < 500:
-        return ServiceError(said, _HINTS.get(status, ""), code=f"HTTP {status}")
+        return ServiceError(message, _HINTS.get(status, ""), code=f"HTTP {status}")
     if status >= 500:
-        return UnreachableError(said)
+        return UnreachableError(message)
     if 300 <= status < 400:
         target = mask_url(excerpt(response.headers.get("location", "nowhere")))
-        return AnswerError(f"{said}, which redirects to {target}", "none is followed: give that URL instead")
-    return AnswerError(f"{said}, where an answer has 200")
+        return AnswerError(f"{message}, a redirect to {target}", "redirects are not followed; pass that URL instead")
+    return AnswerError(f"{message}, expected HTTP 200")
 
 
-def _retry_after(response: "httpx.Response") -> float | None:
-    """Seconds to wait by the Retry-After header in either form (RFC 9110, section 10.2.3); None without one."""
+def _retry_after(response: Response, now: float) -> float | None:
+    """Return the seconds to wait by the Retry-After header in either form (RFC 9110, section 10.2.3)."""
     from email.utils import parsedate_to_datetime
 
     value = response.headers.get("retry-after", "").strip()
     if value.isascii() and value.isdecimal():
-        return min(float(value), LONGEST_WAIT)
+        return min(float(value), LONGEST_RETRY_AFTER)
     try:
-        wait = parsedate_to_datetime(value).timestamp() - time.time()
+        seconds = parsedate_to_datetime(value).timestamp() - now
     except (ValueError, TypeError, OverflowError):
         return None
-    return min(max(0.0, wait), LONGEST_WAIT)
+    return min(max(0.0, seconds), LONGEST_RETRY_AFTER)

@@ -1,33 +1,33 @@
-"""How often and how long a call is retried."""
+"""How often a call is retried, and how long to wait before each attempt."""
 
 import random
 
-from chainq.transport.failures import Refused
+from chainq.transport.failures import TransientFailure
 
-PATIENCE = 120.0  # seconds that the waits which a service asks of one call (429, Retry-After) may add up to
+MAX_WAIT = 120.0  # seconds of one call, all waits together that the service asked for (429, Retry-After)
 
 
-class _Tries:
-    """How often one call was tried, and how long to wait before the next time."""
+class RetryBudget:
+    """The attempts of one call: how many were made, and how long to wait before the next."""
 
     def __init__(self, retries: int) -> None:
         self._retries = retries
-        self.made = self._failures = self._refusals = 0
+        self.attempts = self._failures = self._refusals = 0
         self._waited = 0.0
 
-    def wait_after(self, refused: Refused) -> float | None:
-        """Seconds before the next attempt; None where it was the last.
+    def wait_after(self, failure: TransientFailure) -> float | None:
+        """Return the seconds before the next attempt; None where this one was the last.
 
-        A 429 uses up patience, not retries: the service works, it only wants to be asked less often.
+        A 429 counts against MAX_WAIT and not against the retries: the service works, and wants fewer calls.
         """
-        if refused.limited:
-            wait = refused.wait if refused.wait is not None else 2.0**self._refusals
+        if failure.rate_limited:
+            wait = failure.retry_after if failure.retry_after is not None else 2.0**self._refusals
             self._refusals += 1
             self._waited += wait
-            return wait if self._waited <= PATIENCE else None
+            return wait if self._waited <= MAX_WAIT else None
         self._failures += 1
-        self._waited += refused.wait or 0.0
-        if self._failures > self._retries or self._waited > PATIENCE:
+        self._waited += failure.retry_after or 0.0
+        if self._failures > self._retries or self._waited > MAX_WAIT:
             return None
         backoff = random.uniform(0, min(0.3 * 2.0**self._failures, 30.0))  # noqa: S311  # jitter is no secret
-        return max(refused.wait or 0.0, backoff)
+        return max(failure.retry_after or 0.0, backoff)

@@ -26,7 +26,7 @@ from chainq.planning.ordering import Arranger
 from chainq.sinks.stdout import StreamSink
 from chainq.transport import jsonrpc
 from chainq.transport.base import Endpoint
-from chainq.transport.http import Connection
+from chainq.transport.connection import Connection
 
 ROUNDS = 25
 ROWS = 10_000
@@ -53,7 +53,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as native:
         request = jsonrpc.encode(method.name, params, 1)
         with Connection(Endpoint(native.url())) as connection:
-            body = timed("receive the body (httpx, sockets)", lambda: connection._post(request))
+            body = timed("receive the body (httpx, sockets)", lambda: connection._exchange(request))
     timed("look for white space and for what is no UTF-8", lambda: jsonrpc._compact(body))
     timed("cut it into rows (msgspec)", lambda: jsonrpc._ROWS.decode(body))
     rows = jsonrpc.decode_array(body, 1)

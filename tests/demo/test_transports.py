@@ -1,6 +1,5 @@
 """The sample service without a socket and on one: the same answers, also broken ones."""
 
-import gzip
 import json
 import re
 import threading
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import orjson
 import pytest
 
 from chainq.demo import layout
@@ -16,6 +16,7 @@ from chainq.demo.faults import Faults
 from chainq.demo.server import DemoServer, serve
 from chainq.demo.service import Service
 from chainq.demo.transport import DemoTransport
+from chainq.transport.base import BrokenResponseError, Request
 from harness.sample import (
     CHAIN,
     QUIET,
@@ -23,31 +24,23 @@ from harness.sample import (
 )
 
 
-def test_the_transport_answers_like_a_socket_and_cuts_bodies_like_one() -> None:
-    call = {"jsonrpc": "2.0", "id": 4, "method": "block", "params": {"block": 3}}
-    with httpx.Client(transport=DemoTransport(QUIET), base_url="http://demo") as client:
-        assert client.post("/", json=call).json()["result"][0]["height"] == "3"
-        assert client.get("/").status_code == 404
-    cut = Service(CHAIN, Faults(truncate_rate=1))
-    with httpx.Client(transport=DemoTransport(cut)) as client, pytest.raises(httpx.RemoteProtocolError):
-        client.post("http://demo", json=call)
-    zipped = Service(CHAIN, Faults(gzip=True))
-    with httpx.Client(transport=DemoTransport(zipped)) as client:
-        with client.stream("POST", "http://demo", json=call) as response:
-            raw = b"".join(response.iter_raw())
-        assert response.headers["Content-Encoding"] == "gzip"
-        assert json.loads(gzip.decompress(raw))["id"] == 4
-        assert client.post("http://demo", json=call, headers={"Accept-Encoding": "identity"}).json()["id"] == 4
+def test_the_transport_answers_as_a_server_does_and_cuts_bodies_too() -> None:
+    call = orjson.dumps({"jsonrpc": "2.0", "id": 4, "method": "block", "params": {"block": 3}})
+    response = DemoTransport(QUIET).call(Request(call, 0.0))
+    assert (response.status, response.headers["content-type"]) == (200, "application/json; charset=utf-8")
+    assert json.loads(response.body)["result"][0]["height"] == "3"
+    with pytest.raises(BrokenResponseError):
+        DemoTransport(Service(CHAIN, Faults(truncate_rate=1))).call(Request(call, 0.0))
 
 
 def test_threads_may_share_the_transport() -> None:
-    service = Service(CHAIN)
+    transport = DemoTransport(Service(CHAIN))
     got: list[int] = []
 
     def work(start: int) -> None:
-        with httpx.Client(transport=DemoTransport(service)) as client:
-            call = {"jsonrpc": "2.0", "id": 1, "method": "records/all", "params": {"start": start, "end": start + 20}}
-            got.extend(row["id"] for row in client.post("http://demo", json=call).json()["result"])
+        call = {"jsonrpc": "2.0", "id": 1, "method": "records/all", "params": {"start": start, "end": start + 20}}
+        response = transport.call(Request(orjson.dumps(call), 0.0))
+        got.extend(row["id"] for row in json.loads(response.body)["result"])
 
     threads = [threading.Thread(target=work, args=(start,)) for start in range(600, 760, 20)]
     for thread in threads:
@@ -89,6 +82,15 @@ def test_a_socket_serves_several_calls_on_one_connection(server: DemoServer) -> 
             response = client.request(method, url)
             assert response.status_code == 404
             assert response.headers["Content-Type"].startswith("text/html")
+
+
+@pytest.mark.parametrize("server", [Faults(gzip=True)], indirect=True)
+def test_a_socket_compresses_for_those_who_accept_it(server: DemoServer) -> None:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "getBlocks", "params": {"start": 0, "end": 50}}
+    for accepted, coding in (("gzip", "gzip"), ("identity", "")):
+        response = httpx.post(f"http://127.0.0.1:{server.port}/", json=call, headers={"Accept-Encoding": accepted})
+        assert response.headers.get("Content-Encoding", "") == coding
+        assert len(response.json()["result"]) == 50
 
 
 @pytest.mark.parametrize("server", [Faults(truncate_rate=1, gzip=True)], indirect=True)

@@ -1,32 +1,31 @@
-"""HTTP calls without a socket or a wait: a clock of the test's own, connections, and answers."""
+"""Calls without a socket or a wait: a clock and a transport of the test's own, connections, and responses."""
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import httpx
 import pytest
-from pytest_httpx import HTTPXMock
 
-from chainq.transport import base, http
+from chainq.transport.base import (
+    Endpoint,
+    ExchangeError,
+    Request,
+    Response,
+)
+from chainq.transport.connection import Clock, Connection
+from chainq.transport.jsonrpc import decode_rows
 
 URL = "http://127.0.0.1:8545/"
+Outcome = Response | ExchangeError | Callable[[Request], Response]
 
 
-def envelope(result: str, id_: str = "7", version: str = '"2.0"') -> bytes:
-    return f'{{"jsonrpc":{version},"id":{id_},"result":{result}}}'.encode()
-
-
-def failure(code: str, message: str = "no") -> bytes:
-    return f'{{"jsonrpc":"2.0","id":7,"error":{{"code":{code},"message":{json.dumps(message)}}}}}'.encode()
-
-
-class Clock:
-    """Stands in for `time`, and for waiting: sleeping moves it on."""
+class FakeClock(Clock):
+    """A clock of the test's own: waiting moves it on."""
 
     def __init__(self) -> None:
         self.now = 1_700_000_000.0
-        self.slept: list[float] = []
+        self.waits: list[float] = []
 
     def monotonic(self) -> float:
         return self.now
@@ -34,29 +33,66 @@ class Clock:
     def time(self) -> float:
         return self.now
 
-    def sleep(self, _: http.Connection, seconds: float) -> None:
-        self.slept.append(seconds)
+    def wait(self, stop: threading.Event, seconds: float) -> bool:
+        self.waits.append(seconds)
         self.now += seconds
+        return stop.is_set()
+
+
+class FakeTransport:
+    """Returns what the test scripted, one outcome for each request; after the last, every call succeeds."""
+
+    def __init__(self, *script: Outcome) -> None:
+        self.script = list(script)
+        self.requests: list[Any] = []
+
+    def call(self, request: Request) -> Response:
+        self.requests.append(json.loads(request.body))
+        outcome: Outcome = self.script.pop(0) if self.script else ok
+        if isinstance(outcome, ExchangeError):
+            raise outcome
+        return outcome if isinstance(outcome, Response) else outcome(request)
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+def ok(request: Request) -> Response:
+    """A response without rows."""
+    return Response(200, envelope("[]", id_=str(json.loads(request.body)["id"])))
+
+
+def envelope(result: str, id_: str = "1") -> bytes:
+    return f'{{"jsonrpc":"2.0","id":{id_},"result":{result}}}'.encode()
+
+
+def failure(code: str, message: str = "no") -> bytes:
+    return f'{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":{json.dumps(message)}}}}}'.encode()
+
+
+def page(status: int, retry_after: str | None = None) -> Response:
+    """An HTML page with that status."""
+    headers = {} if retry_after is None else {"retry-after": retry_after}
+    return Response(status, b"<h1>Too many</h1>", headers)
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     """A clock of the test's own; jitter draws its upper bound."""
-    clock = Clock()
-    monkeypatch.setattr(http, "time", clock)
-    monkeypatch.setattr("chainq.transport.failures.time", clock)
-    monkeypatch.setattr(http.Connection, "_sleep", lambda self, seconds: clock.sleep(self, seconds))
     monkeypatch.setattr("chainq.transport.retry.random.uniform", lambda _, high: high)
-    return clock
+    return FakeClock()
+
+
+Connect = Callable[..., Connection]
 
 
 @pytest.fixture
-def connect() -> Iterator[Callable[..., http.Connection]]:
-    """Opens connections that are closed at the end."""
-    opened: list[http.Connection] = []
+def connect(clock: FakeClock) -> Iterator[Connect]:
+    """Opens connections over a transport, or over a script of outcomes; they are closed at the end."""
+    opened: list[Connection] = []
 
-    def connect(**options: Any) -> http.Connection:
-        opened.append(http.Connection(base.Endpoint(URL, **options)))
+    def connect(transport: FakeTransport, **options: Any) -> Connection:
+        opened.append(Connection(Endpoint(URL, transport=transport, **options), clock=clock))
         return opened[-1]
 
     yield connect
@@ -64,15 +100,6 @@ def connect() -> Iterator[Callable[..., http.Connection]]:
         connection.close()
 
 
-Connect = Callable[..., http.Connection]
-
-
-def ok(request: httpx.Request) -> httpx.Response:
-    return httpx.Response(200, content=envelope("[]", id_=str(json.loads(request.content)["id"])))
-
-
-def refuse(mock: HTTPXMock, status: int, times: int = 1, retry_after: str | None = None) -> None:
-    """Answer so many requests with an HTML page, and those after them well."""
-    headers = {} if retry_after is None else {"Retry-After": retry_after}
-    for _ in range(times):
-        mock.add_response(status_code=status, html="<h1>Too many</h1>", headers=headers)
+def call(connection: Connection, method: str = "m", where: str = "") -> list[Any]:
+    """Make a call without parameters for rows."""
+    return connection.call(method, None, decode_rows, where)

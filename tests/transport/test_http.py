@@ -1,66 +1,176 @@
-"""HTTP calls: what is sent, how many at a time, how much is read, and what stays secret."""
+"""HTTP: what goes over the wire and what comes back, on sockets of the loopback."""
 
-import json
+import gzip
+import socket
+import ssl
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 import httpcore
-import httpx
 import pytest
-import pytest_httpx
-from pytest_httpx import HTTPXMock
 
-from chainq.errors import (
-    GatewayError,
-    TooHeavyError,
-    UnreachableError,
+from chainq.errors import AnswerError, TooHeavyError, UsageError
+from chainq.transport import body
+from chainq.transport.base import (
+    BrokenResponseError,
+    DeadlineError,
+    Endpoint,
+    NoConnectionError,
+    Request,
+    Response,
+    UnusableRequestError,
 )
-from chainq.transport import base, http
-from chainq.transport.jsonrpc import decode_rows
-from harness.calls import Clock, Connect, envelope, ok
+from chainq.transport.http import HttpTransport
+from chainq.transport.network import READ_BYTES, Stream
+
+FAR = time.monotonic() + 600  # a deadline that never comes
+Serve = Callable[[socket.socket, bytes], None]
 
 
-def test_ids_are_numbers_and_never_the_same_twice(httpx_mock: HTTPXMock, connect: Connect) -> None:
-    """Every request carries an id of its own, and the headers that the service wants."""
-    httpx_mock.add_callback(ok, is_reusable=True)
-    connection = connect(headers={"X-Key": "secret"})
-    for _ in range(3):
-        assert connection.call("records/all", {}, decode_rows) == []
-    requests = httpx_mock.get_requests()
-    ids = [json.loads(request.content)["id"] for request in requests]
-    assert len(set(ids)) == 3
-    assert all(type(id_) is int for id_ in ids)
-    assert {(r.method, r.headers["Content-Type"], r.headers["X-Key"]) for r in requests} == {
-        ("POST", "application/json", "secret")
-    }
+@contextmanager
+def server(serve: Serve) -> Iterator[tuple[str, list[bytes]]]:
+    """A server that hands each request, whole, to `serve` with its socket: its URL, and the requests it has seen."""
+    seen: list[bytes] = []
+
+    def talk(peer: socket.socket) -> None:
+        with peer, suppress(OSError):
+            while request := _request(peer):
+                seen.append(request)
+                serve(peer, request)
+
+    def listen() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=talk, args=(listening.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=listen, daemon=True).start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/", seen
+        listening.shutdown(socket.SHUT_RDWR)
 
 
-def test_an_answer_that_drips_is_given_up(httpx_mock: HTTPXMock, connect: Connect, clock: Clock) -> None:
-    """The timeout bounds a call as a whole, not each of its reads; a narrower range may take less time."""
-
-    def drip() -> Iterator[bytes]:
-        while True:
-            clock.now += 5
-            yield b" "
-
-    httpx_mock.add_response(stream=pytest_httpx.IteratorStream(drip()))
-    with pytest.raises(GatewayError, match=r"within 12 s, with 3 bytes.*--timeout"):
-        connect(retries=0, timeout=12).call("m", None, decode_rows)
-
-
-def test_an_answer_has_a_bound(httpx_mock: HTTPXMock, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An answer beyond the bound is given up while it is read, and a narrower range may be asked for."""
-    monkeypatch.setattr(http, "MOST_BYTES", 1 << 20)
-    httpx_mock.add_response(content=b" " * (1 << 20) + envelope("[]", id_="1"))
-    with pytest.raises(TooHeavyError, match="1 MiB"):
-        connect().call("m", None, decode_rows)
+def _request(peer: socket.socket) -> bytes:
+    data = b""
+    while b"\r\n\r\n" not in data:
+        piece = peer.recv(65536)
+        if not piece:
+            return b""
+        data += piece
+    head = data.partition(b"\r\n\r\n")[0].lower()
+    length = int(head.partition(b"content-length:")[2].split(b"\r\n")[0] or b"0")
+    while len(data) < len(head) + 4 + length:
+        data += peer.recv(65536)
+    return data
 
 
-def test_much_is_read_at_a_time(connect: Connect) -> None:
-    """The number of bytes is set where httpcore still reads it."""
-    connect()._client()
-    assert "READ_NUM_BYTES" in httpcore.HTTP11Connection._receive_event.__code__.co_names
-    assert httpcore.HTTP11Connection.READ_NUM_BYTES == http.READ_BYTES
+def answering(content: bytes, *headers: str, status: str = "200 OK") -> Serve:
+    """Serves that content to every request."""
+    head = "\r\n".join([f"HTTP/1.1 {status}", f"Content-Length: {len(content)}", *headers, "", ""]).encode()
+    return lambda peer, _: peer.sendall(head + content)
+
+
+def exchange(url: str, deadline: float = FAR, **options: object) -> Response:
+    """Send one request and return its response."""
+    transport = HttpTransport(Endpoint(url, **options))  # type: ignore[arg-type]
+    try:
+        return transport.call(Request(b'{"id":1}', deadline))
+    finally:
+        transport.close()
+
+
+def head_of(request: bytes) -> dict[str, str]:
+    """The request's headers, by lower-case names."""
+    lines = request.partition(b"\r\n\r\n")[0].decode().split("\r\n")[1:]
+    return {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+# --- what is sent, and what is returned
+
+
+def test_a_request_is_a_post_with_a_body_and_headers() -> None:
+    """POST to the URL's path and query, as JSON; the endpoint's own headers stand above ours."""
+    with server(answering(b"{}")) as (url, seen):
+        exchange(f"{url}v1/rpc?network=main", headers={"X-Key": "secret", "user-agent": "mine", "content-type": "x"})
+    assert seen[0].startswith(b"POST /v1/rpc?network=main HTTP/1.1\r\n")
+    assert seen[0].endswith(b'\r\n\r\n{"id":1}')
+    sent = head_of(seen[0])
+    assert sent["content-type"] == "application/json"
+    assert (sent["x-key"], sent["user-agent"]) == ("secret", "mine")
+
+
+def test_a_response_is_plain_values() -> None:
+    """Status, body, headers by lower-case names, the version of HTTP, and no TLS where there is none."""
+    with server(answering(b"no", "X-One: 1", "Retry-After: 7", status="429 Slow")) as (url, _):
+        response = exchange(url)
+    assert (response.status, response.body, response.http_version, response.tls) == (429, b"no", "HTTP/1.1", "")
+    assert (response.headers["x-one"], response.headers["retry-after"]) == ("1", "7")
+
+
+def test_connections_are_used_again() -> None:
+    """One socket carries several exchanges, one after the other."""
+    peers: set[int] = set()
+
+    def serve(peer: socket.socket, _: bytes) -> None:
+        peers.add(id(peer))
+        peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+    with server(serve) as (url, seen):
+        transport = HttpTransport(Endpoint(url))
+        for _ in range(3):
+            transport.call(Request(b"{}", FAR))
+        transport.close()
+    assert (len(seen), len(peers)) == (3, 1)
+
+
+def test_name_and_password_of_a_url_are_basic_credentials() -> None:
+    """RFC 7617; a header that the user gives counts for more."""
+    with server(answering(b"{}")) as (url, seen):
+        place = url.removeprefix("http://")
+        exchange(f"http://me:s%40cret@{place}")
+        exchange(f"http://me:s%40cret@{place}", headers={"authorization": "Bearer token"})
+    assert [head_of(request)["authorization"] for request in seen] == ["Basic bWU6c0BjcmV0", "Bearer token"]
+
+
+def test_cookies_are_not_kept() -> None:
+    """What a server wants to be reminded of by the next call, it is not."""
+    with server(answering(b"{}", "Set-Cookie: session=1; Path=/")) as (url, seen):
+        transport = HttpTransport(Endpoint(url))
+        for _ in range(2):
+            transport.call(Request(b"{}", FAR))
+        transport.close()
+    assert not any("cookie" in head_of(request) for request in seen)
+
+
+def test_a_redirect_is_not_followed_nor_read() -> None:
+    """Wherever it points: also to what is no URL."""
+    with server(answering(b"", "Location: http://xn--a.example/", status="302 Found")) as (url, seen):
+        assert exchange(url).status == 302
+    assert len(seen) == 1
+
+
+def test_nothing_of_httpcore_is_changed() -> None:
+    """Reading in larger pieces is the business of our sockets, not of other users of httpcore in this process."""
+    with server(answering(b"{}")) as (url, _):
+        exchange(url)
+    assert httpcore.HTTP11Connection.READ_NUM_BYTES == 64 * 1024
+
+
+def test_much_is_read_at_a_time() -> None:
+    """A read takes up to READ_BYTES, however little httpcore asks for."""
+    asked: list[int] = []
+
+    class Counting(httpcore.NetworkStream):
+        def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
+            asked.append(max_bytes)
+            return b""
+
+    Stream(Counting()).read(65536)
+    assert asked == [READ_BYTES]
+
+
+# --- compression
 
 
 @pytest.mark.parametrize(
@@ -73,67 +183,168 @@ def test_much_is_read_at_a_time(connect: Connect) -> None:
         ("http://127.0.0.1:8545/", {"accept-encoding": "gzip"}, "gzip"),
     ],
 )
-def test_compression_is_asked_for_where_it_pays(
-    url: str, headers: dict[str, str], accepted: str, httpx_mock: HTTPXMock
-) -> None:
-    """Answers from another machine shall come compressed, those from this one not, unless a header says so."""
-    httpx_mock.add_callback(ok)
-    with http.Connection(base.Endpoint(url, headers=headers)) as connection:
-        connection.call("m", None, decode_rows)
-    (request,) = httpx_mock.get_requests()
-    assert accepted in request.headers["Accept-Encoding"]
-    assert request.headers["Accept-Encoding"].count("identity") == (accepted == "identity")
+def test_compression_is_asked_for_where_it_pays(url: str, headers: dict[str, str], accepted: str) -> None:
+    """Responses from another machine shall come compressed, those from this one not, unless a header says so."""
+    assert HttpTransport(Endpoint(url, headers=headers))._headers["Accept-Encoding"] == accepted
 
 
-def test_no_more_requests_at_a_time_than_allowed(httpx_mock: HTTPXMock, connect: Connect) -> None:
-    """However many threads call, only so many requests are under way; a slot is free before the answer is read."""
-    under_way, most, lock = 0, 0, threading.Lock()
-    together = threading.Barrier(2, timeout=10)
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        nonlocal under_way, most
-        with lock:
-            under_way += 1
-            most = max(most, under_way)
-        together.wait()  # two at a time there are, or this breaks
-        with lock:
-            under_way -= 1
-        return ok(request)
-
-    httpx_mock.add_callback(answer, is_reusable=True)
-    connection, decoding = connect(concurrency=2), threading.Barrier(8, timeout=10)
-
-    def decode(_: bytes, __: int) -> None:
-        decoding.wait()  # all eight answers are read side by side: none of them holds a slot
-
-    threads = [threading.Thread(target=connection.call, args=("m", None, decode)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(20)
-    assert not any(thread.is_alive() for thread in threads)
-    assert most == 2
+@pytest.mark.parametrize("coding", ["gzip", "x-gzip", "GZIP"])
+def test_a_compressed_body_is_unpacked(coding: str) -> None:
+    """Also one of several members, and one that expands a thousand times."""
+    content = b"x" * 5_000_000
+    packed = gzip.compress(content[:1000]) + gzip.compress(content[1000:])
+    with server(answering(packed, f"Content-Encoding: {coding}")) as (url, _):
+        assert exchange(url).body == content
 
 
-def test_secrets_stay_out_of_messages(httpx_mock: HTTPXMock, clock: Clock) -> None:
-    """User names, passwords, query values and header values never stand in an error."""
-    httpx_mock.add_exception(httpx.ConnectError("refused"), is_reusable=True)
-    endpoint = base.Endpoint("http://someone:hunter2@127.0.0.1/?key=hunter3", retries=0, headers={"X": "hunter4"})
-    with http.Connection(endpoint) as connection, pytest.raises(UnreachableError) as caught:
-        connection.call("m", None, decode_rows)
-    assert "hunter" not in str(caught.value)
+@pytest.mark.parametrize("coding", ["gzip, gzip", "br", "deflate", "gzip, identity"])
+def test_a_coding_that_was_not_asked_for_is_refused(coding: str) -> None:
+    """One coding only: two of them unpack five kilobytes to three gigabytes."""
+    with server(answering(b"", f"Content-Encoding: {coding}")) as (url, _), pytest.raises(AnswerError, match=coding):
+        exchange(url)
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [gzip.compress(b"x" * 100)[:-3], b"no gzip at all", gzip.compress(b"x") + b"more"],
+    ids=["ends early", "no gzip", "more after it"],
+)
+def test_a_damaged_compressed_body_is_broken(packed: bytes) -> None:
+    """One that ends early, is no gzip, or is followed by something else."""
+    with server(answering(packed, "Content-Encoding: gzip")) as (url, _), pytest.raises(BrokenResponseError):
+        exchange(url)
+
+
+@pytest.mark.parametrize("content", [b"", b"x", b"x" * 2**20, b"x" * (2**20 + 1), b"x" * (3 * 2**20)])
+def test_bodies_of_any_length_come_whole(content: bytes) -> None:
+    """Also those that end where a piece of the decompressed body ends."""
+    for piece in (1, 7, 4096):
+        packed = gzip.compress(content)
+        pieces = [packed[at : at + piece] for at in range(0, len(packed), piece)]
+        assert b"".join(body.decompress(pieces)) == content
+
+
+def test_a_response_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A response beyond the bound is given up while it is read, compressed or not."""
+    monkeypatch.setattr(body, "MOST_BYTES", 1 << 20)
+    content = b" " * (1 << 20) + b"{}"
+    for sent, headers in ((content, ()), (gzip.compress(content), ("Content-Encoding: gzip",))):
+        with server(answering(sent, *headers)) as (url, _), pytest.raises(TooHeavyError, match="1 MiB"):
+            exchange(url)
+
+
+# --- failures
+
+
+def closing(data: bytes) -> Serve:
+    """Sends that much and hangs up."""
+
+    def serve(peer: socket.socket, _: bytes) -> None:
+        peer.sendall(data)
+        peer.shutdown(socket.SHUT_RDWR)
+
+    return serve
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"HTTP/1.1 200 OK\r\nContent-", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", b"SSH-2.0-OpenSSH\r\n"],
+)
+def test_a_response_that_ends_early_or_is_no_http_is_broken(data: bytes) -> None:
+    """Wherever the connection is closed, and whatever speaks there."""
+    with server(closing(data)) as (url, _), pytest.raises(BrokenResponseError):
+        exchange(url)
+
+
+def test_where_nothing_listens_is_no_connection(nowhere: str) -> None:
+    """A refused connection, and a host that has no address."""
+    for url in (nowhere, "http://chainq.invalid/"):
+        with pytest.raises(NoConnectionError):
+            exchange(url)
+
+
+def test_a_header_that_cannot_be_sent_is_an_unusable_request() -> None:
+    """What gets past all checks before is refused by the HTTP library."""
+    with server(answering(b"{}")) as (url, _), pytest.raises(UnusableRequestError):
+        exchange(url, headers={"X-Key": "a\r\nb"})
+
+
+def test_a_deadline_in_the_past_sends_nothing(nowhere: str) -> None:
+    """No time is left to connect."""
+    with pytest.raises((DeadlineError, NoConnectionError)):
+        exchange(nowhere, 0.0)
+
+
+# --- proxies and certificates
+
+
+@pytest.fixture
+def proxies(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """An environment that names no proxy yet."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    return monkeypatch
+
+
+@pytest.mark.parametrize("name", ["http_proxy", "ALL_PROXY"])
+def test_http_goes_through_the_proxy_of_the_environment(name: str, proxies: pytest.MonkeyPatch) -> None:
+    """With the proxy's own credentials, and the whole URL as target."""
+    with server(answering(b"{}")) as (url, seen):
+        proxies.setenv(name, url.replace("http://", "http://me:secret@"))
+        exchange("http://chainq.invalid:8545/rpc")
+    assert seen[0].startswith(b"POST http://chainq.invalid:8545/rpc HTTP/1.1\r\n")
+    assert head_of(seen[0])["proxy-authorization"] == "Basic bWU6c2VjcmV0"
+
+
+def test_https_asks_the_proxy_for_a_tunnel(proxies: pytest.MonkeyPatch) -> None:
+    """By CONNECT; what the proxy refuses is no connection."""
+    with server(answering(b"", status="403 Forbidden")) as (url, seen):
+        proxies.setenv("https_proxy", url)
+        with pytest.raises(NoConnectionError, match="403"):
+            exchange("https://chainq.invalid/")
+    assert seen[0].startswith(b"CONNECT chainq.invalid:443 HTTP/1.1\r\n")
+
+
+@pytest.mark.parametrize("hosts", ["127.0.0.1", "*", "example.org,127.0.0.1"])
+def test_no_proxy_excepts_hosts(hosts: str, proxies: pytest.MonkeyPatch, nowhere: str) -> None:
+    """A host that NO_PROXY names is asked directly."""
+    proxies.setenv("http_proxy", nowhere)
+    proxies.setenv("no_proxy", hosts)
+    with server(answering(b"{}")) as (url, _):
+        assert exchange(url).status == 200
+
+
+@pytest.mark.parametrize(
+    "proxy",
+    [
+        "http://someone:SEC/RET@127.0.0.1:1",
+        "http://someone:SEC@RET:x@127.0.0.1:1",
+        "ftp://someone:SECRET@127.0.0.1:1",
+        "someone:SEC RET@127.0.0.1:1",
+        "socks5://someone:SECRET@127.0.0.1:1",
+    ],
+)
+def test_a_proxy_that_cannot_be_used_is_named_without_its_password(proxy: str, proxies: pytest.MonkeyPatch) -> None:
+    """Whatever part of it the HTTP library takes for a port or a host."""
+    proxies.setenv("http_proxy", proxy)
+    with pytest.raises((UsageError, NoConnectionError)) as caught:
+        exchange("http://chainq.invalid/")
+    assert "SEC" not in str(caught.value)
+    assert "RET" not in str(caught.value)
     assert "someone" not in str(caught.value)
-    assert clock.slept == []
 
 
-def test_closing_ends_a_call_that_waits(httpx_mock: HTTPXMock, connect: Connect) -> None:
-    """A call that waits for its next attempt ends at once when the connection is closed."""
-    connection = connect(retries=5)
+def test_certificates_are_loaded_for_https_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loading them takes a fifth of a short run."""
+    loaded: list[str] = []
 
-    def close_and_refuse(_: httpx.Request) -> httpx.Response:
-        connection.close()
-        return httpx.Response(429, headers={"Retry-After": "100"})
+    def context() -> ssl.SSLContext:
+        loaded.append("certificates")
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
-    httpx_mock.add_callback(close_and_refuse)
-    with pytest.raises(base.Stopped):
-        connection.call("m", None, decode_rows)
+    monkeypatch.setattr("httpx.create_ssl_context", context)
+    HttpTransport(Endpoint("http://127.0.0.1/"))
+    assert loaded == []
+    HttpTransport(Endpoint("https://127.0.0.1/"))
+    assert loaded == ["certificates"]

@@ -1,8 +1,6 @@
 """When a call is made again, how long it waits, and what its errors say."""
 
-import httpx
 import pytest
-from pytest_httpx import HTTPXMock
 
 from chainq.errors import (
     AnswerError,
@@ -13,104 +11,103 @@ from chainq.errors import (
     TooHeavyError,
     UnreachableError,
 )
-from chainq.transport.jsonrpc import decode_rows
-from harness.calls import URL, Clock, Connect, envelope, failure, ok, refuse
+from chainq.transport.base import (
+    BrokenResponseError,
+    DeadlineError,
+    NoConnectionError,
+    Response,
+    UnusableRequestError,
+)
+from harness.calls import URL, Connect, FakeClock, FakeTransport, Outcome, call, envelope, failure, page
 
 
 @pytest.mark.parametrize("status", [408, 500, 502, 503, 504])
-def test_passing_failures_are_tried_again_with_growing_waits(
-    status: int, httpx_mock: HTTPXMock, connect: Connect, clock: Clock
-) -> None:
-    """5xx and 408 are tried again, each wait drawn below a bound that doubles."""
-    refuse(httpx_mock, status, 3)
-    httpx_mock.add_callback(ok)
-    assert connect(retries=3).call("m", None, decode_rows) == []
-    assert clock.slept == [pytest.approx(clock.slept[0] * 2**k) for k in range(3)]
-    assert 0 < clock.slept[0] <= 2
+def test_transient_failures_are_retried_with_growing_waits(status: int, connect: Connect, clock: FakeClock) -> None:
+    """5xx and 408 are retried, each wait drawn below a bound that doubles."""
+    assert call(connect(FakeTransport(*[page(status)] * 3), retries=3)) == []
+    assert clock.waits == [pytest.approx(clock.waits[0] * 2**k) for k in range(3)]
+    assert 0 < clock.waits[0] <= 2
 
 
 @pytest.mark.parametrize(
     ("status", "kind"),
     [(503, GatewayError), (502, GatewayError), (504, GatewayError), (500, UnreachableError), (408, UnreachableError)],
 )
-def test_retries_end(
-    status: int, kind: type[ChainqError], httpx_mock: HTTPXMock, connect: Connect, clock: Clock
-) -> None:
-    """After 1 + retries attempts the failure stands, with method, heights, status and number of attempts."""
-    refuse(httpx_mock, status, 3)
+def test_retries_end(status: int, kind: type[ChainqError], connect: Connect, clock: FakeClock) -> None:
+    """After 1 + retries attempts the failure is raised, with method, heights, status and number of attempts."""
+    connection = connect(FakeTransport(*[page(status)] * 3), retries=2)
     with pytest.raises(kind, match=rf"m heights 5-9: {URL}: HTTP {status}.*after 3 attempts"):
-        connect(retries=2).call("m", None, decode_rows, "heights 5-9")
-    assert len(clock.slept) == 2
+        call(connection, where="heights 5-9")
+    assert len(clock.waits) == 2
 
 
-def test_a_body_that_breaks_off_is_asked_for_again(httpx_mock: HTTPXMock, connect: Connect, clock: Clock) -> None:
-    """Broken JSON and closed connections are passing failures; in the end they are no valid answer (exit 5)."""
-    httpx_mock.add_response(content=envelope("[]", id_="1")[:-3])
-    httpx_mock.add_exception(httpx.RemoteProtocolError("peer closed connection"))
-    httpx_mock.add_callback(ok)
-    connection = connect(retries=2)
-    assert connection.call("m", None, decode_rows) == []
-    assert len(clock.slept) == 2
-    httpx_mock.add_response(content=b"")
+def test_a_body_that_ends_early_is_asked_for_again(connect: Connect, clock: FakeClock) -> None:
+    """Broken JSON and lost connections are transient; in the end they are no valid response (exit 5)."""
+    cut = Response(200, envelope("[]")[:-3])
+    assert call(connect(FakeTransport(cut, BrokenResponseError("peer closed connection")), retries=2)) == []
+    assert len(clock.waits) == 2
     with pytest.raises(BrokenBodyError):
-        connect(retries=0).call("m", None, decode_rows)
+        call(connect(FakeTransport(Response(200, b"")), retries=0))
+    with pytest.raises(BrokenBodyError, match="response ended early: peer closed"):
+        call(connect(FakeTransport(BrokenResponseError("peer closed connection")), retries=0))
 
 
-def test_connection_errors_and_timeouts_are_tried_again(httpx_mock: HTTPXMock, connect: Connect, clock: Clock) -> None:
-    """No connection and no answer in time are passing failures; in the end the service is unreachable (exit 4)."""
-    httpx_mock.add_exception(httpx.ConnectError("refused"))
-    httpx_mock.add_exception(httpx.ReadTimeout("slow"))
-    httpx_mock.add_callback(ok)
-    assert connect(retries=2).call("m", None, decode_rows) == []
-    assert len(clock.slept) == 2
-    httpx_mock.add_exception(httpx.ReadTimeout("slow"))
-    with pytest.raises(UnreachableError, match=r"within 12 s"):
-        connect(retries=0, timeout=12).call("m", None, decode_rows)
+def test_connection_errors_and_timeouts_are_retried(connect: Connect, clock: FakeClock) -> None:
+    """No connection and no response in time are transient; in the end the service is unreachable (exit 4)."""
+    assert call(connect(FakeTransport(NoConnectionError("refused"), DeadlineError()), retries=2)) == []
+    assert len(clock.waits) == 2
+    with pytest.raises(UnreachableError, match=r"no response within 12 s"):
+        call(connect(FakeTransport(DeadlineError()), retries=0, timeout=12))
 
 
 @pytest.mark.parametrize(
-    ("reply", "kind"),
+    ("outcome", "kind"),
     [
-        (httpx.Response(404, html="<h1>No</h1>"), ServiceError),
-        (httpx.Response(401, html="<h1>No</h1>"), ServiceError),
-        (httpx.Response(413, html="<h1>No</h1>"), TooHeavyError),
-        (httpx.Response(302, headers={"Location": "http://elsewhere.invalid/"}), AnswerError),
-        (httpx.Response(200, content=envelope("[]", id_="99")), AnswerError),
-        (httpx.Response(200, content=failure("-32602").replace(b'"id":7', b'"id":1')), ServiceError),
-        (httpx.Response(400, content=failure("-32600").replace(b'"id":7', b'"id":1')), ServiceError),
-        (httpx.Response(500, content=failure("0").replace(b'"id":7', b'"id":1')), ServiceError),
+        (page(404), ServiceError),
+        (page(401), ServiceError),
+        (page(413), TooHeavyError),
+        (Response(302, b"", {"location": "http://elsewhere.invalid/"}), AnswerError),
+        (Response(200, envelope("[]", id_="99")), AnswerError),
+        (Response(200, failure("-32602")), ServiceError),
+        (Response(400, failure("-32600")), ServiceError),
+        (Response(500, failure("0")), ServiceError),
+        (UnusableRequestError("no such header"), UnreachableError),
+        (NoConnectionError("[SSL: CERTIFICATE_VERIFY_FAILED]"), UnreachableError),
     ],
-    ids=["404", "401", "413", "redirect", "wrong id", "error", "error with 400", "error with 500"],
+    ids=["404", "401", "413", "redirect", "wrong id", "error", "error 400", "error 500", "unusable", "certificate"],
 )
-def test_what_another_attempt_cannot_mend_is_told_at_once(
-    reply: httpx.Response, kind: type[ChainqError], httpx_mock: HTTPXMock, connect: Connect, clock: Clock
+def test_what_another_attempt_cannot_mend_is_raised_at_once(
+    outcome: Outcome, kind: type[ChainqError], connect: Connect, clock: FakeClock
 ) -> None:
-    """Errors of the service, wrong ids, 4xx and redirects are final at the first attempt, and none is followed."""
-    httpx_mock.add_callback(lambda _: reply)
+    """Errors of the service, wrong ids, 4xx and redirects are final at the first attempt."""
+    transport = FakeTransport(outcome)
     with pytest.raises(kind) as caught:
-        connect().call("m", None, decode_rows)
+        call(connect(transport))
     assert type(caught.value) is kind
-    assert clock.slept == []
-    assert len(httpx_mock.get_requests()) == 1
+    assert clock.waits == []
+    assert len(transport.requests) == 1
 
 
 @pytest.mark.parametrize(
     ("status", "kind"),
     [(206, AnswerError), (401, ServiceError), (404, ServiceError), (500, UnreachableError), (503, GatewayError)],
 )
-@pytest.mark.parametrize("answer", ["[]", "null"])
-def test_a_result_beside_a_failure_is_no_answer(
-    answer: str, status: int, kind: type[ChainqError], httpx_mock: HTTPXMock, connect: Connect
+@pytest.mark.parametrize("result", ["[]", "null"])
+def test_a_result_with_a_failed_status_is_no_response(
+    result: str, status: int, kind: type[ChainqError], connect: Connect
 ) -> None:
     """An empty result under an HTTP status that tells of a failure is that failure, and never "no rows"."""
-    httpx_mock.add_response(status_code=status, content=envelope(answer, id_="1"))
     with pytest.raises(kind, match=str(status)):
-        connect(retries=0).call("m", None, decode_rows)
+        call(connect(FakeTransport(Response(status, envelope(result))), retries=0))
 
 
-def test_an_error_beside_503_is_in_passing(httpx_mock: HTTPXMock, connect: Connect, clock: Clock) -> None:
+def test_an_error_with_503_is_transient(connect: Connect, clock: FakeClock) -> None:
     """A JSON-RPC error says no more than the 503 that it comes with: the call is made again."""
-    httpx_mock.add_response(status_code=503, content=failure("-32000", "busy").replace(b'"id":7', b'"id":1'))
-    httpx_mock.add_callback(ok)
-    assert connect(retries=1).call("m", None, decode_rows) == []
-    assert len(clock.slept) == 1
+    assert call(connect(FakeTransport(Response(503, failure("-32000", "busy"))), retries=1)) == []
+    assert len(clock.waits) == 1
+
+
+def test_a_response_that_never_ends_is_given_up(connect: Connect) -> None:
+    """A response that did not end in time may do so for a narrower range."""
+    with pytest.raises(GatewayError, match=r"incomplete after 12 s, with 3 bytes.*--timeout"):
+        call(connect(FakeTransport(DeadlineError(3)), retries=0, timeout=12))

@@ -1,0 +1,58 @@
+"""Reads the body of a response: bounded in size and time, and out of one content coding."""
+
+import time
+from collections.abc import Iterable, Iterator
+
+from chainq.errors import AnswerError, TooHeavyError
+from chainq.text.sanitize import excerpt
+from chainq.transport.base import BrokenResponseError, DeadlineError
+
+MOST_BYTES = 512 * 2**20  # of one body, decompressed
+PIECE_BYTES = 2**20  # that decompression may add at a time, however little there was to decompress
+
+
+def read_body(stream: Iterable[bytes], coding: str, deadline: float) -> bytes:
+    """Return the body that arrives as `stream`; `coding` is its Content-Encoding.
+
+    Raises AnswerError for a coding that was not asked for, BrokenResponseError, TooHeavyError beyond MOST_BYTES, and
+    DeadlineError when `deadline` (by `time.monotonic`) passes.
+    """
+    coding = coding.strip().lower()
+    if coding in ("gzip", "x-gzip"):  # RFC 9110, section 8.4.1.3
+        stream = decompress(stream)
+    elif coding not in ("", "identity"):
+        raise AnswerError(f"response has the content coding {excerpt(coding, 40)!r}; chainq asks for gzip only")
+    pieces, size = [], 0
+    for piece in stream:
+        pieces.append(piece)
+        size += len(piece)
+        if size > MOST_BYTES:
+            raise TooHeavyError(f"response is larger than {MOST_BYTES >> 20} MiB")
+        if time.monotonic() > deadline:  # each read has its own timeout
+            raise DeadlineError(size)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def decompress(stream: Iterable[bytes]) -> Iterator[bytes]:
+    """Decompress gzip (RFC 1952) into pieces of at most PIECE_BYTES. Raises BrokenResponseError."""
+    import zlib
+
+    member = None  # of which several may follow one another (RFC 1952, section 2.2)
+    try:
+        for piece in stream:
+            rest = piece
+            more = bool(rest)
+            while more:
+                member = member or zlib.decompressobj(wbits=31)
+                out = member.decompress(rest, PIECE_BYTES)
+                yield out
+                if member.eof:
+                    rest, member = member.unused_data, None
+                    more = bool(rest)
+                else:
+                    rest = member.unconsumed_tail
+                    more = bool(rest) or len(out) == PIECE_BYTES  # zlib may hold more than it gave
+    except zlib.error as error:
+        raise BrokenResponseError(f"the compressed body is damaged: {error}") from None
+    if member is not None:
+        raise BrokenResponseError("the compressed body ends early")

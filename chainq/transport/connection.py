@@ -1,0 +1,180 @@
+"""Makes JSON-RPC calls: again after transient failures, no faster than allowed, and no more than so many at a time.
+
+Here the parts of this folder meet. It knows nothing of ranges, of rows inside a result, or of output.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Self, TypeVar
+
+from chainq.errors import BrokenBodyError, ChainqError
+from chainq.transport import failures
+from chainq.transport.base import Endpoint, ExchangeError, Report, Request, Stopped, Transport
+from chainq.transport.failures import TransientFailure
+from chainq.transport.jsonrpc import encode, is_error
+from chainq.transport.rate_limit import RateLimiter
+from chainq.transport.retry import RetryBudget
+
+T = TypeVar("T")
+
+
+class Clock:
+    """The time and waiting for it; tests have their own."""
+
+    def monotonic(self) -> float:
+        """Return seconds that only ever grow."""
+        return time.monotonic()
+
+    def time(self) -> float:
+        """Return seconds since 1970."""
+        return time.time()
+
+    def wait(self, stop: threading.Event, seconds: float) -> bool:
+        """Wait so long, or until `stop` is set; return whether it is."""
+        return stop.wait(seconds)
+
+
+class Connection:
+    """Calls one endpoint, from any number of threads. Use it as a context, or `close` it.
+
+    `report` is given every attempt, from the thread that made it.
+    """
+
+    def __init__(
+        self, endpoint: Endpoint, report: Callable[[Report], None] = lambda _: None, *, clock: Clock | None = None
+    ) -> None:
+        self.endpoint = endpoint
+        self._report = report
+        self._clock = clock or Clock()
+        self._lock = threading.Lock()
+        self._last_id = 0
+        self._limiter = RateLimiter(endpoint.rate)
+        self._stop = threading.Event()
+        # Held from a request to the end of its response, not while that is decoded: with more threads than slots the
+        # server need not wait for us.
+        self._slots = threading.BoundedSemaphore(endpoint.concurrency)
+        self._transport = endpoint.transport
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End waiting calls at once, and close the sockets."""
+        self._stop.set()
+        if self._transport is not None:
+            self._transport.close()
+
+    def call(self, method: str, params: Any, decode: Callable[[bytes, int], T], where: str = "") -> T:
+        """Make a call, again after transient failures (every call only reads), and return what `decode` returns.
+
+        `decode` is given the body and the request id. `where` names the heights or the object of the call, for errors
+        and reports. Raises ServiceError, TooHeavyError, AnswerError, BrokenBodyError, UnreachableError or GatewayError,
+        with the method and `where` in the message.
+        """
+        retries = RetryBudget(self.endpoint.retries)
+        while True:
+            try:
+                return self._attempt(method, params, decode, where, retries)
+            except TransientFailure as failure:
+                if failure.wait is None:
+                    raise _located(failure.error, method, where, retries.attempts) from None
+                if not failure.rate_limited:  # the limiter has the method wait
+                    self._sleep(failure.wait)
+            except ChainqError as error:
+                raise _located(error, method, where, retries.attempts) from None
+
+    def _attempt(
+        self, method: str, params: Any, decode: Callable[[bytes, int], T], where: str, retries: RetryBudget
+    ) -> T:
+        with self._lock:
+            self._last_id += 1
+            call_id = self._last_id
+        size, began, outcome, count, wait = 0, self._clock.monotonic(), "stopped", None, None
+        try:
+            with self._slot(method):
+                began = self._clock.monotonic()
+                retries.attempts += 1
+                try:
+                    body = self._exchange(encode(method, params, call_id))
+                except TransientFailure as failure:  # while the slot is held: whoever gets it next has to know
+                    self._weigh(failure, method, retries)
+                    raise
+            size = len(body)
+            try:
+                decoded = decode(body, call_id)
+            except BrokenBodyError as error:
+                broken = TransientFailure(error)
+                self._weigh(broken, method, retries)
+                raise broken from None
+            outcome, count = "ok", len(decoded) if isinstance(decoded, list) else None
+            return decoded
+        except TransientFailure as failure:
+            outcome, wait = failure.error.message, failure.wait
+            raise
+        except ChainqError as error:
+            outcome = error.message
+            raise
+        finally:
+            seconds = self._clock.monotonic() - began
+            self._report(Report(method, where, size, seconds, retries.attempts, outcome, count, wait))
+
+    def _weigh(self, failure: TransientFailure, method: str, retries: RetryBudget) -> None:
+        """Decide how long to wait after a failure; a 429 holds back all calls of its method so long."""
+        failure.wait = retries.wait_after(failure)
+        if failure.rate_limited and failure.wait is not None:
+            self._limiter.hold_back(method, self._clock.monotonic() + failure.wait)
+
+    @contextmanager
+    def _slot(self, method: str) -> Iterator[None]:
+        """Hold one of the slots from a moment when a request of this method may be sent."""
+        while True:
+            self._slots.acquire()
+            try:
+                wait = self._limiter.wait(method, self._clock.monotonic())
+                if self._stop.is_set():
+                    raise Stopped
+                if not wait:
+                    yield
+                    return
+            finally:
+                self._slots.release()
+            self._sleep(wait)
+
+    def _sleep(self, seconds: float) -> None:
+        if self._clock.wait(self._stop, seconds):
+            raise Stopped
+
+    def _exchange(self, request: bytes) -> bytes:
+        """Return the body of a 200 response, or of another whose JSON-RPC error says more than its status."""
+        deadline = self._clock.monotonic() + self.endpoint.timeout
+        try:
+            response = self._opened().call(Request(request, deadline))
+        except ExchangeError as error:
+            raise failures.of_exchange(error, self.endpoint) from None
+        if self.endpoint.observe is not None:
+            self.endpoint.observe(response)
+        by_status = response.status in failures.ALWAYS_BY_STATUS
+        if response.status != 200 and (by_status or not is_error(response.body)):
+            raise failures.of_status(response, self.endpoint.url, self._clock.time())
+        return response.body
+
+    def _opened(self) -> Transport:
+        """Return the transport; the network's is opened by the first call, since most of a start is its import."""
+        with self._lock:
+            if self._transport is None:
+                from chainq.transport.http import HttpTransport
+
+                self._transport = HttpTransport(self.endpoint)
+            return self._transport
+
+
+def _located(error: ChainqError, method: str, where: str, attempts: int) -> ChainqError:
+    error.message = f"{method}{' ' + where if where else ''}: {error.message}"
+    if attempts > 1:
+        error.message += f" (after {attempts} attempts)"
+    return error
