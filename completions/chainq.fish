@@ -1,5 +1,5 @@
 # Completion of chainq for fish, written by python -m chainq._docgen; change what it is written from.
-# It starts no program and sends no request: everything is in this file, except the profiles of the configuration file.
+# It starts no program and asks no server: all it knows stands here, but for the profiles of the configuration file.
 
 # The words before the cursor without options and their values: the command, then its arguments.
 function __chainq_words
@@ -201,7 +201,7 @@ complete -c chainq -n '__chainq_in blocks full-blocks records ownership transiti
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l interval -x -d 'Between looks'
 complete -c chainq -n '__chainq_in blocks full-blocks program-transactions records ownership transitions address-transactions' -l limit -x -d 'Stop after N rows'
 complete -c chainq -n '__chainq_in blocks full-blocks' -l no-verify -d 'Do not check that every block is there and linked'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l format -x -a '\'table\' \'jsonl\' \'json\' \'csv\' \'chart\' \'parquet\'' -d 'table, jsonl, json, csv, chart, parquet, or another package\'s. Usually table, in a pipe jsonl'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l format -x -a '\'table\' \'jsonl\' \'json\' \'csv\' \'parquet\' \'chart\'' -d 'table, jsonl, json, csv, chart, parquet, or another package\'s. Usually table, in a pipe jsonl'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l table -d 'For people'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l jsonl -d 'One row a line, as the service sent it'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l json -d 'One array, or one object'

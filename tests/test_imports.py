@@ -38,7 +38,7 @@ LOOKED_UP = ANSWERED | {"fetching.lookups"}
 RANGED = LOOKED_UP | {
     *("fetching.ranges", "planning.chunking", "planning.completeness", "planning.links", "planning.ordering"),
 }
-TABLE = {"formats.cells", "formats.table", "formats.tree", "text.humanize", "text.width"}
+TABLE = {"formats.cells", "formats.table", "formats.tree", "text.humanize", "text.style", "text.width"}
 
 BUDGETS: dict[str, Set[str]] = {
     "--version": SHELL,
@@ -49,7 +49,7 @@ BUDGETS: dict[str, Set[str]] = {
     "latest --jsonl": LOOKED_UP | {"formats.jsonl"},
     "records --start 0 --end 5 --jsonl": RANGED | {"formats.jsonl"},
     "records --start 0 --end 5 --csv": RANGED | {"formats.csv"},
-    "records --start 0 --end 5 --json": RANGED | {"formats.json", "formats.jsonl"},
+    "records --start 0 --end 5 --json": RANGED | {"formats.json"},
     "records --start 0 --end 5 --table": RANGED | TABLE,
     "records --start 0 --end 5 --jsonl --dry-run": RANGED | {"formats.jsonl", "cli.dry_run"},
     "program-transactions a.aleo b --limit 1 --jsonl": LOOKED_UP

@@ -69,12 +69,12 @@ set -g __chainq_header '^\s*\[\s*profiles\s*\.\s*(?|"([^"]+)"|\'([^\']+)\'|([A-Z
 
 
 def quoted(text: str) -> str:
-    """Return a word quoted for fish."""
+    """A word of fish that stands for itself."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def script(program: Program) -> str:
-    """Return the script."""
+    """The script."""
     lines = [HEADER.format(name="fish"), _FRAME.strip("\n"), "", *_takes(program), "complete -c chainq -f"]
     lines += [f"complete -c chainq -n __chainq_bare {_option(option)}" for option in program.options]
     lines += [
@@ -116,7 +116,7 @@ def _option(option: Option) -> str:
 
 
 def _offered(values: Values) -> str:
-    """Return the switches of `complete` for a value."""
+    """The switches of `complete` for a value."""
     match values.kind:
         case Kind.LIST:
             pairs = " ".join(quoted(word) + "\\t" + quoted(note) for word, note in values.words)

@@ -3,18 +3,18 @@
 from chainq._docgen import prose
 from chainq._docgen.roff import Page, bold, cross, italic
 from chainq._docgen.surface import Argument, Command, Option, Program
+from chainq._docgen.values import own_formats
 from chainq._version import __version__
 from chainq.catalog.methods import Column, Method, Role
 from chainq.config import profiles
-from chainq.formats import registry
-from chainq.formats.protocol import Sheet
+from chainq.formats.protocol import Capabilities, OutputSpec
 
 DATE = "2026-11-21"  # of the manual as a whole; not the day of writing, which would change every page every day
 MAIN, CONFIG, FORMATS = ("chainq", 1), ("chainq", 5), ("chainq-formats", 7)
 
 
 def pages(program: Program) -> dict[str, str]:
-    """Return all manual pages, by file name."""
+    """All manual pages, by file name."""
     written = {"chainq.1": _main(program), "chainq.5": _config(), "chainq-formats.7": _formats()}
     for command in program.commands:
         written[f"chainq-{command.name}.1"] = _command(command)
@@ -70,7 +70,7 @@ def _main(program: Program) -> Page:
 
 
 def variables(program: Program) -> dict[str, str]:
-    """Return the environment variables and what each does, in alphabetical order."""
+    """The environment variables and what each does, in alphabetical order."""
     known = {name: f"Same as `{option.names[0]}`: {option.text}" for name, option in program.variables.items()}
     return dict(sorted({**known, **prose.VARIABLES}.items()))
 
@@ -108,20 +108,20 @@ def _about(argument: Argument) -> str:
 
 
 def _tag(option: Option) -> str:
-    """Return the head of an option's entry: `-o, --output FILE`."""
+    """An option as it heads its entry: `-o, --output FILE`."""
     names = ", ".join(bold(name) for name in sorted(option.names, key=len))
     return f"{names} {italic(option.metavar)}" if option.metavar else names
 
 
 def _shown(option: Option) -> str:
-    """Return an option as shown in a synopsis."""
+    """An option as it stands in a synopsis."""
     shown = " | ".join(bold(name) for name in option.names if name.startswith("--")) or bold(option.names[0])
     value = f" {italic(option.metavar)}" if option.metavar else ""
     return f"[{shown}{value}]{'...' if option.repeated else ''}"
 
 
 def _options(page: Page, options: tuple[Option, ...]) -> None:
-    """Write options under the headings of their groups, in the order of the groups."""
+    """Options under the headings of their groups, in the order of the groups."""
     groups: dict[str, list[Option]] = {}
     for option in options:
         groups.setdefault(option.heading, []).append(option)
@@ -188,11 +188,15 @@ def _formats() -> Page:
     page = _page("chainq-formats", 7, "writing an output format for chainq")
     page.section("Description")
     page.paragraphs(*prose.FORMATS)
-    page.paragraphs(f"The built-in formats are {', '.join(f'`{name}`' for name in registry.BUILT_IN)}.")
-    page.section("The sheet")
-    page.paragraphs("`sheet` says what to write and for whom:")
-    for field in Sheet._fields:
-        page.entry(bold(field), prose.SHEET.get(field, ""))
+    page.paragraphs(f"chainq's own formats are {', '.join(f'`{name}`' for name in own_formats())}.")
+    page.section("The specification")
+    page.paragraphs("`spec` says what to write and for whom:")
+    for field in OutputSpec._fields:
+        page.entry(bold(field), prose.OUTPUT_SPEC.get(field, ""))
+    page.section("Capabilities")
+    page.paragraphs("Attributes of the format say what it can do and needs; without one it is False:")
+    for capability in Capabilities._fields:
+        page.entry(bold(capability), prose.CAPABILITIES.get(capability, ""))
     page.section("Examples")
     page.literal(prose.FORMAT_EXAMPLE.splitlines())
     page.paragraphs("In the package's `pyproject.toml`:")

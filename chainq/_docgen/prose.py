@@ -87,9 +87,8 @@ PIPELINES = (
 )  # fmt: skip
 
 CONFIG = (
-    "On macOS the file is `~/Library/Application Support/chainq/config.toml`. It is TOML. Each table "
-    "`[profiles.NAME]` describes a server under a name of your choice, selected by `--profile` NAME or the variable "
-    "CHAINQ_PROFILE; the key `default-profile`, at the top of the file, names the one "
+    "The file is TOML. Each table `[profiles.NAME]` describes a server under a name of your choice, selected by "
+    "`--profile` NAME or the variable CHAINQ_PROFILE; the key `default-profile`, at the top of the file, names the one "
     "to use when no option or variable gives a service.",
 )
 CONFIG_KEYS = {
@@ -135,26 +134,36 @@ CONFIG_ORDER = (
 FORMATS = (
     "A format turns rows into bytes. It is a callable, found by its name in the entry-point group `chainq.formats` of "
     "any installed package, and selected by `--format` NAME or the variable CHAINQ_FORMAT.",
-    "chainq calls it once for each output, as `format(out, sheet)`, and uses what it returns: `write(rows)` for the "
+    "chainq calls it once for each output, as `format(out, spec)`, and uses what it returns: `write(rows)` for the "
     "next rows as they arrive, and `close()` after the last one. After a failure `close` is not called.",
     "Rows are JSON objects as the server sent them, compact, of the type `msgspec.Raw`; `bytes(row)` gives its "
-    "bytes. `chainq.rows.fields.Picker` cuts the values of dotted paths out of them without decoding the rest, and "
+    "bytes. `chainq.rows.fields.Picker` picks the values of dotted paths out of them without decoding the rest, and "
     "`chainq.rows.fields.text_of` gives the text of a value, so no digit is lost.",
     "A format knows nothing of networks, heights or files. It writes bytes by `out.write(data)` and keeps in memory no "
     "more than it must: a range can have millions of rows.",
+    "Public modules, which a format may import: `chainq.formats.protocol`, `chainq.rows.fields`, `chainq.text` "
+    "(sanitizing, widths, styles), `chainq.catalog.methods` and `chainq.errors`.",
 )
-SHEET = {
+OUTPUT_SPEC = {
     "command": "Name of the command, such as `records`.",
     "columns": "The columns of the command, or those that `--columns` selected, in that order; each has a `path`, a "
     "`type`, a `note`, a `kind` (how a person reads it) and `brief` (in a table by default).",
-    "chosen": "Whether `--columns` selected them.",
+    "selected": "Whether `--columns` selected them.",
+    "height": "Path of the height in each row; None where rows have none.",
     "single": "Whether the command returns one object rather than a list.",
+    "resumed": "Whether an earlier run wrote rows before these, so that a header is there already.",
+    "terminal": "Whether the output is a terminal; control characters must then be escaped.",
     "width": "Characters in a line of the terminal.",
     "color": "Whether styles may be used.",
-    "trunc": "Whether long values may be abbreviated.",
-    "terminal": "Whether the output is a terminal.",
-    "continued": "Whether an earlier run wrote the beginning of the file.",
+    "abbreviate": "Whether long values may be abbreviated.",
     "warn": "Prints a warning to standard error.",
+}
+CAPABILITIES = {
+    "append": "The output stays valid when a later run adds rows; needed by `--checkpoint`, and by `--follow` with "
+    "`-o`.",
+    "endless": "Each row is useful as soon as it is written, without `close`; needed by `--follow`.",
+    "binary": "The output is not text; it is never sent to a terminal.",
+    "needs_heights": "Rows must have heights; other commands refuse the format.",
 }
 FORMAT_EXAMPLE = '''\
 """The format tsv: tab-separated values, no header."""
@@ -163,9 +172,11 @@ from chainq.rows.fields import Picker, text_of
 
 
 class Tsv:
-    def __init__(self, out, sheet):
+    append = endless = True
+
+    def __init__(self, out, spec):
         self.out = out
-        self.pick = Picker([column.path for column in sheet.columns])
+        self.pick = Picker([column.path for column in spec.columns])
 
     def write(self, rows):
         for row in rows:

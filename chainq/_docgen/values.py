@@ -1,7 +1,8 @@
-"""The values that a shell can offer for an option or argument: the only module that knows options by name."""
+"""Which values an option or argument takes, as far as a shell can offer them: the one place that knows their names."""
 
 import re
 from enum import Enum
+from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
 from chainq.catalog.dialects import DIALECTS
@@ -41,14 +42,14 @@ class Kind(Enum):
 
 
 class Values(NamedTuple):
-    """A kind of value, and its words, each with a note that can be empty."""
+    """A kind of value, and its words, each with a note that may be empty."""
 
     kind: Kind
     words: tuple[tuple[str, str], ...] = ()
 
 
 def values_of(command: str, param: Any, metavar: str, text: str) -> Values:
-    """Return the values of a parameter: free text for an option that is not known here and has no choices."""
+    """The values of a parameter of a command. An option that is not known here, and is no choice, takes free text."""
     name = param.name
     choices = getattr(param.type, "choices", None) or (metavar.split("|") if "|" in metavar else ())
     if choices:
@@ -66,11 +67,16 @@ def values_of(command: str, param: Any, metavar: str, text: str) -> Values:
     return Values(Kind.WORDS, words) if words else Values(Kind.NONE)
 
 
+def own_formats() -> list[str]:
+    """Return the names of chainq's own formats; those of other packages differ from machine to machine."""
+    found = entry_points(group=registry.GROUP)
+    return [name for name in registry.names() if any(e.name == name and e.module.startswith("chainq.") for e in found)]
+
+
 def _words(name: str, text: str) -> tuple[tuple[str, str], ...]:
     match name:
         case "format":
-            # Only the built-in ones: what other packages add is not known when the scripts are written.
-            return tuple((known, "") for known in registry.BUILT_IN)
+            return tuple((known, "") for known in own_formats())
         case "dialect":
             known = dict.fromkeys((*DIALECTS, *DEMO_DIALECTS, "auto"))
             said = [word for word in re.findall(r"[a-z]+", text) if word in known]  # not every command takes all

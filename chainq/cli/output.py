@@ -1,4 +1,4 @@
-"""Which format, which columns, and where they will be seen: from the parsed values of a command line to a `Sheet`."""
+"""Which format and columns are written where: from the parsed values of a command line to an `OutputSpec`."""
 
 import os
 import shutil
@@ -7,41 +7,55 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from chainq.catalog.methods import Column, Method
+from chainq.catalog.methods import METHODS, Column, Method
 from chainq.errors import UsageError
-from chainq.formats.protocol import Sheet
+from chainq.formats import registry
+from chainq.formats.protocol import Capabilities, Format, OutputSpec, capabilities
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import printable
 
 FORMAT_FLAGS = ("table", "jsonl", "json", "csv")
-APPENDABLE = ("jsonl", "csv")
-WHOLE = ("json", "parquet", "chart")  # of which a part says nothing
 
 
 class OutputSettings(NamedTuple):
     """What is written and where to.
 
-    `format`: name of the format. `columns`: those to show; `requested`: the value of `--columns`, empty where it was
-    not given. `trunc`: long values may be abbreviated. `file`: the file to write, None for standard output.
+    `format`: name of the format; `make`: the format itself; `can`: what it can do. `columns`: those to show;
+    `requested`: the value of `--columns`, empty where it was not given. `abbreviate`: long values may be abbreviated.
+    `file`: the file to write, None for standard output.
     """
 
     format: str
+    make: Format
+    can: Capabilities
     columns: tuple[Column, ...]
     requested: str
-    trunc: bool
+    abbreviate: bool
     file: Path | None
 
 
 def settings(
     method: Method, values: Mapping[str, Any], *, check: bool, appended: bool, endless: bool
 ) -> OutputSettings:
-    """Return the output settings of a method's command; the arguments are those of `format_name` and `columns`.
+    """Return the output settings of a method's command.
 
-    Raises UsageError.
+    `check`: columns must be in the catalogue. `appended`: later runs add to the output; `endless`: it has no last row.
+    Raises UsageError, also where the format cannot do that.
     """
     shown = columns(method, values["columns"], check)
-    name = format_name(values, appended=appended, endless=endless)
-    return OutputSettings(name, shown, values["columns"] or "", not values["no_trunc"], file_of(values))
+    name = format_name(values, appended=appended)
+    make = registry.load(name)
+    can = capabilities(make)
+    if appended and not can.append:
+        raise UsageError(f"{name} cannot be appended to, as --checkpoint and --follow -o FILE do", "use jsonl or csv")
+    if endless and not can.endless:
+        raise UsageError(f"{name} needs a finished range and cannot be used with --follow")
+    if can.needs_heights and method.height is None:
+        commands = ", ".join(other.command for other in METHODS if other.height)
+        raise UsageError(
+            f"{name} needs rows with heights, and {method.command} has none", f"use {name} with {commands}"
+        )
+    return OutputSettings(name, make, can, shown, values["columns"] or "", not values["no_trunc"], file_of(values))
 
 
 def file_of(values: Mapping[str, Any]) -> Path | None:
@@ -50,10 +64,10 @@ def file_of(values: Mapping[str, Any]) -> Path | None:
     return None if file is None or str(file) == "-" else file
 
 
-def format_name(values: Mapping[str, Any], *, appended: bool = False, endless: bool = False) -> str:
-    """The format's name by flag, environment, or whether a person looks. Raises UsageError.
+def format_name(values: Mapping[str, Any], *, appended: bool) -> str:
+    """Return the name of the format: by flag or environment, else a table on a terminal and jsonl elsewhere.
 
-    `appended`: the output goes on where an earlier run ended, which only jsonl and csv can; `endless`: it has no end.
+    `appended`: later runs add to the output, so that it is no table. Raises UsageError.
     """
     flags = {name for name in FORMAT_FLAGS if values[name]}
     if len(flags) > 1:
@@ -63,11 +77,7 @@ def format_name(values: Mapping[str, Any], *, appended: bool = False, endless: b
     name = flags.pop() if flags else values["format"]
     if name is None:
         return "table" if on_terminal(file_of(values)) and not appended else "jsonl"
-    if appended and name not in APPENDABLE:
-        raise UsageError(f"the format {name} cannot go on where an earlier run ended; {' and '.join(APPENDABLE)} can")
-    if endless and name in WHOLE:
-        raise UsageError(f"the format {name} is written when all is there, and --follow has no end")
-    return name
+    return str(name)
 
 
 def on_terminal(file: Path | None) -> bool:
@@ -108,25 +118,31 @@ def list_columns(method: Method) -> None:
             sink.write(f"{column.path}\t{column.type}\t{column.note}\n".encode())
 
 
-def sheet(
+def output_spec(
     method: Method,
     settings: OutputSettings,
     warn: Callable[[str], None],
     *,
     single: bool = False,
-    continued: bool = False,
-) -> Sheet:
-    """Return what the format is told. `single`: the result is one object; `continued`: earlier runs wrote before."""
+    resumed: bool = False,
+) -> OutputSpec:
+    """Return what the format is told. `single`: the result is one object; `resumed`: an earlier run wrote rows before.
+
+    Raises UsageError for a binary format on a terminal.
+    """
     terminal = on_terminal(settings.file)
-    return Sheet(
+    if terminal and settings.can.binary:
+        raise UsageError(f"{settings.format} is binary and cannot be shown on a terminal", "use -o FILE")
+    return OutputSpec(
         method.command,
         settings.columns,
-        chosen=bool(settings.requested),
+        selected=bool(settings.requested),
+        height=method.height,
         single=single,
+        resumed=resumed,
+        terminal=terminal,
         width=shutil.get_terminal_size().columns,
         color=terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
-        trunc=settings.trunc,
-        terminal=terminal,
-        continued=continued,
+        abbreviate=settings.abbreviate,
         warn=warn,
     )

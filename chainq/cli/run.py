@@ -15,8 +15,7 @@ from chainq.cli.query import check_page_size, lookups, read_query, resume_settin
 from chainq.cli.report import Reporter
 from chainq.errors import NotFoundError, UsageError
 from chainq.fetching.service import Service
-from chainq.formats import registry
-from chainq.formats.protocol import Format, Sheet, Writer
+from chainq.formats.protocol import Format, OutputSpec, Writer
 from chainq.heights.range import HeightRange
 from chainq.planning.query import LATEST, Batch, Query
 from chainq.process.signals import PipeClosed, held
@@ -42,7 +41,6 @@ def run(method: Method, values: Mapping[str, Any]) -> None:
         appended=resume is not None and (resume.checkpoint is not None or resume.output is not None),
         endless=resume is not None and resume.follow,
     )
-    make = registry.load(written.format)
     reporter = connect.reporter(values)
     with connect.open_service(connect.settings(values), reporter) as service:
         if method.page_size_max is not None:
@@ -56,7 +54,7 @@ def run(method: Method, values: Mapping[str, Any]) -> None:
                 return
 
             def begin(sink: Sink, continued: bool) -> Writer:
-                return make(sink, output.sheet(method, written, reporter.warn, continued=continued))
+                return written.make(sink, output.output_spec(method, written, reporter.warn, resumed=continued))
 
             gc.enable()
             follow.run(service, query, resume, identity, begin, reporter.warn)
@@ -64,8 +62,8 @@ def run(method: Method, values: Mapping[str, Any]) -> None:
             _plan(service, query)
         else:
             with open_sink(written.file) as sink:
-                sheet = output.sheet(method, written, reporter.warn, single=query.single)
-                _answer(service, query, sink, make, sheet, reporter, _again(written))
+                spec = output.output_spec(method, written, reporter.warn, single=query.single)
+                _answer(service, query, sink, written.make, spec, reporter, _again(written))
 
 
 def _identity(service: Service, query: Query, written: OutputSettings) -> dict[str, object]:
@@ -82,10 +80,10 @@ def _identity(service: Service, query: Query, written: OutputSettings) -> dict[s
 
 
 def _again(written: OutputSettings) -> str:
-    """What to do after a failure where the answer cannot be gone on with; empty where it can."""
+    """Return what to do after a failure where the output cannot be resumed; empty where it can."""
     if written.file is not None:
-        return f"{written.file} is as it was: run again"
-    return f"there is no part of a {written.format}: run again" if written.format in output.WHOLE else ""
+        return f"{written.file} was left unchanged; run the command again"
+    return "" if written.can.endless else f"the {written.format} output is incomplete; run the command again"
 
 
 def _answer(
@@ -93,7 +91,7 @@ def _answer(
     query: Query,
     sink: Sink,
     make: Format,
-    sheet: Sheet,
+    spec: OutputSpec,
     reporter: Reporter,
     again: str,
 ) -> None:
@@ -105,9 +103,9 @@ def _answer(
         if not len(span) and not query.bounds.fixed:
             reporter.warn(f"no block in that range: the newest is {service.tip_height()}")
         rest = _Rest(span, query.reverse, query.limit, sink, again)
-        reporter.begin(len(span), rows_on_terminal=sheet.terminal)
+        reporter.begin(len(span), rows_on_terminal=spec.terminal)
     try:
-        writer = make(sink, sheet)
+        writer = make(sink, spec)
         if rest is not None:
             sink.keep()
         _copy(_batches(service, query, rest.span if rest else None), writer, query.limit, rest, reporter)

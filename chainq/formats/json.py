@@ -1,29 +1,32 @@
-"""`json`: one array of all rows, or the one object where the answer is one by nature; bytes as the server sent them."""
+"""`json`: one array of all rows, or the one object where a command returns one; bytes as the server sent them."""
 
 from collections.abc import Sequence
 
 from msgspec import Raw
 
-from chainq.formats.jsonl import Flat
-from chainq.formats.protocol import Out, Sheet
+from chainq.formats.protocol import Output, OutputSpec
+from chainq.rows.fields import Flattener
 from chainq.text.sanitize import printable_json
 
 
 class Json:
-    """An array that opens with the first rows and closes at the end, so that it need not fit in memory."""
+    """Writes an array that opens before the first row and closes after the last, so that rows need not fit in memory.
 
-    def __init__(self, out: Out, sheet: Sheet) -> None:
+    Takes `out` and `spec` as every format does.
+    """
+
+    def __init__(self, out: Output, spec: OutputSpec) -> None:
         self._out = out
-        self._shown = printable_json if sheet.terminal else bytes
-        self._flat = Flat([column.path for column in sheet.columns]) if sheet.chosen else None
-        self._single = sheet.single
-        self._before = b"" if sheet.single else b"[\n"
+        self._sanitize = printable_json if spec.terminal else bytes
+        self._flatten = Flattener([column.path for column in spec.columns]) if spec.selected else None
+        self._single = spec.single
+        self._before = b"" if spec.single else b"[\n"  # what comes before the next row
 
     def write(self, rows: Sequence[Raw]) -> None:
-        """Write rows, separated from those before."""
+        """Write rows, with a comma after those before."""
         if rows:
-            values: Sequence[Raw | bytes] = rows if self._flat is None else [self._flat(row) for row in rows]
-            self._out.write(self._before + self._shown(b",\n".join(values)))
+            values: Sequence[Raw | bytes] = rows if self._flatten is None else list(map(self._flatten, rows))
+            self._out.write(self._before + self._sanitize(b",\n".join(values)))
             self._before = b",\n"
 
     def close(self) -> None:

@@ -4,45 +4,32 @@ from collections.abc import Sequence
 
 from msgspec import Raw
 
-from chainq.formats.protocol import Out, Sheet
-from chainq.rows.fields import Picker
+from chainq.formats.protocol import Output, OutputSpec
+from chainq.rows.fields import Flattener
 from chainq.text.sanitize import printable_json
 
-BATCH = 512  # rows that are joined at a time: what fits in the processor's cache takes half the time
+BATCH = 512  # rows joined at a time: as many as fit in the processor's cache take half the time of all at once
 
 
 class Jsonl:
-    """Rows as lines; with chosen columns, each row as one flat object of those (`"b.c"`), null where it lacks one."""
+    """Writes rows as lines; with selected columns each row as a flat object of those (`"b.c"`), null where it has none.
 
-    def __init__(self, out: Out, sheet: Sheet) -> None:
+    Takes `out` and `spec` as every format does.
+    """
+
+    append = endless = True
+
+    def __init__(self, out: Output, spec: OutputSpec) -> None:
         self._out = out
-        self._shown = printable_json if sheet.terminal else bytes
-        self._flat = Flat([column.path for column in sheet.columns]) if sheet.chosen else None
+        self._sanitize = printable_json if spec.terminal else bytes
+        self._flatten = Flattener([column.path for column in spec.columns]) if spec.selected else None
 
     def write(self, rows: Sequence[Raw]) -> None:
         """Write each row as a line."""
-        for at in range(0, len(rows), BATCH):
-            some = rows[at : at + BATCH]
-            lines: Sequence[Raw | bytes] = some if self._flat is None else list(map(self._flat, some))
-            self._out.write(self._shown(b"\n".join((*lines, b""))))
+        for start in range(0, len(rows), BATCH):
+            some = rows[start : start + BATCH]
+            lines: Sequence[Raw | bytes] = some if self._flatten is None else list(map(self._flatten, some))
+            self._out.write(self._sanitize(b"\n".join((*lines, b""))))
 
     def close(self) -> None:
-        """Nothing stands after the last row."""
-
-
-class Flat:
-    """Makes a flat JSON object of chosen paths, its values as they were sent."""
-
-    def __init__(self, paths: Sequence[str]) -> None:
-        import msgspec
-
-        self._pick = Picker(paths)
-        self._keys = [msgspec.json.encode(path) + b":" for path in paths]
-
-    def __call__(self, row: Raw) -> bytes:
-        """The row's chosen values, in the order of the paths."""
-        pairs = (
-            key + (bytes(value) if value is not None else b"null")
-            for key, value in zip(self._keys, self._pick(row), strict=True)
-        )
-        return b"{" + b",".join(pairs) + b"}"
+        """Do nothing: every row is a line of its own."""

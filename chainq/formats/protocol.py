@@ -1,4 +1,16 @@
-"""What a format is given and what it must do."""
+"""What a format is: it turns rows into bytes. Packages add formats of their own by this protocol (see `registry`).
+
+A format is a callable, usually a class, with this signature and, as attributes, the capabilities that it has::
+
+    class Tsv:
+        append = endless = True                                # Capabilities; what is not declared is False
+        def __init__(self, out: Output, spec: OutputSpec): ...
+        def write(self, rows: Sequence[Raw]): ...              # Writer
+        def close(self): ...
+
+It knows of no network, no heights and no files, and may rest on these modules, which are public: this one,
+`chainq.catalog.methods`, `chainq.errors`, `chainq.rows.fields` and `chainq.text`.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
@@ -8,58 +20,82 @@ from msgspec import Raw
 from chainq.catalog.methods import Column
 
 
-class Out(Protocol):
+class Output(Protocol):
     """Where a format writes."""
 
     def write(self, data: bytes, /) -> object:
-        """Take all of `data`, or raise."""
+        """Write all of `data`, or raise."""
 
 
-class Sheet(NamedTuple):
-    """What is to be written, and where it will be seen.
+class OutputSpec(NamedTuple):
+    """What a format writes, and for whom.
 
-    `command`: whose rows they are (`records`). `columns`: the command's, or those that `--columns` picked, in that
-    order; `chosen`: whether they were picked. `single`: the answer is one object by nature, not a list of one.
-    `width`: characters in a line of the terminal; `color`: styles may be used; `trunc`: long values may be shortened;
-    `terminal`: a person is looking. `continued`: what stands before the first row was written by an earlier run.
-    `warn` says a line on stderr, unless the user wants none.
+    `command`: the command whose rows they are (`records`). `columns`: those that `--columns` selected, in that order,
+    else all of the command. `selected`: whether `--columns` was given. `height`: path of the height in each row; None
+    where rows have none. `single`: the result is one object by nature, not a list of one. `resumed`: the output follows
+    rows that an earlier run wrote, so that a header is there already. `terminal`: the output goes to a terminal, where
+    control characters must be escaped. `width`: characters in a line of it. `color`: ANSI styles may be used.
+    `abbreviate`: long values may be abbreviated. `warn`: writes a line to stderr, unless `--quiet` was given.
     """
 
     command: str
     columns: tuple[Column, ...]
-    chosen: bool = False
+    selected: bool = False
+    height: str | None = None
     single: bool = False
+    resumed: bool = False
+    terminal: bool = False
     width: int = 80
     color: bool = False
-    trunc: bool = True
-    terminal: bool = False
-    continued: bool = False
+    abbreviate: bool = True
     warn: Callable[[str], None] = lambda _: None
 
 
-def unknown_field_warner(sheet: Sheet, name: str) -> Callable[[str], None] | None:
-    """What warns, once for each, of fields that no column of the format shows; None where columns were picked.
-
-    Who picked columns knows that the others are left out.
-    """
-    told: set[str] = set()
-
-    def stray(path: str) -> None:
-        if path not in told:
-            told.add(path)
-            sheet.warn(f"the field {path} has no column in {name}; --columns with --no-check, or jsonl, shows it")
-
-    return None if sheet.chosen else stray
-
-
 class Writer(Protocol):
-    """One output under way."""
+    """One output in progress."""
 
     def write(self, rows: Sequence[Raw], /) -> None:
-        """Take the next rows: JSON objects, each compact and otherwise as the server sent it."""
+        """Write the next rows: JSON objects, each without white space between tokens, else as the server sent it."""
 
     def close(self) -> None:
-        """Write what stands after the last row. Not called after a failure."""
+        """Write what follows the last row. Not called after a failure."""
 
 
-Format = Callable[[Out, Sheet], Writer]
+Format = Callable[[Output, OutputSpec], Writer]
+
+
+class Capabilities(NamedTuple):
+    """What a format can do and what it needs, declared by attributes of these names; without one it is False.
+
+    `append`: the output stays valid when a later run adds rows to it; `--checkpoint` and `--follow -o FILE` need it.
+    `endless`: every row is useful as soon as it is written, without `close`; `--follow` needs it.
+    `binary`: the output is no text and must not be sent to a terminal.
+    `needs_heights`: rows must have a height (`OutputSpec.height`), so that only some commands can use the format.
+    """
+
+    append: bool = False
+    endless: bool = False
+    binary: bool = False
+    needs_heights: bool = False
+
+
+def capabilities(format_: Format) -> Capabilities:
+    """Return what a format declares. Only True counts, so that a method of the same name declares nothing."""
+    return Capabilities(*(getattr(format_, name, False) is True for name in Capabilities._fields))
+
+
+def unknown_field_warner(spec: OutputSpec, name: str) -> Callable[[str], None] | None:
+    """Return what warns, once for each, of fields that no column of the format `name` shows.
+
+    None where columns were selected: who did so knows that the others are left out.
+    """
+    warned: set[str] = set()
+
+    def warn(path: str) -> None:
+        if path not in warned:
+            warned.add(path)
+            spec.warn(
+                f"unknown field {path!r} is left out of {name}; use jsonl, or select it by --columns and --no-check"
+            )
+
+    return None if spec.selected else warn

@@ -1,7 +1,7 @@
-"""`table`: for people. A list as lines of columns that fit the terminal, written as rows arrive; one object upright.
+"""`table`: for people. A list as columns that fit the terminal, written as rows arrive; one object as lines of fields.
 
-Widths are settled by the first rows and by what the catalogue says of a column; rich.table is not used, for it wants
-all rows before it draws the first. What a value looks like is in `cells`, what is nested in a single object in `tree`.
+The first rows and the catalogue determine the widths. Rejected: rich.table, which needs all rows before it draws the
+first. What a value looks like is in `cells`, what is nested in a single object in `tree`.
 """
 
 import re
@@ -12,125 +12,123 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind
 from chainq.formats.cells import (
-    BOLD,
-    DIM,
+    NEVER_TRUNCATED,
     NULL,
-    WHOLE,
     Cell,
-    Lane,
+    TableColumn,
     cell_of,
-    count_of,
     fit,
     headers,
-    leaf,
-    open_object,
-    paint,
-    settle,
+    set_widths,
+    unknown_cell,
 )
-from chainq.formats.protocol import Out, Sheet
-from chainq.formats.tree import Node, Planter, draw, fee_of
-from chainq.rows.fields import Picker, text_of
+from chainq.formats.protocol import Output, OutputSpec
+from chainq.formats.tree import Node, TreeBuilder, draw, fee_of
+from chainq.rows.fields import Picker, count_of, object_of, text_of
 from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
+from chainq.text.style import BOLD, DIM, paint
 from chainq.text.width import BOTH_ENDS, GAP, width_of, wrap
 
-SCREENFUL = 40
-_BATCH = 512  # rows that are drawn at once, however many come
-_MARK = " *"  # on the name of a field that the catalogue lacks
+HEADER_EVERY = 40  # rows
+_BATCH = 512  # rows that are drawn at a time, however many come
+_MARK = " *"  # after the name of an unknown field
 _VALUES = 24  # cells that the names of fields leave to the values
-_LINES = 12  # of a text, while long values may be shortened
-# What the page of a transaction shows, of the row and of its `transaction`.
+_LINES = 12  # lines of a text, where long values may be abbreviated
+# The fields of a row, and of its `transaction`, that the view of a transaction shows.
 _OUTER = {"status", "type", "index", "transaction", "finalize", "finalizedAt", "rejected"}
 _INNER = {"type", "id", "execution", "fee", "deployment", "owner", "finalize", "rejected"}
-_NARROWEST = 40  # a terminal that says less is taken for this wide: below it no row can be read
+_NARROWEST = 40  # a narrower terminal is treated as this wide: below it no row can be read
 
 
 def now() -> float:
-    """Seconds since 1970, to tell ages by."""
+    """Return seconds since 1970, for ages."""
     return time.time()
 
 
 class Table:
-    """Draws rows for a person. Takes `out` and `sheet` as every format does."""
+    """Draws rows for a person. Takes `out` and `spec` as every format does."""
 
-    def __init__(self, out: Out, sheet: Sheet) -> None:
+    endless = True
+
+    def __init__(self, out: Output, spec: OutputSpec) -> None:
         self._out = out
-        self._sheet = sheet
-        self._room = max(sheet.width, _NARROWEST)
-        brief = [column for column in sheet.columns if column.brief]
-        columns = list(sheet.columns) if sheet.chosen or not brief else brief
-        self._lanes = [Lane(*pair) for pair in zip(columns, headers(columns, sheet.columns), strict=True)]
-        self._pick = Picker([column.path for column in columns])
+        self._spec = spec
+        self._room = max(spec.width, _NARROWEST)
+        brief = [column for column in spec.columns if column.brief]
+        fields = list(spec.columns) if spec.selected or not brief else brief
+        self._columns = [TableColumn(*pair) for pair in zip(fields, headers(fields, spec.columns), strict=True)]
+        self._pick = Picker([field.path for field in fields])
         self._rows = 0
 
     def write(self, rows: Sequence[Raw]) -> None:
         """Draw the rows at once."""
-        if self._sheet.single:
+        if self._spec.single:
             for row in rows:
-                self._put([*([""] if self._rows else []), *upright(row, self._sheet, self._room, now())])
+                self._put([*([""] if self._rows else []), *object_lines(row, self._spec, self._room, now())])
                 self._rows += 1
             return
         for start in range(0, len(rows), _BATCH):
             self._put(self._draw(rows[start : start + _BATCH]))
 
     def close(self) -> None:
-        """Say how many rows there were, and which columns found no room."""
-        if self._sheet.single and self._rows:
+        """Write the number of rows, and which columns are hidden."""
+        if self._spec.single and self._rows:
             return
         notes = [counted(self._rows, "row") if self._rows else "no rows"]
-        if self._rows and (unseen := [lane.header for lane in self._lanes if not lane.width]):
+        if self._rows and (hidden := [column.header for column in self._columns if not column.width]):
             notes.append(
-                f"{counted(len(unseen), 'column')} not shown: {', '.join(unseen)}; "
-                f"pick some with --columns, or use a wider terminal"
+                f"{counted(len(hidden), 'column')} not shown: {', '.join(hidden)}; "
+                f"select columns with --columns, or use a wider terminal"
             )
         self._put(self._paint(line, DIM) for note in notes for line in wrap(note, self._room))
 
     def _draw(self, rows: Sequence[Raw]) -> Iterable[str]:
         moment = now()
         first = not self._rows
-        shown = [(at, lane) for at, lane in enumerate(self._lanes) if first or lane.width]
+        shown = [(number, column) for number, column in enumerate(self._columns) if first or column.width]
         cells: list[list[Cell]] = []
         for row in rows:
             values = self._pick(row)
-            cells.append([cell_of(values[at], lane.column, moment) for at, lane in shown])
-        lanes = [lane for _, lane in shown]
-        fresh = self._settle(lanes, cells, first)
-        heading = self._heading([lane for lane in lanes if lane.width])
+            cells.append([cell_of(values[number], column.field, moment) for number, column in shown])
+        columns = [column for _, column in shown]
+        changed = self._set_widths(columns, cells, first)
+        header = self._header([column for column in columns if column.width])
         for line in cells:
-            if fresh or (self._sheet.terminal and self._rows and self._rows % SCREENFUL == 0):
-                yield heading
-                fresh = False
-            yield self._line(lanes, line)
+            if changed or (self._spec.terminal and self._rows and self._rows % HEADER_EVERY == 0):
+                yield header
+                changed = False
+            yield self._line(columns, line)
             self._rows += 1
 
-    def _settle(self, lanes: Sequence[Lane], cells: Sequence[Sequence[Cell]], first: bool) -> bool:
-        """Give the lanes their widths; whether any changed. After the first rows only numbers can claim more."""
+    def _set_widths(self, columns: Sequence[TableColumn], cells: Sequence[Sequence[Cell]], first: bool) -> bool:
+        """Set the widths of the columns and return whether any changed. After the first rows only numbers widen one."""
         outgrown = first
-        for at, lane in enumerate(lanes):
-            if first or lane.column.kind in WHOLE:
-                widest = max(width_of(line[at].text) for line in cells)
-                outgrown = outgrown or widest > lane.width
-                lane.natural = max(lane.natural, widest)
+        for number, column in enumerate(columns):
+            if first or column.field.kind in NEVER_TRUNCATED:
+                widest = max(width_of(line[number].text) for line in cells)
+                outgrown = outgrown or widest > column.width
+                column.widest = max(column.widest, widest)
         if not outgrown:
             return False
-        before = [lane.width for lane in lanes]
-        if self._sheet.trunc:
-            settle(lanes, self._room)
+        before = [column.width for column in columns]
+        if self._spec.abbreviate:
+            set_widths(columns, self._room)
         else:
-            for lane in lanes:
-                lane.width = lane.most
-        return before != [lane.width for lane in lanes]
+            for column in columns:
+                column.width = column.most
+        return before != [column.width for column in columns]
 
-    def _line(self, lanes: Sequence[Lane], cells: Sequence[Cell]) -> str:
+    def _line(self, columns: Sequence[TableColumn], cells: Sequence[Cell]) -> str:
         parts = []
-        color, trunc = self._sheet.color, self._sheet.trunc
-        blank = 0  # spaces due before the next text, so that none stand at the end of a line
-        for lane, cell in zip(lanes, cells, strict=True):
-            if not (width := lane.width):
+        color, abbreviate = self._spec.color, self._spec.abbreviate
+        blank = 0  # spaces before the next text, added with it, so that no line ends in spaces
+        for column, cell in zip(columns, cells, strict=True):
+            if not (width := column.width):
                 continue
-            text = fit(cell, width if trunc else max(width, width_of(cell.text)))
+            text = fit(cell, width if abbreviate else max(width, width_of(cell.text)))
             spare = width - width_of(text)
-            before, after = (spare, 0) if lane.right else (0, spare)
+            before, after = (spare, 0) if column.right else (0, spare)
             if text:
                 parts.append(" " * (blank + before))
                 parts.append(paint(text, cell.style, color))
@@ -140,16 +138,16 @@ class Table:
             blank += max(after, 0) + GAP
         return "".join(parts)
 
-    def _heading(self, lanes: Sequence[Lane]) -> str:
+    def _header(self, columns: Sequence[TableColumn]) -> str:
         parts = []
-        for lane in lanes:
-            text = fit(Cell(lane.header), lane.width)
-            spare = " " * (lane.width - width_of(text))
-            parts.append(spare + text if lane.right else text + spare)
+        for column in columns:
+            text = fit(Cell(column.header), column.width)
+            spare = " " * (column.width - width_of(text))
+            parts.append(spare + text if column.right else text + spare)
         return self._paint((" " * GAP).join(parts).rstrip(), BOLD)
 
     def _paint(self, text: str, style: str) -> str:
-        return paint(text, style, self._sheet.color)
+        return paint(text, style, self._spec.color)
 
     def _put(self, lines: Iterable[str]) -> None:
         if text := "".join(f"{line}\n" for line in lines):
@@ -159,99 +157,103 @@ class Table:
 Field = tuple[str, Sequence[Cell]]
 
 
-def upright(row: Raw, sheet: Sheet, room: int, now: float) -> Iterator[str]:
-    """The lines that show one object in `room` cells: every column, every further field, and nested data as trees."""
-    whole = open_object(row)
-    planter = Planter(sheet.trunc)
-    further: list[tuple[str, Raw]] = []
+def object_lines(row: Raw, spec: OutputSpec, room: int, now: float) -> Iterator[str]:
+    """Yield the lines of one object in `room` cells: every column, every unknown field, and nested data as trees."""
+    outer = object_of(row)
+    builder = TreeBuilder(spec.abbreviate)
+    unknown: list[tuple[str, Raw]] = []
     if bytes(row)[:1] != b"{":
-        fields: list[Field] = [("value", [leaf(text_of(row))])]
+        fields: list[Field] = [("value", [unknown_cell(text_of(row))])]
         trees: list[Node] = []
-    elif open_object(whole.get("transaction")) and not sheet.chosen:
-        fields, trees = _transaction(whole, sheet, now), planter.branches(whole)
-        inner = open_object(whole["transaction"])
-        further = [(name, value) for name, value in whole.items() if name not in _OUTER]
-        further += [(f"transaction.{name}", value) for name, value in inner.items() if name not in _INNER]
+    elif object_of(outer.get("transaction")) and not spec.selected:
+        fields, trees = _transaction(outer, spec, now), builder.branches(outer)
+        inner = object_of(outer["transaction"])
+        unknown = [(name, value) for name, value in outer.items() if name not in _OUTER]
+        unknown += [(f"transaction.{name}", value) for name, value in inner.items() if name not in _INNER]
     else:
-        fields, trees = _columns(row, sheet, planter, now)
-        if not sheet.chosen:
-            further = list(_further(whole, {column.path for column in sheet.columns}))
-    for path, value in further:
+        fields, trees = _fields(row, spec, builder, now)
+        if not spec.selected:
+            unknown = list(_unknown(outer, {column.path for column in spec.columns}))
+    for path, value in unknown:
         name = printable(path) + _MARK
         if count_of(value):
-            trees = [*trees, planter.generic(name, value)]
+            trees = [*trees, builder.generic(name, value)]
         else:
-            fields = [*fields, (name, [NULL if bytes(value) == b"null" else leaf(text_of(value))])]
-    yield from _lines(fields, sheet, room)
+            fields = [*fields, (name, [NULL if bytes(value) == b"null" else unknown_cell(text_of(value))])]
+    yield from _field_lines(fields, spec, room)
     for tree in trees:
         yield ""
-        yield from draw(tree, sheet, room)
-    if further:
+        yield from draw(tree, spec, room)
+    if unknown:
         yield ""
-        yield paint(f"{_MARK.strip()} not in the service document", DIM, sheet.color)
+        yield paint(
+            f"{_MARK.strip()} unknown field, not in the protocol",
+            DIM,
+            spec.color,
+        )
 
 
-def _lines(fields: Sequence[Field], sheet: Sheet, room: int) -> Iterator[str]:
+def _field_lines(fields: Sequence[Field], spec: OutputSpec, room: int) -> Iterator[str]:
     size = min(room - _VALUES, max((width_of(name) for name, _ in fields), default=0))
     for name, cells in fields:
         short = fit(Cell(name, keep=BOTH_ENDS), size)
-        head = paint(short, BOLD, sheet.color) + " " * (size - width_of(short))
+        head = paint(short, BOLD, spec.color) + " " * (size - width_of(short))
         for cell in cells:
-            for text in _pieces(cell, room - size - 2, sheet.trunc):
-                yield f"{head}  {paint(text, cell.style, sheet.color)}".rstrip()
+            for text in _lines_of(cell, room - size - 2, spec.abbreviate):
+                yield f"{head}  {paint(text, cell.style, spec.color)}".rstrip()
                 head = " " * size
 
 
-def _pieces(cell: Cell, room: int, trunc: bool) -> list[str]:
-    """A cell's text as lines: a number loses no digit, so it goes on below."""
-    if not trunc:
+def _lines_of(cell: Cell, room: int, abbreviate: bool) -> list[str]:
+    """Return a cell's text as lines: a long number is wrapped, so that it loses no digit."""
+    if not abbreviate:
         return ["  ".join(filter(None, (cell.text, cell.more)))]
     return wrap(cell.text, room) if re.fullmatch(r"-?[0-9,]+", cell.text) else [fit(cell, room)]
 
 
-def _columns(row: Raw, sheet: Sheet, planter: Planter, now: float) -> tuple[list[Field], list[Node]]:
-    """The catalogue's fields, and trees of what they hold; of a whole block without its certificates."""
+def _fields(row: Raw, spec: OutputSpec, builder: TreeBuilder, now: float) -> tuple[list[Field], list[Node]]:
+    """Return the fields of the catalogue, and trees of their values; of a full block without its certificates."""
     fields: list[Field] = []
     trees: list[Node] = []
-    for column, value in zip(sheet.columns, Picker([c.path for c in sheet.columns])(row), strict=True):
+    for column, value in zip(spec.columns, Picker([c.path for c in spec.columns])(row), strict=True):
         name = printable(column.path)
-        fields.append((name, _value(value, column, sheet.trunc, now)))
-        if value is not None and count_of(value) and (sheet.chosen or "." not in column.path):
-            trees.append(planter.transactions(value) if name == "transactions" else planter.generic(name, value))
+        fields.append((name, _value(value, column, spec.abbreviate, now)))
+        if value is not None and count_of(value) and (spec.selected or "." not in column.path):
+            trees.append(builder.transactions(value) if name == "transactions" else builder.generic(name, value))
     return fields, trees
 
 
-def _transaction(whole: Mapping[str, Raw], sheet: Sheet, now: float) -> list[Field]:
-    """What a person asks first of a transaction; the rest of it stands in its branches."""
-    inner = open_object(whole["transaction"])
-    places = {**whole, "transaction.id": inner.get("id"), "transaction.type": inner.get("type")}
+def _transaction(outer: Mapping[str, Raw], spec: OutputSpec, now: float) -> list[Field]:
+    """Return the main fields of a transaction; the rest of it is in its trees."""
+    inner = object_of(outer["transaction"])
+    values = {**outer, "transaction.id": inner.get("id"), "transaction.type": inner.get("type")}
     fields: list[Field] = []
-    for column in sheet.columns:
-        same = column.path == "transaction.type" and text_of(inner.get("type")) == text_of(whole.get("type"))
-        if column.path in places and column.path != "finalize" and not same:
-            fields.append((column.path, [cell_of(places[column.path], column, now)]))
+    for column in spec.columns:
+        same = column.path == "transaction.type" and text_of(inner.get("type")) == text_of(outer.get("type"))
+        if column.path in values and column.path != "finalize" and not same:
+            fields.append((column.path, [cell_of(values[column.path], column, now)]))
     if amount := fee_of(inner.get("fee")):
         fields.append(("fee", [amount]))
     return fields
 
 
-def _value(value: Raw | None, column: Column, trunc: bool, now: float) -> Sequence[Cell]:
-    """A value in its lines: only a text has several."""
+def _value(value: Raw | None, column: Column, abbreviate: bool, now: float) -> Sequence[Cell]:
+    """Return a value as cells, one a line: only a text has several."""
     text = text_of(value)
     if column.kind is not Kind.TEXT or "\n" not in text:
         return [cell_of(value, column, now)]
     lines = text.splitlines()
-    shown = lines[:_LINES] if trunc and len(lines) > _LINES + 1 else lines
+    shown = lines[:_LINES] if abbreviate and len(lines) > _LINES + 1 else lines
     rest = [Cell(f"… {len(lines) - len(shown):,} more lines", DIM)] if len(shown) < len(lines) else []
     return [*(Cell(printable(line)) for line in shown), *rest]
 
 
-def _further(members: Mapping[str, Raw], known: set[str], above: str = "") -> Iterator[tuple[str, Raw]]:
-    """The fields of an object, with their paths, that no known path leads to."""
+def _unknown(members: Mapping[str, Raw], known: set[str], prefix: str = "") -> Iterator[tuple[str, Raw]]:
+    """Yield the fields of an object, with their paths, that no known path leads to."""
     for name, value in members.items():
-        path = above + name
-        inner = open_object(value) if any(other.startswith(f"{path}.") for other in known) else {}
+        path = prefix + name
+        inner = object_of(value) if any(other.startswith(f"{path}.") for other in known) else {}
         if inner:
-            yield from _further(inner, known, f"{path}.")
+            yield from _unknown(inner, known, f"{path}.")
         elif path not in known:
             yield path, value

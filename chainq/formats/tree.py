@@ -1,7 +1,7 @@
-"""What is nested in full blocks and transactions, as trees.
+"""Draws what is nested in full blocks and transactions as trees.
 
-Servers of other eras send further fields, null, or arrays where objects belong: what is not understood is shown as it
-is, and nothing here fails for it.
+Older blocks and other servers have unknown fields, null, or arrays where objects are expected: what has another shape
+is shown as it is, and nothing here fails for it.
 """
 
 import re
@@ -12,41 +12,26 @@ from typing import NamedTuple
 
 from msgspec import Raw
 
-from chainq.formats.cells import (
-    BLANK,
-    BOLD,
-    DIM,
-    NULL,
-    RED,
-    Cell,
-    count_of,
-    fit,
-    gist,
-    leaf,
-    opaque,
-    open_array,
-    open_object,
-    paint,
-    status,
-)
-from chainq.formats.protocol import Sheet
-from chainq.rows.fields import text_of
+from chainq.formats.cells import BLANK, NULL, Cell, fit, id_cell, status_cell, text_cell, unknown_cell
+from chainq.formats.protocol import OutputSpec
+from chainq.rows.fields import array_of, count_of, object_of, text_of
 from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
-from chainq.text.width import BOTH_ENDS, shorten, width_of, wrap
+from chainq.text.style import BOLD, DIM, RED, paint
+from chainq.text.width import BOTH_ENDS, truncate, width_of, wrap
 
-_SHORT = 15  # of an ID that shares its line with others
-_LINES = 4  # that a value of several words may take, while long values may be shortened
-_ITEMS = 20  # of an array that nothing is known of, likewise
-# Words to shorten among others; not numbers, with their type or without (`{ amount: 1000000000000000000000000u128 }`).
+_SHORT = 15  # cells of an ID that shares its line with others
+_LINES = 4  # lines of a value of several words, where long values may be abbreviated
+_ITEMS = 20  # items of an array of unknown meaning, likewise
+# Long words, to be abbreviated; no numbers, with or without their type (`{ amount: 1000000000000000000000000u128 }`).
 _LONG = re.compile(r"(?!-?[0-9]+(?:[iu][0-9]+)?(?![^\s,]))[^\s,]{25,}")
-_DEPTH = 5  # of a value that nothing is known of; what lies deeper stays JSON
-_FLAT = 6  # members up to which an object without objects in it stands on one line
+_DEPTH = 5  # levels of a value of unknown meaning; what is deeper stays JSON
+_FLAT = 6  # members up to which an object without objects in it is shown on one line
 _TRANSITION = {"id", "program", "function"}
 
 
 class Node(NamedTuple):
-    """A line of a tree: what it is, its value, and what hangs below it: lines of text, then further nodes."""
+    """A line of a tree: its label, its value, and what is below it: lines of text, then more nodes."""
 
     label: str
     value: Cell = BLANK
@@ -55,36 +40,36 @@ class Node(NamedTuple):
     lines: Sequence[str] = ()
 
 
-def draw(node: Node, sheet: Sheet, room: int, first: str = "", others: str = "") -> Iterator[str]:
-    """A tree's lines. `first` and `others`: what stands before its own line and before those below it."""
-    left = room - width_of(first) if sheet.trunc else sys.maxsize
+def draw(node: Node, spec: OutputSpec, room: int, first: str = "", others: str = "") -> Iterator[str]:
+    """Yield the lines of a tree. `first` and `others`: what precedes its own line and those below it."""
+    left = room - width_of(first) if spec.abbreviate else sys.maxsize
     label = fit(Cell(node.label), left)
     indent = width_of(label) + (2 if label else 0)
-    color, style = sheet.color, node.value.style
+    color, style = spec.color, node.value.style
     head = paint(first, DIM, color) + paint(label, node.style, color) + " " * (indent - width_of(label))
     rail = paint(others + ("│" if node.children else ""), DIM, color)
-    for piece in _pieces(node.value, left - indent):
-        yield (head + paint(piece, style, color)).rstrip()
+    for line in _lines_of(node.value, left - indent):
+        yield (head + paint(line, style, color)).rstrip()
         head = rail + " " * (width_of(first) + indent - len(others) - bool(node.children))
     for line in node.lines:
         yield f"{rail}    {line}"
     for child in node.children:
         branch, below = ("└── ", "    ") if child is node.children[-1] else ("├── ", "│   ")
-        yield from draw(child, sheet, room, others + branch, others + below)
+        yield from draw(child, spec, room, others + branch, others + below)
 
 
-def _pieces(value: Cell, room: int) -> list[str]:
-    """A value in the lines that it is given: several only where it has several words, and room for a few on each."""
+def _lines_of(value: Cell, room: int) -> list[str]:
+    """Return the lines of a value: several only where it has several words, and room for a few on each."""
     if value.keep or room < 20 or width_of(value.text) <= room:
         return [fit(value, room) if room > 1 else ""]
     lines = wrap(value.text, room)
-    return lines if len(lines) <= _LINES else [*lines[: _LINES - 1], shorten(" ".join(lines[_LINES - 1 :]), room)]
+    return lines if len(lines) <= _LINES else [*lines[: _LINES - 1], truncate(" ".join(lines[_LINES - 1 :]), room)]
 
 
 def fee_of(fee: Raw | None) -> Cell | None:
-    """What was paid, by the public inputs of the fee's transition: the base fee, then the priority fee if any."""
-    transition = open_object(open_object(fee).get("transition"))
-    values = [text_of(open_object(given).get("value")) for given in open_array(transition.get("inputs"))]
+    """Return the fee, read from the public inputs of its transition: the base fee, then the priority fee if any."""
+    transition = object_of(object_of(fee).get("transition"))
+    values = [text_of(object_of(given).get("value")) for given in array_of(transition.get("inputs"))]
     amounts = [int(value[:-3]) for value in values if re.fullmatch(r"[0-9]{1,20}u64", value)]
     if not amounts:
         return None
@@ -98,57 +83,57 @@ def _name(value: Raw | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Planter:
-    """Makes trees of what rows hold.
+class TreeBuilder:
+    """Builds trees from values of rows.
 
-    `trunc`: long values may be shortened; `brief`: leave out what is for the page of one transaction.
+    `abbreviate`: long values may be abbreviated; `brief`: leave out what only the view of one transaction shows.
     """
 
-    trunc: bool
+    abbreviate: bool
     brief: bool = False
 
     def transactions(self, value: Raw) -> Node:
-        """The transactions of a full block."""
-        found = open_array(value)
+        """Return the tree of the transactions of a full block."""
+        found = array_of(value)
         nodes = []
         for item in found:
-            outer = open_object(item)
-            inner = open_object(outer.get("transaction"))
-            state = status(text_of(outer.get("status")))
+            outer = object_of(item)
+            inner = object_of(outer.get("transaction"))
+            state = status_cell(text_of(outer.get("status")))
             label = f"{_name(outer.get('index'))}  {_name(outer.get('type') or inner.get('type'))}"
             if state.style:
                 label = f"{label}  {state.text}"
-            children = Planter(self.trunc, brief=True).branches(outer)
-            nodes.append(Node(label, opaque(text_of(inner.get("id"))), children, state.style))
+            children = TreeBuilder(self.abbreviate, brief=True).branches(outer)
+            nodes.append(Node(label, id_cell(text_of(inner.get("id"))), children, state.style))
         return Node("transactions", Cell(str(len(found))), nodes, BOLD)
 
     def branches(self, outer: Mapping[str, Raw]) -> list[Node]:
-        """What a transaction did or would have done: what stands in it, in the order that a person asks."""
-        inner = open_object(outer.get("transaction"))
-        places = {**inner, **{name: outer[name] for name in ("rejected", "finalize") if name in outer}}
+        """Return the trees of a transaction: what it did or would have done, the most interesting first."""
+        inner = object_of(outer.get("transaction"))
+        parts = {**inner, **{name: outer[name] for name in ("rejected", "finalize") if name in outer}}
         nodes = []
         for name in ("rejected", "deployment", "owner", "execution", "fee", "finalize"):
-            value = places.get(name)
+            value = parts.get(name)
             if value is None or bytes(value) in (b"null", b"[]", b"{}"):
                 continue
             if name == "rejected":
                 nodes.append(self._rejected(value))
-            elif name == "deployment" and open_object(value):
+            elif name == "deployment" and object_of(value):
                 nodes.append(self._deployment(name, value))
-            elif name in ("execution", "fee") and open_object(value):
+            elif name in ("execution", "fee") and object_of(value):
                 nodes.append(self._execution(name, value))
-            elif name == "finalize" and open_array(value):
-                count = Cell(counted(len(open_array(value)), "entry", "entries"))
+            elif name == "finalize" and array_of(value):
+                count = Cell(counted(len(array_of(value)), "entry", "entries"))
                 nodes.append(Node(name, count, () if self.brief else self._entries(value), BOLD))
             elif not self.brief:
                 nodes.append(self.generic(name, value))
         return nodes
 
     def _rejected(self, value: Raw) -> Node:
-        """What a rejected transaction wanted: an execution or a deployment, bare or wrapped with its kind."""
-        members = open_object(value)
+        """Return the tree of a rejected execution or deployment, which may be wrapped in an object with its type."""
+        members = object_of(value)
         wanted = members.get("deployment") or members.get("execution") or value
-        inner = open_object(wanted)
+        inner = object_of(wanted)
         if "program" in inner:
             node = self._deployment("rejected deployment", wanted)
         elif "transitions" in inner:
@@ -159,24 +144,24 @@ class Planter:
         return node._replace(style=RED, children=[*node.children, *around])
 
     def _deployment(self, name: str, value: Raw) -> Node:
-        members = open_object(value)
+        members = object_of(value)
         source = text_of(members.get("program"))
         programs = re.findall(r"^program ([^;\s]+);", source, re.MULTILINE)
         functions = re.findall(r"^function ([^:\s]+):", source, re.MULTILINE)
-        count = len(functions) or len(open_array(members.get("verifying_keys")))
+        count = len(functions) or len(array_of(members.get("verifying_keys")))
         words = [*programs[:1], f"edition {_name(members.get('edition'))}", counted(count, "function")]
         children = [Node("functions", Cell(printable(", ".join(functions))))] if functions else []
         if not self.brief:
             code = self._text("program", source)
-            children.append(code if code.lines else Node("program", gist(source)))
+            children.append(code if code.lines else Node("program", text_cell(source)))
             children += self._rest(members, {"edition", "program", "verifying_keys"})
         return Node(name, Cell(printable(", ".join(words))), children, BOLD)
 
     def _execution(self, name: str, value: Raw) -> Node:
-        """An execution with its transitions, or a fee with its one."""
-        members = open_object(value)
+        """Return the tree of an execution with its transitions, or of a fee with its one transition."""
+        members = object_of(value)
         given = members.get("transition")
-        several = open_array(members.get("transitions"))
+        several = array_of(members.get("transitions"))
         transitions = [*several, given] if given is not None else several
         if name == "fee":
             total = fee_of(value) or BLANK
@@ -190,64 +175,66 @@ class Planter:
         )
 
     def _transition(self, value: Raw) -> Node:
-        members = open_object(value)
+        members = object_of(value)
         if not members:
-            return Node("?", leaf(text_of(value)))
+            return Node("?", unknown_cell(text_of(value)))
         label = f"{_name(members.get('program'))}/{_name(members.get('function'))}"
         children = [
             self._argument(f"{way:6} {at}", argument)
             for way in ("input", "output")
-            for at, argument in enumerate(open_array(members.get(f"{way}s")))
+            for at, argument in enumerate(array_of(members.get(f"{way}s")))
         ]
         size = max((width_of(child.label) for child in children), default=0)
         children = [child._replace(label=child.label + " " * (size - width_of(child.label))) for child in children]
         if not self.brief:
-            drawn = _TRANSITION | {f"{way}s" for way in ("input", "output") if open_array(members.get(f"{way}s"))}
+            drawn = _TRANSITION | {f"{way}s" for way in ("input", "output") if array_of(members.get(f"{way}s"))}
             rest = {name: item for name, item in members.items() if name not in drawn}
             nested = {name: item for name, item in rest.items() if count_of(item)}
             children += self._rest(nested, set())
             if flat := self._flat({name: item for name, item in rest.items() if name not in nested}):
                 children.append(Node("", Cell(flat, DIM)))
-        return Node(label, opaque(text_of(members.get("id")))._replace(style=DIM), children)
+        return Node(label, id_cell(text_of(members.get("id")))._replace(style=DIM), children)
 
     def _argument(self, name: str, value: Raw) -> Node:
-        """An input or output: its value, or the ID of what has none."""
-        members = open_object(value)
+        """Return the node of an input or output: its value, or its ID where it has none."""
+        members = object_of(value)
         label = f"{name}  {_name(members.get('type'))}"
         text = text_of(members.get("value"))
         if not text:
             shown = f"id {text_of(members.get('id'))}" if members else text_of(value)
-            return Node(label, opaque(shown)._replace(style=DIM))
+            return Node(label, id_cell(shown)._replace(style=DIM))
         return self._text(label, text)
 
     def _text(self, label: str, text: str) -> Node:
-        """A text in its own lines, or all of it on one where long values may be shortened."""
-        if self.trunc or "\n" not in text:
-            shown = leaf(text)
+        """Return the node of a text: on lines of its own, or on one line where long values may be abbreviated."""
+        if self.abbreviate or "\n" not in text:
+            shown = unknown_cell(text)
             return Node(label, shown if shown.keep else Cell(self._short(shown.text)))
         return Node(label, lines=[printable(line) for line in text.splitlines()])
 
     def _entries(self, value: Raw) -> list[Node]:
-        """The entries of `finalize`, one line each."""
+        """Return the nodes of the entries of `finalize`, one line each."""
         nodes = []
-        for item in open_array(value):
-            members = open_object(item)
+        for item in array_of(value):
+            members = object_of(item)
             rest = {name: inner for name, inner in members.items() if name != "type"}
-            nodes.append(Node(_name(members.get("type")), Cell(self._flat(rest)) if members else leaf(text_of(item))))
+            nodes.append(
+                Node(_name(members.get("type")), Cell(self._flat(rest)) if members else unknown_cell(text_of(item)))
+            )
         return nodes
 
     def _flat(self, members: Mapping[str, Raw]) -> str:
-        """Members on one line, IDs short."""
+        """Return members on one line, IDs abbreviated."""
         pairs = []
         for name, value in members.items():
-            pairs.append(f"{printable(name)}={self._short(leaf(text_of(value)).text) or '-'}")
+            pairs.append(f"{printable(name)}={self._short(unknown_cell(text_of(value)).text) or '-'}")
         return "  ".join(pairs)
 
     def _short(self, text: str) -> str:
-        """A text with its long words shortened, but for numbers."""
-        if not self.trunc:
+        """Return a text with long words abbreviated, numbers excepted."""
+        if not self.abbreviate:
             return text
-        return _LONG.sub(lambda word: shorten(word[0], _SHORT, keep=BOTH_ENDS), text)
+        return _LONG.sub(lambda word: truncate(word[0], _SHORT, keep=BOTH_ENDS), text)
 
     def _rest(self, members: Mapping[str, Raw], shown: set[str]) -> list[Node]:
         if self.brief:
@@ -255,16 +242,16 @@ class Planter:
         return [self.generic(name, value, 1) for name, value in members.items() if name not in shown]
 
     def generic(self, name: str, value: Raw, depth: int = 0) -> Node:
-        """A value that nothing is known of, with all that is in it."""
+        """Return the tree of a value of unknown meaning, with everything in it."""
         label = printable(name)
         style = "" if depth else BOLD
-        pairs = list(open_object(value).items()) or [(str(at), item) for at, item in enumerate(open_array(value))]
+        pairs = list(object_of(value).items()) or [(str(at), item) for at, item in enumerate(array_of(value))]
         if not pairs or depth > _DEPTH:
             node = Node(label, NULL) if bytes(value) == b"null" else self._text(label, text_of(value))
             return node._replace(style=style)
-        if depth and len(pairs) <= _FLAT and not any(count_of(item) for _, item in pairs) and open_object(value):
-            return Node(label, Cell(self._flat(open_object(value))))
-        shown = pairs[:_ITEMS] if self.trunc and len(pairs) > _ITEMS + 1 else pairs
+        if depth and len(pairs) <= _FLAT and not any(count_of(item) for _, item in pairs) and object_of(value):
+            return Node(label, Cell(self._flat(object_of(value))))
+        shown = pairs[:_ITEMS] if self.abbreviate and len(pairs) > _ITEMS + 1 else pairs
         nodes = [self.generic(inner, item, depth + 1) for inner, item in shown]
         if len(shown) < len(pairs):
             nodes.append(Node("", Cell(f"… {len(pairs) - len(shown):,} more", DIM)))

@@ -1,4 +1,7 @@
-"""Reads fields of rows by dotted path, without decoding the rest."""
+"""Reads fields of rows without decoding the rest, so that every digit stays as the server sent it.
+
+Fields are named by dotted paths: `header.metadata.height` is `height` in `metadata` in `header`.
+"""
 
 import json
 import re
@@ -7,70 +10,101 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec import Raw
 
-from chainq.rows.raw_json import (
-    members,
-)
+from chainq.rows.raw_json import items, members
 
 
 class Picker:
-    """Cuts the values of dotted paths out of rows: one object for many rows, made once.
+    """Picks the values of dotted paths out of rows; make one for many rows.
 
-    `stray`, where given, is told once of each field that a row has and no path shows.
+    `on_unknown`, where given, is called once with the path of each field that a row has and no path leads to.
     """
 
-    def __init__(self, paths: Sequence[str], stray: Callable[[str], None] | None = None) -> None:
+    def __init__(self, paths: Sequence[str], on_unknown: Callable[[str], None] | None = None) -> None:
         self._steps = [path.split(".") for path in paths]
-        self._stray = stray
-        self._told: set[str] = set()
-        self._shown: dict[str, set[str]] = {}  # by the place of an object in the row: its keys on the way to a path
+        self._on_unknown = on_unknown
+        self._reported: set[str] = set()
+        self._known: dict[str, set[str]] = {}  # by the path of an object (".a.b"; "" is the row): its keys on any path
         for steps in self._steps:
             for depth, step in enumerate(steps):
-                self._shown.setdefault("".join(f".{above}" for above in steps[:depth]), set()).add(step)
+                self._known.setdefault("".join(f".{outer}" for outer in steps[:depth]), set()).add(step)
 
     def __call__(self, row: bytes | Raw) -> list[Raw | None]:
-        """The values in the order of the paths, as sent; None where the row has no such field.
+        """Return the values in the order of the paths, as they were sent; None where the row has no such field.
 
-        A row that is no object, or a path that runs into a value that is none, has no such field.
+        A row that is no object has no fields, and a path that leads through a value that is none leads nowhere.
         """
-        opened: dict[str, dict[str, Raw]] = {"": _open(bytes(row))}
+        opened: dict[str, dict[str, Raw]] = {"": object_of(row)}
         values: list[Raw | None] = []
         for steps in self._steps:
-            place = ""
+            path = ""
             for step in steps[:-1]:
-                inner = f"{place}.{step}"
+                inner = f"{path}.{step}"
                 if inner not in opened:
-                    opened[inner] = self._enter(opened[place].get(step), inner)
-                place = inner
-            values.append(opened[place].get(steps[-1]))
-        if self._stray:
-            for place, found in opened.items():
-                if not found.keys() <= self._shown[place]:
-                    for key in found.keys() - self._shown[place]:
-                        self._tell(f"{place}.{key}")
+                    opened[inner] = self._open(opened[path].get(step), inner)
+                path = inner
+            values.append(opened[path].get(steps[-1]))
+        if self._on_unknown:
+            for path, found in opened.items():
+                if not found.keys() <= self._known[path]:
+                    for key in found.keys() - self._known[path]:
+                        self._report(f"{path}.{key}")
         return values
 
-    def _enter(self, value: Raw | None, place: str) -> dict[str, Raw]:
+    def _open(self, value: Raw | None, path: str) -> dict[str, Raw]:
+        """Return the members of an object that paths lead through; none, and report it, where it is something else."""
         if value is None:
             return {}
         sent = bytes(value)
-        if self._stray and sent[:1] != b"{" and sent != b"null":
-            self._tell(place)
-        return _open(sent)
+        if self._on_unknown and sent[:1] != b"{" and sent != b"null":
+            self._report(path)
+        return object_of(sent)
 
-    def _tell(self, place: str) -> None:
-        if self._stray and place not in self._told:
-            self._told.add(place)
-            self._stray(place[1:])
+    def _report(self, path: str) -> None:
+        if self._on_unknown and path not in self._reported:
+            self._reported.add(path)
+            self._on_unknown(path[1:])
 
 
-def _open(text: bytes) -> dict[str, Raw]:
-    return members(text) if text[:1] == b"{" else {}
+class Flattener:
+    """Makes a flat JSON object of the values of dotted paths: `{"b.c":1}`, values as they were sent."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._pick = Picker(paths)
+        self._keys = [msgspec.json.encode(path) + b":" for path in paths]
+
+    def __call__(self, row: Raw) -> bytes:
+        """Return the object of a row, in the order of the paths; null where the row has no such field."""
+        pairs = (
+            key + (bytes(value) if value is not None else b"null")
+            for key, value in zip(self._keys, self._pick(row), strict=True)
+        )
+        return b"{" + b",".join(pairs) + b"}"
+
+
+def object_of(value: bytes | Raw | None) -> dict[str, Raw]:
+    """Return the members of an object; none for any other value."""
+    sent = b"" if value is None else bytes(value)
+    return members(sent) if sent[:1] == b"{" else {}
+
+
+def array_of(value: bytes | Raw | None) -> list[Raw]:
+    """Return the items of an array; none for any other value."""
+    sent = b"" if value is None else bytes(value)
+    return items(sent) if sent[:1] == b"[" else []
+
+
+def count_of(value: bytes | Raw) -> int | None:
+    """Return the number of items of an array or of members of an object; None for any other value."""
+    opening = bytes(value)[:1]
+    if opening == b"[":
+        return len(items(bytes(value)))
+    return len(members(bytes(value))) if opening == b"{" else None
 
 
 def text_of(value: bytes | Raw | None) -> str:
-    """A value as a person or a CSV cell reads it: a string's own characters, other values' JSON; null is empty.
+    """Return a value as a person or a CSV cell reads it: the characters of a string, other values' JSON; null is empty.
 
-    Lone surrogates stay in the string: whoever encodes it decides what becomes of them.
+    Lone surrogates stay in the string: how to encode them is for the caller to decide.
     """
     if value is None:
         return ""
@@ -80,18 +114,19 @@ def text_of(value: bytes | Raw | None) -> str:
     return sent[1:-1].decode() if b"\\" not in sent else json.loads(sent)
 
 
-_WHOLE = msgspec.json.Decoder(int, strict=False)
+_INTEGER = msgspec.json.Decoder(int, strict=False)
 
 
 def integer_of(value: bytes | Raw | None) -> int | None:
-    """The whole number that a value holds, sent as a number or as a string; None where it holds none.
+    """Return the whole number in a value, sent as a number or as a string; None where there is none.
 
-    `5.0` and `1e3` are whole numbers too, by the same decoder that reads the heights of many rows at once (`arrange`).
+    `5.0` and `1e3` are whole numbers too, as for the decoder that reads the heights of many rows at once
+    (`chainq.planning.ordering`).
     """
     if value is None:
         return None
     try:
-        return _WHOLE.decode(value)
-    except msgspec.DecodeError:  # a zero in front, say
+        return _INTEGER.decode(value)
+    except msgspec.DecodeError:  # a leading zero, for example
         text = text_of(value)
     return int(text) if re.fullmatch(r"-?[0-9]{1,100}", text) else None

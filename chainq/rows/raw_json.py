@@ -1,7 +1,7 @@
-"""JSON text cut into its parts without decoding them, so that every digit and escape stays as the server sent it.
+"""Splits JSON text into its parts without decoding them, so that every digit and escape stays as the server sent it.
 
-Two ways stand side by side: msgspec, fast; and the standard library's scanner, slower, for what msgspec refuses
-(lone surrogates). Nothing here knows of calls, methods or formats.
+Each function has two ways: msgspec, fast; and the scanner of the standard library, slower, for text that msgspec
+refuses (lone surrogates). Nothing here knows of requests, methods or formats.
 """
 
 import json
@@ -21,27 +21,27 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 
 
 def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not valid JSON")
 
 
-# Numbers stay text: Python refuses integers of more than 4,300 digits, and a float would lose some of its own.
+# Numbers stay text: Python refuses integers of more than 4,300 digits, and a float would lose digits.
 _SCANNER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse)
 
 
 def compact(text: bytes) -> bytes:
-    """The same JSON text without white space between tokens. Raises ValueError where it is no JSON."""
+    """Return the same JSON text without white space between tokens. Raises ValueError for invalid JSON."""
     if not any(space in text for space in SPACES):
         return text
     try:
         return msgspec.json.format(text, indent=-1)
     except msgspec.DecodeError:
-        loose = text.decode()
-        _SCANNER.decode(loose)
-        return "".join(_TOKEN.findall(loose)).encode()
+        decoded = text.decode()
+        _SCANNER.decode(decoded)
+        return "".join(_TOKEN.findall(decoded)).encode()
 
 
 def _parts(text: str, at: int, close: str) -> Iterator[tuple[str, str]]:
-    """Walk the object or array that opens at `at`, as (key, value's text); the key is empty in an array."""
+    """Yield (key, text of the value) of the object or array that opens at `at`; in an array the key is empty."""
     at = _SPACE.match(text, at + 1).end()  # type: ignore[union-attr]  # the pattern matches the empty string
     while text[at] != close:
         key = ""
@@ -56,34 +56,34 @@ def _parts(text: str, at: int, close: str) -> Iterator[tuple[str, str]]:
 
 
 def members(text: bytes) -> dict[str, Raw]:
-    """The members of a JSON object, values as they were sent. Raises ValueError where it is no JSON object."""
+    """Return the members of a JSON object, values as they were sent. Raises ValueError for anything else."""
     try:
         return msgspec.json.decode(text, type=dict[str, Raw])
     except msgspec.ValidationError:
-        raise ValueError("no JSON object") from None
+        raise ValueError("expected a JSON object") from None
     except msgspec.DecodeError:
-        loose = text.decode()
-        if not isinstance(_SCANNER.decode(loose), dict):
-            raise ValueError("no JSON object") from None
-        return {key: Raw(value.encode()) for key, value in _parts(loose, loose.index("{"), "}")}
+        decoded = text.decode()
+        if not isinstance(_SCANNER.decode(decoded), dict):
+            raise ValueError("expected a JSON object") from None
+        return {key: Raw(value.encode()) for key, value in _parts(decoded, decoded.index("{"), "}")}
 
 
 def items(text: bytes) -> list[Raw]:
-    """The items of a JSON array, each as it was sent. Raises ValueError where it is no JSON array."""
+    """Return the items of a JSON array, each as it was sent. Raises ValueError for anything else."""
     try:
         return msgspec.json.decode(text, type=list[Raw])
     except msgspec.ValidationError:
-        raise ValueError("no JSON array") from None
+        raise ValueError("expected a JSON array") from None
     except msgspec.DecodeError:
-        loose = text.decode()
-        if not isinstance(_SCANNER.decode(loose), list):
-            raise ValueError("no JSON array") from None
-        return [Raw(value.encode()) for _, value in _parts(loose, loose.index("["), "]")]
+        decoded = text.decode()
+        if not isinstance(_SCANNER.decode(decoded), list):
+            raise ValueError("expected a JSON array") from None
+        return [Raw(value.encode()) for _, value in _parts(decoded, decoded.index("["), "]")]
 
 
-def check_objects(found: list[Raw]) -> list[Raw]:
-    """The rows themselves. Raises AnswerError where one is no object."""
-    for row in found:
+def check_objects(rows: list[Raw]) -> list[Raw]:
+    """Return the rows. Raises AnswerError where one of them is not a JSON object."""
+    for row in rows:
         if memoryview(row)[0] != ord("{"):
-            raise AnswerError(f"a row is no object: {excerpt(bytes(row).decode(), 60)}")
-    return found
+            raise AnswerError(f"a row is not a JSON object: {excerpt(bytes(row).decode(), 60)}")
+    return rows

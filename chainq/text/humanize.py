@@ -1,13 +1,13 @@
-"""Counts and ages in words."""
+"""Writes counts and ages for people."""
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """A count with its noun: `1 row`, `2,345 rows`."""
+    """Return a count with its noun: `1 row`, `2,345 rows`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def age(seconds: int) -> str:
-    """How long ago in words of at most eight characters: `45 s`, `3 min`, `7 h`, `12 d`, `5 mo`, `2y 5mo`."""
+    """Return an age in at most eight characters: `45 s`, `3 min`, `7 h`, `12 d`, `5 mo`, `2y 5mo`."""
     if seconds < 60:
         return f"{max(seconds, 0)} s"
     if seconds < 3600:

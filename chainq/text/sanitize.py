@@ -1,4 +1,4 @@
-"""Makes text from outside harmless to show: what servers, files and users wrote reaches a terminal only from here."""
+"""Sanitizes text for terminals and masks secrets. What servers, files and users wrote is shown only by way of here."""
 
 import json
 import re
@@ -9,13 +9,13 @@ from urllib.parse import urlsplit, urlunsplit
 # Cs: lone surrogates; Zl, Zp: separators that some terminals take for a new line.
 _HARMFUL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _MASK = "***"
-# Hosts of chain services put the caller's key into the path, as a long word or a UUID; names of versions and networks
-# are shorter.
+# Hosts of chain services put the caller's API key into the path, as a long word or a UUID; names of versions and
+# networks are shorter.
 _KEY = r"(?=[^/]*[0-9])(?=[^/]*[A-Za-z])[A-Za-z0-9_-]{20,}"
 
 
 def printable(text: str, keep: str = "") -> str:
-    r"""The text with every character that could act on a terminal written as an escape (`\x1b`, `\u202e`).
+    r"""Return the text with every character that could act on a terminal as an escape (`\x1b`, `\u202e`).
 
     Characters in `keep` stay as they are.
     """
@@ -27,9 +27,9 @@ def printable(text: str, keep: str = "") -> str:
 
 
 def printable_json(text: bytes) -> bytes:
-    r"""The same JSON text with harmful characters as escapes (`\u202e`): the values stay, and a terminal is safe.
+    r"""Return the same JSON text with characters that could act on a terminal as escapes (`\u202e`); values stay.
 
-    JSON itself allows no control character below U+0020 inside a string, but all of the others.
+    JSON itself allows no control character below U+0020 inside a string, but all others.
     """
     if text.isascii() and b"\x7f" not in text:
         return text
@@ -40,27 +40,27 @@ def printable_json(text: bytes) -> bytes:
 
 
 def excerpt(text: str, length: int = 200) -> str:
-    """One harmless line of at most `length` characters, for an error message: tags and runs of space are dropped."""
+    """Return one sanitized line of at most `length` characters, for error messages; tags and repeated spaces go."""
     line = " ".join(re.sub(r"<[^>]*>", " ", text).split())
     return printable(line if len(line) <= length else line[: length - 1] + "…")
 
 
 def mask_url(url: str) -> str:
-    """The URL as it may be shown and kept: without name, password, query values, parameters and keys in its path."""
+    """Return the URL with `***` for user name, password, query values, parameters and API keys in its path."""
     try:
         parts = urlsplit(url)
     except ValueError:
         parts = urlsplit("")
-    if "@" in url and "@" not in parts.netloc:  # no URL, but perhaps with secrets all the same
+    if "@" in url and "@" not in parts.netloc:  # not a valid URL, but perhaps with secrets in it
         host = re.split(r"[^\w.:-]", url.rpartition("@")[2], maxsplit=1)[0]
         return f"{_MASK}@{host}"
     if url and not any(parts):
         return _MASK
     where = parts.netloc.rpartition("@")[2]
-    place = f"{_MASK}@{where}" if "@" in parts.netloc else where
+    host = f"{_MASK}@{where}" if "@" in parts.netloc else where
     query = "&".join(map(_masked_pair, parts.query.split("&"))) if parts.query else ""
     path = "/".join(map(_masked_step, parts.path.split("/")))
-    return printable(urlunsplit((parts.scheme, place, path, query, "")))
+    return printable(urlunsplit((parts.scheme, host, path, query, "")))
 
 
 def _masked_pair(pair: str) -> str:

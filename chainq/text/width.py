@@ -8,16 +8,18 @@ GAP = 2  # cells between two columns
 
 
 def width_of(text: str) -> int:
-    """How many character cells of a terminal the text takes."""
+    """Return how many character cells of a terminal the text takes."""
     return len(text) if text.isascii() else cell_len(text)
 
 
-def shorten(text: str, room: int, keep: int = 0) -> str:
-    """A text too wide for `room` cells with `…` for what is left out: at the end, or before the `keep` last characters.
+def truncate(text: str, room: int, keep: int = 0) -> str:
+    """Return the text in at most `room` cells, with `…` for what is left out at its end.
 
-    With BOTH_ENDS each end keeps a part by which it can be compared (`ab17uppp…c2zv99`), after it the suffix that says
-    what a number is (`592151…075field`).
+    `keep`: characters at the end of the text that stay. BOTH_ENDS abbreviates an ID in the middle, so that both ends
+    can be compared (`ab17uppp…c2zv99`), and keeps the suffix that says what a number is (`592151…075field`).
     """
+    if width_of(text) <= room:
+        return text
     if room < 2:
         return ELLIPSIS[:room]
     if keep == BOTH_ENDS:
@@ -31,14 +33,14 @@ def shorten(text: str, room: int, keep: int = 0) -> str:
 
 
 def wrap(text: str, room: int) -> list[str]:
-    """The text in pieces of at most `room` cells, broken at spaces where there are any; nothing but those is lost."""
-    pieces = []
+    """Return the text in lines of at most `room` cells, broken at spaces where there are any; only those are lost."""
+    lines = []
     while len(text) > room or width_of(text) > room:
         end = room
         while end > 1 and width_of(text[:end]) > room:
             end -= 1
         space = text.rfind(" ", 1, end + 1)
         end = space if space > 0 else end
-        pieces.append(text[:end])
+        lines.append(text[:end])
         text = text[end:].lstrip(" ")
-    return [*pieces, text]
+    return [*lines, text]

@@ -20,7 +20,7 @@ from native import FIRST, ROWS_A_HEIGHT, missing, server
 from chainq.catalog.methods import BY_COMMAND
 from chainq.formats.csv import Csv
 from chainq.formats.jsonl import Jsonl
-from chainq.formats.protocol import Sheet
+from chainq.formats.protocol import OutputSpec
 from chainq.heights.range import HeightRange
 from chainq.planning.ordering import Arranger
 from chainq.sinks.stdout import StreamSink
@@ -59,8 +59,8 @@ def main() -> None:
     rows = jsonrpc.decode_array(body, 1)
     arrange = Arranger(method)
     timed("read heights and ids (msgspec), check order", lambda: arrange(rows, span))
-    out, sheet = StreamSink(os.open(os.devnull, os.O_WRONLY), os.devnull), Sheet("records", method.columns)
-    jsonl, csv = Jsonl(out, sheet), Csv(out, sheet)
+    out, spec = StreamSink(os.open(os.devnull, os.O_WRONLY), os.devnull), OutputSpec("records", method.columns)
+    jsonl, csv = Jsonl(out, spec), Csv(out, spec)
     timed("write jsonl", lambda: jsonl.write(rows))
     timed("write csv", lambda: csv.write(rows))
 

@@ -20,7 +20,7 @@ from chainq.catalog.methods import BY_COMMAND, METHODS, Method
 from chainq.cli.help import PlainGroup
 from chainq.config import profiles
 from chainq.errors import ExitCode
-from chainq.formats.protocol import Sheet
+from chainq.formats.protocol import Capabilities, OutputSpec, capabilities
 
 PROGRAM = surface.read()
 PAGES = sorted(name for name in _docgen.generated(PROGRAM) if name.startswith("man/"))
@@ -222,9 +222,10 @@ def test_keys_of_a_profile_are_all_told() -> None:
     assert set(prose.CONFIG_KEYS) == set(profiles.KEYS), "describe them in chainq/_docgen/prose.py"
 
 
-def test_a_sheet_is_told_whole() -> None:
-    """Every field of what a format is given is described in chainq-formats(7), and no other."""
-    assert set(prose.SHEET) == set(Sheet._fields), "describe them in chainq/_docgen/prose.py"
+def test_what_formats_get_and_declare_is_described() -> None:
+    """Every field of what a format is given, and every capability, is in chainq-formats(7), and nothing else."""
+    assert list(prose.OUTPUT_SPEC) == list(OutputSpec._fields), "describe them in chainq/_docgen/prose.py"
+    assert list(prose.CAPABILITIES) == list(Capabilities._fields), "describe them in chainq/_docgen/prose.py"
 
 
 def test_the_sample_configuration_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,7 +247,8 @@ def test_the_sample_format_is_one() -> None:
             out.append(data)
 
     columns = METHODS[0].columns[:2]
-    writer = names["Tsv"](Out(), Sheet("blocks", columns))
+    assert capabilities(names["Tsv"]) == Capabilities(append=True, endless=True)
+    writer = names["Tsv"](Out(), OutputSpec("blocks", columns))
     writer.write([Raw(b'{"height":"7","id":340282366920938463463374607431768211455}')])
     writer.close()
     assert b"".join(out) == b"340282366920938463463374607431768211455\t7\n"

@@ -14,8 +14,10 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind
 from chainq.errors import UsageError
-from chainq.formats.chart import BINS, Bins, Chart, scale_of
-from chainq.formats.protocol import Sheet
+from chainq.formats.chart import Chart
+from chainq.formats.chart_bins import BINS, Bins
+from chainq.formats.chart_drawing import scale_of
+from chainq.formats.protocol import OutputSpec
 from harness.truth import Truth
 
 pytest.importorskip("plotille", reason="charts need the extra chainq[chart]")
@@ -23,14 +25,14 @@ pytest.importorskip("plotille", reason="charts need the extra chainq[chart]")
 DRAWN = [method.command for method in METHODS if method.height]
 
 
-def drawn(rows: Iterable[dict[str, Any]], sheet: Sheet) -> list[str]:
+def drawn(rows: Iterable[dict[str, Any]], spec: OutputSpec) -> list[str]:
     """The lines that come of rows given as Python objects."""
-    return drawn_raw([Raw(json.dumps(row).encode()) for row in rows], sheet)
+    return drawn_raw([Raw(json.dumps(row).encode()) for row in rows], spec)
 
 
-def drawn_raw(rows: Sequence[Raw], sheet: Sheet) -> list[str]:
+def drawn_raw(rows: Sequence[Raw], spec: OutputSpec) -> list[str]:
     out = io.BytesIO()
-    chart = Chart(out, sheet)
+    chart = Chart(out, spec)
     chart.write(rows[:1])
     chart.write(rows[1:])
     chart.close()
@@ -39,12 +41,12 @@ def drawn_raw(rows: Sequence[Raw], sheet: Sheet) -> list[str]:
     return text[:-1].split("\n")
 
 
-def sheet_of(command: str, columns: str = "", **settings: Any) -> Sheet:
-    """The sheet of a command, with the columns of those paths chosen if there are any."""
+def spec_of(command: str, columns: str = "", **settings: Any) -> OutputSpec:
+    """The spec of a command, with the columns of those paths selected if there are any."""
     method = BY_COMMAND[command]
     known = {column.path: column for column in method.columns}
-    chosen = tuple(known.get(path, Column(path, "unknown")) for path in columns.split(",") if path)
-    return Sheet(command, chosen or method.columns, chosen=bool(chosen), **settings)
+    selected = tuple(known.get(path, Column(path, "unknown")) for path in columns.split(",") if path)
+    return OutputSpec(command, selected or method.columns, bool(selected), method.height, **settings)
 
 
 def sent(truth: Truth, command: str, start: int, end: int) -> list[Raw]:
@@ -60,7 +62,7 @@ def records(counts: dict[int, int]) -> list[dict[str, Any]]:
 def test_a_small_picture() -> None:
     """Columns are as high as their values, axes have round marks, units and a title, and the numbers stand below."""
     picture = """\
-records a block
+records per block
 records
 4 ┤               ⣿⣿⣿⣿⣿⣿⣿
   │               ⣿⣿⣿⣿⣿⣿⣿
@@ -83,7 +85,7 @@ records
                block height
 lowest 0, mean 2, highest 4 at block 12
 """
-    lines = drawn(records({10: 1, 11: 2, 12: 4, 14: 3}), sheet_of("records", width=40))
+    lines = drawn(records({10: 1, 11: 2, 12: 4, 14: 3}), spec_of("records", width=40))
     assert "\n".join(lines) + "\n" == picture
 
 
@@ -91,31 +93,24 @@ lowest 0, mean 2, highest 4 at block 12
     ("command", "title", "unit"),
     [
         ("blocks", "block time", "seconds"),
-        ("full-blocks", "transactions a block", "transactions"),
-        ("records", "records a block", "records"),
-        ("transitions", "transitions a block", "transitions"),
+        ("full-blocks", "transactions per block", "transactions"),
+        ("records", "records per block", "records"),
+        ("transitions", "transitions per block", "transitions"),
     ],
 )
-def test_what_is_drawn_when_nobody_chose(truth: Truth, command: str, title: str, unit: str) -> None:
+def test_what_is_drawn_without_columns(truth: Truth, command: str, title: str, unit: str) -> None:
     """Each command with heights has a picture of its own, with its unit, over the block height."""
-    lines = drawn_raw(sent(truth, command, 0, 60), sheet_of(command))
+    lines = drawn_raw(sent(truth, command, 0, 60), spec_of(command))
     assert lines[:2] == [title, unit]
     assert "block height" in [line.strip() for line in lines]
     assert len(lines) <= 23, "taller than a terminal of 24 lines with its prompt"
-
-
-@pytest.mark.parametrize("command", [method.command for method in METHODS if method.command not in DRAWN])
-def test_commands_without_heights(command: str) -> None:
-    """Where rows have no height, the error names the commands that can be drawn."""
-    with pytest.raises(UsageError, match=", ".join(DRAWN)):
-        Chart(io.BytesIO(), sheet_of(command))
 
 
 @pytest.mark.parametrize("width", [1, 40, 60, 80, 120, 200, 400])
 @pytest.mark.parametrize("command", DRAWN)
 def test_no_line_is_wider_than_the_terminal(truth: Truth, command: str, width: int) -> None:
     """Lines fit the width, none ends in spaces, and without colour there is no control character but the newline."""
-    for line in drawn_raw(sent(truth, command, 700, 800), sheet_of(command, width=width)):
+    for line in drawn_raw(sent(truth, command, 700, 800), spec_of(command, width=width)):
         assert len(line) <= max(width, 40)
         assert line == line.rstrip()
         assert line.isprintable()
@@ -124,7 +119,7 @@ def test_no_line_is_wider_than_the_terminal(truth: Truth, command: str, width: i
 def test_colour_changes_no_character(truth: Truth) -> None:
     """With colour the picture is the same but for styles."""
     rows = sent(truth, "records", 0, 50)
-    plain, colored = drawn_raw(rows, sheet_of("records")), drawn_raw(rows, sheet_of("records", color=True))
+    plain, colored = drawn_raw(rows, spec_of("records")), drawn_raw(rows, spec_of("records", color=True))
     assert "\x1b[" in colored[0]
     assert [re.sub(r"\x1b\[[0-9]*m", "", line) for line in colored] == plain
 
@@ -133,34 +128,34 @@ def test_colour_changes_no_character(truth: Truth) -> None:
 def test_newest_first_is_the_same_picture(truth: Truth, command: str) -> None:
     """The direction in which rows come changes nothing."""
     rows = sent(truth, command, 300, 400)
-    assert drawn_raw(rows[::-1], sheet_of(command)) == drawn_raw(rows, sheet_of(command))
+    assert drawn_raw(rows[::-1], spec_of(command)) == drawn_raw(rows, spec_of(command))
 
 
 def test_block_time_is_seconds_from_the_block_below() -> None:
     """Block times are differences of neighbours, under the height of the later one; across a gap nothing is known."""
     times = {5: 100, 6: 103, 7: 113, 9: 9000, 10: 9004}
     rows = [{"height": str(height), "timestamp": str(time)} for height, time in times.items()]
-    assert "lowest 3, mean 5.7, highest 10 at block 7" in drawn(rows, sheet_of("blocks"))
+    assert "lowest 3, mean 5.7, highest 10 at block 7" in drawn(rows, spec_of("blocks"))
 
 
 def test_heights_without_rows_count_as_none() -> None:
     """A mean of records a block is taken over all blocks between the first and the last that has any."""
-    lines = drawn(records({100: 6, 109: 4}), sheet_of("records"))
+    lines = drawn(records({100: 6, 109: 4}), spec_of("records"))
     assert "lowest 0, mean 1, highest 6 at block 100" in lines
 
 
 def test_long_ranges_say_what_a_column_is() -> None:
     """Where many blocks share a column, the last line says how many, and what the dots are."""
-    lines = drawn(records(dict.fromkeys(range(3080), 2)), sheet_of("records", width=80))
-    assert lines[-1] == "a column is the mean over 20 blocks, dots are the highest"
+    lines = drawn(records(dict.fromkeys(range(3080), 2)), spec_of("records", width=80))
+    assert lines[-1] == "each column is the mean of 20 blocks, dots are the highest"
     assert "lowest 2, mean 2, highest 2 at block 0" in lines
 
 
 def test_one_outlier_does_not_press_the_others_flat() -> None:
     """A single value far above all others leaves the picture, and the words say so."""
-    lines = drawn(records({height: 25_000 if height == 50 else 10 for height in range(100)}), sheet_of("records"))
+    lines = drawn(records({height: 25_000 if height == 50 else 10 for height in range(100)}), spec_of("records"))
     assert lines[2].startswith("30 ┤")
-    assert lines[-1] == "lowest 10, mean 260, highest 25,000 at block 50, beyond the picture"
+    assert lines[-1] == "lowest 10, mean 260, highest 25,000 at block 50, above the chart"
 
 
 @pytest.mark.parametrize(
@@ -173,44 +168,47 @@ def test_one_outlier_does_not_press_the_others_flat() -> None:
         ("timestamp", "timestamp", "lowest 06-15 00:00:00, mean 06-15 00:00:30, highest 06-15 00:01:00 at block 2"),
     ],
 )
-def test_chosen_columns(columns: str, title: str, words: str) -> None:
-    """A chosen column of numbers or times is drawn; the height is the level axis whether chosen or not."""
+def test_selected_columns(columns: str, title: str, words: str) -> None:
+    """A selected column of numbers or times is drawn; the height is the horizontal axis, selected or not."""
     start = 1_718_409_600
     rows = [
         {"height": str(n), "round": str(2 * n), "proof_target": str(4 * n), "timestamp": str(start + 60 * (n - 1))}
         for n in (1, 2)
     ]
-    lines = drawn(rows, sheet_of("blocks", columns))
+    lines = drawn(rows, spec_of("blocks", columns))
     assert lines[0] == title
     assert lines[-1] == words
 
 
-def test_a_chosen_array_is_its_length() -> None:
+def test_a_selected_array_is_its_length() -> None:
     """An array is drawn as the number of its items; null has none and is left out."""
     values: list[Any] = [[1, 2], None, [{}]]
     rows = [{"header": {"metadata": {"height": n}}, "ratifications": value} for n, value in enumerate(values)]
-    lines = drawn(rows, sheet_of("full-blocks", "ratifications"))
-    assert lines[:2] == ["ratifications a block", "items"]
+    lines = drawn(rows, spec_of("full-blocks", "ratifications"))
+    assert lines[:2] == ["ratifications per block", "items"]
     assert lines[-1] == "lowest 1, mean 1.5, highest 2 at block 0"
 
 
 @pytest.mark.parametrize(
     ("columns", "words"),
-    [("round,proof_target", "one column over height, not 2"), ("block_hash", "these can be drawn: id, round, coin")],
+    [
+        ("round,proof_target", "draws one column, but --columns selects 2: round, proof_target"),
+        ("block_hash", "it can draw id, round, coin"),
+    ],
 )
 def test_columns_that_cannot_be_drawn(columns: str, words: str) -> None:
     """Two columns, or one without numbers, are refused before anything is asked, with a way out."""
     with pytest.raises(UsageError, match=words):
-        Chart(io.BytesIO(), sheet_of("blocks", columns))
+        Chart(io.BytesIO(), spec_of("blocks", columns))
 
 
 def test_no_rows() -> None:
     """No rows are told in a line; so are rows of which nothing can be drawn, and rows left out."""
-    assert drawn([], sheet_of("records")) == ["no rows"]
+    assert drawn([], spec_of("records")) == ["no rows"]
     one = {"height": "5", "timestamp": "1"}
-    assert drawn([one], sheet_of("blocks")) == ["nothing to draw: no block time in 1 row"]
-    assert drawn([one, {}], sheet_of("blocks", "round"))[-1] == "left out: 1 row without a height"
-    assert drawn([one, one], sheet_of("blocks", "no\x1bsuch")) == ["nothing to draw: no no\\x1bsuch in 2 rows"]
+    assert drawn([one], spec_of("blocks")) == ["nothing to draw: no block time in 1 row"]
+    assert drawn([one, {}], spec_of("blocks", "round"))[-1] == "left out: 1 row without a height"
+    assert drawn([one, one], spec_of("blocks", "no\x1bsuch")) == ["nothing to draw: no no\\x1bsuch in 2 rows"]
 
 
 numbers = (
@@ -225,14 +223,14 @@ numbers = (
 def test_any_number_has_a_place(points: list[tuple[int, Any]], column: str) -> None:
     """Whatever a server sends for numbers and heights, 39 digits and more, nothing fails and every line fits."""
     rows = [Raw(json.dumps({"height": height, column: value}).encode()) for height, value in points]
-    for line in drawn_raw(rows, sheet_of("blocks", column)):
+    for line in drawn_raw(rows, spec_of("blocks", column)):
         assert len(line) <= 80
 
 
 def test_numbers_that_floats_cannot_tell_apart() -> None:
     """Neighbours among numbers of 39 digits are drawn as one level."""
     rows = [{"height": n, "proof_target": 2**128 - n} for n in range(1, 9)]
-    assert "lowest 3.4e38, mean 3.4e38, highest 3.4e38 at block 1" in drawn(rows, sheet_of("blocks", "proof_target"))
+    assert "lowest 3.4e38, mean 3.4e38, highest 3.4e38 at block 1" in drawn(rows, spec_of("blocks", "proof_target"))
 
 
 def test_memory_stays_flat() -> None:
@@ -243,7 +241,7 @@ def test_memory_stays_flat() -> None:
         assert len(bins._bins) <= BINS
     bins.add(10**30, 5.0)
     groups = bins.groups(150)
-    assert sum(group.total for group in groups) == bins.whole().total == 42_797 + 5
+    assert sum(group.total for group in groups) == bins.summary().total == 42_797 + 5
     assert bins.peak == 10**30
 
 
@@ -268,7 +266,7 @@ sizes = st.just(0.0) | st.floats(1e-190, 1e12)
 
 @given(sizes | sizes.map(lambda size: -size), sizes, st.booleans())
 def test_axes_hold_their_values(low: float, size: float, times: bool) -> None:
-    """The upright axis covers what it was made for, with a handful of marks that differ in their words."""
+    """The vertical axis covers what it was made for, with a handful of marks that differ in their words."""
     scale = scale_of(low, low + size, times)
     assert scale.low <= low + 1e-6 * scale.step
     assert scale.high >= low + size - 1e-6 * scale.step
@@ -281,7 +279,7 @@ def test_without_plotille(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the plotting library is missing, a usage error has the line that installs it."""
     monkeypatch.setitem(sys.modules, "plotille", None)
     with pytest.raises(UsageError, match=re.escape("pip install 'chainq[chart]'")):
-        Chart(io.BytesIO(), sheet_of("blocks"))
+        Chart(io.BytesIO(), spec_of("blocks"))
 
 
 def test_every_number_of_the_catalogue_can_be_drawn() -> None:
@@ -289,4 +287,4 @@ def test_every_number_of_the_catalogue_can_be_drawn() -> None:
     for command in DRAWN:
         for column in BY_COMMAND[command].columns:
             if column.kind in (Kind.NUMBER, Kind.HEIGHT, Kind.TIME, Kind.DATA) or column.type == "number":
-                Chart(io.BytesIO(), sheet_of(command, column.path))
+                Chart(io.BytesIO(), spec_of(command, column.path))

@@ -8,7 +8,7 @@ import pytest
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import ChainqError
 from chainq.formats import csv, parquet
-from chainq.formats.protocol import Sheet
+from chainq.formats.protocol import OutputSpec
 from harness.truth import raw
 
 ODD = [
@@ -54,8 +54,8 @@ def pairs(field: str, value: str) -> list[list[str]]:
 def as_csv(rows: Sequence[str], *, fast: bool) -> tuple[bytes, list[str]]:
     """What csv writes, and what it warns of."""
     out, warned = io.BytesIO(), list[str]()
-    writer = csv.Csv(out, Sheet("records", BY_COMMAND["records"].columns, warn=warned.append))
-    writer._plain = fast
+    writer = csv.Csv(out, OutputSpec("records", BY_COMMAND["records"].columns, warn=warned.append))
+    writer._flat = fast
     writer.write(raw(rows))
     return out.getvalue(), warned
 
@@ -64,7 +64,7 @@ def as_parquet(rows: Sequence[str], *, fast: bool) -> tuple[object, list[str]]:
     """What stands in the file, or the error; and what it warns of."""
     files = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra chainq[parquet]")
     out, warned = io.BytesIO(), list[str]()
-    writer = parquet.Parquet(out, Sheet("records", BY_COMMAND["records"].columns, warn=warned.append))
+    writer = parquet.Parquet(out, OutputSpec("records", BY_COMMAND["records"].columns, warn=warned.append))
     writer._flat = fast
     try:
         writer.write(raw(rows))
@@ -93,30 +93,30 @@ def test_a_field_may_have_any_name(written: type, name: str) -> None:
 
 def test_plain_rows_take_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows without a trap are written without a cell of theirs being looked at in Python."""
-    stray = [row[:-1] + ',"of_this_server":false}' for row in PLAIN]
-    due = as_csv(PLAIN, fast=False), as_parquet(PLAIN, fast=False), as_parquet(stray, fast=False)
+    other = [row[:-1] + ',"of_this_server":false}' for row in PLAIN]
+    due = as_csv(PLAIN, fast=False), as_parquet(PLAIN, fast=False), as_parquet(other, fast=False)
 
     def slow(*_: object) -> None:
         raise AssertionError("the slow way was taken")
 
     monkeypatch.setattr(csv, "text_of", slow)
     monkeypatch.setattr(parquet.Parquet, "_batches", slow)
-    assert (as_csv(PLAIN, fast=True), as_parquet(PLAIN, fast=True), as_parquet(stray, fast=True)) == due
+    assert (as_csv(PLAIN, fast=True), as_parquet(PLAIN, fast=True), as_parquet(other, fast=True)) == due
 
 
 def test_a_field_without_a_column_is_slow_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that all have a field of this server's own: csv warns of it, and passes it by from then on."""
     out, warned = io.BytesIO(), list[str]()
-    writer = csv.Csv(out, Sheet("records", BY_COMMAND["records"].columns, warn=warned.append))
-    stray = raw([row[:-1] + ',"of_this_server":{"a":1}}' for row in PLAIN])
-    writer.write(stray[:1])
+    writer = csv.Csv(out, OutputSpec("records", BY_COMMAND["records"].columns, warn=warned.append))
+    other = raw([row[:-1] + ',"of_this_server":{"a":1}}' for row in PLAIN])
+    writer.write(other[:1])
 
     def slow(*_: object) -> None:
         raise AssertionError("the slow way was taken")
 
     with monkeypatch.context() as patched:
         patched.setattr(csv, "text_of", slow)
-        writer.write(stray[1:])
+        writer.write(other[1:])
     assert out.getvalue() == as_csv(PLAIN, fast=False)[0]
     writer.write(raw(['{"height":1,"another":2}']))
-    assert [said.split()[2] for said in warned] == ["of_this_server", "another"]
+    assert [said.split()[2] for said in warned] == ["'of_this_server'", "'another'"]

@@ -18,7 +18,7 @@ from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind
 from chainq.errors import AnswerError, OutputError, UsageError
 from chainq.formats import parquet
 from chainq.formats.parquet import Parquet
-from chainq.formats.protocol import Sheet
+from chainq.formats.protocol import OutputSpec
 from harness.program import Program
 from harness.truth import Truth
 
@@ -47,10 +47,10 @@ def asked(truth: Truth, command: str) -> tuple[list[str], list[bytes]]:
     return [*words, "--start", "3000", "--end", "3040"], truth.rows(command, 3000, 3040, address)
 
 
-def written(rows: Iterable[Raw | bytes | str], sheet: Sheet) -> bytes:
+def written(rows: Iterable[Raw | bytes | str], spec: OutputSpec) -> bytes:
     """The file that is made of rows."""
     out = io.BytesIO()
-    writer = Parquet(out, sheet)
+    writer = Parquet(out, spec)
     writer.write([Raw(row.encode() if isinstance(row, str) else row) for row in rows])
     writer.close()
     return out.getvalue()
@@ -62,8 +62,8 @@ def read(data: bytes) -> list[dict[str, Any]]:
     return rows
 
 
-def sheet_of(command: str, *columns: Column) -> Sheet:
-    return Sheet(command, columns or BY_COMMAND[command].columns, chosen=bool(columns))
+def spec_of(command: str, *columns: Column) -> OutputSpec:
+    return OutputSpec(command, columns or BY_COMMAND[command].columns, selected=bool(columns))
 
 
 def whole(column: Column) -> bool:
@@ -109,7 +109,7 @@ def test_duckdb_reads_it_back_equal(tmp_path: Path, truth: Truth, command: str) 
     """duckdb reads the same names and values as pyarrow."""
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
     file = tmp_path / "rows.parquet"
-    file.write_bytes(written(asked(truth, command)[1], sheet_of(command)))
+    file.write_bytes(written(asked(truth, command)[1], spec_of(command)))
     with duckdb.connect() as base:
         answer = base.read_parquet(str(file))
         found = [dict(zip(answer.columns, row, strict=True)) for row in answer.fetchall()]
@@ -120,7 +120,7 @@ def test_duckdb_reads_it_back_equal(tmp_path: Path, truth: Truth, command: str) 
 def test_pandas_reads_it_back_equal(truth: Truth, command: str) -> None:
     """pandas reads the same names and values as pyarrow, integers as integers, even where some are null."""
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    data = written([*asked(truth, command)[1], "{}"], sheet_of(command))
+    data = written([*asked(truth, command)[1], "{}"], spec_of(command))
     frame = pandas.read_parquet(io.BytesIO(data)).astype(object)
     assert frame.where(frame.notna(), None).to_dict("records") == read(data)
 
@@ -134,7 +134,7 @@ def test_readers_see_every_digit(tmp_path: Path) -> None:
     known = {column.path: column for column in BY_COMMAND["blocks"].columns}
     names = ["id", "height", "cumulative_weight", "coinbase_target"]
     file = tmp_path / "rows.parquet"
-    file.write_bytes(written([*rows, "{}"], sheet_of("blocks", *(known[name] for name in names))))
+    file.write_bytes(written([*rows, "{}"], spec_of("blocks", *(known[name] for name in names))))
     expected: list[tuple[Any, ...]] = [(end, end, BIG, BIG) for end in ends]
     with duckdb.connect() as base:
         assert base.read_parquet(str(file)).fetchall() == [*expected, (None,) * 4]
@@ -149,13 +149,13 @@ def test_schema_follows_the_catalogue(truth: Truth, command: str) -> None:
     columns = BY_COMMAND[command].columns
     expected = [(column.path, "int64" if whole(column) else "string") for column in columns]
     for rows in ([], ["{}"], asked(truth, command)[1]):
-        schema = files.read_schema(io.BytesIO(written(rows, sheet_of(command))))
+        schema = files.read_schema(io.BytesIO(written(rows, spec_of(command))))
         assert [(field.name, str(field.type)) for field in schema] == expected
 
 
 def test_columns_are_compressed_with_zstd() -> None:
     """Every column is compressed with zstd."""
-    group = files.read_metadata(io.BytesIO(written(['{"height":5}'], sheet_of("records")))).row_group(0)
+    group = files.read_metadata(io.BytesIO(written(['{"height":5}'], spec_of("records")))).row_group(0)
     assert {group.column(at).compression for at in range(group.num_columns)} == {"ZSTD"}
 
 
@@ -165,7 +165,7 @@ def test_groups_are_written_as_they_fill(monkeypatch: pytest.MonkeyPatch, rows: 
     monkeypatch.setattr(parquet, "GROUP_ROWS", rows)
     monkeypatch.setattr(parquet, "GROUP_BYTES", size)
     out = io.BytesIO()
-    writer = Parquet(out, sheet_of("records"))
+    writer = Parquet(out, spec_of("records"))
     sizes = [out.tell()]
     for page in range(0, 8192, 1024):
         writer.write([Raw(b'{"height":%d}' % height) for height in range(page, page + 1024)])
@@ -181,19 +181,19 @@ def test_batches_make_no_difference() -> None:
     """The same rows in other batches are the same rows."""
     rows = [Raw(b'{"height":%d}' % height) for height in range(1000)]
     out = io.BytesIO()
-    writer = Parquet(out, sheet_of("records"))
+    writer = Parquet(out, spec_of("records"))
     for start in range(0, 1000, 10):
         writer.write(rows[start : start + 10])
         writer.write([])
     writer.close()
-    assert read(out.getvalue()) == read(written(rows, sheet_of("records")))
+    assert read(out.getvalue()) == read(written(rows, spec_of("records")))
 
 
 def test_numbers_in_columns_of_strings_keep_their_digits() -> None:
     """What the document calls a string and a server sends as a number is its digits, as sent."""
     digits = ["18741903340503531150", "1.10", "-0", "1E2", BIG]
     rows = [f'{{"coinbase_target":{number}}}' for number in [*digits, '"7"']]
-    assert [row["coinbase_target"] for row in read(written(rows, sheet_of("blocks")))] == [*digits, "7"]
+    assert [row["coinbase_target"] for row in read(written(rows, spec_of("blocks")))] == [*digits, "7"]
 
 
 def test_nested_values_are_their_json_text() -> None:
@@ -201,16 +201,16 @@ def test_nested_values_are_their_json_text() -> None:
     text = r'{"b":[1.10,"\ud800\u0000",18446744073709551616],"a":"é"}'
     texts = [text, '"text"', "1.10", "[]"]
     rows = [f'{{"later":{value}}}' for value in texts]
-    found = read(written([*rows, '{"later":null}', "{}"], sheet_of("records", Column("later", "unknown"))))
+    found = read(written([*rows, '{"later":null}', "{}"], spec_of("records", Column("later", "unknown"))))
     assert [row["later"] for row in found] == [*texts, None, None]
-    full = read(written([f'{{"transactions":{text},"ratifications":null}}'], sheet_of("full-blocks")))[0]
+    full = read(written([f'{{"transactions":{text},"ratifications":null}}'], spec_of("full-blocks")))[0]
     assert (full["transactions"], full["ratifications"]) == (text, None)
 
 
 def test_what_a_row_lacks_is_null() -> None:
     """A row that lacks a column, or is no object, has null there."""
     rows = ["{}", "[1]", "7", '{"header":null}', '{"header":{"metadata":"x"}}', "null"]
-    found = read(written(rows, sheet_of("full-blocks")))
+    found = read(written(rows, spec_of("full-blocks")))
     assert len(found) == len(rows)
     assert {value for row in found for value in row.values()} == {None}
 
@@ -222,24 +222,24 @@ def test_what_a_row_lacks_is_null() -> None:
 def test_integers_that_are_none(path: str, value: str) -> None:
     """A height, ID or time that is no integer of 64 bits is no valid answer: nothing else is written in its place."""
     rows = ['{"height":1,"timestamp":"2","id":3}', f'{{"{path}":{value}}}']
-    with pytest.raises(AnswerError, match=re.escape(f"records: {path} of a row is {value}, ")):
-        written(rows, sheet_of("records"))
+    with pytest.raises(AnswerError, match=re.escape(f"records: invalid {path} {value}: expected ")):
+        written(rows, spec_of("records"))
 
 
 @pytest.mark.parametrize("value", ['{"a":1}', "[1]", "true", "false"])
 def test_strings_that_are_none(value: str) -> None:
     """Text that is no string and no number is no valid answer."""
-    with pytest.raises(AnswerError, match=re.escape(f"records: program_id of a row is {value}, ")):
-        written([f'{{"program_id":{value}}}'], sheet_of("records"))
+    with pytest.raises(AnswerError, match=re.escape(f"records: invalid program_id {value}: expected ")):
+        written([f'{{"program_id":{value}}}'], spec_of("records"))
 
 
-def test_a_field_without_a_column_is_named_once() -> None:
-    """What the catalogue lacks is not dropped in silence: it is named once; not where columns were chosen."""
+def test_an_unknown_field_is_named_once() -> None:
+    """An unknown field is not dropped in silence: it is named once; not where columns were selected."""
     warnings: list[str] = []
     columns = BY_COMMAND["records"].columns
-    for chosen in (False, True):
-        sheet = Sheet("records", columns, chosen=chosen, warn=warnings.append)
-        assert len(read(written(['{"height":1,"later":2}', '{"later":3}'], sheet))) == 2
+    for selected in (False, True):
+        spec = OutputSpec("records", columns, selected=selected, warn=warnings.append)
+        assert len(read(written(['{"height":1,"later":2}', '{"later":3}'], spec))) == 2
     assert len(warnings) == 1
     assert "later" in warnings[0]
 
@@ -247,14 +247,14 @@ def test_a_field_without_a_column_is_named_once() -> None:
 @pytest.mark.parametrize("row", [rb'{"program_id":"a\ud800"}', b'{"program_id":"\xff"}'])
 def test_text_that_no_file_can_hold(row: bytes) -> None:
     """A lone surrogate, or bytes that are no UTF-8, cannot be written, and the message says what to do."""
-    with pytest.raises(OutputError, match=r"program_id of a row is .*--columns can leave the column out"):
-        written([row], sheet_of("records"))
+    with pytest.raises(OutputError, match=r"program_id .* is not valid Unicode; use jsonl, .*--columns"):
+        written([row], spec_of("records"))
 
 
 def test_a_broken_off_run_leaves_no_footer() -> None:
     """What a failed run has written cannot be taken for a whole file, even when the writer is thrown away."""
     out = io.BytesIO()
-    writer = Parquet(out, sheet_of("records"))
+    writer = Parquet(out, spec_of("records"))
     with pytest.raises(AnswerError):
         writer.write([Raw(b'{"height":"x"}')])
     del writer
@@ -272,10 +272,8 @@ def test_a_failed_run_leaves_the_old_file(chainq: Program, nowhere: str) -> None
     assert [(file.name, file.read_bytes()) for file in folder.iterdir()] == [("rows.parquet", b"old")]
 
 
-def test_a_terminal_is_refused_and_a_pipe_is_not(chainq: Program) -> None:
-    """Binary data does not go to a terminal; into a pipe it does, whole."""
-    with pytest.raises(UsageError, match="-o FILE"):
-        Parquet(io.BytesIO(), Sheet("blocks", BY_COMMAND["blocks"].columns, terminal=True))
+def test_a_pipe_gets_a_complete_file(chainq: Program) -> None:
+    """Into a pipe the file goes complete (test_terminal.py has what a terminal gets)."""
     ran = chainq("block", "5", "--format", "parquet", url="demo:")
     assert (ran.code, ran.err) == (0, "")
     assert [row["height"] for row in read(ran.out)] == [5]
@@ -285,7 +283,7 @@ def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where pyarrow is missing, a usage error has the line that installs it."""
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(UsageError, match=re.escape("pip install 'chainq[parquet]'")):
-        Parquet(io.BytesIO(), sheet_of("blocks"))
+        Parquet(io.BytesIO(), spec_of("blocks"))
 
 
 texts = st.none() | st.text(st.characters(exclude_categories=["Cs"]))
@@ -299,5 +297,5 @@ def test_any_text_and_any_integer(rows: list[dict[str, Any]]) -> None:
     names = ("program_id", "height", "timestamp")
     columns = [column for column in BY_COMMAND["records"].columns if column.path in names]
     sent = [json.dumps(row | ({"timestamp": str(row["timestamp"])} if row.get("timestamp") else {})) for row in rows]
-    found = read(written(sent, sheet_of("records", *columns)))
+    found = read(written(sent, spec_of("records", *columns)))
     assert found == [{name: row.get(name) for name in names} for row in rows]

@@ -1,5 +1,6 @@
 """Another package adds a format: installed in a virtual environment of its own, it is used by its name."""
 
+import json
 import os
 import re
 import subprocess
@@ -25,6 +26,29 @@ def shown(language: str) -> str:
     return str(code)
 
 
+# A format with a header, which it writes only where there is none yet; and one that declares nothing.
+HEADED = """
+class Headed:
+    append = True
+    needs_heights = True
+
+    def __init__(self, out, spec):
+        self.out = out
+        if not spec.resumed:
+            out.write(f"# {spec.command} by {spec.height}\\n".encode())
+
+    def write(self, rows):
+        for row in rows:
+            self.out.write(b"- " + bytes(row) + b"\\n")
+
+    def close(self):
+        pass
+
+class Bare(Headed):
+    append = needs_heights = None
+"""
+
+
 class Environment:
     """A virtual environment that sees chainq and what it needs, and packages that are put into it by hand."""
 
@@ -32,7 +56,8 @@ class Environment:
         venv.create(place, symlinks=True)
         self.python = place / "bin" / "python"
         self.packages = Path(sysconfig.get_path("purelib", vars={"base": str(place), "platbase": str(place)}))
-        ours = {str(Path(chainq.__file__).parents[1]), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+        # Every folder of packages, also those that a .pth file added: a .pth file inside of one is not read again.
+        ours = {str(Path(chainq.__file__).parents[1]), *(path for path in sys.path if path.endswith("-packages"))}
         (self.packages / "ours.pth").write_text("".join(f"{path}\n" for path in sorted(ours)))
 
     def install(self, name: str, module: str, text: str, place: str) -> None:
@@ -62,6 +87,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     made = Environment(tmp_path_factory.mktemp("plugin") / "venv")
     ((name, place),) = tomllib.loads(shown("toml"))["project"]["entry-points"]["chainq.formats"].items()
     made.install(name, place.partition(":")[0], shown("python"), place)
+    made.install("headed", "chainq_headed", HEADED, "chainq_headed:Headed")
+    made.install("bare", "chainq_bare", HEADED, "chainq_bare:Bare")
     made.install("needy", "chainq_needy", "import no_such_package\n", "chainq_needy:Needy")
     made.install("empty", "chainq_empty", "", "chainq_empty:Empty")
     return made
@@ -89,6 +116,43 @@ def test_a_format_of_another_package_goes_to_a_file(environment: Environment, tm
     assert file.read_bytes() == b"5\n"
 
 
+def test_a_format_of_another_package_is_appended_to(environment: Environment, tmp_path: Path) -> None:
+    """A plug-in that declares `append` works with --checkpoint: the next run adds its rows, with no second header."""
+    out, checkpoint = tmp_path / "heights", tmp_path / "checkpoint"
+    going = ("--start", "5", "--checkpoint", str(checkpoint), "-o", str(out), "--columns", "height")
+    for name, expected in (("tsv", b"5\n6\n7\n8\n"), ("headed", None)):
+        for end in ("7", "9"):
+            ran = environment.run("blocks", *going, "--end", end, "--format", name)
+            assert (ran.code, ran.out, ran.err) == (0, b"", "")
+        lines = out.read_bytes().splitlines()
+        if expected is None:
+            assert lines[0] == b"# blocks by height"
+            assert [json.loads(line[2:])["height"] for line in lines[1:]] == ["5", "6", "7", "8"]
+        else:
+            assert out.read_bytes() == expected
+        out.unlink()
+        checkpoint.unlink()
+
+
+def test_a_format_that_declares_nothing_is_not_appended_to(environment: Environment, tmp_path: Path) -> None:
+    """What a plug-in does not declare it cannot do: exit 2, for --checkpoint and --follow, and nothing is written."""
+    out, checkpoint = tmp_path / "rows", tmp_path / "checkpoint"
+    ran = environment.run("blocks", "--checkpoint", str(checkpoint), "-o", str(out), "--format", "bare")
+    assert (ran.code, ran.out) == (2, b"")
+    assert "bare cannot be appended to" in ran.err
+    ran = environment.run("blocks", "--follow", "--format", "bare")
+    assert (ran.code, ran.out) == (2, b"")
+    assert "bare needs a finished range and cannot be used with --follow" in ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_format_that_needs_heights(environment: Environment) -> None:
+    """A plug-in that declares `needs_heights` is refused where rows have none, as chart is."""
+    ran = environment.run("ownership", "--start", "5", "--end", "7", "--format", "headed")
+    assert (ran.code, ran.out) == (2, b"")
+    assert "headed needs rows with heights, and ownership has none" in ran.err
+
+
 def test_other_formats_are_listed(environment: Environment) -> None:
     """A name that nobody has is answered with all names there are, those of other packages too."""
     ran = environment.run("block", "5", "--format", "nope")
@@ -103,7 +167,7 @@ def test_a_package_that_cannot_be_loaded(environment: Environment, name: str, re
     """A format that cannot be imported is a usage error: one line with its name, its place and the reason."""
     ran = environment.run("block", "5", "--format", name)
     assert (ran.code, ran.out) == (2, b"")
-    assert ran.err.startswith(f"chainq block: the format '{name}' of chainq_{name}:")
+    assert ran.err.startswith(f"chainq block: cannot load the format '{name}' from chainq_{name}:")
     assert reason in ran.err
     assert ran.err.count("\n") == 1
 

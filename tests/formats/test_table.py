@@ -10,78 +10,78 @@ from chainq.catalog.methods import BY_COMMAND, METHODS
 from chainq.formats import table
 from chainq.formats.cells import headers
 from chainq.text.humanize import age
-from chainq.text.width import shorten, wrap
-from harness.tables import BLOCK, FIELD, HASH, NOW, cells, drawn, sheet
+from chainq.text.width import truncate, wrap
+from harness.tables import BLOCK, FIELD, HASH, NOW, cells, drawn, spec
 
 pytestmark = pytest.mark.usefixtures("frozen")
 
 
 def test_blocks_at_80_columns() -> None:
     """A block summary is one line: height, hashes with both ends, round and time; what found no room is named below."""
-    assert drawn(sheet("blocks"), [BLOCK]).splitlines() == [
+    assert drawn(spec("blocks"), [BLOCK]).splitlines() == [
         "  height  block_hash       previous_hash       round  timestamp",
         " 2758584  ab1qpzry…6mua7l  l7aum6ec…zpq1ba   5925654  2024-06-02 11:36:49",
         "1 row",
-        "1 column not shown: coinbase_target; pick some with --columns, or use a wider",
-        "terminal",
+        "1 column not shown: coinbase_target; select columns with --columns, or use a",
+        "wider terminal",
     ]
 
 
 def test_room_is_used() -> None:
     """With more room come the columns left out, then ages, then whole IDs: a transaction's first, to be copied."""
-    wide = drawn(sheet("blocks", width=120), [BLOCK])
+    wide = drawn(spec("blocks", width=120), [BLOCK])
     assert "4,294,967,295" in wide
     assert "2024-06-02 11:36:49  1y 11mo" in wide
     assert HASH not in wide
-    assert HASH in drawn(sheet("blocks", width=200), [BLOCK])
+    assert HASH in drawn(spec("blocks", width=200), [BLOCK])
     record = {"transaction_id": "at" + HASH, "program_id": "credits.aleo", "height": 5}
-    assert "at" + HASH in drawn(sheet("records", "block_hash", "transaction_id", width=90), [record])
+    assert "at" + HASH in drawn(spec("records", "block_hash", "transaction_id", width=90), [record])
 
 
 def test_no_rows() -> None:
     """An empty answer says so, and nothing else."""
-    assert drawn(sheet("blocks"), []) == "no rows\n"
-    assert drawn(sheet("blocks"), [], []) == "no rows\n"
-    assert drawn(sheet("latest", single=True)) == "no rows\n"
+    assert drawn(spec("blocks"), []) == "no rows\n"
+    assert drawn(spec("blocks"), [], []) == "no rows\n"
+    assert drawn(spec("latest", single=True)) == "no rows\n"
 
 
 def test_chosen_columns_are_exactly_those() -> None:
     """Picked columns are shown, in that order and no others."""
-    text = drawn(sheet("blocks", "coinbase_reward", "height", "id"), [BLOCK])
+    text = drawn(spec("blocks", "coinbase_reward", "height", "id"), [BLOCK])
     assert cells(text)[:2] == [["coinbase_reward", "height", "id"], ["-", "2758584", "2823859"]]
 
 
 def test_null_and_missing_differ() -> None:
     """A null is a dash, a missing field is blank."""
-    text = drawn(sheet("records", "program_id", "function_name"), [{"program_id": None}, {"function_name": "f"}])
+    text = drawn(spec("records", "program_id", "function_name"), [{"program_id": None}, {"function_name": "f"}])
     assert text.splitlines()[1:3] == ["-", " " * 12 + "f"]
 
 
 def test_numbers_keep_every_digit() -> None:
     """Numbers are grouped, heights are not, and no digit is lost at any size."""
     row = '{"cumulative_weight":18741903340503531150,"height":123456789012345678901234567890}'
-    text = drawn(sheet("blocks", "cumulative_weight", "height"), [row])
+    text = drawn(spec("blocks", "cumulative_weight", "height"), [row])
     assert cells(text)[1] == ["18,741,903,340,503,531,150", "123456789012345678901234567890"]
     huge = "9" * 5000
-    upright = drawn(sheet("latest", "cumulative_weight", single=True), ['{"cumulative_weight":' + huge + "}"])
+    upright = drawn(spec("latest", "cumulative_weight", single=True), ['{"cumulative_weight":' + huge + "}"])
     assert "".join(upright.split())[len("cumulative_weight") :] == huge
 
 
 def test_numbers_that_outgrow_their_column() -> None:
     """Heights that need more digits than the first rows are shown whole, in wider columns under a fresh header."""
-    text = drawn(sheet("blocks", "height", "round"), [{"height": "1", "round": "2"}], [{"height": "1" * 12}])
+    text = drawn(spec("blocks", "height", "round"), [{"height": "1", "round": "2"}], [{"height": "1" * 12}])
     assert cells(text)[:4] == [["height", "round"], ["1", "2"], ["height", "round"], ["1" * 12]]
 
 
 @pytest.mark.parametrize("time", ["1780086400", "-5", "0", "1717328209000", "soon", "1.5", "9" * 30])
 def test_times_that_cannot_be_are_shown_raw(time: str) -> None:
     """A time to come, or what is no time at all, is shown as it was sent."""
-    assert cells(drawn(sheet("blocks", "timestamp"), [{"timestamp": time}]))[1] == [time]
+    assert cells(drawn(spec("blocks", "timestamp"), [{"timestamp": time}]))[1] == [time]
 
 
 def test_a_servers_clock_may_be_ahead_a_little() -> None:
     """The newest block of a server whose clock is ahead by seconds still has a readable time."""
-    assert "0 s" in drawn(sheet("blocks", "timestamp"), [{"timestamp": str(NOW + 20)}])
+    assert "0 s" in drawn(spec("blocks", "timestamp"), [{"timestamp": str(NOW + 20)}])
 
 
 @pytest.mark.parametrize(
@@ -104,14 +104,14 @@ def test_ages(seconds: int, words: str) -> None:
 
 def test_ids_shorten_in_the_middle() -> None:
     """Of an ID both ends stay, and the suffix that says what a number is."""
-    assert shorten("ab17uppp4gpxysdduzexch5gekkg09lxsdsswmpllxp0028sv2xvczsc2zv99", 15, -1) == "ab17uppp…c2zv99"
-    assert shorten(FIELD, 15, -1) == "592151…075field"
+    assert truncate("ab17uppp4gpxysdduzexch5gekkg09lxsdsswmpllxp0028sv2xvczsc2zv99", 15, -1) == "ab17uppp…c2zv99"
+    assert truncate(FIELD, 15, -1) == "592151…075field"
 
 
 def test_without_shortening_everything_is_there() -> None:
     """Where long values may not be shortened, lines grow past the terminal and no column or character is left out."""
     long = {**BLOCK, "block_hash": HASH * 3}
-    text = drawn(sheet("blocks", trunc=False, width=60), [BLOCK], [long])
+    text = drawn(spec("blocks", abbreviate=False, width=60), [BLOCK], [long])
     assert HASH in text.splitlines()[1]
     assert HASH * 3 in text
     assert "not shown" not in text
@@ -121,10 +121,10 @@ def test_without_shortening_everything_is_there() -> None:
 def test_status_shows_without_colour() -> None:
     """Whatever is not accepted has a sign of its own, and a colour where colours may be used."""
     found = [{"status": status} for status in ("accepted", "rejected", "aborted", None)]
-    text = drawn(sheet("transactions", "status", color=True), found)
+    text = drawn(spec("transactions", "status", color=True), found)
     assert "\x1b[31m✗ rejected\x1b[0m" in text
     assert "\x1b[33m! aborted\x1b[0m" in text
-    assert cells(drawn(sheet("transactions", "status"), found))[1:5] == [
+    assert cells(drawn(spec("transactions", "status"), found))[1:5] == [
         ["accepted"],
         ["✗", "rejected"],
         ["!", "aborted"],
@@ -135,9 +135,9 @@ def test_status_shows_without_colour() -> None:
 def test_text_and_data_are_told_in_short() -> None:
     """Of a program its name and how long it is; of an array how many items it has."""
     program = "import credits.aleo;\n\nprogram foo.aleo;\nfunction x:\n"
-    assert "program foo.aleo;  +3 lines" in drawn(sheet("transitions", "program"), [{"program": program}])
+    assert "program foo.aleo;  +3 lines" in drawn(spec("transitions", "program"), [{"program": program}])
     block: dict[str, Any] = {"transactions": [{}, {}, {}], "ratifications": None, "aborted_transaction_ids": "odd"}
-    text = drawn(sheet("full-blocks", "transactions", "ratifications", "aborted_transaction_ids"), [block])
+    text = drawn(spec("full-blocks", "transactions", "ratifications", "aborted_transaction_ids"), [block])
     assert cells(text)[1] == ["3", "-", "odd"]
 
 
@@ -154,8 +154,8 @@ def test_headers_tell_columns_apart() -> None:
 def test_header_comes_again_on_a_terminal_only() -> None:
     """A person sees the header again every screenful; a file has it once."""
     found = [{"height": str(height)} for height in range(1000, 1100)]
-    assert drawn(sheet("blocks", "height", terminal=True), found[:50], found[50:]).count("height") == 3
-    text = drawn(sheet("blocks", "height"), found[:50], found[50:])
+    assert drawn(spec("blocks", "height", terminal=True), found[:50], found[50:]).count("height") == 3
+    text = drawn(spec("blocks", "height"), found[:50], found[50:])
     assert text.count("height") == 1
     assert text.endswith("100 rows\n")
 
@@ -163,7 +163,7 @@ def test_header_comes_again_on_a_terminal_only() -> None:
 def test_rows_come_out_with_each_write() -> None:
     """Nothing is held back until the end, nor kept after it was drawn."""
     out = io.BytesIO()
-    writer = table.Table(out, sheet("blocks", "height"))
+    writer = table.Table(out, spec("blocks", "height"))
     for height in range(1000, 1005):
         writer.write([Raw(b'{"height":"%d"}' % height)])
         assert str(height).encode() in out.getvalue()
@@ -177,15 +177,15 @@ def test_long_writes_are_drawn_in_parts() -> None:
         def write(self, data: bytes) -> None:
             sizes.append(len(data))
 
-    table.Table(Out(), sheet("blocks", "height")).write([Raw(b'{"height":"7"}')] * 5000)
+    table.Table(Out(), spec("blocks", "height")).write([Raw(b'{"height":"7"}')] * 5000)
     assert max(sizes) < 10_000
 
 
 def test_no_escapes_without_colour() -> None:
     """Where styles may not be used there is no escape at all; where they may, the text is the same without them."""
     for single in (False, True):
-        plain = drawn(sheet("latest", single=single), [BLOCK])
-        colored = drawn(sheet("latest", single=single, color=True), [BLOCK])
+        plain = drawn(spec("latest", single=single), [BLOCK])
+        colored = drawn(spec("latest", single=single, color=True), [BLOCK])
         assert "\x1b" not in plain
         assert colored != plain
         for style in ("\x1b[0m", "\x1b[1m", "\x1b[2m"):

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chainq.catalog.methods import METHODS, Column, Kind
-from chainq.formats.protocol import Sheet
+from chainq.formats.protocol import OutputSpec
 from chainq.rows import raw_json
 from harness.program import ROOT
-from harness.tables import FIELD, TRANSITION, WIDTHS, drawn, dumped, fits, harmless, nested, sheet
+from harness.tables import FIELD, TRANSITION, WIDTHS, drawn, dumped, fits, harmless, nested, spec
 
 pytestmark = pytest.mark.usefixtures("frozen")
 
@@ -33,7 +33,7 @@ def test_nothing_harmful_and_nothing_too_wide(data: st.DataObject, method: Any, 
     """Whatever comes: no control character but newline, and no line wider than the terminal."""
     columns = [column.path for column in method.columns]
     row = data.draw(st.dictionaries(st.sampled_from(columns) | wild, values, max_size=6).map(nested) | values)
-    text = drawn(Sheet(method.command, method.columns, single=single, width=width), [dumped(row)] * 2)
+    text = drawn(OutputSpec(method.command, method.columns, single=single, width=width), [dumped(row)] * 2)
     assert harmless(text)
     assert fits(text, max(width, 40))
 
@@ -49,10 +49,10 @@ def test_odd_transactions_do_no_harm(data: st.DataObject, one: Any, other: Any) 
     full = nested({"transaction.execution.transitions": [transition, other], "transaction.fee.transition": transition})
     block = {"transactions": [row, full, other]}
     for command, found in (("transaction", row), ("transaction", full), ("full-blocks", block)):
-        for trunc in (True, False):
-            text = drawn(sheet(command, single=True, trunc=trunc), [dumped(found)])
+        for abbreviate in (True, False):
+            text = drawn(spec(command, single=True, abbreviate=abbreviate), [dumped(found)])
             assert harmless(text)
-            assert not trunc or fits(text, 80)
+            assert not abbreviate or fits(text, 80)
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -61,14 +61,14 @@ def test_later_rows_fit_too(kind: Kind, texts: list[str], width: int) -> None:
     """Rows that are wider than the first ones stay inside the line."""
     columns = (Column("a", "", "", kind), Column("b.\x1bc", "", "", kind))
     found = [[{"a": text, "b": {"\x1bc": text}}] for text in texts]
-    text = drawn(Sheet("odd", columns, chosen=True, width=width), *found)
+    text = drawn(OutputSpec("odd", columns, selected=True, width=width), *found)
     assert harmless(text)
     assert fits(text, width)
 
 
 def test_markup_is_text() -> None:
     """What looks like markup of a terminal library is shown as it is."""
-    text = drawn(sheet("records", "program_id"), [{"program_id": "[bold red]x[/]"}])
+    text = drawn(spec("records", "program_id"), [{"program_id": "[bold red]x[/]"}])
     assert "[bold red]x[/]" in text
 
 
@@ -76,7 +76,7 @@ def test_a_value_of_100_kb_costs_little() -> None:
     """A value far longer than any line is cut before it is drawn."""
     found = {"program_id": "表" * 100_000, "transaction_id": "x" * 100_000, "height": "1" * 100_000}
     for single in (False, True):
-        text = drawn(sheet("records", "program_id", "transaction_id")._replace(single=single), [found])
+        text = drawn(spec("records", "program_id", "transaction_id")._replace(single=single), [found])
         assert len(text) < 1000
         assert fits(text, 80)
 
@@ -91,9 +91,9 @@ def test_real_blocks_and_transactions(width: int) -> None:
     blocks = [json.loads(line) for line in (REAL / "full_blocks.jsonl").read_text().splitlines()]
     transactions = [transaction for block in blocks for transaction in block["transactions"]]
     for command, found in (("full-blocks", blocks), ("transaction", transactions)):
-        assert fits(drawn(sheet(command, width=width), found), width)
+        assert fits(drawn(spec(command, width=width), found), width)
         for row in found:
-            text = drawn(sheet(command, width=width, single=True), [row])
+            text = drawn(spec(command, width=width, single=True), [row])
             assert fits(text, width)
             assert harmless(text)
 
@@ -106,6 +106,6 @@ def test_published_answers(method: Any) -> None:
     file = REAL / "samples" / f"{names.get(method.name, method.name)}.json"
     answer = raw_json.members(bytes(raw_json.members(file.read_bytes())["response"]))["result"]
     found = [answer] if bytes(answer)[:1] == b"{" else raw_json.items(bytes(answer))
-    text = drawn(sheet(method.command, width=200), [raw_json.compact(bytes(row)).decode() for row in found])
+    text = drawn(spec(method.command, width=200), [raw_json.compact(bytes(row)).decode() for row in found])
     assert "not shown" not in text
     assert text.count("\n") == len(found) + 2

@@ -15,7 +15,7 @@ from msgspec import Raw
 from chainq.catalog.methods import METHODS, Column
 from chainq.errors import UsageError
 from chainq.formats import registry
-from chainq.formats.protocol import Sheet
+from chainq.formats.protocol import OutputSpec
 from harness.program import ROOT
 
 BIG = "18741903340503531150123456789012345678901234567890"
@@ -29,18 +29,18 @@ values = st.recursive(
 )
 
 
-def written(name: str, batches: Iterable[Iterable[str]], sheet: Sheet) -> bytes:
+def written(name: str, batches: Iterable[Iterable[str]], spec: OutputSpec) -> bytes:
     """What a format writes of rows given as JSON texts, in batches."""
     out = io.BytesIO()
-    writer = registry.load(name)(out, sheet)
+    writer = registry.load(name)(out, spec)
     for batch in batches:
         writer.write([Raw(row.encode()) for row in batch])
     writer.close()
     return out.getvalue()
 
 
-def sheet(*columns: Column, chosen: bool = False, single: bool = False) -> Sheet:
-    return Sheet("records", columns or NESTED, chosen=chosen, single=single)
+def spec(*columns: Column, selected: bool = False, single: bool = False) -> OutputSpec:
+    return OutputSpec("records", columns or NESTED, selected=selected, single=single)
 
 
 def dumped(value: Any) -> str:
@@ -63,13 +63,13 @@ ROWS = [
 def test_jsonl_is_the_servers_own_bytes() -> None:
     """Every row comes out byte for byte as it came in, one a line, whatever batches they came in."""
     expected = "".join(f"{row}\n" for row in ROWS).encode()
-    assert written("jsonl", [ROWS], sheet()) == expected
-    assert written("jsonl", [[], ROWS[:1], [], ROWS[1:]], sheet()) == expected
+    assert written("jsonl", [ROWS], spec()) == expected
+    assert written("jsonl", [[], ROWS[:1], [], ROWS[1:]], spec()) == expected
 
 
 def test_json_list_is_one_array_of_the_servers_own_rows() -> None:
     """A list is one JSON array whose rows are the bytes that came in."""
-    data = written("json", [[], ROWS[:2], [], ROWS[2:]], sheet())
+    data = written("json", [[], ROWS[:2], [], ROWS[2:]], spec())
     assert json.loads(data, parse_float=str) == [json.loads(row, parse_float=str) for row in ROWS]
     assert all(row.encode() in data for row in ROWS)
     assert data.endswith(b"\n]\n")
@@ -77,34 +77,34 @@ def test_json_list_is_one_array_of_the_servers_own_rows() -> None:
 
 def test_json_single_is_the_bare_object() -> None:
     """An answer that is one object by nature comes out as that object, in no array."""
-    assert written("json", [[ROWS[0]]], sheet(single=True)) == f"{ROWS[0]}\n".encode()
+    assert written("json", [[ROWS[0]]], spec(single=True)) == f"{ROWS[0]}\n".encode()
 
 
 @pytest.mark.parametrize(("name", "expected"), [("jsonl", b""), ("json", b"[]\n"), ("csv", b"a,b.c,d\r\n")])
 def test_no_rows(name: str, expected: bytes) -> None:
     """No rows are still a valid document: no lines, an empty array, a header."""
-    assert written(name, [], sheet()) == expected
-    assert written(name, [[]], sheet()) == expected
+    assert written(name, [], spec()) == expected
+    assert written(name, [[]], spec()) == expected
 
 
 @pytest.mark.parametrize("name", ["jsonl", "json"])
 def test_chosen_columns_are_flat_keys(name: str) -> None:
     """Chosen columns become flat keys in the order of choice, values as sent, null where the row has none."""
     columns = (Column("b.c", "string"), Column("a", "number"), Column('q"é', "string"))
-    data = written(name, [ROWS[:1]], sheet(*columns, chosen=True)).decode()
+    data = written(name, [ROWS[:1]], spec(*columns, selected=True)).decode()
     assert '{"b.c":"x","a":' + BIG + ',"q\\"é":null}' in data
 
 
 def test_chosen_columns_keep_escapes_as_sent() -> None:
     """Escapes, lone surrogates and odd spellings of numbers survive the choice of columns."""
     row = r'{"a":1.10,"b":{"c":"\u0000\ud800\/"},"d":[1E2]}'
-    data = written("jsonl", [[row]], sheet(chosen=True))
+    data = written("jsonl", [[row]], spec(selected=True))
     assert data.decode() == r'{"a":1.10,"b.c":"\u0000\ud800\/","d":[1E2]}' + "\n"
 
 
 def test_csv_cells() -> None:
     """Nested fields are dotted columns, arrays compact JSON, null and missing empty, every digit kept."""
-    data = written("csv", [ROWS[:1], ['{"a":null,"b":{"c":true},"d":{"k":"v,\\"w\\""},"e":1}', "{}"]], sheet())
+    data = written("csv", [ROWS[:1], ['{"a":null,"b":{"c":true},"d":{"k":"v,\\"w\\""},"e":1}', "{}"]], spec())
     assert table_of(data) == [
         ["a", "b.c", "d"],
         [BIG, "x", "[1.10,1e400]"],
@@ -116,21 +116,21 @@ def test_csv_cells() -> None:
 def test_csv_is_rfc_4180() -> None:
     """Quotes are doubled; commas, quotes and line breaks are quoted; records end in CR LF."""
     row = dumped({"a": 'say "hi"', "b": {"c": "x,y"}, "d": "one\r\ntwo"})
-    assert written("csv", [[row]], sheet()) == b'a,b.c,d\r\n"say ""hi""","x,y","one\r\ntwo"\r\n'
+    assert written("csv", [[row]], spec()) == b'a,b.c,d\r\n"say ""hi""","x,y","one\r\ntwo"\r\n'
 
 
 def test_csv_of_what_utf8_cannot_carry() -> None:
     """A lone surrogate becomes a question mark; NUL and 100 KB of text stay."""
     row = r'{"a":"<\ud800>","b":{"c":"\u0000"},"d":"' + "z" * 100_000 + '"}'
-    assert written("csv", [[row]], sheet()) == b"a,b.c,d\r\n<?>,\x00," + b"z" * 100_000 + b"\r\n"
+    assert written("csv", [[row]], spec()) == b"a,b.c,d\r\n<?>,\x00," + b"z" * 100_000 + b"\r\n"
 
 
 @pytest.mark.parametrize("name", ["jsonl", "json", "csv"])
 @pytest.mark.parametrize("row", ['{"a":[1],"b":[2],"d":3}', '{"b":null}', '{"b":"text"}', "[1,2]", "7"])
 def test_odd_rows_do_no_harm(name: str, row: str) -> None:
     """Arrays where objects are expected, null objects and rows that are none cost their columns and nothing else."""
-    assert written(name, [[row]], sheet())
-    assert written(name, [[row]], sheet(chosen=True))
+    assert written(name, [[row]], spec())
+    assert written(name, [[row]], spec(selected=True))
 
 
 @settings(deadline=None)
@@ -138,15 +138,15 @@ def test_odd_rows_do_no_harm(name: str, row: str) -> None:
 def test_json_round_trip(rows: list[dict[str, Any]]) -> None:
     """What json writes, Python's json reads back with the same integers and strings; jsonl likewise, line by line."""
     texts = [dumped(row) for row in rows]
-    assert json.loads(written("json", [texts], sheet())) == rows
-    assert [json.loads(line) for line in written("jsonl", [texts], sheet()).splitlines()] == rows
+    assert json.loads(written("json", [texts], spec())) == rows
+    assert [json.loads(line) for line in written("jsonl", [texts], spec()).splitlines()] == rows
 
 
 @settings(deadline=None)
 @given(st.lists(st.fixed_dictionaries({"a": st.integers() | st.text(st.characters(exclude_categories=["Cs"]))})))
 def test_csv_round_trip(rows: list[dict[str, Any]]) -> None:
     """What csv writes, Python's csv reads back: every string, every digit."""
-    data = written("csv", [[dumped({**row, "b": {"c": "end"}}) for row in rows]], sheet())
+    data = written("csv", [[dumped({**row, "b": {"c": "end"}}) for row in rows]], spec())
     assert table_of(data)[1:] == [[str(row["a"]), "end", ""] for row in rows]
 
 
@@ -156,13 +156,14 @@ def test_every_format_takes_every_command(name: str, method: Any) -> None:
     """Each built-in format writes rows of each command, full of null or empty of all fields."""
     full: dict[str, Any] = {column.path.partition(".")[0]: None for column in method.columns}
     for single in (False, True):
-        assert written(name, [[dumped(full), "{}"]], Sheet(method.command, method.columns, single=single))
+        assert written(name, [[dumped(full), "{}"]], OutputSpec(method.command, method.columns, single=single))
 
 
-def test_entry_points_are_the_built_in_formats() -> None:
-    """The formats that pyproject.toml announces are the built-in ones, at the same places."""
+def test_entry_points_are_the_built_in_formats_and_chart() -> None:
+    """pyproject.toml registers the built-in formats, at the same places, and chart, which is found as plug-ins are."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    assert project["project"]["entry-points"][registry.GROUP] == registry.BUILT_IN
+    chart = {"chart": "chainq.formats.chart:Chart"}
+    assert project["project"]["entry-points"][registry.GROUP] == registry.BUILT_IN | chart
 
 
 def test_names_begin_with_the_built_in_formats() -> None:
@@ -182,7 +183,7 @@ def test_nothing_acts_on_a_terminal(name: str) -> None:
     value = "a\x1b[31m\x7f\x9b\u202e\u2028\U000e0001z"
     row = b'{"a":' + json.dumps(value, ensure_ascii=False).encode() + b"}"
     out = io.BytesIO()
-    writer = registry.load(name)(out, Sheet("records", (Column("a", "string"),), terminal=True))
+    writer = registry.load(name)(out, OutputSpec("records", (Column("a", "string"),), terminal=True))
     writer.write([Raw(row)])
     writer.close()
     text = out.getvalue().decode()

@@ -1,36 +1,36 @@
-"""A single row upright: every field, and transactions as trees."""
+"""A single row as lines of fields: every field, and transactions as trees."""
 
 from typing import Any
 
 import pytest
 
 from chainq.catalog.methods import BY_COMMAND
-from harness.tables import BLOCK, FIELD, HASH, TRANSITION, drawn, nested, sheet
+from harness.tables import BLOCK, FIELD, HASH, TRANSITION, drawn, nested, spec
 
 pytestmark = pytest.mark.usefixtures("frozen")
 
 
-def test_upright_has_every_field() -> None:
-    """One object is upright: all columns, and what the server sent beside them, marked as such."""
+def test_one_object_shows_every_field() -> None:
+    """One object shows all columns, and the unknown fields that the server sent, marked as such."""
     found = {**BLOCK, "later\x1b": {"deep": [1, "two"]}, "flag\n": True}
-    text = drawn(sheet("latest", single=True), [found])
+    text = drawn(spec("latest", single=True), [found])
     for column in BY_COMMAND["latest"].columns:
         assert f"\n{column.path}" in f"\n{text}"
     lines = [line.split() for line in text.splitlines()]
     assert ["timestamp", "2024-06-02", "11:36:49", "1y", "11mo"] in lines
     assert ["flag\\n", "*", "true"] in lines
     assert "later\\x1b *\n└── deep\n    ├── 0  1\n    └── 1  two\n" in text
-    assert text.endswith("* not in the service document\n")
+    assert text.endswith("* unknown field, not in the protocol\n")
     assert "row" not in text.splitlines()[-1]
 
 
 def test_upright_text_keeps_its_lines() -> None:
     """A text of several lines has a line for each; a long one is cut short, or not, as the user wants."""
     found = {"program": "\n".join(f"line {number}\t" for number in range(30))}
-    text = drawn(sheet("transitions", "program", single=True), [found])
+    text = drawn(spec("transitions", "program", single=True), [found])
     assert "program  line 0\\t\n         line 1\\t\n" in text
     assert text.endswith("         … 18 more lines\n")
-    assert "line 29" in drawn(sheet("transitions", "program", single=True, trunc=False), [found])
+    assert "line 29" in drawn(spec("transitions", "program", single=True, abbreviate=False), [found])
 
 
 TRANSACTION = {
@@ -49,7 +49,7 @@ TRANSACTION = {
 
 def test_transaction_is_a_summary_and_trees() -> None:
     """A full transaction shows status, ID, time and fee, then its transitions with their inputs and outputs."""
-    text = drawn(sheet("transaction", single=True, width=100), [TRANSACTION])
+    text = drawn(spec("transaction", single=True, width=100), [TRANSACTION])
     assert "status          accepted\n" in text
     assert "finalizedAt     2024-06-02 11:36:49" in text
     assert "fee             273,388 microcredits  263,388 + 10,000 priority\n" in text
@@ -61,7 +61,7 @@ def test_transaction_is_a_summary_and_trees() -> None:
 
 def test_texts_in_trees_keep_their_lines_unshortened() -> None:
     """Where values may not be shortened, a text in a tree has its own lines."""
-    text = drawn(sheet("transaction", single=True, trunc=False), [TRANSACTION])
+    text = drawn(spec("transaction", single=True, abbreviate=False), [TRANSACTION])
     assert "program_id: credits.aleo\n" in text
     assert f"id {FIELD}" in text
 
@@ -70,7 +70,7 @@ def test_deployment_is_told_by_its_program() -> None:
     """A deploy transaction shows program, edition and functions."""
     source = "program foo.aleo;\n\nfunction mint:\n  input r0\n\nfunction burn:\n"
     inner = {"type": "deploy", "id": "at1", "deployment": {"edition": 2, "program": source}}
-    text = drawn(sheet("transaction", single=True), [{"status": "accepted", "type": "deploy", "transaction": inner}])
+    text = drawn(spec("transaction", single=True), [{"status": "accepted", "type": "deploy", "transaction": inner}])
     assert "deployment  foo.aleo, edition 2, 2 functions\n├── functions  mint, burn\n" in text
 
 
@@ -86,7 +86,7 @@ def test_deployment_is_told_by_its_program() -> None:
 def test_rejected_transaction_shows_what_was_rejected(rejected: Any, shown: str) -> None:
     """What a rejected transaction wanted to do is shown, in whichever shape the server's era sends it."""
     row = {"status": "rejected", "rejected": rejected, "transaction": {"type": "fee", "id": "at1"}}
-    text = drawn(sheet("transaction", single=True, width=120), [row])
+    text = drawn(spec("transaction", single=True, width=120), [row])
     assert "✗ rejected" in text
     assert shown in text
 
@@ -95,17 +95,17 @@ def test_rejected_transaction_shows_what_was_rejected(rejected: Any, shown: str)
 @pytest.mark.parametrize("odd", ["odd", ["odd"], {"odd": "odd"}])
 def test_what_is_not_understood_is_shown(place: str, odd: Any) -> None:
     """A part of a transaction that has another shape than expected is shown as it is."""
-    text = drawn(sheet("transaction", single=True), [nested({"transaction.id": "at1", f"transaction.{place}": odd})])
+    text = drawn(spec("transaction", single=True), [nested({"transaction.id": "at1", f"transaction.{place}": odd})])
     assert "odd" in text
     inner = {"id": "at1", "execution": {"transitions": [{**TRANSITION, "inputs": odd}]}}
-    assert "odd" in drawn(sheet("transaction", single=True), [{"transaction": inner, "status": "accepted"}])
+    assert "odd" in drawn(spec("transaction", single=True), [{"transaction": inner, "status": "accepted"}])
 
 
 def test_full_block_has_its_transactions_as_a_tree() -> None:
     """A single full block is upright, its transactions beneath; several are one line each."""
     block = {"block_hash": HASH, "header": {"metadata": {"height": 7}}, "transactions": [TRANSACTION] * 2}
-    text = drawn(sheet("full-blocks", single=True, width=100), [block])
+    text = drawn(spec("full-blocks", single=True, width=100), [block])
     assert "transactions  2\n├── 1  execute  at1" in text
     assert "    ├── execution  1 transition\n" in text
     assert "    └── fee  273,388 microcredits" in text
-    assert drawn(sheet("full-blocks", width=120), [block] * 2).count("\n") == 4
+    assert drawn(spec("full-blocks", width=120), [block] * 2).count("\n") == 4

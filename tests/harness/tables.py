@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.formats import table
-from chainq.formats.protocol import Sheet
+from chainq.formats.protocol import OutputSpec
 
 NOW = 1_780_000_000
 WIDTHS = (60, 80, 120, 200)
@@ -44,16 +44,16 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table, "now", lambda: float(NOW))
 
 
-def sheet(command: str, *paths: str, **options: Any) -> Sheet:
+def spec(command: str, *paths: str, **options: Any) -> OutputSpec:
     columns = BY_COMMAND[command].columns
     picked = tuple(next(column for column in columns if column.path == path) for path in paths)
-    return Sheet(command, picked or columns, chosen=bool(paths), **options)
+    return OutputSpec(command, picked or columns, selected=bool(paths), **options)
 
 
-def drawn(sheet: Sheet, *batches: Iterable[Any]) -> str:
+def drawn(spec: OutputSpec, *batches: Iterable[Any]) -> str:
     """What the table shows of rows that come in these batches; rows are values, or JSON texts as they are."""
     out = io.BytesIO()
-    writer = table.Table(out, sheet)
+    writer = table.Table(out, spec)
     for batch in batches:
         writer.write([Raw((row if isinstance(row, str) else dumped(row)).encode()) for row in batch])
     writer.close()

@@ -1,0 +1,97 @@
+"""What a format can do is declared by the format; commands read it and refuse the rest before any request."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import chainq
+from chainq.catalog.methods import METHODS
+from chainq.formats import registry
+from chainq.formats.protocol import Capabilities, Output, OutputSpec, Writer, capabilities
+from harness.program import Program
+
+DECLARED = {
+    "table": Capabilities(endless=True),
+    "jsonl": Capabilities(append=True, endless=True),
+    "json": Capabilities(),
+    "csv": Capabilities(append=True, endless=True),
+    "parquet": Capabilities(binary=True),
+    "chart": Capabilities(needs_heights=True),
+}
+WITHOUT_HEIGHTS = [method.command for method in METHODS if method.height is None]
+ARGUMENTS = {
+    "block": ["5"],
+    "transactions": ["5"],
+    "transaction": ["at1x", "--no-check"],
+    "program-transactions": ["a.aleo", "b"],
+    "address-transactions": ["a1x", "--no-check"],
+}
+# What a format may import, by chainq.formats.protocol; its own modules too.
+PUBLIC = ("chainq.formats.protocol", "chainq.rows.fields", "chainq.text.", "chainq.catalog.methods", "chainq.errors")
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_what_each_format_declares(name: str) -> None:
+    """Each of chainq's formats declares exactly what it can do."""
+    assert capabilities(registry.load(name)) == DECLARED[name]
+
+
+def test_what_is_not_declared_is_false() -> None:
+    """A bare function can do nothing special, and only True counts: not a method that has the name by chance."""
+
+    def bare(out: Output, spec: OutputSpec) -> Writer:
+        raise NotImplementedError
+
+    class Odd:
+        binary = 1
+
+        def __init__(self, out: Output, spec: OutputSpec) -> None: ...
+
+        def append(self) -> None: ...
+
+        def write(self, rows: object) -> None: ...
+
+        def close(self) -> None: ...
+
+    assert capabilities(bare) == capabilities(Odd) == Capabilities()
+
+
+@pytest.mark.parametrize("name", [name for name, can in DECLARED.items() if not can.append])
+@pytest.mark.parametrize("option", [("--checkpoint", "c"), ("--follow", "-o", "rows")])
+def test_formats_that_cannot_be_appended_to(chainq: Program, nowhere: str, name: str, option: tuple[str, ...]) -> None:
+    """--checkpoint and --follow -o need a format that declares `append`: exit 2, no request, no file."""
+    ran = chainq("records", "--format", name, *option, url=nowhere)
+    words = f"{name} cannot be appended to, as --checkpoint and --follow -o FILE do; use jsonl or csv"
+    assert (ran.code, ran.out, ran.err) == (2, b"", f"chainq records: {words}\n")
+    assert list(chainq.home.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", [name for name, can in DECLARED.items() if not can.endless])
+def test_formats_that_need_an_end(chainq: Program, nowhere: str, name: str) -> None:
+    """--follow needs a format that declares `endless`: exit 2, no request."""
+    ran = chainq("records", "--format", name, "--follow", url=nowhere)
+    words = f"{name} needs a finished range and cannot be used with --follow"
+    assert (ran.code, ran.out, ran.err) == (2, b"", f"chainq records: {words}\n")
+
+
+@pytest.mark.parametrize("command", WITHOUT_HEIGHTS)
+def test_formats_that_need_heights(chainq: Program, nowhere: str, command: str) -> None:
+    """A format that declares `needs_heights` is refused where rows have none: exit 2 with the commands that have."""
+    ran = chainq(command, *ARGUMENTS.get(command, []), "--format", "chart", url=nowhere)
+    words = f"chart needs rows with heights, and {command} has none; use chart with blocks, full-blocks, records, "
+    assert (ran.code, ran.out) == (2, b"")
+    assert ran.err.startswith(f"chainq {command}: {words}")
+
+
+def test_chart_is_written_against_the_public_protocol() -> None:
+    """The proof that the protocol suffices: of chainq, chart imports what is public and its own modules."""
+    folder = Path(chainq.__file__).parent / "formats"
+    found = set()
+    for path in folder.glob("chart*.py"):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("chainq"):
+                found.add(f"{node.module}")
+    assert [name for name in found if not name.startswith((*PUBLIC, "chainq.formats.chart_"))] == []
+    assert "chainq.formats.protocol" in found
+    assert "chart" not in registry.BUILT_IN
