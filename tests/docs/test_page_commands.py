@@ -1,0 +1,146 @@
+"""Every command of the README and of docs/ runs as written, on the sample chain.
+
+A page's blocks run in the order of the page, a section in a home folder of its own. Blocks in `sh` go to bash as they
+are; crontab lines and `ExecStart=` run with the short PATH of cron and systemd; Python and TOML are run and read.
+"""
+
+import json
+import re
+import shlex
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from chainq.config import profiles
+from harness.pages import DEVELOPERS, INSTALLERS, OF_THE_SYSTEM, OPTIONAL, PAGES, Block, Home, sections
+from harness.program import ROOT, Program, Servers
+from harness.truth import Truth
+
+SECTIONS = [blocks for page in PAGES for blocks in sections(page)]
+BLOCKS = [block for blocks in SECTIONS for block in blocks]
+ENDLESS = re.compile(r"\bchainq serve\b|--follow\b")  # run until they print, then interrupted
+
+
+@pytest.fixture
+def home(tmp_path: Path, server: Servers) -> Home:
+    """A home folder with a second server."""
+    return Home(tmp_path, server())
+
+
+def sample(text: str, truth: Truth, url: str) -> str:
+    """A command with the sample chain's own values in the place of the words that stand for one."""
+    chain = truth.chain
+    words = {
+        "http://127.0.0.1:8545": url.rstrip("/"),
+        " TRANSACTION_ID": f" {chain.transaction_id(12345, 0)}",
+        " ADDRESS": f" {chain.addresses[0]}",
+    }
+    for word, value in words.items():
+        text = text.replace(word, value)
+    return text
+
+
+@pytest.mark.parametrize("blocks", SECTIONS, ids=lambda blocks: str(blocks[0]))
+def test_commands_run_as_written(blocks: list[Block], home: Home, truth: Truth) -> None:
+    """What a section shows works when its blocks are pasted one after the other."""
+    for block in blocks:
+        if not block.missing and block.programs.isdisjoint(INSTALLERS | DEVELOPERS):
+            run(block, home, truth)
+
+
+def run(block: Block, home: Home, truth: Truth) -> None:
+    """Run a block as its language says."""
+    text = sample(block.text, truth, home.url)
+    match block.language:
+        case "sh" if ENDLESS.search(text):
+            (line,) = text.splitlines()
+            home.interrupted(f"{line} --port 0" if "chainq serve" in line else line)
+        case "sh":
+            home.run(["bash", "-euo", "pipefail", "-c", text])
+        case "crontab":
+            for line in text.splitlines():
+                *_, command = line.split(None, 5)
+                home.run(["sh", "-c", command.replace("\\%", "%")], PATH="/usr/bin:/bin")
+        case "ini":
+            for command in re.findall(r"^ExecStart=(.*)$", text, re.MULTILINE):
+                home.run(shlex.split(command.replace("%h", str(home.place))), PATH="/usr/bin:/bin")
+        case _:
+            read(block)
+
+
+def read(block: Block) -> None:
+    """Check a block that is no command: configuration that chainq reads, a document, or what others run."""
+    match block.language:
+        case "toml":
+            if "profiles" in tomllib.loads(block.text):
+                profiles.parse(block.text.replace("env:CHAINQ_TOKEN", "a-token"), Path("config.toml"))
+        case "json":
+            for line in block.text.splitlines():
+                json.loads(line)
+        case "console" | "python":
+            pass  # the drift test of chainq._docgen runs the first, `test_python_runs` the second
+        case _:
+            pytest.fail(f"{block}: what is {block.language}?")
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.language == "python"], ids=str)
+def test_python_runs(block: Block, home: Home) -> None:
+    """Python on a page runs as it is."""
+    if "pandas" in block.text:
+        pytest.importorskip("pandas")
+    home.run([sys.executable, "-c", block.text])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_in_tables_run_as_written(page: Path, home: Home, truth: Truth) -> None:
+    """A command in the last cell of a table's row works."""
+    for line in re.findall(r"\| `(chainq [^`]*)` \|$", page.read_text("utf-8"), re.MULTILINE):
+        run(Block(page.name, 0, "sh", f"{line}\n"), home, truth)
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.programs & (OPTIONAL | OF_THE_SYSTEM)], ids=str)
+def test_tools_of_blocks_are_installed(block: Block) -> None:
+    """Where a tool is missing, or would change this machine, the report says which block was left out."""
+    if block.missing:
+        pytest.skip(f"not run here: {', '.join(sorted(block.missing))}")
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.programs & INSTALLERS], ids=str)
+def test_installers_name_what_there_is(block: Block) -> None:
+    """A block that installs takes this project, with extras that it has."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for names in re.findall(r"\.\[([\w,]+)\]", block.text):
+        assert set(names.split(",")) <= set(extras), block
+    assert re.search(r"(\.|chainq)(\[[\w,]+\])?['\"]?( |$)", block.text, re.MULTILINE), block
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.programs & DEVELOPERS], ids=str)
+def test_developers_commands_name_what_there_is(block: Block) -> None:
+    """A block for contributors names files, folders and modules of the tree."""
+    for word in re.findall(r"[\w./{},-]*/[\w./{},-]+", block.text):
+        if not word.startswith((".venv", "~")):
+            assert (ROOT / word).exists(), (str(block), word)
+    for module in re.findall(r"-m (chainq[\w.]*)", block.text):
+        assert (ROOT / module.replace(".", "/")).exists(), module
+
+
+def test_the_profile_of_a_server_that_speaks_differently_works(server: Servers, chainq: Program) -> None:
+    """The cookbook's profile makes a server usable that fits no dialect of the name it is given."""
+    (block,) = (block for block in BLOCKS if "[profiles.renamed]" in block.text)
+    with server.own("--dialect", "aleo") as (url, _):
+        chainq.config.parent.mkdir(parents=True)
+        chainq.config.write_text(block.text.replace("http://127.0.0.1:8545/", url))
+        for words in (["blocks", "--last", "3"], ["full-blocks", "--last", "2"], ["transactions", "12345"]):
+            ran = chainq(*words, "--profile", "renamed", "--dialect", "chain")
+            assert ran.code == 0, ran.err
+            assert ran.rows
+
+
+def test_install_and_run_prints_little(home: Home) -> None:
+    """What the README's first command runs after the installation: a short table and five rows, all in 40 lines."""
+    (line,) = re.findall(r"^python3 .*pip install \. && (.*)$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    out = home.run(["bash", "-c", line])
+    assert 10 <= out.count("\n") <= 40
+    assert len(out) < 4000

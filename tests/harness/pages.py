@@ -1,0 +1,154 @@
+"""The pages of the project: their blocks of code, and a home folder in which those run."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from select import select
+
+from harness.program import DIALECT, LONGEST, ROOT
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_FIRST_WORDS = re.compile(r"(?:^|[|&;]\s*|\$\(|\bdo\s+)\s*([\w./~-]+)", re.MULTILINE)
+
+INSTALLERS = {"pip", "pipx", "uv", "brew", ".venv/bin/pip", "~/.venvs/chainq/bin/pip"}
+"""Not run, for they would change the machine."""
+DEVELOPERS = {"pytest", ".venv/bin/pytest", "ruff", "mypy", "nox", "lint-imports", "python", "bash", ".ci/run"}
+"""Not run, for they would run these tests, or take long."""
+OF_THE_SYSTEM = {"systemctl", "journalctl", "crontab"}
+"""Not run, for they would change the user's session."""
+OPTIONAL = {"jq", "sqlite3"}
+"""Run where they are installed."""
+
+# Stand-ins for tools that are not installed by the `test` extra: DuckDB by its Python package; fzf, which needs a
+# person, by one that picks the first line.
+DUCKDB = """\
+#!{python}
+import sys, duckdb
+*place, _, query = sys.argv[1:]
+print(duckdb.connect(*place).sql(query) or "")
+"""
+FZF = """\
+#!{python}
+import subprocess, sys
+words = sys.argv[1:]
+_, line, *_ = sys.stdin.read().splitlines()  # the first below the header is picked
+preview = words[words.index("--preview") + 1].replace("{{1}}", line.split(",")[0])
+subprocess.run(preview, shell=True, check=True, stdout=subprocess.DEVNULL)
+print(line)
+"""
+CONFIG = """\
+default-profile = "main"
+[profiles.main]
+url = "demo:"
+[profiles.other]
+url = "{url}"
+dialect = "{dialect}"
+"""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, its text, and where it is."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+
+    @property
+    def programs(self) -> set[str]:
+        """The words in the places of commands, as far as they can be told without a parser of shells."""
+        return set(_FIRST_WORDS.findall(self.text)) if self.language == "sh" else set()
+
+    @property
+    def missing(self) -> set[str]:
+        """The programs that a block needs and this machine lacks, or that must not run here."""
+        return {name for name in self.programs & OPTIONAL if shutil.which(name) is None} | self.programs & OF_THE_SYSTEM
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def sections(page: Path) -> Iterator[list[Block]]:
+    """The blocks of each section of a page that has some."""
+    text = page.read_text("utf-8")
+    heads = [0, *(match.start() for match in re.finditer(r"^#{2,4} ", text, re.MULTILINE)), len(text)]
+    for start, end in pairwise(heads):
+        found = [
+            Block(str(page.relative_to(ROOT)), text.count("\n", 0, start + match.start()) + 2, match[1], match[2])
+            for match in FENCE.finditer(text[start:end])
+        ]
+        if found:
+            yield found
+
+
+class Home:
+    """A home folder as the pages assume it: profiles `main` and `other`, chainq in ~/.venvs/chainq, a clone around."""
+
+    def __init__(self, place: Path, url: str) -> None:
+        self.place, self.url = place, url
+        for name in ("completions", "man", "docs"):
+            (place / name).symlink_to(ROOT / name)
+        environment = Path(sys.executable).parent
+        for path in (".venv", ".venvs/chainq"):
+            (place / path / "bin").mkdir(parents=True)
+            for name in ("chainq", "python", "pytest"):
+                (place / path / "bin" / name).symlink_to(environment / name)
+        (place / "bin").mkdir()
+        for name, text in (("duckdb", DUCKDB), ("fzf", FZF)):
+            (place / "bin" / name).write_text(text.format(python=sys.executable))
+            (place / "bin" / name).chmod(0o755)
+        config = place / ".config" / "chainq" / "config.toml"
+        config.parent.mkdir(parents=True)
+        config.write_text(CONFIG.format(url=url, dialect=DIALECT))
+        path = f"{place / 'bin'}:{environment}:{os.environ.get('PATH', '')}"
+        self.environment = {"HOME": str(place), "PATH": path, "LANG": "C.UTF-8"}
+
+    def run(self, line: list[str], **env: str) -> str:
+        """Run to the end: what was printed. Fails where the exit code is not 0 or chainq warns of something."""
+        done = subprocess.run(
+            line,
+            cwd=self.place,
+            env={**self.environment, **env},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST,
+            check=False,
+        )
+        assert done.returncode == 0, (line[-1], done.returncode, done.stderr)
+        for said in done.stderr.splitlines():
+            # `doctor --save`, and the only error that a page expects: that of --max-age.
+            assert "saved as" in said or (" old" in said and "||" in line[-1]), (line[-1], done.stderr)
+        return done.stdout
+
+    def interrupted(self, text: str) -> None:
+        """Run until a line is printed, then interrupt."""
+        process = subprocess.Popen(
+            ["bash", "-c", f"exec {text}"],  # noqa: S607  # wherever bash is
+            cwd=self.place,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        try:
+            ready, _, _ = select([process.stdout.fileno()], [], [], LONGEST)
+            assert ready, "nothing was printed"
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=LONGEST)
+        finally:
+            process.kill()
+            process.communicate()
+        assert out, err.decode()
+        assert process.returncode in (0, -signal.SIGINT), (text, process.returncode, err.decode())
+        assert b"Traceback" not in err
