@@ -14,7 +14,7 @@ from chainq.transport import failures
 from chainq.transport.base import Endpoint, ExchangeError, Report, Request, Stopped, Transport
 from chainq.transport.failures import TransientFailure
 from chainq.transport.jsonrpc import encode, is_error
-from chainq.transport.rate_limit import RateLimiter
+from chainq.transport.rate_limit import PATIENCE, RateLimiter
 from chainq.transport.retry import RetryBudget
 
 T = TypeVar("T")
@@ -105,6 +105,7 @@ class Connection:
                     self._weigh(failure, method, retries)
                     raise
             size = len(body)
+            self._limiter.succeeded(method)
             try:
                 decoded = decode(body, call_id)
             except BrokenBodyError as error:
@@ -125,9 +126,14 @@ class Connection:
 
     def _weigh(self, failure: TransientFailure, method: str, retries: RetryBudget) -> None:
         """Decide how long to wait after a failure; a 429 holds back all calls of its method so long."""
-        failure.wait = retries.wait_after(failure)
-        if failure.rate_limited and failure.wait is not None:
-            self._limiter.hold_back(method, self._clock.monotonic() + failure.wait)
+        if failure.rate_limited:
+            failure.wait = self._limiter.refused(method, failure.retry_after, self._clock.monotonic())
+            if failure.wait is None:
+                asked = failure.retry_after or 0.0
+                limit = f"asked to wait {asked:g} s" if asked > PATIENCE else f"refused for {PATIENCE:g} s"
+                failure.error.message += f", {limit}"
+        else:
+            failure.wait = retries.wait_after(failure)
 
     @contextmanager
     def _slot(self, method: str) -> Iterator[None]:

@@ -1,29 +1,84 @@
-"""When the next request may be sent: the user's own rate, and the methods that the service wants fewer calls of."""
+"""When the next request may be sent: the user's own rate, and methods that the service refused with HTTP 429.
+
+Source: docs/protocol.md, "Rate limits": a window of a minute for each client address and method, no Retry-After.
+"""
 
 import threading
+
+PATIENCE = 120.0  # seconds that a method may be refused without a success in between: two windows
+BACKOFF = (1.0, 2.0, 4.0, 8.0, 10.0)  # seconds after the first refusal, the second, …; the last counts for all others
+
+
+class _Method:
+    """What is known of one method: when it may be called again, and how it went so far."""
+
+    def __init__(self) -> None:
+        self.open_at = 0.0  # by the last refusal
+        self.next_at = 0.0  # by the spacing of calls
+        self.refusals = 0  # since the last success, those of calls under way at the same time counted once
+        self.waited = 0.0  # seconds, for these refusals
+        self.successes = 0  # since the refusals before
+        self.slow_calls = 0  # successes until calls need no spacing any more
+        self.interval = 0.0  # seconds between spaced calls
 
 
 class RateLimiter:
     """Spaces requests by `rate` (per second, None for no limit), and holds back methods. Threads share it.
 
-    A token bucket that holds one token. `now` is always the time by `time.monotonic`.
+    A method that was refused waits as long as the service asks (Retry-After), or by BACKOFF, whichever is longer:
+    a service that asks for no wait at all is not called at full speed. The wait is the method's and not the call's, so
+    that many calls at a time learn from one refusal.
+
+    Then the first calls are spaced: half as many as the last window allowed, over the longest wait. Of two runs that
+    share a limit, one would otherwise use up each new window while the other waits, and that one would give up.
+
+    `now` is always the time by `time.monotonic`.
     """
 
     def __init__(self, rate: float | None) -> None:
         self._rate = rate
         self._lock = threading.Lock()
-        self._next_at = 0.0  # when `rate` allows the next request
-        self._open_at: dict[str, float] = {}  # method -> when it may be called again
+        self._next_at = 0.0  # when `rate` (a token bucket that holds one token) allows the next request
+        self._methods: dict[str, _Method] = {}
 
-    def wait(self, method: str, now: float) -> float:
-        """Return the seconds until a request of this method may be sent; where that is 0, the token is taken."""
+    def wait(self, name: str, now: float) -> float:
+        """Return the seconds until a request of this method may be sent; where that is 0, it counts as sent."""
         with self._lock:
-            due = max(self._open_at.get(method, 0.0), self._next_at if self._rate else 0.0)
-            if due <= now and self._rate:
+            method = self._methods.get(name)
+            due = max(method.open_at, method.next_at, self._next_at) if method else self._next_at
+            if due > now:
+                return due - now
+            if self._rate:
                 self._next_at = now + 1 / self._rate
-        return max(0.0, due - now)
+            if method and (method.refusals or method.slow_calls):
+                method.next_at = now + method.interval
+        return 0.0
 
-    def hold_back(self, method: str, until: float) -> None:
-        """Let no request of a method be sent before that time."""
+    def refused(self, name: str, retry_after: float | None, now: float) -> float | None:
+        """Take in a refusal. Return the seconds until the method may be called again, None when patience has ended."""
         with self._lock:
-            self._open_at[method] = max(self._open_at.get(method, 0.0), until)
+            method = self._methods.setdefault(name, _Method())
+            if method.refusals and now < method.open_at:  # sent before the refusal that counted
+                return method.open_at - now
+            if not method.refusals:
+                method.slow_calls, method.successes = method.successes // 2, 0
+                method.interval = min(1.0, BACKOFF[-1] / max(1, method.slow_calls))
+            wait = max(retry_after or 0.0, BACKOFF[min(method.refusals, len(BACKOFF) - 1)])
+            left = PATIENCE - method.waited
+            if left <= 0 or (retry_after or 0.0) > left:
+                return None
+            wait = min(wait, left)
+            method.refusals += 1
+            method.waited += wait
+            method.open_at = now + wait
+        return wait
+
+    def succeeded(self, name: str) -> None:
+        """Take in that a call of the method was answered."""
+        with self._lock:
+            method = self._methods.setdefault(name, _Method())
+            method.refusals, method.waited = 0, 0.0
+            method.successes += 1
+            method.slow_calls = max(0, method.slow_calls - 1)
+            if not method.slow_calls:
+                method.next_at = 0.0

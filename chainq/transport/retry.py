@@ -4,30 +4,27 @@ import random
 
 from chainq.transport.failures import TransientFailure
 
-MAX_WAIT = 120.0  # seconds of one call, all waits together that the service asked for (429, Retry-After)
+MAX_WAIT = 120.0  # seconds of one call, all waits together that the service asked for (Retry-After)
+MAX_BACKOFF = 30.0  # seconds
+FIRST_BACKOFF = 0.6  # seconds
 
 
 class RetryBudget:
-    """The attempts of one call: how many were made, and how long to wait before the next."""
+    """The attempts of one call: how many were made, and how long to wait before the next.
+
+    HTTP 429 is none of its business: the service works, and wants fewer calls (`rate_limit`).
+    """
 
     def __init__(self, retries: int) -> None:
         self._retries = retries
-        self.attempts = self._failures = self._refusals = 0
+        self.attempts = self._failures = 0
         self._waited = 0.0
 
     def wait_after(self, failure: TransientFailure) -> float | None:
-        """Return the seconds before the next attempt; None where this one was the last.
-
-        A 429 counts against MAX_WAIT and not against the retries: the service works, and wants fewer calls.
-        """
-        if failure.rate_limited:
-            wait = failure.retry_after if failure.retry_after is not None else 2.0**self._refusals
-            self._refusals += 1
-            self._waited += wait
-            return wait if self._waited <= MAX_WAIT else None
+        """Return the seconds before the next attempt, with full jitter; None where this one was the last."""
         self._failures += 1
         self._waited += failure.retry_after or 0.0
         if self._failures > self._retries or self._waited > MAX_WAIT:
             return None
-        backoff = random.uniform(0, min(0.3 * 2.0**self._failures, 30.0))  # noqa: S311  # jitter is no secret
-        return max(failure.retry_after or 0.0, backoff)
+        longest = min(FIRST_BACKOFF * 2.0 ** min(self._failures - 1, 16), MAX_BACKOFF)
+        return max(failure.retry_after or 0.0, random.uniform(0, longest))  # noqa: S311  # jitter is no secret

@@ -1,5 +1,6 @@
 """429 and --rate: which calls are held back, and for how long."""
 
+import heapq
 import threading
 from email.utils import formatdate
 
@@ -12,20 +13,98 @@ from chainq.transport.base import (
     Request,
     Response,
 )
-from harness.calls import Connect, FakeClock, FakeTransport, call, page
+from chainq.transport.rate_limit import RateLimiter
+from harness.calls import Connect, FakeClock, FakeTransport, call, ok, page
 
 
 def test_429_does_not_use_up_retries(connect: Connect, clock: FakeClock) -> None:
-    """Without Retry-After the waits are about 1, 2, 4 … seconds, and none counts as a retry."""
-    assert call(connect(FakeTransport(*[page(429)] * 5), retries=0)) == []
-    assert clock.waits == [pytest.approx(wait) for wait in (1, 2, 4, 8, 16)]
+    """Without Retry-After the waits are 1, 2, 4 … seconds, ten at most, and none counts as a retry."""
+    assert call(connect(FakeTransport(*[page(429)] * 6), retries=0)) == []
+    assert clock.waits == [pytest.approx(wait) for wait in (1, 2, 4, 8, 10, 10)]
 
 
 def test_429_ends_after_two_minutes_of_waiting(connect: Connect, clock: FakeClock) -> None:
-    """When the waits would add up to more than two minutes, the service counts as unreachable."""
+    """Two windows of a minute; then the service counts as unreachable."""
     with pytest.raises(UnreachableError, match="429"):
         call(connect(FakeTransport(*[page(429)] * 100), retries=0))
-    assert 60 < sum(clock.waits) <= 120
+    assert sum(clock.waits) == pytest.approx(120)
+
+
+@pytest.mark.parametrize("retry_after", ["0", "Mon, 01 Jan 2001 00:00:00 GMT"])
+def test_a_service_that_asks_for_no_wait_is_not_called_at_full_speed(
+    retry_after: str, connect: Connect, clock: FakeClock
+) -> None:
+    """Retry-After of 0, or a date that has passed: waits grow as without it, and end as without it."""
+    transport = FakeTransport(*[page(429, retry_after)] * 10_000)
+    with pytest.raises(UnreachableError, match="429"):
+        call(connect(transport, retries=0))
+    assert len(transport.requests) < 20
+    assert sum(clock.waits) == pytest.approx(120)
+
+
+def test_patience_is_the_methods_and_not_the_calls(connect: Connect, clock: FakeClock) -> None:
+    """A second call does not begin from the start; a success does."""
+    connection = connect(FakeTransport(*[page(429)] * 100), retries=0)
+    for _ in range(2):
+        with pytest.raises(UnreachableError, match="refused for 120 s"):
+            call(connection)
+    assert sum(clock.waits) <= 121
+    connection = connect(FakeTransport(*[page(429)] * 6, ok, *[page(429)] * 6), retries=0)
+    clock.waits.clear()
+    for _ in range(2):
+        call(connection)
+    assert clock.waits == [1, 2, 4, 8, 10, 10] * 2
+
+
+def test_refusals_of_calls_under_way_count_once() -> None:
+    """Eight calls that are refused at one time are one refusal; a late one does not push the next call back."""
+    limiter = RateLimiter(None)
+    assert limiter.refused("m", None, 100.0) == 1
+    assert [limiter.refused("m", None, 100.5) for _ in range(7)] == [0.5] * 7
+    assert limiter.wait("m", 101.0) == 0
+    assert limiter.refused("m", None, 101.1) == 2
+
+
+@pytest.mark.parametrize("latency", [0.01, 0.05, 0.4])
+@pytest.mark.parametrize("offset", [0.0, 3.7, 9.9, 31.0])
+@pytest.mark.parametrize("limit", [20, 200])
+def test_two_runs_share_a_limit_and_both_end_well(limit: int, offset: float, latency: float) -> None:
+    """Neither takes all of each new window, so neither is refused for two minutes; little of a window stays unused."""
+    calls = 5 * limit
+    ended = simulate(limit, offset, latency, calls)
+    assert max(ended) <= 60 * 2 * calls / limit + 2 * 60
+
+
+def simulate(limit: int, offset: float, latency: float, calls: int) -> list[float]:
+    """Two runs of eight threads, the second `offset` seconds later: when each has made its calls.
+
+    The service allows `limit` calls in a window of a minute, which begins with a call and is not moved by refusals.
+    """
+    limiters, left, ended = [RateLimiter(None), RateLimiter(None)], [calls, calls], [0.0, 0.0]
+    opened, used = float("-inf"), 0
+    threads = [(run * offset, number, run, False) for number in range(16) for run in (number % 2,)]
+    heapq.heapify(threads)
+    while threads:
+        now, number, run, sent = heapq.heappop(threads)
+        if sent:
+            if now - latency >= opened + 60:
+                opened, used = now - latency, 0
+            used += 1
+            if used <= limit:
+                limiters[run].succeeded("m")
+                left[run] -= 1
+                ended[run] = now
+            elif limiters[run].refused("m", None, now) is None:
+                pytest.fail(f"run {run} gave up after {now:.0f} s with {left[run]} calls to go")
+        elif wait := limiters[run].wait("m", now):
+            heapq.heappush(threads, (now + wait, number, run, False))
+            continue
+        else:
+            heapq.heappush(threads, (now + latency, number, run, True))
+            continue
+        if left[run] > 0:
+            heapq.heappush(threads, (now, number, run, False))
+    return ended
 
 
 def test_retry_after_in_seconds_and_as_a_date(connect: Connect, clock: FakeClock) -> None:
@@ -48,8 +127,9 @@ def test_a_retry_after_that_says_nothing_is_as_none(value: str, connect: Connect
 
 def test_a_far_retry_after_is_not_waited_for_without_end(connect: Connect, clock: FakeClock) -> None:
     """A date in another millennium is no reason to sleep until then."""
-    with pytest.raises(UnreachableError):
-        call(connect(FakeTransport(page(503, "Fri, 01 Jan 9999 00:00:00 GMT")), retries=1))
+    for status, said in ((503, "503"), (429, "asked to wait 3600 s")):
+        with pytest.raises(UnreachableError, match=said):
+            call(connect(FakeTransport(page(status, "Fri, 01 Jan 9999 00:00:00 GMT")), retries=1))
     assert clock.waits == []
 
 
