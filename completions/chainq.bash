@@ -1,5 +1,5 @@
 # Completion of chainq for bash, written by python -m chainq._docgen; change what it is written from.
-# It starts no program and asks no server: all it knows stands here, but for the profiles of the configuration file.
+# It starts no program and sends no request: everything is in this file, except the profiles of the configuration file.
 
 _chainq_commands() {
     _chainq_offer 'blocks' 'block summaries for a height range'

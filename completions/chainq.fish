@@ -1,5 +1,5 @@
 # Completion of chainq for fish, written by python -m chainq._docgen; change what it is written from.
-# It starts no program and asks no server: all it knows stands here, but for the profiles of the configuration file.
+# It starts no program and sends no request: everything is in this file, except the profiles of the configuration file.
 
 # The words before the cursor without options and their values: the command, then its arguments.
 function __chainq_words

@@ -1,4 +1,4 @@
-"""`python -m chainq._docgen`: rewrite what is stale; with `--check`, tell it and end with 1."""
+"""`python -m chainq._docgen`: rewrite what is stale; with `--check`, only list it and end with 1."""
 
 import sys
 
@@ -6,7 +6,7 @@ from chainq._docgen import COMMAND, DocsError, root, stale, write
 
 
 def main(arguments: list[str]) -> int:
-    """Run, and give the exit code."""
+    """Run, and return the exit code."""
     if arguments not in ([], ["--check"]):
         print(f"usage: {COMMAND} [--check]", file=sys.stderr)  # noqa: T201  # a program of its own
         return 2

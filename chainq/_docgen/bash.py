@@ -124,7 +124,7 @@ complete -F _chainq chainq
 
 
 def script(program: Program) -> str:
-    """The script."""
+    """Return the script."""
     return "\n".join(
         (
             HEADER.format(name="bash"),
@@ -167,7 +167,7 @@ def _options(program: Program) -> list[str]:
 
 
 def _patterns(commands: tuple[str, ...], option: Option) -> str:
-    """The patterns that `COMMAND OPTION` is held against."""
+    """Return the patterns that match `COMMAND OPTION`."""
     return "|".join(f"{command}{quoted(' ' + name)}" for command in commands or ("*",) for name in option.names)
 
 

@@ -69,12 +69,12 @@ set -g __chainq_header '^\s*\[\s*profiles\s*\.\s*(?|"([^"]+)"|\'([^\']+)\'|([A-Z
 
 
 def quoted(text: str) -> str:
-    """A word of fish that stands for itself."""
+    """Return a word quoted for fish."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def script(program: Program) -> str:
-    """The script."""
+    """Return the script."""
     lines = [HEADER.format(name="fish"), _FRAME.strip("\n"), "", *_takes(program), "complete -c chainq -f"]
     lines += [f"complete -c chainq -n __chainq_bare {_option(option)}" for option in program.options]
     lines += [
@@ -116,7 +116,7 @@ def _option(option: Option) -> str:
 
 
 def _offered(values: Values) -> str:
-    """The switches of `complete` for a value."""
+    """Return the switches of `complete` for a value."""
     match values.kind:
         case Kind.LIST:
             pairs = " ".join(quoted(word) + "\\t" + quoted(note) for word, note in values.words)

@@ -14,7 +14,7 @@ MAIN, CONFIG, FORMATS = ("chainq", 1), ("chainq", 5), ("chainq-formats", 7)
 
 
 def pages(program: Program) -> dict[str, str]:
-    """All manual pages, by file name."""
+    """Return all manual pages, by file name."""
     written = {"chainq.1": _main(program), "chainq.5": _config(), "chainq-formats.7": _formats()}
     for command in program.commands:
         written[f"chainq-{command.name}.1"] = _command(command)
@@ -70,7 +70,7 @@ def _main(program: Program) -> Page:
 
 
 def variables(program: Program) -> dict[str, str]:
-    """The environment variables and what each does, in alphabetical order."""
+    """Return the environment variables and what each does, in alphabetical order."""
     known = {name: f"Same as `{option.names[0]}`: {option.text}" for name, option in program.variables.items()}
     return dict(sorted({**known, **prose.VARIABLES}.items()))
 
@@ -108,20 +108,20 @@ def _about(argument: Argument) -> str:
 
 
 def _tag(option: Option) -> str:
-    """An option as it heads its entry: `-o, --output FILE`."""
+    """Return the head of an option's entry: `-o, --output FILE`."""
     names = ", ".join(bold(name) for name in sorted(option.names, key=len))
     return f"{names} {italic(option.metavar)}" if option.metavar else names
 
 
 def _shown(option: Option) -> str:
-    """An option as it stands in a synopsis."""
+    """Return an option as shown in a synopsis."""
     shown = " | ".join(bold(name) for name in option.names if name.startswith("--")) or bold(option.names[0])
     value = f" {italic(option.metavar)}" if option.metavar else ""
     return f"[{shown}{value}]{'...' if option.repeated else ''}"
 
 
 def _options(page: Page, options: tuple[Option, ...]) -> None:
-    """Options under the headings of their groups, in the order of the groups."""
+    """Write options under the headings of their groups, in the order of the groups."""
     groups: dict[str, list[Option]] = {}
     for option in options:
         groups.setdefault(option.heading, []).append(option)

@@ -87,8 +87,9 @@ PIPELINES = (
 )  # fmt: skip
 
 CONFIG = (
-    "The file is TOML. Each table `[profiles.NAME]` describes a server under a name of your choice, selected by "
-    "`--profile` NAME or the variable CHAINQ_PROFILE; the key `default-profile`, at the top of the file, names the one "
+    "On macOS the file is `~/Library/Application Support/chainq/config.toml`. It is TOML. Each table "
+    "`[profiles.NAME]` describes a server under a name of your choice, selected by `--profile` NAME or the variable "
+    "CHAINQ_PROFILE; the key `default-profile`, at the top of the file, names the one "
     "to use when no option or variable gives a service.",
 )
 CONFIG_KEYS = {

@@ -1,7 +1,7 @@
-r"""A very small writer of manual pages in man(7), as data to text: sections, lists, literal blocks.
+r"""Writes manual pages in man(7): sections, lists, literal blocks.
 
-All that is special in roff is escaped here and nowhere else: a hyphen to `\-`, so that options can be copied; quotes
-that would become others; a point or an apostrophe at the start of a line. The output is ASCII.
+Whatever is special in roff is escaped here and nowhere else: a hyphen to `\-`, so that options can be copied; quotes,
+which would be replaced by others; a full stop or an apostrophe at the start of a line. The output is ASCII.
 """
 
 import re
@@ -25,28 +25,28 @@ _SENTENCE = re.compile(r"(?<=[.:;!?]) +(?=[A-Z])")
 
 
 def escaped(text: str) -> str:
-    """Text with nothing special left in it. Not yet safe at the start of a line."""
+    """Return text with everything special escaped, but for the start of a line."""
     plain = text.translate(_ESCAPES)
     return "".join(letter if letter.isascii() else f"\\[u{ord(letter):04X}]" for letter in plain)
 
 
 def bold(text: str) -> str:
-    """Bold: what is typed as it stands."""
+    """Return text in bold: what is typed as shown."""
     return rf"\fB{escaped(text)}\fR"
 
 
 def italic(text: str) -> str:
-    """Italic: what stands for something else."""
+    """Return text in italics: a placeholder."""
     return rf"\fI{escaped(text)}\fR"
 
 
 def cross(name: str, section: int) -> str:
-    """A reference to another page."""
+    """Return a reference to another page."""
     return f"{bold(name)}({section})"
 
 
 def prose(text: str) -> str:
-    """Running text, each sentence on a line of its own; `code` in backquotes is bold."""
+    """Return running text, each sentence on a line of its own; `code` in backquotes is bold."""
     parts = _CODE.split(" ".join(text.split()))
     marked = "".join(bold(part) if place % 2 else escaped(part) for place, part in enumerate(parts))
     return "\n".join(_line(line) for line in _SENTENCE.split(marked))
@@ -61,7 +61,7 @@ def _quoted(text: str) -> str:
 
 
 class Page:
-    """A manual page under way. `tag` and what follows take text that has been marked up already; others plain text."""
+    """A manual page that grows by calls. Tags and synopsis parts are marked up already; all other text is plain."""
 
     def __init__(self, name: str, section: int, date: str, source: str, manual: str) -> None:
         parts = (escaped(name.upper()), str(section), date, escaped(source), escaped(manual))  # the date as it is
@@ -76,39 +76,39 @@ class Page:
         self._lines.append(f".SH {_quoted(escaped(heading.upper()))}")
 
     def subsection(self, heading: str) -> None:
-        """Begin a part of a section."""
+        """Begin a subsection."""
         self._lines.append(f".SS {_quoted(escaped(heading))}")
 
     def name(self, name: str, purpose: str) -> None:
-        """The NAME section."""
+        """Write the NAME section."""
         self.section("Name")
         self._lines.append(rf"{escaped(name)} \- {escaped(purpose)}")
 
     def paragraphs(self, *texts: str) -> None:
-        """Paragraphs of running text."""
+        """Write paragraphs of running text."""
         for text in texts:
             if not self._lines[-1].startswith((".SH", ".SS")):
                 self._lines.append(".PP")
             self._lines.append(prose(text))
 
     def synopsis(self, command: str, *parts: str) -> None:
-        """A synopsis; `parts` are marked up already and are not broken inside."""
+        """Write a synopsis; `parts` are marked up already and are not broken."""
         self._lines += [".nh", ".ad l", f".TP {len(command) + 1}n", bold(command)]
         self._lines += [part.replace(" ", r"\ ") for part in parts] or [r"\&"]
         self._lines += [".ad b", ".hy"]
 
     def entry(self, tag: str, text: str) -> None:
-        """An entry of a list; the tag is marked up already."""
+        """Write an entry of a list; the tag is marked up already."""
         self._lines += [".TP", _line(tag), prose(text) if text.strip() else r"\&"]
 
     def literal(self, lines: Iterable[str]) -> None:
-        """Lines as they stand, indented."""
+        """Write lines as they are, indented."""
         if not self._lines[-1].startswith((".SH", ".SS")):
             self._lines.append(".PP")
         self._lines += [".RS 4", ".EX", *(_line(escaped(line)) or r"\&" for line in lines), ".EE", ".RE"]
 
     def references(self, pages: Iterable[tuple[str, int]]) -> None:
-        """The SEE ALSO section."""
+        """Write the SEE ALSO section."""
         self.section("See also")
         known = list(pages)
         for place, (name, section) in enumerate(known):

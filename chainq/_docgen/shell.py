@@ -1,4 +1,4 @@
-"""What the completion scripts of all shells share: quoting, and who takes which value."""
+"""What the completion scripts of all shells share: quoting, and which command takes which value."""
 
 from collections.abc import Iterable
 
@@ -7,24 +7,24 @@ from chainq._docgen.values import Kind, Values
 
 HEADER = """\
 # Completion of chainq for {name}, written by python -m chainq._docgen; change what it is written from.
-# It starts no program and asks no server: all it knows stands here, but for the profiles of the configuration file.
+# It starts no program and sends no request: everything is in this file, except the profiles of the configuration file.
 """
 
 
 def quoted(text: str) -> str:
-    """A word of bash and zsh that stands for itself, without a backslash, which zsh's specifications read once more."""
+    """Return a word quoted for bash and zsh, without a backslash, which zsh's specifications would read once more."""
     return "'" + text.replace("'", "'\"'\"'") + "'"
 
 
 def words(values: Iterable[str]) -> str:
-    """Quoted words, with spaces between."""
+    """Return words quoted, with spaces between."""
     return " ".join(map(quoted, values))
 
 
 def takers(program: Program) -> list[tuple[tuple[str, ...], Option]]:
-    """The options that take a value, each with the commands that have it just so.
+    """Return the options that take a value, each with the commands that have it in the same form.
 
-    The commands are empty where every command that has an option of these names has it so.
+    The commands are empty where all commands with an option of these names have the same.
     """
     found = [(commands, option) for commands, options in program.shares.items() for option in options if option.metavar]
     variants: dict[tuple[str, ...], int] = {}
@@ -35,7 +35,7 @@ def takers(program: Program) -> list[tuple[tuple[str, ...], Option]]:
 
 
 def positional(program: Program) -> list[tuple[str, int, bool, Values]]:
-    """The arguments that a shell can offer values for: command, place, whether it is repeated, values."""
+    """Return the arguments that a shell can offer values for: command, position, whether it is repeated, values."""
     return [
         (command.name, place, argument.many, argument.values)
         for command in program.commands

@@ -1,7 +1,7 @@
-"""What the command line is made of, read from the live app: commands, options, arguments, and the values they take.
+"""The command line as data, read from the live app: commands, options, arguments, and the values they take.
 
-Man pages, completions and the README's reference are written from these objects alone, so that a new command or option
-reaches all of them with no word about it here.
+Man pages, completions and docs/reference.md are written from these objects alone, so a new command or option reaches
+all of them without a change here.
 """
 
 import re
@@ -43,12 +43,12 @@ class Option:
 
     @property
     def said(self) -> str:
-        """Help and notes, as sentences."""
+        """Return help and notes, as sentences."""
         return " ".join(filter(None, (self.text, *self.notes)))
 
     @property
     def brief(self) -> str:
-        """Help in one line without a full stop, for completions."""
+        """Return the help in one line without a full stop, for completions."""
         return (self.text or " ".join(self.notes)).rstrip(".")
 
 
@@ -64,13 +64,13 @@ class Argument:
 
     @property
     def shown(self) -> str:
-        """As it stands in a synopsis."""
+        """Return it as shown in a synopsis."""
         return self.metavar if self.required else f"[{self.metavar}]"
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command. `paragraphs`: its help; `blocks`: the headed lines after it; `method`: what it calls, if one."""
+    """A command. `paragraphs`: its help; `blocks`: the headed lines after the help; `method`: None for helpers."""
 
     name: str
     heading: str
@@ -83,13 +83,13 @@ class Command:
 
     @property
     def examples(self) -> tuple[str, ...]:
-        """Command lines that work as written."""
+        """Return command lines that work as written."""
         return tuple(line for heading, lines in self.blocks.items() if heading.startswith("Example") for line in lines)
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The whole program: what stands before any command, and the commands in the order of `--help`."""
+    """The whole program: its own help and options, and the commands in the order of `--help`."""
 
     purpose: str
     blocks: dict[str, tuple[str, ...]]
@@ -98,7 +98,7 @@ class Program:
 
     @property
     def headings(self) -> dict[str, list[Command]]:
-        """The commands under their headings."""
+        """Return the commands by heading."""
         under: dict[str, list[Command]] = {}
         for command in self.commands:
             under.setdefault(command.heading, []).append(command)
@@ -106,7 +106,7 @@ class Program:
 
     @property
     def shares(self) -> dict[tuple[str, ...], list[Option]]:
-        """Every option of a command once, under the names of the commands that have it just so."""
+        """Return every option once, by the names of the commands that have it in the same form."""
         having: dict[tuple[tuple[str, ...], str, str, Values], list[tuple[str, Option]]] = {}
         for command in self.commands:
             for option in command.options:
@@ -119,12 +119,12 @@ class Program:
 
     @property
     def variables(self) -> dict[str, Option]:
-        """The environment variables that stand for an option, each with that option."""
+        """Return the environment variables that set an option, each with that option."""
         return {option.envvar: option for command in self.commands for option in command.options if option.envvar}
 
 
 def read() -> Program:
-    """The program as it is now."""
+    """Return the program as it is now."""
     group = cast("PlainGroup", typer.main.get_command(app))
     context = group.make_context("chainq", [], resilient_parsing=True)
     commands = []
@@ -153,7 +153,7 @@ def _command(name: str, heading: str, purpose: str, built: "Built", context: "Co
 
 
 def blocks(epilog: str) -> dict[str, tuple[str, ...]]:
-    """The closing lines of help as `{heading: lines}`; a heading ends in a colon, its lines are indented."""
+    """Return the closing lines of help as `{heading: lines}`; a heading ends in a colon, its lines are indented."""
     found: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in epilog.splitlines():
@@ -190,7 +190,7 @@ def _option(command: str, param: Any, record: str) -> Option:
 
 
 def _note(extra: str) -> str:
-    """One of Typer's additions in words."""
+    """Return one of Typer's additions to a help text as a sentence."""
     if match := _FROM_TO.fullmatch(extra):
         return f"From {match[1]} to {match[2]}."
     if match := _AT_LEAST.fullmatch(extra):

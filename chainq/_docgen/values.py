@@ -1,4 +1,4 @@
-"""Which values an option or argument takes, as far as a shell can offer them: the one place that knows their names."""
+"""The values that a shell can offer for an option or argument: the only module that knows options by name."""
 
 import re
 from enum import Enum
@@ -42,14 +42,14 @@ class Kind(Enum):
 
 
 class Values(NamedTuple):
-    """A kind of value, and its words, each with a note that may be empty."""
+    """A kind of value, and its words, each with a note that can be empty."""
 
     kind: Kind
     words: tuple[tuple[str, str], ...] = ()
 
 
 def values_of(command: str, param: Any, metavar: str, text: str) -> Values:
-    """The values of a parameter of a command. An option that is not known here, and is no choice, takes free text."""
+    """Return the values of a parameter: free text for an option that is not known here and has no choices."""
     name = param.name
     choices = getattr(param.type, "choices", None) or (metavar.split("|") if "|" in metavar else ())
     if choices:

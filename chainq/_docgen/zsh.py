@@ -53,7 +53,7 @@ fi
 
 
 def script(program: Program) -> str:
-    """The script."""
+    """Return the script."""
     frame = _FRAME.strip("\n").replace("__PROGRAM__", "\n".join(f"        {s} \\" for s in _program(program)))
     return "\n".join(
         (
@@ -117,7 +117,7 @@ def _escaped(text: str, special: str) -> str:
 
 
 def _option(option: Option, *, alone: bool = False) -> list[str]:
-    """An option as specs of `_arguments`; each name excludes the others, unless it may be repeated."""
+    """Return an option as specs of `_arguments`; each name excludes the others, unless it can be repeated."""
     others = "*" if option.repeated else f"({' '.join(('-', '*') if alone else option.names)})"
     told = _escaped(option.brief, "[]:")
     specs = []
@@ -142,7 +142,7 @@ def _action(values: Values) -> str:
 
 
 def _call(values: Values) -> str:
-    """What completes a value. A leading space keeps `_arguments` from adding words of its own."""
+    """Return what completes a value. A leading space keeps `_arguments` from adding words of its own."""
     match values.kind:
         case Kind.LIST:
             return f"_values -s , column {words(f'{word}[{_escaped(note, BRACKETS)}]' for word, note in values.words)}"
