@@ -1,6 +1,6 @@
-"""Bech32 (BIP 173) and bech32m (BIP 350): is the checksum of an ID or address right?
+"""Checks the checksums of IDs and addresses: bech32 (BIP 173) and bech32m (BIP 350).
 
-IDs of the service are long, so the 90-character bound of BIP 173 is not applied.
+IDs of the service are long, so that the limit of 90 characters of BIP 173 is not applied.
 """
 
 ALPHABET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
@@ -10,7 +10,7 @@ _VALUES = {character: value for value, character in enumerate(ALPHABET)}
 
 
 def polymod(values: list[int]) -> int:
-    """The BCH checksum of 5-bit values (BIP 173, "Checksum")."""
+    """Return the BCH checksum of 5-bit values (BIP 173, "Checksum")."""
     checksum = 1
     for value in values:
         top = checksum >> 25
@@ -22,12 +22,12 @@ def polymod(values: list[int]) -> int:
 
 
 def expand(prefix: str) -> list[int]:
-    """The prefix as the 5-bit values that go into the checksum (BIP 173)."""
+    """Return the prefix as the 5-bit values that go into the checksum (BIP 173)."""
     return [ord(c) >> 5 for c in prefix] + [0] + [ord(c) & 31 for c in prefix]
 
 
 def fault(text: str, prefix: str = "") -> str:
-    """What is wrong with a bech32 or bech32m string, in words that finish "…: "; empty when nothing is.
+    """Return what is wrong with a bech32 or bech32m string, as the end of a message; empty where nothing is.
 
     With `prefix`, the human-readable part must be that one.
     """
@@ -36,17 +36,16 @@ def fault(text: str, prefix: str = "") -> str:
     text = text.lower()
     head, separator, data = text.rpartition("1")
     if not separator or not head:
-        return "it has no prefix that ends in 1"
+        return "it has no prefix followed by 1"
     if prefix and head != prefix:
-        return f"the prefix is {head!r}, not {prefix!r}"
+        return f"the prefix is {head!r}, expected {prefix!r}"
     if not all(33 <= ord(c) <= 126 for c in head):
         return "the prefix has characters that bech32 does not allow"
     for position, character in enumerate(data):
         if character not in _VALUES:
-            place = len(head) + 1 + position + 1
-            return f"the character {character!r} at place {place} does not occur in bech32"
+            return f"the character {character!r} at position {len(head) + position + 2} does not occur in bech32"
     if len(data) < 6:
         return "it is too short to hold a checksum"
     if polymod(expand(head) + [_VALUES[c] for c in data]) not in (BECH32, BECH32M):
-        return "the checksum does not fit, so a character is wrong, missing or too many"
+        return "the checksum does not match: a character is wrong, missing or extra"
     return ""

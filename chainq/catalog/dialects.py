@@ -1,7 +1,7 @@
-"""How a server's calls differ from the published interface, as data. The interface itself is in `methods`.
+"""How requests to a server differ from the published interface, as data. The interface itself is in `methods`.
 
-Source: docs/protocol.md, "Dialects". Nothing here sends: which dialect a server speaks is found
-out by `fetching.dialect_detection`.
+Source: docs/protocol.md, "Dialects". Nothing here sends requests: `fetching.dialect_detection` detects which dialect a
+server speaks.
 """
 
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ from chainq.catalog.methods import BY_NAME, Method, Role
 Value = int | str
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 AUTO = "auto"
-"""Stands for a dialect that is found out by asking (`detect`)."""
+"""Stands for a dialect that is detected (`fetching.dialect_detection`)."""
 
 
 class Wire(NamedTuple):
-    """How one method is called on a server: its name there, the parameters whose names differ, by role, and the most
-    rows a call may ask for where that differs."""
+    """A method as a server has it: its name there, the names of parameters that differ, by role, and the greatest page
+    size where that differs."""
 
     name: str
     params: Mapping[Role, str] = MappingProxyType({})
@@ -26,10 +26,10 @@ class Wire(NamedTuple):
 
 
 class Names(NamedTuple):
-    """What a profile says of a server that fits no dialect, by the names of the service document.
+    """The names of a server that matches no dialect, from its profile; keys are names of the published interface.
 
-    `methods`: method -> its name there; `parameters`: method -> parameter -> its name there. What is None or absent
-    stays as the dialect has it.
+    `methods`: method -> its name there; `parameters`: method -> parameter -> its name there. What is absent or None is
+    as in the dialect.
     """
 
     methods: Mapping[str, str] = _NOTHING
@@ -38,9 +38,9 @@ class Names(NamedTuple):
 
 
 class Dialect(NamedTuple):
-    """A server's way of speaking: only what deviates from the catalogue, by the catalogue's method names.
+    """A dialect: only what differs from the catalogue, by the catalogue's method names.
 
-    `transactions_by_row_id`: the method `transactions` wants the block's row id (`id` of its summary), not its height.
+    `transactions_by_row_id`: the method `transactions` takes the block's row id (`id` of its summary), not its height.
     """
 
     name: str
@@ -48,13 +48,13 @@ class Dialect(NamedTuple):
     transactions_by_row_id: bool = False
 
     def wire(self, method: Method) -> Wire:
-        """How the method is called; without deviations where there are none."""
+        """Return the method as a server of this dialect has it."""
         return self.wires.get(method.name) or Wire(method.name)
 
     def call(self, method: Method, arguments: Mapping[Role, Value]) -> tuple[str, dict[str, Value] | None]:
-        """The method name and the `params` object for a call; None where the method takes no parameters.
+        """Return the method name and the `params` object of a request; None where the method takes no parameters.
 
-        Parameters stand in the document's order, only those given.
+        Parameters are in the order of the catalogue, and only those given.
         """
         wire = self.wire(method)
         if not method.params:
@@ -66,11 +66,11 @@ class Dialect(NamedTuple):
         }
 
     def page_size_max(self, method: Method) -> int | None:
-        """The most rows a call may ask for; None where no limit is known."""
+        """Return the greatest page size that the server allows; None where no limit is known."""
         return self.wire(method).page_size_max or method.page_size_max
 
     def with_names(self, names: Names) -> "Dialect":
-        """The same dialect with a server's own names in it. Keys that the catalogue lacks raise KeyError."""
+        """Return the same dialect with a server's own names. Raises KeyError for names that the catalogue lacks."""
         wires = dict(self.wires)
         for method_name in dict.fromkeys([*names.methods, *names.parameters]):
             method = BY_NAME[method_name]

@@ -1,6 +1,6 @@
-"""Checks of arguments before any call, of which `--no-check` passes by those that CHECKS names.
+"""Checks of arguments before any request; `--no-check` skips those in CHECKS.
 
-Most return their argument or raise UsageError.
+Each check returns its argument, or raises UsageError.
 """
 
 import re
@@ -11,43 +11,43 @@ from chainq.catalog.methods import Role
 from chainq.errors import UsageError
 from chainq.text.sanitize import mask_url, printable
 
-_ANYWAY = "--no-check sends it anyway"
+_HINT = "--no-check skips this check"
 
 
 def transaction_id(text: str) -> str:
-    """A transaction ID: bech32 or bech32m with prefix `at` (docs/protocol.md, "Values")."""
+    """Check a transaction ID: bech32 or bech32m with prefix `at` (docs/protocol.md, "Values")."""
     if fault := bech32.fault(text, prefix="at"):
-        raise UsageError(f"{text!r} is no transaction ID: {fault}", _ANYWAY)
+        raise UsageError(f"invalid transaction ID {text!r}: {fault}", _HINT)
     return text
 
 
 def address(text: str) -> str:
-    """An address: bech32 or bech32m with the network's own prefix, whichever that is."""
+    """Check an address: bech32 or bech32m with any prefix, because each network has its own."""
     if fault := bech32.fault(text):
-        raise UsageError(f"{text!r} is no address: {fault}", _ANYWAY)
+        raise UsageError(f"invalid address {text!r}: {fault}", _HINT)
     return text
 
 
 def program(text: str) -> str:
-    """A program ID: a name and a network, both identifiers, as in `credits.aleo`."""
+    """Check a program ID: a name and a network, both identifiers, as in `credits.aleo`."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*\.[A-Za-z][A-Za-z0-9_]*", text):
-        raise UsageError(f"{text!r} is no program ID such as credits.aleo", _ANYWAY)
+        raise UsageError(f"invalid program ID {text!r}: expected a name such as credits.aleo", _HINT)
     return text
 
 
 def function(text: str) -> str:
-    """A function name: an identifier."""
+    """Check a function name: an identifier."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", text):
-        raise UsageError(f"{text!r} is no function name such as transfer_public", _ANYWAY)
+        raise UsageError(f"invalid function name {text!r}: expected a name such as transfer_public", _HINT)
     return text
 
 
 def sendable(text: str) -> str:
-    """Any word that a request can carry; what the shell gave may be no UTF-8."""
+    """Check that a request can carry the text: an argument from a shell may not be UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise UsageError(f"{printable(text)!r} is no UTF-8, so no request can carry it") from None
+        raise UsageError(f"invalid argument {printable(text)!r}: not valid UTF-8") from None
     return text
 
 
@@ -60,23 +60,23 @@ CHECKS = {
 
 
 def url(text: str) -> str:
-    """An http or https URL with a host, or `demo:`."""
+    """Check a URL: http or https with a host, or `demo:`."""
     if text == "demo:":
         return text
     try:
         parts = urlsplit(text)
-        port_fits = parts.port is None or parts.port > 0
+        valid_port = parts.port is None or parts.port > 0
     except ValueError:
-        port_fits = False
+        valid_port = False
         parts = urlsplit("")
     if (
         parts.scheme not in ("http", "https")
         or not parts.hostname
-        or not port_fits
+        or not valid_port
         or not text.isprintable()
         or " " in text
     ):
-        raise UsageError(f"{mask_url(text)!r} is no URL such as http://127.0.0.1:8545, https://host/path or demo:")
+        raise UsageError(f"invalid URL {mask_url(text)!r}: expected http://127.0.0.1:8545, https://host/path or demo:")
     return text
 
 

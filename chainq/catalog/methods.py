@@ -1,9 +1,10 @@
-"""THE catalogue: the eleven methods of the service as data, to be read beside the service document line by line.
+"""The catalogue: the eleven methods of the service as data (docs/protocol.md, "Methods").
 
-Names, types and notes are the document's. Commands, help, columns, checks, the sample chain's conformance and the tests
-follow from here; a twelfth method is one more entry. How a deployed server deviates stands in `dialects`, not here.
+Names, types and notes are those of the published interface. Commands, help, columns, checks, the sample chain's
+conformance and the tests follow from here; a twelfth method is one more entry. How deployed servers differ is in
+`dialects`.
 
-Tuples and not dataclasses: every run loads this module, and a dataclass takes eight times as long to make.
+Rejected: dataclasses. Every run loads this module, and a dataclass takes eight times as long to make as a tuple.
 """
 
 from enum import Enum, StrEnum
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 
 class Role(Enum):
-    """What a parameter is for. chainq speaks of roles; the names on the wire are the catalogue's or a dialect's."""
+    """What a parameter is for. The code uses roles; names in requests come from the catalogue or a dialect."""
 
     START = "start"
     END = "end"
@@ -31,7 +32,7 @@ class Kind(Enum):
     NUMBER = "number"  # right-aligned, digits grouped
     HEIGHT = "height"  # right-aligned, digits as they are: heights are copied into the next command
     TIME = "time"  # seconds since 1970 (UTC)
-    ID = "id"  # long and opaque: shortened in the middle
+    ID = "id"  # long and without meaning to a person: abbreviated in the middle
     TEXT = "text"  # long text with lines of its own: program source, plaintext values
     DATA = "data"  # arrays, and objects whose keys are data: a count, a tree, or compact JSON
 
@@ -46,7 +47,7 @@ class Shape(StrEnum):
 
 
 class Param(NamedTuple):
-    """A parameter: its name and type in the service document, its role, and the document's note."""
+    """A parameter: its name and type in the published interface, its role, and a note."""
 
     name: str
     type: str
@@ -55,9 +56,9 @@ class Param(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A field of a row: its dotted path, its type in the document, its note, how a person reads it.
+    """A field of a row: its dotted path, its type in the published interface, a note, how a person reads it.
 
-    `brief` columns are those that `table` shows when nobody chose.
+    `brief` columns are those that a table shows by default.
     """
 
     path: str
@@ -70,11 +71,10 @@ class Column(NamedTuple):
 class Method(NamedTuple):
     """One method of the service and the command that calls it.
 
-    `max_heights`: most heights a call may cover, by the document; `first_heights`: heights of the first call where none
-    is documented. `page_size`: rows that calls ask for at first; `page_size_max`: most rows a call may ask for, by the
-    document. `height`, `order`: path of a row's height, and of the value that orders rows inside a height.
-    `linked`: exactly one row for each height, each naming the hash of the one before. `repeats`: equal rows may stand
-    in one answer, so a row has no identity.
+    `max_heights`: documented limit of heights in a request; `first_heights`: heights of the first request where there
+    is none. `page_size`: initial page size; `page_size_max`: documented limit of it. `height`, `order`: path of a row's
+    height, and of the value that orders rows within a height. `linked`: one row for each height, with the hash of the
+    block before. `repeats`: equal rows may occur in one response, so that a row has no identity.
     """
 
     command: str
@@ -95,28 +95,28 @@ class Method(NamedTuple):
     repeats: bool = False
 
     def param(self, role: Role) -> Param | None:
-        """The parameter with that role, or None."""
+        """Return the parameter with that role, or None."""
         return next((p for p in self.params if p.role is role), None)
 
     @property
     def ranged(self) -> bool:
-        """Whether the method takes a range of heights."""
+        """Return whether the method takes a height range."""
         return self.param(Role.START) is not None
 
     @property
     def limits(self) -> str:
-        """The documented limits in words, for help pages."""
+        """Return the documented limits in words, for help."""
         words = []
         if self.max_heights:
-            words.append(f"{self.max_heights} heights a call")
+            words.append(f"{self.max_heights} heights per request")
         if self.page_size_max:
-            words.append(f"{self.page_size_max} rows a call")
+            words.append(f"{self.page_size_max} rows per request")
         return ", ".join(words) or "none documented"
 
 
 START = Param("start", "number", Role.START, "start of range, included")
 END = Param("end", "number", Role.END, "end of range, excluded")
-PAGE = Param("page", "number", Role.PAGE, "page of the answer, from 0")
+PAGE = Param("page", "number", Role.PAGE, "page number, from 0")
 
 BLOCK_SUMMARY = (
     Column("id", "number", "row id of the stored block", Kind.HEIGHT),
@@ -160,7 +160,7 @@ FULL_BLOCK = (
     Column("header.metadata.last_coinbase_target", "string", "sent as a number", Kind.NUMBER),
     Column("header.metadata.last_coinbase_timestamp", "string", "seconds since 1970, sent as a number", Kind.TIME),
     Column("header.metadata.timestamp", "string", "seconds since 1970, sent as a number", Kind.TIME, brief=True),
-    Column("authority.type", "string", "value seen: quorum"),
+    Column("authority.type", "string", "such as quorum"),
     Column("authority.subdag.subdag", "object", "certificates by round number", Kind.DATA),
     Column("authority.subdag.election_certificate_ids", "array of string", "", Kind.DATA),
     Column("ratifications", "array of object", "type and amount", Kind.DATA, brief=True),
@@ -170,18 +170,23 @@ FULL_BLOCK = (
 
 TRANSACTION_SUMMARY = (
     Column("id", "number", "row id of the stored transaction", Kind.HEIGHT),
-    Column("block_id", "number", "the block: its height by the document, its row id on deployed servers", Kind.HEIGHT),
+    Column(
+        "block_id",
+        "number",
+        "the block: its height in the published interface, its row id on deployed servers",
+        Kind.HEIGHT,
+    ),
     Column("transaction_id", "string", "bech32, prefix at", Kind.ID, brief=True),
-    Column("type", "string", "value seen: Execute", brief=True),
+    Column("type", "string", "such as Execute", brief=True),
     Column("index", "number", "index within the block", Kind.HEIGHT, brief=True),
-    Column("status", "string", "value seen: accepted", brief=True),
+    Column("status", "string", "such as accepted", brief=True),
 )
 
 TRANSACTION = (
-    Column("status", "string", "value seen: accepted", brief=True),
-    Column("type", "string", "value seen: execute", brief=True),
+    Column("status", "string", "such as accepted", brief=True),
+    Column("type", "string", "such as execute", brief=True),
     Column("index", "number", "index within the block", Kind.HEIGHT, brief=True),
-    Column("transaction.type", "string", "value seen: execute"),
+    Column("transaction.type", "string", "such as execute"),
     Column("transaction.id", "string", "transaction ID", Kind.ID, brief=True),
     Column("transaction.execution.transitions", "array of Transition", "", Kind.DATA, brief=True),
     Column("transaction.execution.global_state_root", "string", "", Kind.ID),
@@ -311,7 +316,7 @@ METHODS = (
             Param("programId", "string", Role.PROGRAM, "program ID"),
             Param("functionName", "string", Role.FUNCTION, "function name"),
             PAGE,
-            Param("maxTransactions", "number", Role.SIZE, "rows of a page, lower than 1000"),
+            Param("maxTransactions", "number", Role.SIZE, "page size, below 1000"),
         ),
         shape=Shape.ROWS,
         columns=TRANSACTION,
@@ -330,7 +335,7 @@ METHODS = (
             START,
             END,
             PAGE,
-            Param("recordsPerRequest", "number", Role.SIZE, "rows of a page, 10000 by default"),
+            Param("recordsPerRequest", "number", Role.SIZE, "page size, 10000 by default"),
         ),
         shape=Shape.ROWS,
         columns=RECORD,
@@ -349,7 +354,7 @@ METHODS = (
             START,
             END,
             PAGE,
-            Param("recordsPerRequest", "number", Role.SIZE, "rows of a page, 10000 by default"),
+            Param("recordsPerRequest", "number", Role.SIZE, "page size, 10000 by default"),
         ),
         shape=Shape.ROWS,
         columns=OWNERSHIP,
@@ -362,7 +367,7 @@ METHODS = (
         name="transitionsWithoutRecordInputs",
         group="Records",
         purpose="transitions that have no record inputs, in a height range",
-        params=(START, END, PAGE, Param("transitionsPerRequest", "number", Role.SIZE, "rows of a page")),
+        params=(START, END, PAGE, Param("transitionsPerRequest", "number", Role.SIZE, "page size")),
         shape=Shape.ROWS,
         columns=TRANSITION,
         example="chainq transitions --last 50 --columns height,function_name,transaction_id",
@@ -381,7 +386,7 @@ METHODS = (
             START,
             END,
             PAGE,
-            Param("transitionsPerRequest", "number", Role.SIZE, "rows of a page"),
+            Param("transitionsPerRequest", "number", Role.SIZE, "page size"),
         ),
         shape=Shape.ROWS,
         columns=REFERENCE,

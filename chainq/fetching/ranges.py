@@ -213,7 +213,7 @@ class RangeFetch:
     def _divide(self, chunk: _Chunk) -> None:
         place = self._line.index(chunk)
         # Where the server orders by height, a full answer tells by its last height how much of the range fits.
-        low, high = chunk.span.cut_near(max(chunk.heights) if chunk.heights else None)
+        low, high = chunk.span.split_near(max(chunk.heights) if chunk.heights else None)
         halves = (high, low) if self._query.reverse else (low, high)
         self._line[place : place + 1] = [_Chunk(half, self._page_size) for half in halves]
 

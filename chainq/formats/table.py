@@ -187,7 +187,7 @@ def object_lines(row: Raw, spec: OutputSpec, room: int, now: float) -> Iterator[
     if unknown:
         yield ""
         yield paint(
-            f"{_MARK.strip()} unknown field, not in the protocol",
+            f"{_MARK.strip()} not in the published interface",
             DIM,
             spec.color,
         )

@@ -1,6 +1,6 @@
-"""Block times: the grammar of `--since` and `--until`, and the search for the first block at or after a time.
+"""Block times: parses `--since` and `--until`, and finds the first block at or after a time.
 
-Pure: whoever knows block times hands them in.
+Pure: callers pass in block times.
 """
 
 import re
@@ -14,22 +14,22 @@ _UNIT = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604_800}
 
 
 def parse_age(text: str) -> float:
-    """Seconds of an age such as `90m`, `2h`, `7d`. Raises UsageError."""
+    """Return the seconds of an age such as `90m`, `2h`, `7d`. Raises UsageError."""
     match = _AGE.fullmatch(text.strip())
     if not match:
-        raise UsageError(f"{text!r} is no age such as 90s, 90m, 2h or 7d")
+        raise UsageError(f"invalid age {text!r}: expected a number with a unit, such as 90s, 90m, 2h or 7d")
     return float(match[1]) * _UNIT[match[2]]
 
 
 def format_age(seconds: float) -> str:
-    """The shortest age that `parse_age` reads as so many seconds: `10m` for 600."""
+    """Return the shortest age that `parse_age` reads as so many seconds: `10m` for 600."""
     return next(
         f"{seconds / size:.15g}{unit}" for unit, size in reversed(_UNIT.items()) if not seconds % size or size == 1
     )
 
 
 def parse_time(text: str, now: float) -> float:
-    """Seconds since 1970 of an RFC 3339 date or time, or of an age such as `90m`, `2h`, `7d` before `now`.
+    """Return the seconds since 1970 of an RFC 3339 date or time, or of an age such as `90m`, `2h`, `7d` before `now`.
 
     A time without an offset is UTC; a date is its first second. Raises UsageError.
     """
@@ -40,19 +40,20 @@ def parse_time(text: str, now: float) -> float:
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         raise UsageError(
-            f"{text!r} is no time such as 2024-06-02, 2024-06-02T11:36:49Z, or an age: 90m, 2h, 7d"
+            f"invalid time {text!r}: expected 2024-06-02, 2024-06-02T11:36:49Z, or an age such as 90m, 2h or 7d"
         ) from None
 
 
-def first_at(time: float, newest: int, time_of: Callable[[int], int]) -> int:
-    """The lowest height whose block time is `time` or later; `newest` + 1 where there is none.
+def first_at(time: float, tip_height: int, time_of: Callable[[int], int]) -> int:
+    """Return the lowest height whose block time is `time` or later; `tip_height` + 1 where there is none.
 
-    Interpolates between known times, and halves every third step: block times are even for long stretches, but a
-    stall or a genesis long before the second block would make interpolation alone crawl.
+    `tip_height` is -1 for a chain without blocks; `time_of` returns the block time of a height. The search interpolates
+    between known times, and bisects every third step: block times are even for long stretches, but interpolation alone
+    would crawl past a stall, or from a genesis long before the second block.
     """
-    if newest < 0 or time_of(newest) < time:
-        return newest + 1
-    low, high = 0, newest
+    if tip_height < 0 or time_of(tip_height) < time:
+        return tip_height + 1
+    low, high = 0, tip_height
     low_time, high_time = time_of(low), time_of(high)
     if low_time >= time:
         return low
@@ -64,9 +65,9 @@ def first_at(time: float, newest: int, time_of: Callable[[int], int]) -> int:
         else:
             guess = low + int((high - low) * (time - low_time) / (high_time - low_time))
         guess = min(max(guess, low + 1), high - 1)
-        at = time_of(guess)
-        if at < time:
-            low, low_time = guess, at
+        guess_time = time_of(guess)
+        if guess_time < time:
+            low, low_time = guess, guess_time
         else:
-            high, high_time = guess, at
+            high, high_time = guess, guess_time
     return high

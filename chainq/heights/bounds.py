@@ -1,6 +1,6 @@
-"""The grammar of heights, and a range of them as asked for and as resolved against the newest block.
+"""Parses heights, and resolves the bounds of a range to heights (docs/reference.md, "Range options").
 
-Pure: who knows the newest block, or block times, hands them in.
+Pure: callers pass in the tip height and a search by block time.
 """
 
 import re
@@ -12,38 +12,38 @@ from chainq.errors import UsageError
 DEFAULT_LAST = 10  # blocks, where no range is given
 _HEIGHT = re.compile(r"([0-9]+(?:_[0-9]+)*)(\.[0-9]+)?([KkMm]?)")
 _UNIT = {"": 1, "k": 1000, "m": 1_000_000}
-_MOST = 2**53  # JSON numbers beyond are not safe on every server
+_HIGHEST = 2**53  # JavaScript servers round larger numbers
 
 
 def parse_height(text: str) -> int:
-    """A height, 0 or above, from `12345`, `12_345`, `12K` or `1.5M`. Raises UsageError."""
+    """Return a height, 0 or above, from `12345`, `12_345`, `12K` or `1.5M`. Raises UsageError."""
     match = _HEIGHT.fullmatch(text.strip())
     if not match:
-        hint = "for the newest N blocks use --last N" if re.fullmatch(r"-[0-9_.KkMm]+", text.strip()) else ""
-        raise UsageError(f"{text!r} is no height: whole numbers such as 12345, 12_345, 12K or 1.5M are", hint)
+        hint = "use --last N for the newest N blocks" if re.fullmatch(r"-[0-9_.KkMm]+", text.strip()) else ""
+        raise UsageError(f"invalid height {text!r}: expected a whole number such as 12345, 12_345, 12K or 1.5M", hint)
     whole, fraction, unit = match.groups()
     digits = (fraction or ".")[1:]
     if len(whole) + len(digits) > 100:
-        raise UsageError(f"{text[:20]}... is beyond any chain")
+        raise UsageError(f"invalid height {text[:20] + '…'!r}: the highest is {_HIGHEST}")
     value, rest = divmod(int(whole.replace("_", "") + digits) * _UNIT[unit.lower()], int(10 ** len(digits)))
     if rest:
-        raise UsageError(f"{text!r} is no whole number of blocks")
-    if value > _MOST:
-        raise UsageError(f"{text!r} is beyond any chain")
+        raise UsageError(f"invalid height {text!r}: expected a whole number of blocks")
+    if value > _HIGHEST:
+        raise UsageError(f"invalid height {text!r}: the highest is {_HIGHEST}")
     return value
 
 
 def parse_bound(text: str) -> int:
-    """The value of `--start` or `--end`: a height, or below 0 a distance from the end. Raises UsageError."""
+    """Return the value of `--start` or `--end`: a height, or a negative distance from the end. Raises UsageError."""
     stripped = text.strip()
     return -parse_height(stripped[1:]) if stripped.startswith("-") else parse_height(stripped)
 
 
 class Bounds(NamedTuple):
-    """A range as it was asked for. Bounds below 0 count back from the end; `last` is a number of blocks.
+    """The bounds of a height range as given. Negative `start` and `end` count back from the end of the chain.
 
-    `since`, `until`: block times in seconds since 1970; the range holds the blocks of `since` and later, before
-    `until`. `whole`: with nothing given, the whole chain and not the newest blocks is meant.
+    `last`: a number of blocks. `since`, `until`: block times in seconds since 1970; the range has the blocks of `since`
+    and later, before `until`. `whole`: without any other bound the range is the whole chain, not the newest blocks.
     """
 
     start: int | None = None
@@ -54,49 +54,51 @@ class Bounds(NamedTuple):
     whole: bool = False
 
     def check(self) -> None:
-        """Raise UsageError for what can be seen to be wrong without asking the service."""
+        """Raise UsageError for bounds that are wrong whatever the tip height is."""
         given = [self.start, self.end, self.since, self.until]
         if self.last is not None and any(bound is not None for bound in given):
-            raise UsageError("--last stands alone: it excludes the other ways to give a range")
+            raise UsageError("--last cannot be combined with --start, --end, --since or --until")
         if self.start is not None and self.since is not None:
-            raise UsageError("--start and --since both give the beginning of the range: give one of them")
+            raise UsageError("--start cannot be combined with --since")
         if self.end is not None and self.until is not None:
-            raise UsageError("--end and --until both give the end of the range: give one of them")
+            raise UsageError("--end cannot be combined with --until")
         start, end = self.start, self.end
         if start is not None and end is not None and start > end and (start < 0) == (end < 0):
-            raise UsageError(f"--start {start} is above --end {end}")
+            raise UsageError(f"--start {start} is greater than --end {end}")
         if self.since is not None and self.until is not None and self.since > self.until:
             raise UsageError("--since is later than --until")
 
     @property
     def fixed(self) -> bool:
-        """Whether the range is known without the newest block."""
+        """Return whether the range is known without the tip height."""
         return self.start is not None and self.end is not None and self.start >= 0 and self.end >= 0
 
 
-def resolve(ask: Bounds, tip_height: Callable[[], int], first_at: Callable[[float], int]) -> tuple[int, int]:
-    """The heights asked for as (start included, end excluded), start <= end.
+def resolve(bounds: Bounds, tip_height: Callable[[], int], first_at: Callable[[float], int]) -> tuple[int, int]:
+    """Return the height range (start included, end excluded) that the bounds mean, start <= end.
 
-    `newest` gives the newest block's height, -1 for a chain without blocks; `first_at` the first height of a block
-    time or later. They are called only where the range needs them. Raises UsageError.
+    `tip_height` returns the height of the newest block, -1 for a chain without blocks; `first_at` the first height of a
+    block time or later. They are called only where the range needs them. Raises UsageError.
     """
-    ask.check()
-    if ask.fixed and ask.start is not None and ask.end is not None:
-        return ask.start, ask.end
+    bounds.check()
+    if bounds.fixed and bounds.start is not None and bounds.end is not None:
+        return bounds.start, bounds.end
     top = tip_height() + 1
-    if ask.last is not None:
-        return max(0, top - ask.last), top
-    if ask == Bounds(whole=ask.whole):
-        return (0 if ask.whole else max(0, top - DEFAULT_LAST)), top
-    start = first_at(ask.since) if ask.since is not None else _absolute(ask.start or 0, top)
-    if ask.until is not None:
-        end = max(first_at(ask.until), start) if ask.start is None else first_at(ask.until)
+    if bounds.last is not None:
+        return max(0, top - bounds.last), top
+    if bounds == Bounds(whole=bounds.whole):
+        return (0 if bounds.whole else max(0, top - DEFAULT_LAST)), top
+    start = first_at(bounds.since) if bounds.since is not None else _absolute(bounds.start or 0, top)
+    if bounds.until is not None:
+        end = max(first_at(bounds.until), start) if bounds.start is None else first_at(bounds.until)
     else:
-        end = _absolute(ask.end, top) if ask.end is not None else max(start, top)
+        end = _absolute(bounds.end, top) if bounds.end is not None else max(start, top)
     if start > end:
-        raise UsageError(f"the range begins at height {start}, above its end {end}: the newest block is {top - 1}")
+        tip = f"the tip height is {top - 1}" if top else "the chain has no blocks"
+        raise UsageError(f"the range starts at height {start}, after its end {end}; {tip}")
     return start, end
 
 
-def _absolute(bound: int, top: int) -> int:
-    return bound if bound >= 0 else max(0, top + bound)
+def _absolute(bound: int, end: int) -> int:
+    """Return a bound as a height; a negative one counts back from `end`."""
+    return bound if bound >= 0 else max(0, end + bound)

@@ -1,4 +1,4 @@
-"""A run of heights."""
+"""A range of heights."""
 
 from dataclasses import dataclass
 
@@ -16,11 +16,11 @@ class HeightRange:
     def __str__(self) -> str:
         return f"height {self.start}" if len(self) == 1 else f"heights {self.start}-{self.end - 1}"
 
-    def cut_near(self, height: int | None) -> tuple["HeightRange", "HeightRange"]:
-        """Two parts that make up the span, the lower first; needs at least two heights.
+    def split_near(self, height: int | None) -> tuple["HeightRange", "HeightRange"]:
+        """Return two ranges that make up this one of at least two heights, the lower first.
 
-        The higher part begins at `height` where that is a useful place, else in the middle: near the end, a hint would
-        only shave heights off one by one.
+        The higher one starts at `height`, or in the middle where there is none or it is close to the end: splitting
+        there would take off few heights at a time.
         """
         middle = (self.start + self.end) // 2
         if height is not None and height - self.start <= 0.9 * len(self):

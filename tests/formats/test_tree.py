@@ -20,7 +20,7 @@ def test_one_object_shows_every_field() -> None:
     assert ["timestamp", "2024-06-02", "11:36:49", "1y", "11mo"] in lines
     assert ["flag\\n", "*", "true"] in lines
     assert "later\\x1b *\n└── deep\n    ├── 0  1\n    └── 1  two\n" in text
-    assert text.endswith("* unknown field, not in the protocol\n")
+    assert text.endswith("* not in the published interface\n")
     assert "row" not in text.splitlines()[-1]
 
 
