@@ -147,28 +147,49 @@ _chainq_options() {
     esac
     case $1 in
         serve)
-            _chainq_offer '--port' '0: any free one'
+            _chainq_offer '--port' 'TCP port; 0: any free one'
             _chainq_offer '--host' 'A loopback address'
             _chainq_offer '--dialect' 'chain or aleo'
-            _chainq_offer '--newest' 'Height of the newest block'
-            _chainq_offer '--grow' 'A new block so often; 0: never'
-            _chainq_offer '--seed' 'Another chain'
-            _chainq_offer '--shuffle' 'Rows of one height change places'
-            _chainq_offer '--no-shuffle' 'Rows of one height change places'
-            _chainq_offer '--gzip' 'Compress answers for those who accept it'
-            _chainq_offer '--latency' 'Default: 0.0. At least 0.0'
-            _chainq_offer '--rate-limit' '429 after N calls of a method'
-            _chainq_offer '--rate-window' 'So long counts --rate-limit'
-            _chainq_offer '--retry-after' 'Sent with a 429'
-            _chainq_offer '--fail-rate' '503 for these'
-            _chainq_offer '--truncate-rate' 'Bodies that break off'
-            _chainq_offer '--wrong-id-rate' 'Answers to no call'
-            _chainq_offer '--heavy-rows' 'A query timeout above N rows'
-            _chainq_offer '--row-cap' 'Never more rows, and no word of it'
-            _chainq_offer '--ignore-page-size' 'Pages as long as the server likes'
-            _chainq_offer '--missing-height' 'A block left out'
-            _chainq_offer '--broken-link' 'A wrong previous_hash'
-            _chainq_offer '--fault-seed' 'Which calls the shares hit'
+            _chainq_offer '--tip' 'Tip height; -1: an empty chain'
+            _chainq_offer '--grow' 'Seconds between new blocks; 0: no new blocks'
+            _chainq_offer '--seed' 'Seed for the chain'
+            _chainq_offer '--dense-height' 'Give height H a number of N records'
+            _chainq_offer '--shuffle' 'Change the order of rows inside a height'
+            _chainq_offer '--no-shuffle' 'Change the order of rows inside a height'
+            _chainq_offer '--gzip' 'Compress responses for clients that accept it'
+            _chainq_offer '--latency' 'Seconds before each response'
+            _chainq_offer '--drip' 'Send a byte at a time, with these pauses'
+            _chainq_offer '--rate-limit' 'HTTP 429 after N calls of a method'
+            _chainq_offer '--rate-window' 'Length of the rate-limit window'
+            _chainq_offer '--retry-after' 'Retry-After header of a 429 response'
+            _chainq_offer '--fail-rate' 'Share of 503 responses'
+            _chainq_offer '--database-down' 'JSON-RPC error 57P01 for the first N calls, or for calls A:B'
+            _chainq_offer '--heavy-rows' 'Query timeout above N rows'
+            _chainq_offer '--truncate-rate' 'Share of bodies that end early'
+            _chainq_offer '--wrong-id-rate' 'Share of responses with a wrong id'
+            _chainq_offer '--clamp-heights' 'Silently serve only the first N heights of a range'
+            _chainq_offer '--empty-above' 'Empty results for ranges of more than N heights'
+            _chainq_offer '--exclusive-start' 'Leave out the first height of a range'
+            _chainq_offer '--inclusive-end' 'Include the end height of a range'
+            _chainq_offer '--neighbour-rows' 'Include the first row after the range'
+            _chainq_offer '--row-cap' 'Silently cap responses at N rows'
+            _chainq_offer '--cap-varies' 'Double the row cap of half of the calls, at random'
+            _chainq_offer '--byte-cap' 'Silently cap responses at N bytes of rows'
+            _chainq_offer '--ignore-page-size' 'Ignore the page size'
+            _chainq_offer '--page-offset' 'Offset of pages by the page size asked or given'
+            _chainq_offer '--no-pages' 'Empty results for every page but page 0'
+            _chainq_offer '--repeat-pages' 'Ignore the page number'
+            _chainq_offer '--empty-rate' 'Share of empty results'
+            _chainq_offer '--duplicate-rate' 'Share of rows that come twice'
+            _chainq_offer '--shuffle-heights' 'Return rows in no order of height'
+            _chainq_offer '--missing-height' 'Leave out a block'
+            _chainq_offer '--broken-link' 'Give a block a wrong previous_hash'
+            _chainq_offer '--stale-tip-rate' 'Share of latest/block calls with an old tip'
+            _chainq_offer '--lag-blocks' 'Hide the newest N blocks from all methods but latest/block'
+            _chainq_offer '--late-records' 'Calls until a new block'"'"'s records appear'
+            _chainq_offer '--reorg-at' 'Replace the blocks from H on'
+            _chainq_offer '--reorg-after' 'Calls before --reorg-at takes effect'
+            _chainq_offer '--fault-seed' 'Seed for faults'
             ;;
     esac
 }
@@ -211,20 +232,34 @@ _chainq_takes() {
         *' --port') ;;
         *' --host') ;;
         serve' --dialect') ;;
-        *' --newest') ;;
+        *' --tip') ;;
         *' --grow') ;;
         *' --seed') ;;
+        *' --dense-height') ;;
         *' --latency') ;;
+        *' --drip') ;;
         *' --rate-limit') ;;
         *' --rate-window') ;;
         *' --retry-after') ;;
         *' --fail-rate') ;;
+        *' --database-down') ;;
+        *' --heavy-rows') ;;
         *' --truncate-rate') ;;
         *' --wrong-id-rate') ;;
-        *' --heavy-rows') ;;
+        *' --clamp-heights') ;;
+        *' --empty-above') ;;
         *' --row-cap') ;;
+        *' --byte-cap') ;;
+        *' --page-offset') ;;
+        *' --empty-rate') ;;
+        *' --duplicate-rate') ;;
         *' --missing-height') ;;
         *' --broken-link') ;;
+        *' --stale-tip-rate') ;;
+        *' --lag-blocks') ;;
+        *' --late-records') ;;
+        *' --reorg-at') ;;
+        *' --reorg-after') ;;
         *' --fault-seed') ;;
         *) return 1 ;;
     esac

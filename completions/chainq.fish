@@ -135,13 +135,17 @@ function __chainq_takes
             return 0
         case 'serve --dialect'
             return 0
-        case '* --newest'
+        case '* --tip'
             return 0
         case '* --grow'
             return 0
         case '* --seed'
             return 0
+        case '* --dense-height'
+            return 0
         case '* --latency'
+            return 0
+        case '* --drip'
             return 0
         case '* --rate-limit'
             return 0
@@ -151,17 +155,41 @@ function __chainq_takes
             return 0
         case '* --fail-rate'
             return 0
+        case '* --database-down'
+            return 0
+        case '* --heavy-rows'
+            return 0
         case '* --truncate-rate'
             return 0
         case '* --wrong-id-rate'
             return 0
-        case '* --heavy-rows'
+        case '* --clamp-heights'
+            return 0
+        case '* --empty-above'
             return 0
         case '* --row-cap'
+            return 0
+        case '* --byte-cap'
+            return 0
+        case '* --page-offset'
+            return 0
+        case '* --empty-rate'
+            return 0
+        case '* --duplicate-rate'
             return 0
         case '* --missing-height'
             return 0
         case '* --broken-link'
+            return 0
+        case '* --stale-tip-rate'
+            return 0
+        case '* --lag-blocks'
+            return 0
+        case '* --late-records'
+            return 0
+        case '* --reorg-at'
+            return 0
+        case '* --reorg-after'
             return 0
         case '* --fault-seed'
             return 0
@@ -233,27 +261,48 @@ complete -c chainq -n '__chainq_in transitions' -l columns -x -a '(__chainq_list
 complete -c chainq -n '__chainq_in address-transactions' -l columns -x -a '(__chainq_list \'transaction_id\'\\t\'bech32, prefix at\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Only these; `all`, or `help` to list them'
 complete -c chainq -n '__chainq_in doctor profiles' -l json -d 'As JSON, for programs'
 complete -c chainq -n '__chainq_in doctor' -l save -x -d 'Write it as a profile of config.toml'
-complete -c chainq -n '__chainq_in serve' -l port -x -d '0: any free one'
+complete -c chainq -n '__chainq_in serve' -l port -x -d 'TCP port; 0: any free one'
 complete -c chainq -n '__chainq_in serve' -l host -x -d 'A loopback address'
 complete -c chainq -n '__chainq_in serve' -l dialect -x -a '\'chain\' \'aleo\'' -d 'chain or aleo'
-complete -c chainq -n '__chainq_in serve' -l newest -x -d 'Height of the newest block'
-complete -c chainq -n '__chainq_in serve' -l grow -x -d 'A new block so often; 0: never'
-complete -c chainq -n '__chainq_in serve' -l seed -x -d 'Another chain'
-complete -c chainq -n '__chainq_in serve' -l shuffle -l no-shuffle -d 'Rows of one height change places'
-complete -c chainq -n '__chainq_in serve' -l gzip -d 'Compress answers for those who accept it'
-complete -c chainq -n '__chainq_in serve' -l latency -x -d 'Default: 0.0. At least 0.0'
-complete -c chainq -n '__chainq_in serve' -l rate-limit -x -d '429 after N calls of a method'
-complete -c chainq -n '__chainq_in serve' -l rate-window -x -d 'So long counts --rate-limit'
-complete -c chainq -n '__chainq_in serve' -l retry-after -x -d 'Sent with a 429'
-complete -c chainq -n '__chainq_in serve' -l fail-rate -x -d '503 for these'
-complete -c chainq -n '__chainq_in serve' -l truncate-rate -x -d 'Bodies that break off'
-complete -c chainq -n '__chainq_in serve' -l wrong-id-rate -x -d 'Answers to no call'
-complete -c chainq -n '__chainq_in serve' -l heavy-rows -x -d 'A query timeout above N rows'
-complete -c chainq -n '__chainq_in serve' -l row-cap -x -d 'Never more rows, and no word of it'
-complete -c chainq -n '__chainq_in serve' -l ignore-page-size -d 'Pages as long as the server likes'
-complete -c chainq -n '__chainq_in serve' -l missing-height -x -d 'A block left out'
-complete -c chainq -n '__chainq_in serve' -l broken-link -x -d 'A wrong previous_hash'
-complete -c chainq -n '__chainq_in serve' -l fault-seed -x -d 'Which calls the shares hit'
+complete -c chainq -n '__chainq_in serve' -l tip -x -d 'Tip height; -1: an empty chain'
+complete -c chainq -n '__chainq_in serve' -l grow -x -d 'Seconds between new blocks; 0: no new blocks'
+complete -c chainq -n '__chainq_in serve' -l seed -x -d 'Seed for the chain'
+complete -c chainq -n '__chainq_in serve' -l dense-height -x -d 'Give height H a number of N records'
+complete -c chainq -n '__chainq_in serve' -l shuffle -l no-shuffle -d 'Change the order of rows inside a height'
+complete -c chainq -n '__chainq_in serve' -l gzip -d 'Compress responses for clients that accept it'
+complete -c chainq -n '__chainq_in serve' -l latency -x -d 'Seconds before each response'
+complete -c chainq -n '__chainq_in serve' -l drip -x -d 'Send a byte at a time, with these pauses'
+complete -c chainq -n '__chainq_in serve' -l rate-limit -x -d 'HTTP 429 after N calls of a method'
+complete -c chainq -n '__chainq_in serve' -l rate-window -x -d 'Length of the rate-limit window'
+complete -c chainq -n '__chainq_in serve' -l retry-after -x -d 'Retry-After header of a 429 response'
+complete -c chainq -n '__chainq_in serve' -l fail-rate -x -d 'Share of 503 responses'
+complete -c chainq -n '__chainq_in serve' -l database-down -x -d 'JSON-RPC error 57P01 for the first N calls, or for calls A:B'
+complete -c chainq -n '__chainq_in serve' -l heavy-rows -x -d 'Query timeout above N rows'
+complete -c chainq -n '__chainq_in serve' -l truncate-rate -x -d 'Share of bodies that end early'
+complete -c chainq -n '__chainq_in serve' -l wrong-id-rate -x -d 'Share of responses with a wrong id'
+complete -c chainq -n '__chainq_in serve' -l clamp-heights -x -d 'Silently serve only the first N heights of a range'
+complete -c chainq -n '__chainq_in serve' -l empty-above -x -d 'Empty results for ranges of more than N heights'
+complete -c chainq -n '__chainq_in serve' -l exclusive-start -d 'Leave out the first height of a range'
+complete -c chainq -n '__chainq_in serve' -l inclusive-end -d 'Include the end height of a range'
+complete -c chainq -n '__chainq_in serve' -l neighbour-rows -d 'Include the first row after the range'
+complete -c chainq -n '__chainq_in serve' -l row-cap -x -d 'Silently cap responses at N rows'
+complete -c chainq -n '__chainq_in serve' -l cap-varies -d 'Double the row cap of half of the calls, at random'
+complete -c chainq -n '__chainq_in serve' -l byte-cap -x -d 'Silently cap responses at N bytes of rows'
+complete -c chainq -n '__chainq_in serve' -l ignore-page-size -d 'Ignore the page size'
+complete -c chainq -n '__chainq_in serve' -l page-offset -x -d 'Offset of pages by the page size asked or given'
+complete -c chainq -n '__chainq_in serve' -l no-pages -d 'Empty results for every page but page 0'
+complete -c chainq -n '__chainq_in serve' -l repeat-pages -d 'Ignore the page number'
+complete -c chainq -n '__chainq_in serve' -l empty-rate -x -d 'Share of empty results'
+complete -c chainq -n '__chainq_in serve' -l duplicate-rate -x -d 'Share of rows that come twice'
+complete -c chainq -n '__chainq_in serve' -l shuffle-heights -d 'Return rows in no order of height'
+complete -c chainq -n '__chainq_in serve' -l missing-height -x -d 'Leave out a block'
+complete -c chainq -n '__chainq_in serve' -l broken-link -x -d 'Give a block a wrong previous_hash'
+complete -c chainq -n '__chainq_in serve' -l stale-tip-rate -x -d 'Share of latest/block calls with an old tip'
+complete -c chainq -n '__chainq_in serve' -l lag-blocks -x -d 'Hide the newest N blocks from all methods but latest/block'
+complete -c chainq -n '__chainq_in serve' -l late-records -x -d 'Calls until a new block\'s records appear'
+complete -c chainq -n '__chainq_in serve' -l reorg-at -x -d 'Replace the blocks from H on'
+complete -c chainq -n '__chainq_in serve' -l reorg-after -x -d 'Calls before --reorg-at takes effect'
+complete -c chainq -n '__chainq_in serve' -l fault-seed -x -d 'Seed for faults'
 complete -c chainq -n '__chainq_at block \'*\'' -x -a '\'latest\'\\t\'the newest block\' \'-\'\\t\'one a line on standard input\''
 complete -c chainq -n '__chainq_at transactions \'*\'' -x -a '\'latest\'\\t\'the newest block\' \'-\'\\t\'one a line on standard input\''
 complete -c chainq -n '__chainq_at transaction \'*\'' -x -a '\'-\'\\t\'one a line on standard input\''

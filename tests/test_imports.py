@@ -44,7 +44,7 @@ BUDGETS: dict[str, Set[str]] = {
     "--version": SHELL,
     "--help": SHELL,
     "records --help": SHELL,
-    "serve --help": SHELL,
+    "serve --help": SHELL | {"cli.serve"},
     "block 5 --jsonl": LOOKED_UP | {"formats.jsonl"},
     "latest --jsonl": LOOKED_UP | {"formats.jsonl"},
     "records --start 0 --end 5 --jsonl": RANGED | {"formats.jsonl"},

@@ -141,15 +141,12 @@ def _rpc_command() -> "Command":
 
 
 def _serve_command() -> "Command":
-    def call(values: dict[str, Any]) -> None:
-        from chainq.cli import helpers
-
-        helpers.serve(**values)
+    from chainq.cli import serve
 
     return _command(
         "serve",
-        call,
-        _parameters([options.ServeOptions]),
+        lambda values: serve.serve(**values),
+        _parameters([serve.ServeOptions, serve.FaultOptions]),
         "Serve the sample chain on a loopback socket, with the faults that real servers have.\n\n"
         "Prints its URL on one line and runs until it is interrupted.",
         "Example:\n  chainq serve --port 8545 --row-cap 700 --fail-rate 0.1\n",

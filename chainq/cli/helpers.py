@@ -1,4 +1,4 @@
-"""The helpers that are no method of the service: `rpc`, `profiles` and `serve`; `doctor` has a module of its own."""
+"""The helpers `rpc` and `profiles`; `doctor` and `serve` have modules of their own."""
 
 import sys
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from chainq.errors import UsageError
 from chainq.process.signals import held
 from chainq.rows import raw_json
 from chainq.sinks.open import open_sink
-from chainq.text.sanitize import printable, printable_json
+from chainq.text.sanitize import printable_json
 from chainq.transport.jsonrpc import encode
 
 
@@ -77,49 +77,3 @@ def list_profiles(as_json: bool) -> None:
         Reporter().warn(f"there is no profile in {settings.path}")
     with open_sink(None) as sink:
         sink.write(text.encode())
-
-
-def serve(
-    *,
-    host: str,
-    port: int,
-    dialect: str,
-    newest: int | None,
-    grow: float,
-    seed: int,
-    shuffle: bool,
-    **faults: Any,
-) -> None:
-    """Serve the sample chain until a signal ends it; its URL is the one line on standard output.
-
-    The parameters are the options of `chainq serve`; `faults` are the fields of `Faults`. Raises UsageError.
-    """
-    import time
-
-    from chainq.demo.chain import DEFAULT_NEWEST, Chain
-    from chainq.demo.faults import Faults
-    from chainq.demo.server import serve as serve_demo
-    from chainq.demo.service import Service
-    from chainq.demo.wire import DIALECTS
-
-    if not identifiers.is_loopback(host):
-        raise UsageError(f"{printable(host)!r} is no loopback address such as 127.0.0.1 or ::1")
-    if dialect not in DIALECTS:
-        raise UsageError(f"there is no dialect {dialect!r}", f"the dialects are {', '.join(DIALECTS)}")
-    first = DEFAULT_NEWEST if newest is None else newest
-    began = time.monotonic()
-
-    def tip_height() -> int:
-        return first + int((time.monotonic() - began) / grow) if grow else first
-
-    service = Service(Chain(seed, first), Faults(**faults), dialect, shuffle, newest=tip_height)
-
-    def ready(port: int) -> None:
-        shown = f"[{host}]" if ":" in host else host
-        with open_sink(None) as sink:
-            sink.write(f"http://{shown}:{port}/\n".encode())
-
-    try:
-        serve_demo(service, host, port, ready=ready)
-    except OSError as error:
-        raise UsageError(f"{host}:{port} cannot be served: {error.strerror}") from None

@@ -1,22 +1,27 @@
 """The built-in sample chain: `demo:` in process and `chainq serve` on a socket.
 
-Here live a chain that is computed and never stored, and a service that answers for it as deployed servers do, faults
-included. Nothing here may be imported by the client side except `transport.DemoTransport` and `server.serve`, and
-nothing here may import the client but the plain values of `transport.base`: the two sides meet in bytes only, so that
-neither can hide a mistake of the other.
+It holds a chain that is computed and never stored, and a service that responds for it as deployed servers do, faults
+included. The client side may import only `transport.DemoTransport` and `server.serve` from here, and nothing here may
+import the client but the plain values of `transport.base`: the two sides meet in bytes only, so that neither can hide
+a mistake of the other.
 
 ```
-ids.py        numbers -> bech32m texts and field elements, and back
-programs.py   the programs of the chain: their functions and source texts
-layout.py     which transactions stand at which height; counting them without walking
-chain.py      Chain: the rows of every method, from a height alone
-bodies.py     Bodies: full transactions and full blocks
-wire.py       the methods of each dialect, as data: names, parameters, limits
-faults.py     Faults: what a server may do wrong
-answers.py    Answers: arguments -> the JSON of a result; paging and the order of rows
-service.py    Service: the JSON-RPC envelope, errors and faults; bytes in, Reply out
-transport.py  DemoTransport: the service as a transport of the client, without a socket
-server.py     serve: the service behind HTTP/1.1
+ids.py             numbers -> bech32m texts and field elements, and back
+programs.py        the programs of the chain: their functions and source texts
+layout.py          Layout: which transactions each height has; counting them without walking
+pattern.py         the sample chain's own layout: ordinary blocks and special heights
+callers.py         which address is in which call
+chain.py           Chain: the rows of every method, from a height alone
+fork.py            Fork: the chain after a reorg
+bodies.py          Bodies: full transactions and full blocks
+wire.py            the methods of each dialect, as data: names, parameters, limits
+samples.py         sample results of methods that have no handler yet
+results.py         Results: arguments -> the rows of a result; slices and the order of rows
+faults.py          Faults: what a server can do wrong
+faulty_results.py  FaultyResults: the results with the faults of arguments and rows
+service.py         Service: the JSON-RPC envelope, errors and their faults; bytes in, Reply out
+transport.py       DemoTransport: the service as a transport of the client, without a socket
+server.py          serve: the service behind HTTP/1.1
 ```
 This package imports nothing when it is imported, since start-up time counts for every command.
 """

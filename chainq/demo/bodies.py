@@ -3,8 +3,8 @@
 Every ID, ciphertext and time in them is the one that the rows of `chain.py` show. No order, no limits, no bytes here.
 """
 
-from chainq.demo import ids, layout
-from chainq.demo.callers import address_of
+from chainq.demo import ids
+from chainq.demo.callers import ADDRESSES, address_of
 from chainq.demo.chain import BARE_ERA, BEACON_ERA, NETWORK, OBJECT_ERA, Chain, Row, outer_type
 from chainq.demo.ids import WORD
 from chainq.demo.layout import Call, TransactionPlan
@@ -34,7 +34,7 @@ class Bodies:
     # --- transactions
 
     def transaction(self, height: int, index: int) -> Row:
-        """Gives a Transaction, with `status`, `type`, `index`, `transaction`, `finalize` and `finalizedAt`.
+        """Return a Transaction, with `status`, `type`, `index`, `transaction`, `finalize` and `finalizedAt`.
 
         A rejected one has `rejected` (what it wanted to do) in place of `finalize`, and only its fee as `transaction`.
         """
@@ -42,7 +42,7 @@ class Bodies:
 
     def _confirmed(self, height: int, index: int) -> Row:
         chain = self._chain
-        plan = layout.plan(height).transactions[index]
+        plan = chain.layout.plan(height).transactions[index]
         word = chain.word(chain.transactions.before(height) + index, 4)
         inner: Row = {
             "type": "fee" if plan.kind == "rejected" else plan.kind,
@@ -75,7 +75,7 @@ class Bodies:
         text = f"program {name};\n\nfunction main:\n    input r0 as u32.private;\n    output r0 as u32.private;\n"
         keys = [["main", [ids.KEY.text(word), ids.PROOF.text(word >> 8)]]]
         return {
-            "owner": {"address": self._chain.addresses[word % layout.ADDRESSES], "signature": ids.SIGNATURE.text(word)},
+            "owner": {"address": self._chain.addresses[word % ADDRESSES], "signature": ids.SIGNATURE.text(word)},
             "deployment": {"edition": 0, "program": text, "verifying_keys": keys},
         }
 
@@ -104,7 +104,7 @@ class Bodies:
         for place, kind in enumerate(function.inputs):
             value = None
             if kind == "address":
-                value = chain.addresses[address_of(height, index, number, call)]
+                value = chain.addresses[address_of(chain.layout, height, index, number, call)]
             inputs.append(_input(kind, word, place, value))
             if inputs[-1]["type"] == "public":
                 public.append(inputs[-1]["value"])
@@ -129,7 +129,7 @@ class Bodies:
         return row
 
     def _record_word(self, height: int, index: int, number: int, output: int) -> int:
-        block = layout.plan(height)
+        block = self._chain.layout.plan(height)
         plan = block.transactions[index]
         if number >= len(plan.transitions):  # wanted by a rejected transaction: no record of the chain
             return self._chain.word(output, 5)
@@ -140,7 +140,7 @@ class Bodies:
     # --- blocks
 
     def block(self, height: int) -> Row:
-        """Gives a Full block as its era has it: older ones lack fields and have others (docs/protocol.md, "Values")."""
+        """Return a full block as its era has it; older ones have other fields (docs/protocol.md, "Values")."""
         chain = self._chain
         summary = chain.block(height)
         count = chain.transactions.count(height)

@@ -1,4 +1,4 @@
-"""Which address stands in the public inputs of which call, and where on the chain an address occurs.
+"""Which address is in the public inputs of which call, and where on the chain an address occurs.
 
 Most calls take another address in each period of their stretch, in turns; so the heights of an address follow from its
 number without reading the blocks between.
@@ -7,31 +7,45 @@ number without reading the blocks between.
 from collections.abc import Iterator
 from functools import lru_cache
 
-from chainq.demo.layout import ADDRESSES, Call, Stretch, place, stretches
+from chainq.demo.layout import Call, Layout, Stretch
+
+ADDRESSES = 100
+"""How many addresses occur on the chain."""
 
 _STEP = 7  # from period to period; has no factor in common with ADDRESSES, so that every call meets every address
 _BACK = pow(_STEP, -1, ADDRESSES)
+
+
+def address_of(layout: Layout, height: int, index: int, number: int, call: Call) -> int:
+    """Return the number of the address in the public inputs of a call: `number`-th of transaction `index` at
+    `height`."""
+    if call.address >= 0:
+        return call.address
+    stretch, offset = layout.locate(height)
+    cycle, rest = divmod(offset, len(stretch.pattern))
+    return (cycle * _STEP + _first(rest, index, number)) % ADDRESSES
+
+
+def occurrences(layout: Layout, address: int, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield height and transaction index for each public input that carries the address, for heights from `start` up to
+    but without `end`, in that order; the same pair comes again if a transaction carries it several times."""
+    stretches = layout.stretches
+    for at, stretch in enumerate(stretches):
+        low = max(start, stretch.start)
+        high = min(end, stretches[at + 1].start) if at + 1 < len(stretches) else end
+        if low < high:
+            yield from _within(stretch, _turns(layout, address, at), low, high)
 
 
 def _first(rest: int, index: int, number: int) -> int:
     return rest * 31 + index * 11 + number * 3
 
 
-def address_of(height: int, index: int, number: int, call: Call) -> int:
-    """Gives the number of the address in the public inputs of a call: `number`-th of transaction `index` at
-    `height`."""
-    if call.address >= 0:
-        return call.address
-    stretch, offset = place(height)
-    cycle, rest = divmod(offset, len(stretch.pattern))
-    return (cycle * _STEP + _first(rest, index, number)) % ADDRESSES
-
-
 @lru_cache(maxsize=1024)
-def _turns(address: int, at: int) -> dict[int, list[tuple[int, int]]]:
+def _turns(layout: Layout, address: int, at: int) -> dict[int, list[tuple[int, int]]]:
     # cycle modulo ADDRESSES -> offset in the period and transaction index, in that order, once for each public input
     turns: dict[int, list[tuple[int, int]]] = {cycle: [] for cycle in range(ADDRESSES)}
-    for rest, block in enumerate(stretches()[at].pattern):
+    for rest, block in enumerate(layout.stretches[at].pattern):
         for index, plan in enumerate(block.transactions):
             for number, call in enumerate(plan.transitions):
                 found = [(rest, index)] * call.function.addresses
@@ -41,17 +55,6 @@ def _turns(address: int, at: int) -> dict[int, list[tuple[int, int]]]:
                     for cycle in turns.values():
                         cycle += found
     return turns
-
-
-def occurrences(address: int, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Gives height and transaction index for each public input that carries the address, for heights from `start` up to
-    but without `end`, in that order; the same pair comes again when a transaction carries it several times."""
-    all_ = stretches()
-    for at, stretch in enumerate(all_):
-        low = max(start, stretch.start)
-        high = min(end, all_[at + 1].start) if at + 1 < len(all_) else end
-        if low < high:
-            yield from _within(stretch, _turns(address, at), low, high)
 
 
 def _within(

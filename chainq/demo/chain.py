@@ -1,23 +1,25 @@
 """Chain: the rows of the sample chain, each computed from its height alone.
 
-No memory and no start-up cost: a chain of millions of blocks is as cheap as one of ten. What stands where is decided in
-`layout.py`; full transactions and full blocks are made in `bodies.py`; order, paging and limits belong to `answers.py`.
+No memory and no start-up cost: a chain of millions of blocks is as cheap as one of ten. What is where is decided in
+`pattern.py`; full transactions and full blocks are made in `bodies.py`; order and slices belong to `results.py`.
 """
 
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
-from chainq.demo import ids, layout
+from chainq.demo import ids
+from chainq.demo.callers import ADDRESSES
 from chainq.demo.ids import WORD, mix
 from chainq.demo.layout import TransactionPlan
+from chainq.demo.pattern import sample_layout
 from chainq.demo.programs import source
 
 Row = dict[str, Any]
 """One row of a result, keys in the order of docs/reference.md. Integers are exact, also those above 64 bits."""
 
-DEFAULT_NEWEST = 3_000_000
-"""Height of the newest block when nobody says otherwise."""
+DEFAULT_TIP = 3_000_000
+"""Height of the newest block by default."""
 
 NETWORK = 3
 GENESIS_TIME = 1_685_577_600
@@ -42,26 +44,28 @@ _FIRST_RECORD, _FIRST_TRANSACTION = 130_855, 310_411
 
 
 class Chain:
-    """A chain of `newest + 1` blocks; the same `seed` gives the same chain, another one the same shapes with other
+    """A chain of `tip + 1` blocks; the same `seed` gives the same chain, another one the same shapes with other
     values.
 
-    Rows are made for any height from 0 on, also above `newest`: the tip is the business of who asks. `newest` -1 is an
+    Rows are made for any height from 0 on, also above `tip`: the tip is the business of who asks. `tip` -1 is an
     empty database. Nothing in a Chain changes, so threads may share it.
     """
 
-    def __init__(self, seed: int = 0, newest: int = DEFAULT_NEWEST) -> None:
-        """Takes a seed (any integer) and the height of the newest block (-1 or more)."""
-        self.seed, self.newest = seed, newest
+    def __init__(self, seed: int = 0, tip: int = DEFAULT_TIP, dense: tuple[int, int] | None = None) -> None:
+        """Takes a seed (any integer), the height of the newest block (-1 or more), and a height with the number of
+        records that it shall have."""
+        self.seed, self.tip, self.dense = seed, tip, dense
         keys = [mix(seed & WORD, 0x51ED + purpose) for purpose in range(8)]
         self._block, self._transaction, self._transition, self._record, self._other, self._owner, self._time, _ = keys
-        self.records = layout.tally("records")
-        self.transactions = layout.tally("transactions")
-        self.open_calls = layout.tally("open")
+        self.layout = sample_layout(dense)
+        self.records = self.layout.records
+        self.transactions = self.layout.transactions
+        self.open_calls = self.layout.open_calls
 
     @cached_property
     def addresses(self) -> list[str]:
         """The addresses that occur on the chain. Number 0 is a busy one, number 1 comes twice in some transactions."""
-        return [ids.ADDRESS.text(mix(number, self._owner)) for number in range(layout.ADDRESSES)]
+        return [ids.ADDRESS.text(mix(number, self._owner)) for number in range(ADDRESSES)]
 
     @cached_property
     def address_numbers(self) -> dict[str, int]:
@@ -69,37 +73,37 @@ class Chain:
         return {address: number for number, address in enumerate(self.addresses)}
 
     def word(self, number: int, purpose: int) -> int:
-        """Gives a word (64 bits) for anything that has no method of its own; `purpose` (a small number) keeps them
+        """Return a word (64 bits) for anything that has no method of its own; `purpose` (a small number) keeps them
         apart."""
         return mix(number, self._other + purpose & WORD)
 
     # --- blocks
 
     def block_row(self, height: int) -> int:
-        """Gives the row id of a block: greater with every height, and never the height itself."""
+        """Return the row id of a block: greater with every height, and never the height itself."""
         return FIRST_ROW + height + height // 40
 
     def height_of_row(self, row: int) -> int | None:
-        """Gives the height of the block with that row id; None when there is none."""
+        """Return the height of the block with that row id; None when there is none."""
         height = (row - FIRST_ROW) * 40 // 41 + 1
         while height >= 0 and self.block_row(height) > row:
             height -= 1
         return height if height >= 0 and self.block_row(height) == row else None
 
     def block_hash(self, height: int) -> str:
-        """Gives the hash of a block; for -1 the hash that block 0 names as its predecessor."""
+        """Return the hash of a block; for -1 the hash that block 0 names as its predecessor."""
         return ids.BLOCK.text(mix(height, self._block) if height >= 0 else 0)
 
     def state_root(self, height: int) -> str:
-        """Gives the state root that block `height` names as the previous one."""
+        """Return the state root that block `height` names as the previous one."""
         return ids.ROOT.text(self.word(height, 1))
 
     def timestamp(self, height: int) -> int:
-        """Gives the time of a block in seconds since 1970; strictly greater with every height."""
+        """Return the time of a block in seconds since 1970; strictly greater with every height."""
         return GENESIS_TIME + SPACING * height + (mix(height, self._time) >> 61 if height else 0)
 
     def weight(self, height: int) -> int:
-        """Gives `cumulative_weight`: exact, above 64 bits from `WEIGHT_JUMP` on (docs/protocol.md, "Values")."""
+        """Return `cumulative_weight`: exact, above 64 bits from `WEIGHT_JUMP` on (docs/protocol.md, "Values")."""
         if height == WEIGHT_OUTLIER:
             return 340_282_366_920_938_463_463_374_607_431_768_211_507
         if height >= WEIGHT_JUMP:
@@ -107,7 +111,7 @@ class Chain:
         return height * 4_095
 
     def block(self, height: int) -> Row:
-        """Gives a Block summary (docs/reference.md). In `BARE_ERA` two fields are missing and one more stands there."""
+        """Return a block summary (docs/reference.md). In `BARE_ERA` it lacks two fields and has another one."""
         word = self.word(height, 2)
         row = {
             "id": self.block_row(height),
@@ -139,11 +143,11 @@ class Chain:
     # --- transactions
 
     def transaction_id(self, height: int, index: int) -> str:
-        """Gives the ID of transaction `index` of a block. It holds the transaction's place on the chain, scattered."""
+        """Return the ID of transaction `index` of a block. It holds the transaction's place on the chain, scattered."""
         return ids.TRANSACTION.text(mix(self.transactions.before(height) + index, self._transaction))
 
     def find_transaction(self, transaction_id: str) -> tuple[int, int] | None:
-        """Gives height and index of a transaction by turning its ID back; None when the chain can never have it."""
+        """Return height and index of a transaction by turning its ID back; None when the chain can never have it."""
         word = ids.TRANSACTION.word(transaction_id)
         if word is None:
             return None
@@ -151,22 +155,22 @@ class Chain:
         return self.transactions.locate(number) if number < 1 << 48 else None
 
     def aborted_ids(self, height: int) -> list[str]:
-        """Gives the IDs of a block's aborted transactions (most blocks have none); no method finds these."""
+        """Return the IDs of a block's aborted transactions (most blocks have none); no method finds these."""
         word = self.word(height, 3)
         return [ids.TRANSACTION.text(word ^ i) for i in range(1 + height % 2)] if height % 25 == 24 else []
 
     def transition_id(self, height: int, index: int, call: int) -> str:
-        """Gives the ID of transition `call` (the fee comes last) of transaction `index` of a block."""
+        """Return the ID of transition `call` (the fee comes last) of transaction `index` of a block."""
         return ids.TRANSITION.text(self.transition_word(height, index, call))
 
     def transition_word(self, height: int, index: int, call: int) -> int:
-        """Gives the word from which everything in a transition derives."""
+        """Return the word from which everything in a transition derives."""
         number = (self.transactions.before(height) + index) * _PER_TRANSACTION + call
         return mix(number, self._transition)
 
     def transaction_row(self, height: int, index: int) -> Row:
-        """Gives a Transaction summary; its `block_id` is the block's row id (docs/protocol.md, "Results")."""
-        plan = layout.plan(height).transactions[index]
+        """Return a Transaction summary; its `block_id` is the block's row id (docs/protocol.md, "Results")."""
+        plan = self.layout.plan(height).transactions[index]
         return {
             "id": _FIRST_TRANSACTION + self.transactions.before(height) + index,
             "block_id": self.block_row(height),
@@ -179,15 +183,15 @@ class Chain:
     # --- records and transitions
 
     def record_word(self, number: int) -> int:
-        """Gives the word from which everything in a record derives; `number` = how many come before it on the chain."""
+        """Return the word from which everything in a record derives; `number`: the records before it on the chain."""
         return mix(number, self._record)
 
     def record_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
-        """Gives Records (docs/reference.md) of a block for the positions asked for, in that order.
+        """Return Records (docs/reference.md) of a block for the positions asked for, in that order.
 
         `block_id` is the block's row id; `id` grows with height and position.
         """
-        slots = layout.plan(height).slots
+        slots = self.layout.plan(height).slots
         first = self.records.before(height)
         before = self.transactions.before(height)
         block_id, timestamp, block_hash = self.block_row(height), str(self.timestamp(height)), self.block_hash(height)
@@ -222,12 +226,12 @@ class Chain:
         return rows
 
     def ownership_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
-        """Gives Ownership records (docs/reference.md) for the same positions as `record_rows`.
+        """Return Ownership records (docs/reference.md) for the same positions as `record_rows`.
 
         The coordinates are field elements, but of no curve: no view key owns these. Records of `mint` have a public
         owner, so their nonces are empty (docs/protocol.md, "Ownership rows").
         """
-        slots = layout.plan(height).slots
+        slots = self.layout.plan(height).slots
         first = self.records.before(height)
         before = self.transactions.before(height) * _PER_TRANSACTION
         rows = []
@@ -248,8 +252,8 @@ class Chain:
         return rows
 
     def open_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
-        """Gives Transitions without record inputs of a block; `program` is the whole source text."""
-        calls = layout.plan(height).open_calls
+        """Return Transitions without record inputs of a block; `program` is the whole source text."""
+        calls = self.layout.plan(height).open_calls
         timestamp = str(self.timestamp(height))
         rows = []
         for position in positions:
@@ -271,5 +275,5 @@ class Chain:
 
 
 def outer_type(plan: TransactionPlan) -> str:
-    """Gives the `type` beside `status`: a rejected transaction is still an `execute` there, its inner one a `fee`."""
+    """Return the `type` beside `status`: a rejected transaction is still an `execute` there, its inner one a `fee`."""
     return "execute" if plan.kind == "rejected" else plan.kind

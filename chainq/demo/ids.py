@@ -35,24 +35,24 @@ def mix(number: int, key: int) -> int:
 
 
 def unmix(word: int, key: int) -> int:
-    """Gives the number for which `mix(number, key)` is `word`."""
+    """Return the number for which `mix(number, key)` is `word`."""
     x = (word ^ (word >> 33)) * _UNDO_2 & WORD
     x = (x ^ (x >> 33)) * _UNDO_1 & WORD
     return x ^ (x >> 33) ^ key
 
 
 def element(word: int) -> int:
-    """Gives a number below `FIELD_ORDER`; different words give different numbers, the order being prime."""
+    """Return a number below `FIELD_ORDER`; different words give different numbers, the order being prime."""
     return word * _SPREAD % FIELD_ORDER
 
 
 def field(word: int) -> str:
-    """Gives a field element in the service's form: decimal digits and `field` (docs/protocol.md, "Values")."""
+    """Return a field element in the service's form: decimal digits and `field` (docs/protocol.md, "Values")."""
     return f"{word * _SPREAD % FIELD_ORDER}field"
 
 
 def group(word: int) -> str:
-    """Gives a group element in the service's form: decimal digits and `group` (docs/protocol.md, "Values")."""
+    """Return a group element in the service's form: decimal digits and `group` (docs/protocol.md, "Values")."""
     return f"{word * _SPREAD % FIELD_ORDER}group"
 
 
@@ -114,7 +114,7 @@ class Coder:
         return self._tables
 
     def text(self, word: int) -> str:
-        """Gives the text of `word`, as long as prefix + 1 + symbols + 6."""
+        """Return the text of `word`, as long as prefix + 1 + symbols + 6."""
         tables = self._tables or self._prepare()
         if len(tables) == 8:
             a, b, c, d, e, f, g, h = tables
@@ -127,7 +127,7 @@ class Coder:
         return self._prefix + value.to_bytes(self._length).translate(_TO_TEXT).decode()
 
     def word(self, text: str) -> int | None:
-        """Gives the word whose text is exactly `text`; None when there is none (wrong prefix, length or checksum)."""
+        """Return the word whose text is exactly `text`; None when there is none (wrong prefix, length or checksum)."""
         if not text.isascii() or not text.startswith(self._prefix):
             return None
         word = 0

@@ -83,7 +83,7 @@ def _line(what: str, register: int, kind: str) -> str:
 
 @lru_cache
 def source(program: str) -> str:
-    """Gives the source text of a program: with line breaks, some hundred bytes to 1.5 KB, `wide_library.aleo` over 100
+    """Return the source text of a program: with line breaks, some hundred bytes to 1.5 KB, `wide_library.aleo` over 100
     KB."""
     parts = [f"program {program};\n\nmapping account:\n    key as address.public;\n    value as u64.public;\n"]
     if program in PROGRAMS and any(f.records for f in PROGRAMS[program].values()):

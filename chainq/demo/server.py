@@ -1,5 +1,4 @@
-"""serve: the sample service behind HTTP/1.1 on a socket of this machine. Nothing here knows the methods or their
-answers.
+"""serve: the sample service behind HTTP/1.1 on a socket of this machine. Nothing here knows the methods.
 
 From the standard library alone: it is there for examples, tests and measurements, not for the open network.
 """
@@ -7,7 +6,7 @@ From the standard library alone: it is there for examples, tests and measurement
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
@@ -29,8 +28,8 @@ class DemoServer(ThreadingMixIn, TCPServer):
     request_queue_size = 128
 
     def __init__(self, service: Service, host: str, port: int) -> None:
-        """Takes the service, a host name or address of this machine, and a port (0: a free one). OSError when it is
-        taken."""
+        """Takes the service, a host name or address of this machine, and a port (0: a free one). Raises OSError if it
+        is taken."""
         if ":" in host:
             self.address_family = socket.AF_INET6
         self.service = service
@@ -38,7 +37,7 @@ class DemoServer(ThreadingMixIn, TCPServer):
         self.port: int = self.server_address[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Stays quiet when a caller hangs up; any other error is shown as the standard library does."""
+        """Say nothing if a caller hangs up; show any other error as the standard library does."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -59,8 +58,8 @@ class _Handler(BaseHTTPRequestHandler):
             body = self.rfile.read(int(length))
             if service.faults.latency:
                 time.sleep(service.faults.latency)
-            reply = service.packed(service.answer(body), self.headers.get("Accept-Encoding", ""))
-            self._send(reply, close=reply.cut)
+            response = service.packed(service.respond(body), self.headers.get("Accept-Encoding", ""))
+            self._send(response, close=response.cut)
 
     def do_GET(self) -> None:
         self._send(NOT_FOUND, close=True)  # closed, since a body may follow that nobody reads
@@ -73,27 +72,38 @@ class _Handler(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         self._send(NOT_FOUND, close=True, bodiless=True)
 
-    def _send(self, reply: Reply, *, close: bool, bodiless: bool = False) -> None:
-        body = reply.body[: len(reply.body) // 2] if reply.cut else reply.body
-        lines = [f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}", f"Date: {self.date_time_string()}"]
-        if reply.status != HTTPStatus.NO_CONTENT:
-            lines += [f"Content-Type: {reply.content_type}", f"Content-Length: {len(reply.body)}"]
-        lines += [f"{name}: {value}" for name, value in reply.headers.items()]
+    def _send(self, response: Reply, *, close: bool, bodiless: bool = False) -> None:
+        status = response.status
+        lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", f"Date: {self.date_time_string()}"]
+        if status != HTTPStatus.NO_CONTENT:
+            lines += [f"Content-Type: {response.content_type}", f"Content-Length: {len(response.body)}"]
+        lines += [f"{name}: {value}" for name, value in response.headers.items()]
         if close:
             lines.append("Connection: close")
             self.close_connection = True
         head = "\r\n".join([*lines, "", ""]).encode()
-        self.wfile.write(head if bodiless else head + body)
+        for part in dripped(head if bodiless else head + response.sent, self.server.service.faults.drip):
+            self.wfile.write(part)
 
     def log_message(self, *_args: Any, **_kwargs: Any) -> None:
-        """Writes nothing: stderr belongs to whoever runs the server."""
+        """Write nothing: stderr belongs to whoever runs the server."""
+
+
+def dripped(data: bytes, seconds: float) -> Iterator[bytes]:
+    """Yield the data, a byte at a time with so many seconds before each; all at once for 0."""
+    if not seconds:
+        yield data
+        return
+    for at in range(len(data)):
+        time.sleep(seconds)
+        yield data[at : at + 1]
 
 
 def serve(service: Service, host: str, port: int, *, ready: Callable[[int], None] | None = None) -> None:
-    """Serves until SIGINT (KeyboardInterrupt), then closes and returns quietly; other signals are the caller's.
+    """Serve until SIGINT (KeyboardInterrupt), then close and return quietly; other signals are the caller's.
 
-    `port` 0 takes a free one; `ready` is called once with the port, when connections are taken. OSError when the
-    address cannot be had. Anything but POST gets HTTP 404 and HTML.
+    `port` 0 takes a free one; `ready` is called once with the port, when connections are accepted. Raises OSError if
+    the address cannot be had. Anything but POST gets HTTP 404 and HTML.
     """
     with DemoServer(service, host, port) as server:
         try:

@@ -1,29 +1,41 @@
-"""DemoTransport: the sample service in process. Nothing here knows the methods or their answers."""
+"""DemoTransport: the sample service in process. Nothing here knows the methods."""
 
 import time
 
 from chainq.demo.service import Service
-from chainq.transport.base import BrokenResponseError, Request, Response
+from chainq.transport.base import BrokenResponseError, DeadlineError, Request, Response
 
 
 class DemoTransport:
-    """Gives requests to a Service, as `transport.base.Transport` does to a server. Threads share it."""
+    """Passes requests to a Service, as `transport.base.Transport` does to a server. Threads share it."""
 
     def __init__(self, service: Service) -> None:
-        """Takes the service that answers."""
+        """Takes the service that responds."""
         self._service = service
 
     def call(self, request: Request) -> Response:
-        """Return the service's reply. Raises BrokenResponseError where a fault cuts its body."""
-        if self._service.faults.latency:
-            time.sleep(self._service.faults.latency)
-        reply = self._service.answer(request.body)
-        if reply.cut:
+        """Return the service's response. Raises BrokenResponseError if a fault cuts its body, DeadlineError if the
+        faults `latency` and `drip` delay it beyond the deadline."""
+        faults = self._service.faults
+        _wait(faults.latency, request.deadline)
+        response = self._service.respond(request.body)
+        _wait(faults.drip * len(response.sent), request.deadline)
+        if response.cut:
             raise BrokenResponseError("the connection was closed in the middle of the body")
-        headers = {name.lower(): value for name, value in reply.headers.items()}
-        if self._service.faults.gzip:  # a response has the headers of its body on the way
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        if faults.gzip:  # a response has the headers of its body as it was sent
             headers["content-encoding"] = "gzip"
-        return Response(reply.status, reply.body, {"content-type": reply.content_type, **headers})
+        return Response(response.status, response.body, {"content-type": response.content_type, **headers})
 
     def close(self) -> None:
         """Do nothing: there is no connection."""
+
+
+def _wait(seconds: float, deadline: float) -> None:
+    """Sleep, but not beyond the deadline, a point of `time.monotonic`. Raises DeadlineError."""
+    if not seconds:
+        return
+    left = deadline - time.monotonic()
+    time.sleep(max(0.0, min(seconds, left)))
+    if seconds > left:
+        raise DeadlineError

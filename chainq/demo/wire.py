@@ -1,7 +1,7 @@
 """The methods as data: what each dialect calls them, which parameters they take, and within which limits.
 
 The dialect `chain` is docs/protocol.md, "Methods", row by row; `aleo` is its table in "Dialects". A third dialect
-is a third table. The checking itself is in `service.py`, the answers are in `answers.py`. Not shared with the client's
+is a third table. `service.py` checks arguments against it, `results.py` has the handlers. Not shared with the client's
 own tables: an error in them must not appear on both sides.
 """
 
@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 class Param(NamedTuple):
     """One parameter.
 
-    `name`: what `answers.py` calls it. `sent`: the names under which a caller may send it. `kind`: a whole number from
-    0 on, or text. `default`: None when it must be sent. `most`: the greatest value allowed. `unread`: for page sizes,
+    `name`: its name in `results.py`. `sent`: the names under which a caller may send it. `kind`: a whole number from
+    0 on, or text. `default`: None if it must be sent. `most`: the greatest value allowed. `unread`: for page sizes,
     what a server uses that does not read the parameter (faults.py, ignore_page_size).
     """
 
@@ -25,10 +25,10 @@ class Param(NamedTuple):
 
 
 class Method(NamedTuple):
-    """One method: the answer in `answers.Answers` that serves it, its parameters, and the most heights a call may span
-    (None: no limit). `positional`: parameters come as an array, and named ones are an error with code 0."""
+    """One method: its handler in `results.Results`, its parameters, and the most heights of a call's range (None: no
+    limit). `positional`: parameters come as an array, and named ones are an error with code 0."""
 
-    answer: str
+    handler: str
     params: tuple[Param, ...] = ()
     span: int | None = None
     positional: bool = False
@@ -78,7 +78,7 @@ _ALEO = {
     "block": _CHAIN["block"],
     "latest/block": _CHAIN["latest/block"],
     "getAleoBlocks": _CHAIN["getChainBlocks"],
-    "transactions": _CHAIN["transactions"]._replace(answer="transactions_of_row"),
+    "transactions": _CHAIN["transactions"]._replace(handler="transactions_of_row"),
     "aleoTransaction": _CHAIN["chainTransaction"],
     "aleoTransactionsForProgram": _CHAIN["chainTransactionsForProgram"]._replace(
         params=(*_CHAIN["chainTransactionsForProgram"].params[:-1], _size("maxTransactions", None, 1_000, 1_000)),

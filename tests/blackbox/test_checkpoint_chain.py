@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from chainq.demo.answers import Answers
+from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
+from chainq.demo.faulty_results import FaultyResults
+from chainq.demo.fork import Fork
 from harness.jobs import Job, lines, said
 from harness.program import Program
-from harness.services import Fork, Moving, fork_truth, serving
+from harness.services import Moving, fork_truth, serving
 from harness.truth import Truth, difference
 
 
@@ -24,7 +26,7 @@ def test_6_the_chain_changed_and_rewind_mends_it(command: str, chainq: Program) 
             service.tip = tip
             said(job(), 0)
             lengths.append(job.out.stat().st_size)
-        fork = Fork(150)
+        fork = Fork(Chain(), 150)
         old = service.chain
         service.swap(fork)
         for service.tip in (300, 301, 310):
@@ -79,7 +81,7 @@ def test_rewind_goes_no_farther_than_the_start(chainq: Program) -> None:
         job = Job(chainq, url, "blocks", "--start", "20")
         job.out.write_bytes(b"old\n")
         said(job(), 0, "has content")
-        service.swap(Fork(0))
+        service.swap(Fork(Chain(), 0))
         said(job("--rewind", "1000000"), 0)
     assert job.out.read_bytes() == b"old\n" + lines(fork_truth(0, 40).rows("blocks", 20, 41))
 
@@ -92,7 +94,7 @@ def test_6_a_block_that_is_gone(chainq: Program) -> None:
         said(job(), 0)
         before = job.files()
         service.tip = 30
-        service._answers = Answers(service.chain, Faults(missing_height=20), shuffle=True)
+        service._results = FaultyResults(service.chain, Faults(missing_height=20))
         said(job(), 6, "block 20 is gone")
     assert job.files() == before
 

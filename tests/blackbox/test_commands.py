@@ -46,7 +46,7 @@ CASES = {
     for case in (
         ranged("blocks", 95, 205, "height"),
         Case("block", lambda _: ("4242",), lambda t: [[t.block(4242)]], "height", single=True),
-        Case("latest", lambda _: (), lambda t: [[t.block(t.newest)]], "height", single=True),
+        Case("latest", lambda _: (), lambda t: [[t.block(t.tip)]], "height", single=True),
         ranged("full-blocks", 197, 203, "header.metadata.height"),
         Case("transactions", lambda _: ("640",), lambda t: [[row] for row in t.transactions(640)], "transaction_id"),
         Case(
@@ -198,9 +198,9 @@ def test_table_by_default_has_a_line_for_each_row(case: Case, runs: Runs, truth:
     ("command", "words", "due"),
     [
         ("block", ["640", "5", "1000"], lambda t: [t.block(640), t.block(5), t.block(1000)]),
-        ("block", ["latest", "7", "latest"], lambda t: [t.block(t.newest), t.block(7), t.block(t.newest)]),
+        ("block", ["latest", "7", "latest"], lambda t: [t.block(t.tip), t.block(7), t.block(t.tip)]),
         ("transactions", ["640", "5"], lambda t: t.transactions(640) + t.transactions(5)),
-        ("transactions", ["latest"], lambda t: t.transactions(t.newest)),
+        ("transactions", ["latest"], lambda t: t.transactions(t.tip)),
         ("block", ["12_345", "12K", "1.5M"], lambda t: [t.block(12_345), t.block(12_000), t.block(1_500_000)]),
     ],
 )
@@ -245,6 +245,6 @@ def test_rpc_takes_an_object_an_array_and_standard_input(chainq: Program, server
     one = b"[" + truth.block(5) + b"]\n"
     assert chainq("rpc", "block", '{"block": 5}', url=server()).out == one
     assert chainq("rpc", "block", "-", url=server(), stdin=b'{\n "block": 5\n}\n').out == one
-    assert chainq("rpc", "latest/block", url=server()).out == truth.block(truth.newest) + b"\n"
+    assert chainq("rpc", "latest/block", url=server()).out == truth.block(truth.tip) + b"\n"
     positional = chainq("rpc", "getBlocks", "[5, 7]", url=server("--dialect", "aleo"))
     assert sorted(split(positional.out.strip())) == sorted(truth.rows("blocks", 5, 7))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from chainq.demo.layout import HUGE
+from chainq.demo.pattern import HUGE
 from harness.program import Program, Ran, Servers, finish
 from harness.truth import Groups, Truth, difference
 

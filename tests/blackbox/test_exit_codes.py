@@ -43,7 +43,7 @@ def test_1_transactions_of_an_unknown_block(chainq: Program, server: Servers) ->
 
 def test_1_the_newest_block_of_a_chain_without_one(chainq: Program, server: Servers) -> None:
     """`block latest` and `latest` of an empty chain say the same, and exit 1."""
-    url = server("--newest", "-1")
+    url = server("--tip", "-1")
     for words in (("latest",), ("block", "latest"), ("transactions", "latest")):
         assert "no blocks yet" in one_line(chainq(*words, url=url), 1)
 

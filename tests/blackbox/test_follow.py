@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from chainq.demo.chain import Chain
+from chainq.demo.fork import Fork
 from harness.jobs import FIRST, Job, assassin, capped, lines, said
 from harness.program import Program, Servers, finish, side_by_side
-from harness.services import Fork, Moving, serving
+from harness.services import Moving, serving
 from harness.truth import Truth, difference
 
 SOON = ("--follow", "--interval", "0.05")
@@ -129,7 +131,7 @@ def test_limit_ends_it(chainq: Program, truth: Truth) -> None:
 
 def test_it_goes_on_through_a_restart_of_the_server(chainq: Program, server: Servers, truth: Truth) -> None:
     """A server that dies and comes back on its port costs a warning, no row: each comes exactly once."""
-    with server.own("--newest", "9") as (url, served):
+    with server.own("--tip", "9") as (url, served):
         port = url.rstrip("/").rpartition(":")[2]
         process = chainq.start("blocks", "--start", "0", "--retries", "0", *SOON, url=url)
         assert read(process, 10) == truth.rows("blocks", 0, 10)
@@ -137,7 +139,7 @@ def test_it_goes_on_through_a_restart_of_the_server(chainq: Program, server: Ser
         served.wait()
     assert process.stderr is not None
     assert b"trying again every" in process.stderr.readline()
-    with server.own("--newest", "20", "--port", port) as (again, served):
+    with server.own("--tip", "20", "--port", port) as (again, served):
         assert again == url
         assert read(process, 11) == truth.rows("blocks", 10, 21)
         process.send_signal(signal.SIGINT)
@@ -175,7 +177,7 @@ def test_6_a_chain_that_changes_under_it(chainq: Program, truth: Truth) -> None:
             assert read(process, 1) == truth.rows("blocks", height, height + 1)
         for service.tip in (10, 11, 12):
             assert read(process, 1) == truth.rows("blocks", service.tip, service.tip + 1)
-        service.swap(Fork(11))
+        service.swap(Fork(Chain(), 11))
         ran = finish(process)
         assert ran.out == b""
         said(ran, 6, "block 12", service.chain.block_hash(12), "--rewind", "resumes at height 13")

@@ -60,9 +60,9 @@ def test_reverse_address_transactions(chainq: Program, server: Servers, truth: T
 
 def test_an_address_without_a_range_is_asked_for_on_the_whole_chain(chainq: Program, server: Servers) -> None:
     """address-transactions without a range covers the chain from block 0 to the newest, over its limit a call."""
-    short = Truth(newest=120_000)
+    short = Truth(tip=120_000)
     address = short.chain.addresses[3]
-    ran = chainq("address-transactions", address, url=server("--newest", "120000"))
+    ran = chainq("address-transactions", address, url=server("--tip", "120000"))
     assert ran.code == 0
     assert difference(ran.rows, short.groups("address-transactions", 0, 120_001, address)) == ""
 
@@ -185,7 +185,7 @@ def test_every_call_says_its_page_and_page_size(chainq: Program, truth: Truth) -
 
 def test_an_empty_chain_has_no_blocks(chainq: Program, server: Servers) -> None:
     """A chain without a block gives no rows to a range, and exit 1 to a name."""
-    url = server("--newest", "-1")
+    url = server("--tip", "-1")
     assert chainq("blocks", "-q", url=url)[:2] == (0, b"")
     assert chainq("records", "-q", "--json", url=url).code == 0
     assert split(chainq("records", "-q", "--json", url=url).out.replace(b"\n", b"")) == []

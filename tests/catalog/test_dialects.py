@@ -31,7 +31,7 @@ def test_every_call_is_one_that_the_server_takes(name: str, method: Method) -> N
     wire, params = DIALECTS[name].call(method, SAMPLES)
     served = SERVED[name][wire]
     assert all(param in {sent for one in served.params for sent in one.sent} for param in params or {})
-    answered(Service(Chain(newest=50), dialect=name))(wire, params)
+    answered(Service(Chain(tip=50), dialect=name))(wire, params)
 
 
 @each_method

@@ -33,7 +33,7 @@ def test_a_dialect_is_asked_for_once_for_each_url(cache: Path) -> None:
     """What was found is remembered, URL by URL, and nothing of a URL stands in the file."""
     urls = ["https://u:geheim@h.example/t0ken?key=s3cret", "https://h.example/other"]
     for url, name in zip(urls, DIALECTS, strict=True):
-        assert dialect_detection.dialect_of(url, answered(DemoService(Chain(newest=5), dialect=name))).name == name
+        assert dialect_detection.dialect_of(url, answered(DemoService(Chain(tip=5), dialect=name))).name == name
     assert [dialect_detection.dialect_of(url, refuse).name for url in urls] == list(DIALECTS)
     text = cache.read_text()
     assert not any(part in text for part in ("geheim", "example", "t0ken", "s3cret", "http"))
@@ -69,7 +69,7 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch
     for folder in (str(tmp_path / "file"), "relative", ""):
         monkeypatch.setenv("XDG_CACHE_HOME", folder)
         monkeypatch.delenv("HOME", raising=False)
-        call = answered(DemoService(Chain(newest=5), dialect="aleo"))
+        call = answered(DemoService(Chain(tip=5), dialect="aleo"))
         assert dialect_detection.dialect_of("http://h/", call).name == "aleo"
         assert dialect_cache.remembered("http://h/") is None
 

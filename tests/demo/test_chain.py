@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from chainq.demo import ids, layout
+from chainq.demo import ids, pattern
 from chainq.demo.callers import occurrences
 from chainq.demo.chain import Chain
+from chainq.demo.pattern import sample_layout
 from chainq.demo.programs import PROGRAMS, source
 from chainq.demo.service import Service
 from harness.sample import CHAIN, HEIGHTS, QUIET, ask, calls, paged, post, transitions_of, whole_blocks
@@ -84,7 +85,7 @@ def test_transitions_without_record_inputs_are_exactly_those() -> None:
 
 @pytest.mark.parametrize("program", [*PROGRAMS, "nowhere.aleo"])
 def test_the_transactions_of_a_function_are_those_that_really_call_it(program: str) -> None:
-    service = Service(Chain(newest=775))
+    service = Service(Chain(tip=775))
     for function in [*PROGRAMS.get(program, {}), "nothing"]:
         wanted = [
             (height, confirmed["transaction"]["id"])
@@ -115,7 +116,7 @@ def test_one_function_has_a_few_hundred_calls_with_repeated_rows_and_full_height
     heights = Counter(row["finalizedAt"] for row in rows)
     assert max(heights.values()) == 60
     places = [CHAIN.find_transaction(row["transaction"]["id"]) for row in rows]
-    assert {place[0] for place in places if place} <= set(layout.HELLO)
+    assert {place[0] for place in places if place} <= set(pattern.HELLO)
     assert None not in places
     assert ask(QUIET, "chainTransactionsForProgram", **params, page=1) == []
 
@@ -134,7 +135,8 @@ def test_address_transactions_are_those_with_the_address_in_a_public_input(numbe
     assert wanted
     if number == 1:
         assert max(Counter(wanted).values()) == 2
-    assert list(occurrences(number, 300, 500)) == [at for at in occurrences(number, 0, 776) if 300 <= at[0] < 500]
+    inputs = [at for at in occurrences(CHAIN.layout, number, 0, 776) if 300 <= at[0] < 500]
+    assert list(occurrences(CHAIN.layout, number, 300, 500)) == inputs
 
 
 def test_a_transaction_id_leads_to_its_place_and_others_lead_nowhere() -> None:
@@ -146,9 +148,11 @@ def test_a_transaction_id_leads_to_its_place_and_others_lead_nowhere() -> None:
         assert ask(QUIET, "chainTransaction", id=unknown) is None
 
 
-def test_counting_agrees_with_walking_on_both_sides_of_every_stretch() -> None:
-    for tally in (layout.tally("records"), layout.tally("open"), layout.tally("calls", "credits.aleo/split")):
-        for stretch in layout.stretches():
+@pytest.mark.parametrize("dense", [None, (0, 7), (300, 301), (776, 60), (777, 3), (2_999, 25)])
+def test_counting_agrees_with_walking_on_both_sides_of_every_stretch(dense: tuple[int, int] | None) -> None:
+    layout = sample_layout(dense)
+    for tally in (layout.records, layout.open_calls, layout.calls("credits.aleo/split")):
+        for stretch in layout.stretches:
             for height in range(max(0, stretch.start - 2), stretch.start + 3):
                 assert tally.before(height + 1) == tally.before(height) + tally.count(height)
                 for position in {0, tally.count(height) - 1} if tally.count(height) else ():
@@ -158,9 +162,9 @@ def test_counting_agrees_with_walking_on_both_sides_of_every_stretch() -> None:
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others() -> None:
     params = {"start": 600, "end": 650}
     for method in ("getBlocks", "getChainBlocks", "records/all"):
-        first = post(Service(Chain(newest=900)), method, **params)
-        assert first == post(Service(Chain(newest=5_000)), method, **params)
-        assert first != post(Service(Chain(seed=7, newest=900)), method, **params)
+        first = post(Service(Chain(tip=900)), method, **params)
+        assert first == post(Service(Chain(tip=5_000)), method, **params)
+        assert first != post(Service(Chain(seed=7, tip=900)), method, **params)
 
 
 def test_no_two_records_of_the_huge_block_are_alike() -> None:

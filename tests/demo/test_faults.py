@@ -1,30 +1,37 @@
-"""Faults that a test can switch on, each as documented; none is on by default."""
+"""Faults of time, refusals and the envelope; none is on by default."""
 
+import dataclasses
 import json
+import time
 from typing import Any
 
+import orjson
 import pytest
 
+from chainq.cli.serve import FaultOptions
 from chainq.demo.faults import Faults
+from chainq.demo.server import dripped
 from chainq.demo.service import Service
-from harness.sample import CHAIN, QUIET, ask, paged, post, refusal
+from chainq.demo.transport import DemoTransport
+from chainq.transport.base import DeadlineError, Request
+from harness.sample import CHAIN, ask, post, refusal
 
 
 def test_the_rate_limit_counts_each_method_by_itself_and_ends_with_its_window() -> None:
     now = [0.0]
     service = Service(CHAIN, Faults(rate_limit=2, rate_window=60.0), clock=lambda: now[0])
     latest = b'{"jsonrpc":"2.0","id":1,"method":"latest/block"}'
-    assert [service.answer(latest).status for _ in range(4)] == [200, 200, 429, 429]
-    reply = service.answer(latest)
+    assert [service.respond(latest).status for _ in range(4)] == [200, 200, 429, 429]
+    reply = service.respond(latest)
     assert reply.body == b"Too many requests, please try again later"
     assert reply.content_type.startswith("text/html")
     assert not reply.headers
     assert ask(service, "block", block=5)
     now[0] = 60.0
-    assert service.answer(latest).status == 200
+    assert service.respond(latest).status == 200
     polite = Service(CHAIN, Faults(rate_limit=1, retry_after=3), clock=lambda: 0.0)
-    polite.answer(latest)
-    assert polite.answer(latest).headers == {"Retry-After": "3"}
+    polite.respond(latest)
+    assert polite.respond(latest).headers == {"Retry-After": "3"}
 
 
 @pytest.mark.parametrize("fault", ["fail_rate", "truncate_rate", "wrong_id_rate"])
@@ -34,7 +41,7 @@ def test_random_faults_hit_their_share_and_always_the_same_calls(fault: str) -> 
     def hits(seed: int) -> list[bool]:
         settings: dict[str, Any] = {fault: 0.3, "fault_seed": seed}
         service = Service(CHAIN, Faults(**settings))
-        replies = [service.answer(latest) for _ in range(400)]
+        replies = [service.respond(latest) for _ in range(400)]
         return [r.status == 503 or r.cut or json.loads(r.body)["id"] != 1 for r in replies]
 
     assert 80 < sum(hits(0)) < 160
@@ -51,31 +58,41 @@ def test_heavy_answers_time_out_and_narrower_ranges_succeed() -> None:
     assert len(ask(service, "records/all", start=777, end=778, recordsPerRequest=100)) == 100
 
 
-def test_a_hidden_cap_is_the_real_page_size() -> None:
-    service = Service(CHAIN, Faults(row_cap=50), shuffle=False)
-    whole = paged(QUIET, "records/all", 600, 700, 0, 10_000)
-    assert paged(service, "records/all", 600, 700, 0, 10_000) == whole[:50]
-    assert paged(service, "records/all", 600, 700, 1, 10_000) == whole[50:100]
-    assert paged(service, "records/all", 600, 700, 1, 20) == whole[20:40]
+def test_a_database_that_restarts_answers_with_its_own_code() -> None:
+    """The calls in the given range get HTTP 200 and error "57P01", those before and after their results."""
+    service = Service(CHAIN, Faults(database_down=range(2, 4)))
+    codes = [json.loads(post(service, "block", block=5)).get("error", {}).get("code") for _ in range(6)]
+    assert codes == [None, None, "57P01", "57P01", None, None]
 
 
-def test_a_server_may_not_read_the_page_size() -> None:
-    service = Service(CHAIN, Faults(ignore_page_size=True), shuffle=False)
-    assert len(paged(service, "records/all", 777, 778, 0, 5)) == 10_000
-    asked = {"address": CHAIN.addresses[0], "start": 0, "end": 50_000, "transitionsPerRequest": 1}
-    assert len(ask(service, "getPublicTransactionsForAddress", **asked)) > 10_000
-    assert ask(service, "getPublicTransactionsForAddress", **asked, page=1) == []
+def test_a_dripping_response_arrives_a_byte_at_a_time() -> None:
+    """Each byte is sent after a pause; nothing is lost."""
+    began = time.monotonic()
+    assert b"".join(dripped(b"0123456789", 0.01)) == b"0123456789"
+    assert [*dripped(b"012", 0.001)] == [b"0", b"1", b"2"]
+    assert time.monotonic() - began >= 0.1
+    assert [*dripped(b"012", 0)] == [b"012"]
 
 
-def test_a_block_can_be_missing_and_a_link_broken() -> None:
-    service = Service(CHAIN, Faults(missing_height=7, broken_link=9), shuffle=False)
-    for rows in (ask(service, "getBlocks", start=5, end=11), ask(service, "getChainBlocks", start=5, end=11)):
-        hashes = [CHAIN.block_hash(height) for height in (5, 6, 8, 9, 10)]
-        assert [row["block_hash"] for row in rows] == hashes
-        assert rows[3]["previous_hash"] != rows[2]["block_hash"]
-        assert rows[4]["previous_hash"] == rows[3]["block_hash"]
-    assert ask(service, "block", block=7) == []
+@pytest.mark.parametrize("faults", [Faults(drip=0.01), Faults(latency=60)])
+def test_a_slow_response_meets_the_deadline(faults: Faults) -> None:
+    """In process a response that takes too long ends at the deadline, and one that does not arrives whole."""
+    request = orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "latest/block"})
+    slow = DemoTransport(Service(CHAIN, faults))
+    began = time.monotonic()
+    with pytest.raises(DeadlineError):
+        slow.call(Request(request, began + 0.05))
+    assert time.monotonic() - began < 5
+    quick = DemoTransport(Service(CHAIN, Faults(drip=1e-6, latency=1e-3)))
+    assert json.loads(quick.call(Request(request, began + 60)).body)["id"] == 1
 
 
-def test_faults_are_off_by_default() -> None:
-    assert Faults() == Faults(0.0, 0, 60.0, None, 0.0, 0.0, 0.0, 0, 0, False, None, None, False, 0)
+def test_every_fault_is_off_by_default_and_an_option_of_serve() -> None:
+    """Faults() is a server without faults; `chainq serve` has an option for each field, with the same default."""
+    options = {name: getattr(FaultOptions, name) for name in FaultOptions.__annotations__}
+    assert options.pop("page_offset") == "given"
+    assert options.pop("database_down") is None
+    fields = {field.name: field.default for field in dataclasses.fields(Faults)}
+    assert [fields.pop(name) for name in ("gzip", "offset_by_asked", "database_down")] == [False, False, range(0)]
+    assert fields == options
+    assert not any(value for name, value in fields.items() if name not in ("rate_window", "reorg_after"))

@@ -68,7 +68,7 @@ def test_calls_beyond_the_limits_are_refused(method: str, params: dict[str, Any]
 
 
 def test_calls_at_the_limits_and_past_the_tip_are_answered() -> None:
-    tip = CHAIN.newest
+    tip = CHAIN.tip
     assert len(ask(QUIET, "getBlocks", startHeight=0, endHeight=1_000)) == 1_000
     assert [row["height"] for row in ask(QUIET, "getBlocks", start=tip - 1, end=tip + 900)] == [str(tip - 1), str(tip)]
     for method in ("getBlocks", "records/all", "records/isOwner", "transitionsWithoutRecordInputs"):
@@ -83,7 +83,7 @@ def test_calls_at_the_limits_and_past_the_tip_are_answered() -> None:
 
 
 def test_an_empty_database_has_no_latest_block() -> None:
-    service = Service(Chain(newest=-1))
+    service = Service(Chain(tip=-1))
     assert ask(service, "latest/block") is None
     assert ask(service, "getBlocks", start=0, end=10) == []
     assert ask(service, "records/all", start=0, end=10) == []
@@ -91,17 +91,17 @@ def test_an_empty_database_has_no_latest_block() -> None:
 
 def test_a_chain_may_grow_between_calls() -> None:
     tip = [10]
-    service = Service(CHAIN, newest=lambda: tip[0])
+    service = Service(CHAIN, tip=lambda: tip[0])
     assert ask(service, "latest/block")["height"] == "10"
-    newest = CHAIN.transaction_id(11, 0)
-    assert ask(service, "chainTransaction", id=newest) is None
+    new = CHAIN.transaction_id(11, 0)
+    assert ask(service, "chainTransaction", id=new) is None
     tip[0] += 1
     assert ask(service, "latest/block")["height"] == "11"
-    assert ask(service, "chainTransaction", id=newest)["transaction"]["id"] == newest
+    assert ask(service, "chainTransaction", id=new)["transaction"]["id"] == new
 
 
 def envelope(body: bytes) -> Any:
-    reply = QUIET.answer(body)
+    reply = QUIET.respond(body)
     assert reply.status == 200
     return json.loads(reply.body)
 
@@ -121,12 +121,12 @@ def test_batches_are_answered_as_arrays_and_calls_without_id_not_at_all() -> Non
     assert [answer["id"] for answer in answers] == ["a", None, None]
     assert [("result" in answer) for answer in answers] == [True, False, True]
     for body in (silent, b"[" + silent + b"]"):
-        assert (QUIET.answer(body).status, QUIET.answer(body).body) == (204, b"")
+        assert (QUIET.respond(body).status, QUIET.respond(body).body) == (204, b"")
 
 
 def test_malformed_and_oversized_bodies_get_html() -> None:
     for body, status in ((b"{", 400), (b"", 400), (b"\xff", 400), (b" " * (150 * 1024 + 1), 413)):
-        reply = QUIET.answer(body)
+        reply = QUIET.respond(body)
         assert reply.status == status
         assert reply.content_type.startswith("text/html")
         assert b"<html>" in reply.body
@@ -137,7 +137,7 @@ def test_the_aleo_dialect_has_its_own_names_and_habits() -> None:
     assert len(ask(service, "blocks", startHeight=5, endHeight=9)) == 4
     assert refusal(service, "getBlocks", start=5, end=9) == 0
     body = b'{"jsonrpc":"2.0","id":1,"method":"getBlocks","params":[5,9]}'
-    assert len(json.loads(service.answer(body).body)["result"]) == 4
+    assert len(json.loads(service.respond(body).body)["result"]) == 4
     assert ask(service, "getAleoBlocks", start=5, end=6) == ask(QUIET, "getChainBlocks", start=5, end=6)
     rows = ask(QUIET, "transactions", blockId=5)
     assert ask(service, "transactions", blockId=CHAIN.block_row(5)) == rows

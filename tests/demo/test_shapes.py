@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from chainq.demo import ids, layout
+from chainq.demo import ids, pattern
 from chainq.demo.chain import BARE_ERA, WEIGHT_JUMP, WEIGHT_OUTLIER
 from harness.sample import (
     BATCH_HEADER,
@@ -122,10 +122,10 @@ def test_big_integers_are_json_numbers_with_every_digit() -> None:
 
 
 def test_special_heights_are_as_documented() -> None:
-    assert CHAIN.records.count(layout.HUGE) == 25_000
-    assert CHAIN.records.count(layout.FAR_HUGE) == 12_000
-    assert not any(CHAIN.records.count(height) for height in layout.EMPTY)
-    ordinary = [CHAIN.records.count(height) for height in range(5_000, 5_000 + layout.PERIOD)]
+    assert CHAIN.records.count(pattern.HUGE) == 25_000
+    assert CHAIN.records.count(pattern.FAR_HUGE) == 12_000
+    assert not any(CHAIN.records.count(height) for height in pattern.EMPTY)
+    ordinary = [CHAIN.records.count(height) for height in range(5_000, 5_000 + pattern.PERIOD)]
     assert 5 < sum(ordinary) / len(ordinary) < 7
     assert min(ordinary) == 0
     assert max(ordinary) == 40

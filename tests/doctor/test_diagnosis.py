@@ -73,17 +73,17 @@ def test_a_rate_limit_is_met_without_insisting() -> None:
 
 def test_a_chain_without_a_block_is_no_fault() -> None:
     """An empty database is told as such."""
-    diagnosis = examined(Odd(newest=-1))
+    diagnosis = examined(Odd(tip=-1))
     assert diagnosis.dialect == "chain"
     assert findings(diagnosis)["newest block"] == "none"
     assert all(check.ok for check in diagnosis.checks)
 
 
-@pytest.mark.parametrize("newest", [0, 1, 3])
+@pytest.mark.parametrize("tip", [0, 1, 3])
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_chain_of_few_blocks_is_no_fault(dialect: str, newest: int) -> None:
+def test_a_chain_of_few_blocks_is_no_fault(dialect: str, tip: int) -> None:
     """Where there is too little to go by the checks say so and find nothing wrong."""
-    diagnosis = examined(Odd(dialect, newest=newest))
+    diagnosis = examined(Odd(dialect, tip=tip))
     assert diagnosis.dialect == dialect
     assert [check.name for check in diagnosis.checks if not check.ok] == []
 

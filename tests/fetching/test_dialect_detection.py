@@ -16,12 +16,12 @@ from harness.sample import answered
 each_dialect = pytest.mark.parametrize("name", DIALECTS)
 
 
-@pytest.mark.parametrize("newest", [-1, 0, 1, 5000])
+@pytest.mark.parametrize("tip", [-1, 0, 1, 5000])
 @each_dialect
-def test_each_dialect_is_told(name: str, newest: int) -> None:
+def test_each_dialect_is_told(name: str, tip: int) -> None:
     """Two calls tell the dialect, on a chain of any length, an empty one included."""
     made: list[str] = []
-    call = answered(Service(Chain(newest=newest), dialect=name))
+    call = answered(Service(Chain(tip=tip), dialect=name))
 
     def counted(method: str, params: Any) -> Raw:
         made.append(method)

@@ -37,7 +37,7 @@ def asked(truth: Truth, command: str) -> tuple[list[str], list[bytes]]:
     if command == "program-transactions":
         return ["hello_hello.aleo", "hello"], truth.program_transactions("hello_hello.aleo", "hello")
     if command == "latest":
-        return [], [truth.block(truth.newest)]
+        return [], [truth.block(truth.tip)]
     if command == "block":
         return ["0", str(HEIGHT)], [truth.block(0), truth.block(HEIGHT)]
     if command == "transactions":

@@ -14,7 +14,7 @@ from chainq.doctor.prober import MOST_CALLS, Asker, Check
 from chainq.transport.base import Endpoint, Report
 
 NEWEST = 5000
-NOW = Chain(newest=NEWEST).timestamp(NEWEST) + 90
+NOW = Chain(tip=NEWEST).timestamp(NEWEST) + 90
 URL = "http://127.0.0.1:8545/"
 Change = Callable[[dict[str, Any]], Any]
 
@@ -28,20 +28,20 @@ class Odd(Service):
         faults: Faults = NO_FAULTS,
         change: Change = lambda request: request,
         mend: Callable[[dict[str, Any], dict[str, Any]], Any] = lambda _, answer: answer,
-        newest: int = NEWEST,
+        tip: int = NEWEST,
         shuffle: bool = True,
     ) -> None:
-        super().__init__(Chain(newest=newest), faults, dialect, shuffle)
+        super().__init__(Chain(tip=tip), faults, dialect, shuffle)
         self._change, self._mend = change, mend
         self.seen: list[dict[str, Any]] = []
 
-    def answer(self, body: bytes) -> Reply:
+    def respond(self, body: bytes) -> Reply:
         asked = json.loads(body)
         self.seen.append(asked)
         changed = self._change(json.loads(body))
         if isinstance(changed, Reply):
             return changed
-        reply = super().answer(json.dumps(changed).encode())
+        reply = super().respond(json.dumps(changed).encode())
         if reply.status != 200 or reply.cut:
             return reply
         return reply._replace(body=json.dumps(self._mend(asked, json.loads(reply.body))).encode())

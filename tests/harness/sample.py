@@ -12,7 +12,7 @@ from chainq.demo.service import Service
 from chainq.errors import ServiceError
 from chainq.fetching import dialect_detection
 
-CHAIN = Chain(newest=50_000)
+CHAIN = Chain(tip=50_000)
 QUIET = Service(CHAIN, shuffle=False)
 HEIGHTS = [0, 50, 150, 300, 600, 640, 1_220, 1_221, 2_345, 4_242, 4_999]
 
@@ -44,7 +44,7 @@ OPEN = fields("transition_id transaction_id program function_name height tpk tcm
 
 
 def post(service: Service, method: str, id_: Any = 1, **params: Any) -> bytes:
-    return service.answer(json.dumps({"jsonrpc": "2.0", "id": id_, "method": method, "params": params}).encode()).body
+    return service.respond(json.dumps({"jsonrpc": "2.0", "id": id_, "method": method, "params": params}).encode()).body
 
 
 def ask(service: Service, method: str, **params: Any) -> Any:
@@ -97,7 +97,7 @@ def answered(service: Service) -> dialect_detection.Call:
 
     def call(method: str, params: Any) -> Raw:
         body = {"jsonrpc": "2.0", "id": 1, "method": method} | ({} if params is None else {"params": params})
-        answer = json.loads(service.answer(json.dumps(body).encode()).body)
+        answer = json.loads(service.respond(json.dumps(body).encode()).body)
         if "error" in answer:
             raise ServiceError(f"{method}: {answer['error']['message']}", code=str(answer["error"]["code"]))
         return Raw(json.dumps(answer["result"]).encode())

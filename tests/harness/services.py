@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
-from chainq.demo.answers import Answers
-from chainq.demo.chain import DEFAULT_NEWEST, Chain
+from chainq.demo.chain import DEFAULT_TIP, Chain
 from chainq.demo.faults import NO_FAULTS, Faults
+from chainq.demo.faulty_results import FaultyResults
+from chainq.demo.fork import Fork
+from chainq.demo.results import Results
 from chainq.demo.server import DemoServer
 from chainq.demo.service import Reply, Service
 from harness.program import DIALECT
@@ -67,20 +69,20 @@ class Call(NamedTuple):
 
 
 class _Witness(Service):
-    def __init__(self, newest: int, faults: Faults) -> None:
-        super().__init__(Chain(newest=newest), faults, DIALECT)
+    def __init__(self, tip: int, faults: Faults) -> None:
+        super().__init__(Chain(tip=tip), faults, DIALECT)
         self.calls: list[Call] = []
 
-    def answer(self, body: bytes) -> Reply:
+    def respond(self, body: bytes) -> Reply:
         request = json.loads(body)
         self.calls.append(Call(request["method"], request.get("params") or {}))
-        return super().answer(body)
+        return super().respond(body)
 
 
 @contextmanager
-def witnessed(newest: int = DEFAULT_NEWEST, faults: Faults = NO_FAULTS) -> Iterator[tuple[str, list[Call]]]:
+def witnessed(tip: int = DEFAULT_TIP, faults: Faults = NO_FAULTS) -> Iterator[tuple[str, list[Call]]]:
     """The sample service on a socket: its URL, and the calls that it has seen."""
-    service = _Witness(newest, faults)
+    service = _Witness(tip, faults)
     with serving(service) as url:
         yield url, service.calls
 
@@ -89,33 +91,21 @@ class Moving(Service):
     """The sample service, its tip and its chain in the hands of the test; `hook` is called as each call arrives."""
 
     def __init__(self, tip: int, chain: Chain | None = None, faults: Faults = NO_FAULTS) -> None:
-        super().__init__(chain or Chain(), faults, newest=lambda: self.tip)
+        super().__init__(chain or Chain(), faults, tip=lambda: self.tip)
         self.tip = tip
         self.calls: list[str] = []
         self.hook: Callable[[str], None] = lambda _: None
 
     def swap(self, chain: Chain) -> None:
         """Answer for another chain from now on."""
-        self.chain, self._answers = chain, Answers(chain, NO_FAULTS, shuffle=True)
+        self.chain, self._results = chain, FaultyResults(chain, NO_FAULTS)
 
-    def answer(self, body: bytes) -> Reply:
+    def respond(self, body: bytes) -> Reply:
         """As the service does, with the call written down first."""
         method = json.loads(body)["method"] if body else ""  # a killed run may send half a request
         self.calls.append(method)
         self.hook(method)
-        return super().answer(body)
-
-
-class Fork(Chain):
-    """The sample chain up to a height, and other block hashes from there on."""
-
-    def __init__(self, at: int) -> None:
-        super().__init__()
-        self._fork, self._branch = at, Chain(seed=7)
-
-    def block_hash(self, height: int) -> str:
-        """The hash of a block, the other chain's from the fork on."""
-        return self._branch.block_hash(height) if height >= self._fork else super().block_hash(height)
+        return super().respond(body)
 
 
 @contextmanager
@@ -126,11 +116,11 @@ def serving(service: Service) -> Iterator[str]:
         yield f"http://127.0.0.1:{server.port}/"
 
 
-def fork_truth(at: int, newest: int) -> Truth:
+def fork_truth(at: int, tip: int) -> Truth:
     """The rows of a chain that forks off the sample chain."""
-    truth = Truth(newest)
-    truth.chain = Fork(at)
-    truth._answers = Answers(truth.chain, NO_FAULTS, shuffle=False)
+    truth = Truth(tip)
+    truth.chain = Fork(truth.chain, at)
+    truth._results = Results(truth.chain, shuffle=False)
     return truth
 
 

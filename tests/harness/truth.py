@@ -48,20 +48,18 @@ def difference(rows: Sequence[bytes], groups: Groups) -> str:
 class Truth:
     """The chain's own rows, computed in this process in the order of the chain, as compact JSON."""
 
-    def __init__(self, newest: int | None = None) -> None:
-        from chainq.demo.answers import Answers
-        from chainq.demo.chain import DEFAULT_NEWEST, Chain
-        from chainq.demo.faults import NO_FAULTS
+    def __init__(self, tip: int | None = None) -> None:
+        from chainq.demo.chain import DEFAULT_TIP, Chain
+        from chainq.demo.results import Results
 
-        self.newest = DEFAULT_NEWEST if newest is None else newest
-        self.chain = Chain(newest=self.newest)
-        self._answers = Answers(self.chain, NO_FAULTS, shuffle=False)
+        self.tip = DEFAULT_TIP if tip is None else tip
+        self.chain = Chain(tip=self.tip)
+        self._results = Results(self.chain, shuffle=False)
 
-    def _ask(self, answer: str, **args: Any) -> bytes:
-        from chainq.demo.answers import Asked
+    def _ask(self, handler: str, **args: Any) -> bytes:
+        from chainq.demo.results import Call, encoded
 
-        body: bytes = getattr(self._answers, answer)(Asked({"page": 0, "size": 1 << 40, **args}, self.newest, 0))
-        return body
+        return encoded(getattr(self._results, handler)(Call({"offset": 0, "limit": 1 << 40, **args}, self.tip, 0)))
 
     def block(self, height: int) -> bytes:
         """A Block summary."""
@@ -88,10 +86,11 @@ class Truth:
         """The rows of a ranged command, height by height."""
         from chainq.demo.callers import occurrences
 
-        end = min(end, self.newest + 1)
+        end = min(end, self.tip + 1)
         rows = split(self._ask(command.replace("-", "_"), start=start, end=end, address=address))
         if command == "address-transactions":
-            places = Counter(height for height, _ in occurrences(self.chain.address_numbers[address], start, end))
+            number = self.chain.address_numbers[address]
+            places = Counter(height for height, _ in occurrences(self.chain.layout, number, start, end))
             counts = [places[height] for height in range(start, end)]
         elif command in ("records", "ownership", "transitions"):
             tally = self.chain.open_calls if command == "transitions" else self.chain.records

@@ -1,0 +1,185 @@
+"""`chainq serve`: the sample chain on a loopback socket, with the faults of real servers as options.
+
+No `from __future__ import annotations` here: Typer reads the annotations.
+"""
+
+import math
+import re
+from typing import Annotated, Any
+
+from typer import Option
+
+from chainq.cli.options import Group
+from chainq.errors import UsageError
+
+FAULTS = "Faults"
+
+
+def _fault(
+    name: str, metavar: str, text: str, *, low: float | None = None, high: float | None = None, shown: bool = False
+) -> Any:
+    """Return an option under the heading of the faults; `shown`: its default is worth showing."""
+    return Option(name, metavar=metavar, rich_help_panel=FAULTS, help=text, min=low, max=high, show_default=shown)
+
+
+def _switch(name: str, text: str) -> Any:
+    return Option(name, rich_help_panel=FAULTS, help=text)
+
+
+def _share(name: str, text: str) -> Any:
+    return _fault(name, "SHARE", text, low=0.0, high=1.0)
+
+
+class ServeOptions(Group):
+    """The sample chain and where it listens."""
+
+    port: Annotated[int, Option("--port", metavar="N", min=0, max=65535, help="TCP port; 0: any free one.")] = 8545
+    host: Annotated[str, Option("--host", metavar="ADDRESS", help="A loopback address.")] = "127.0.0.1"
+    dialect: Annotated[str, Option("--dialect", metavar="NAME", help="chain or aleo.")] = "chain"
+    tip: Annotated[int | None, Option("--tip", metavar="H", min=-1, help="Tip height; -1: an empty chain.")] = None
+    grow: Annotated[
+        float, Option("--grow", metavar="SECONDS", min=0.0, help="Seconds between new blocks; 0: no new blocks.")
+    ] = 0.0
+    seed: Annotated[int, Option("--seed", metavar="N", help="Seed for the chain.")] = 0
+    dense_height: Annotated[
+        str | None, Option("--dense-height", metavar="H:N", help="Give height H a number of N records.")
+    ] = None
+    shuffle: Annotated[bool, Option("--shuffle/--no-shuffle", help="Change the order of rows inside a height.")] = True
+    gzip: Annotated[bool, Option("--gzip", help="Compress responses for clients that accept it.")] = False
+
+
+class FaultOptions(Group):
+    """The faults of the service: each field of `chainq.demo.faults.Faults` but `gzip`, which is no fault."""
+
+    latency: Annotated[float, _fault("--latency", "SECONDS", "Seconds before each response.", low=0.0)] = 0.0
+    drip: Annotated[float, _fault("--drip", "SECONDS", "Send a byte at a time, with these pauses.", low=0.0)] = 0.0
+    rate_limit: Annotated[int, _fault("--rate-limit", "N", "HTTP 429 after N calls of a method.", low=0)] = 0
+    rate_window: Annotated[
+        float, _fault("--rate-window", "SECONDS", "Length of the rate-limit window.", low=0.0, shown=True)
+    ] = 60.0
+    retry_after: Annotated[
+        int | None, _fault("--retry-after", "SECONDS", "Retry-After header of a 429 response.", low=0)
+    ] = None
+    fail_rate: Annotated[float, _share("--fail-rate", "Share of 503 responses.")] = 0.0
+    database_down: Annotated[
+        str | None, _fault("--database-down", "N", "JSON-RPC error 57P01 for the first N calls, or for calls A:B.")
+    ] = None
+    heavy_rows: Annotated[int, _fault("--heavy-rows", "N", "Query timeout above N rows.", low=0)] = 0
+    truncate_rate: Annotated[float, _share("--truncate-rate", "Share of bodies that end early.")] = 0.0
+    wrong_id_rate: Annotated[float, _share("--wrong-id-rate", "Share of responses with a wrong id.")] = 0.0
+    clamp_heights: Annotated[
+        int, _fault("--clamp-heights", "N", "Silently serve only the first N heights of a range.", low=0)
+    ] = 0
+    empty_above: Annotated[
+        int, _fault("--empty-above", "N", "Empty results for ranges of more than N heights.", low=0)
+    ] = 0
+    exclusive_start: Annotated[bool, _switch("--exclusive-start", "Leave out the first height of a range.")] = False
+    inclusive_end: Annotated[bool, _switch("--inclusive-end", "Include the end height of a range.")] = False
+    neighbour_rows: Annotated[bool, _switch("--neighbour-rows", "Include the first row after the range.")] = False
+    row_cap: Annotated[int, _fault("--row-cap", "N", "Silently cap responses at N rows.", low=0)] = 0
+    cap_varies: Annotated[bool, _switch("--cap-varies", "Double the row cap of half of the calls, at random.")] = False
+    byte_cap: Annotated[int, _fault("--byte-cap", "N", "Silently cap responses at N bytes of rows.", low=0)] = 0
+    ignore_page_size: Annotated[bool, _switch("--ignore-page-size", "Ignore the page size.")] = False
+    page_offset: Annotated[
+        str, _fault("--page-offset", "KIND", "Offset of pages by the page size asked or given.", shown=True)
+    ] = "given"
+    no_pages: Annotated[bool, _switch("--no-pages", "Empty results for every page but page 0.")] = False
+    repeat_pages: Annotated[bool, _switch("--repeat-pages", "Ignore the page number.")] = False
+    empty_rate: Annotated[float, _share("--empty-rate", "Share of empty results.")] = 0.0
+    duplicate_rate: Annotated[float, _share("--duplicate-rate", "Share of rows that come twice.")] = 0.0
+    shuffle_heights: Annotated[bool, _switch("--shuffle-heights", "Return rows in no order of height.")] = False
+    missing_height: Annotated[int | None, _fault("--missing-height", "H", "Leave out a block.", low=0)] = None
+    broken_link: Annotated[int | None, _fault("--broken-link", "H", "Give a block a wrong previous_hash.", low=0)] = (
+        None
+    )
+    stale_tip_rate: Annotated[float, _share("--stale-tip-rate", "Share of latest/block calls with an old tip.")] = 0.0
+    lag_blocks: Annotated[
+        int, _fault("--lag-blocks", "N", "Hide the newest N blocks from all methods but latest/block.", low=0)
+    ] = 0
+    late_records: Annotated[
+        int, _fault("--late-records", "CALLS", "Calls until a new block's records appear.", low=0)
+    ] = 0
+    reorg_at: Annotated[int | None, _fault("--reorg-at", "H", "Replace the blocks from H on.", low=0)] = None
+    reorg_after: Annotated[
+        int, _fault("--reorg-after", "CALLS", "Calls before --reorg-at takes effect.", low=0, shown=True)
+    ] = 10
+    fault_seed: Annotated[int, _fault("--fault-seed", "N", "Seed for faults.")] = 0
+
+
+def serve(
+    *,
+    host: str,
+    port: int,
+    dialect: str,
+    tip: int | None,
+    grow: float,
+    seed: int,
+    dense_height: str | None,
+    shuffle: bool,
+    page_offset: str,
+    database_down: str | None,
+    **faults: Any,
+) -> None:
+    """Serve the sample chain until a signal ends it; its URL is the one line on standard output.
+
+    The parameters are the options of `chainq serve`. Raises UsageError.
+    """
+    import time
+
+    from chainq.catalog.identifiers import is_loopback
+    from chainq.demo.chain import DEFAULT_TIP, Chain
+    from chainq.demo.faults import Faults
+    from chainq.demo.server import serve as serve_demo
+    from chainq.demo.service import Service
+    from chainq.demo.wire import DIALECTS
+    from chainq.sinks.open import open_sink
+    from chainq.text.sanitize import printable
+
+    if not is_loopback(host):
+        raise UsageError(f"invalid --host {printable(host)!r}: expected a loopback address such as 127.0.0.1 or ::1")
+    if dialect not in DIALECTS:
+        raise UsageError(f"unknown dialect {dialect!r}", f"known: {', '.join(DIALECTS)}")
+    if page_offset not in ("asked", "given"):
+        raise UsageError(f"invalid --page-offset {page_offset!r}: expected asked or given")
+    for name, value in {"grow": grow, **faults}.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise UsageError(f"invalid --{name.replace('_', '-')} {value}: expected a finite number")
+    if 0 < grow < 1e-3:
+        raise UsageError(f"invalid --grow {grow:g}: expected 0, or at least 0.001 seconds")
+    faults["database_down"] = _calls(database_down)
+    faults["offset_by_asked"] = page_offset == "asked"
+    first = DEFAULT_TIP if tip is None else tip
+    began = time.monotonic()
+
+    def tip_height() -> int:
+        return first + int((time.monotonic() - began) / grow) if grow else first
+
+    service = Service(Chain(seed, first, _dense(dense_height)), Faults(**faults), dialect, shuffle, tip=tip_height)
+
+    def ready(port: int) -> None:
+        shown = f"[{host}]" if ":" in host else host
+        with open_sink(None) as sink:
+            sink.write(f"http://{shown}:{port}/\n".encode())
+
+    try:
+        serve_demo(service, host, port, ready=ready)
+    except OSError as error:
+        raise UsageError(f"cannot listen on {host}:{port}: {error.strerror}") from None
+
+
+def _calls(text: str | None) -> range:
+    """Return the numbers of the calls that `--database-down` names, from 0: `5` the first five, `5:9` calls 5 to 8."""
+    found = re.fullmatch(r"(?:([0-9]{1,9}):)?([0-9]{1,9})", text or "0")
+    if not found:
+        raise UsageError(f"invalid --database-down {text!r}: expected a number of calls, or A:B")
+    return range(int(found[1] or 0), int(found[2]))
+
+
+def _dense(text: str | None) -> tuple[int, int] | None:
+    """Return the height and the number of records that `--dense-height` names."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,9}):([0-9]{1,6})", text)
+    if not found:
+        raise UsageError(f"invalid --dense-height {text!r}: expected H:N with up to 999999 records")
+    return int(found[1]), int(found[2])

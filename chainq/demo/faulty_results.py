@@ -1,0 +1,131 @@
+"""FaultyResults: the results of a server with faults. It changes the arguments before, and the rows after."""
+
+from threading import Lock
+from typing import Any
+
+from chainq.demo.chain import Chain, Row
+from chainq.demo.faults import CAP, DUPLICATE, EMPTY, ORDER, STALE_BLOCKS, STALE_TIP, Faults
+from chainq.demo.fork import Fork
+from chainq.demo.results import Call, Results, encoded, scattered
+from chainq.demo.wire import Method
+
+_BLOCKS = {"blocks", "full_blocks", "block"}
+_INDEXED = {"records", "ownership", "transitions", "program_transactions", "address_transactions"}
+"""The handlers whose rows an indexer writes after the block (`late_records`)."""
+
+
+class FaultyResults:
+    """The results of one chain as a service with these faults returns them; threads may share it."""
+
+    def __init__(self, chain: Chain, faults: Faults, shuffle: bool = True) -> None:
+        """Takes the chain, the faults, and whether rows come in the disorder of deployed servers."""
+        self._faults = faults
+        self._results = Results(chain, shuffle, faults.heavy_rows)
+        self._reorged = self._results
+        if faults.reorg_at is not None:
+            self._reorged = Results(Fork(chain, faults.reorg_at), shuffle, faults.heavy_rows)
+        self._chain = chain
+        self._lock = Lock()
+        self._tips: list[tuple[int, int]] = []  # heights that were the tip, each with the first call that saw it
+
+    def result(self, method: Method, args: dict[str, Any], tip: int, number: int) -> bytes:
+        """Return the JSON of a method's result. `args` by the names of wire.Param; `tip`: height of the newest block;
+        `number`: the number of the call, from 0. Raises RpcError."""
+        results = self._reorged if number >= self._faults.reorg_after else self._results
+        call = Call(self._slice(method, args, number), self._tip(method.handler, tip, number), number)
+        if self._empty(args, number):
+            return b"[]"
+        handler = getattr(results, method.handler)
+        result = handler(call)
+        if not isinstance(result, list):
+            return encoded(result)
+        if method.handler in _BLOCKS:
+            result = self._blocks(result)
+        if self._faults.neighbour_rows and "start" in args and len(result) < call.args.get("limit", len(result) + 1):
+            after = {**call.args, "start": call.args["end"], "end": call.args["end"] + 1, "offset": 0, "limit": 1}
+            result += handler(call._replace(args=after))[:1]
+        return self._body(result, number)
+
+    def _empty(self, args: dict[str, Any], number: int) -> bool:
+        """Return whether the result is empty whatever the chain holds."""
+        faults = self._faults
+        wide = 0 < faults.empty_above < args.get("end", 0) - args.get("start", 0)
+        beyond = faults.no_pages and args.get("page", 0) > 0
+        ranged = "start" in args or "page" in args
+        return wide or beyond or (ranged and faults.strikes(faults.empty_rate, EMPTY, number))
+
+    def _slice(self, method: Method, args: dict[str, Any], number: int) -> dict[str, Any]:
+        """Return the arguments with the range that is served, and with `offset` and `limit` in place of a page."""
+        faults, sliced = self._faults, dict(args)
+        if "start" in args:
+            if faults.clamp_heights:
+                sliced["end"] = min(args["end"], args["start"] + faults.clamp_heights)
+            sliced["start"] += faults.exclusive_start
+            sliced["end"] += faults.inclusive_end
+        if "page" in args:
+            asked = given = next(
+                param.unread if param.unread and faults.ignore_page_size else args["size"]
+                for param in method.params
+                if param.name == "size"
+            )
+            if faults.row_cap:
+                doubled = faults.cap_varies and faults.strikes(0.5, CAP, number)
+                given = min(asked, faults.row_cap * (1 + doubled))
+            page = 0 if faults.repeat_pages else args["page"]
+            sliced["offset"], sliced["limit"] = page * (asked if faults.offset_by_asked else given), given
+        return sliced
+
+    def _tip(self, handler: str, tip: int, number: int) -> int:
+        """Return the height of the newest block that the call sees."""
+        faults = self._faults
+        if handler == "latest":
+            stale = faults.strikes(faults.stale_tip_rate, STALE_TIP, number)
+            return max(min(tip, 0), tip - STALE_BLOCKS) if stale else tip
+        if faults.late_records and handler in _INDEXED:
+            tip = self._indexed(tip, number)
+        return max(-1, tip - faults.lag_blocks)
+
+    def _indexed(self, tip: int, number: int) -> int:
+        """Return the height of the newest block whose records are written."""
+        late = self._faults.late_records
+        with self._lock:
+            if not self._tips or tip > self._tips[-1][0]:
+                self._tips.append((tip, number))
+            while len(self._tips) > 1 and number - self._tips[1][1] >= late:
+                self._tips.pop(0)
+            height, seen = self._tips[0]
+        return height if number - seen >= late else height - 1
+
+    def _blocks(self, rows: list[Row]) -> list[Row]:
+        """Return blocks with the faults of single heights."""
+        kept = []
+        for row in rows:
+            height = int(row["height"] if "height" in row else row["header"]["metadata"]["height"])
+            if height == self._faults.broken_link:
+                row["previous_hash"] = self._chain.block_hash(height + 1)
+            if height != self._faults.missing_height:
+                kept.append(row)
+        return kept
+
+    def _body(self, rows: list[Row], number: int) -> bytes:
+        """Return rows as JSON, with the faults that any row can have."""
+        faults = self._faults
+        if faults.duplicate_rate:
+            rows = [
+                row
+                for at, one in enumerate(rows)
+                for row in [one] * (1 + faults.strikes(faults.duplicate_rate, DUPLICATE, number << 24 | at))
+            ]
+        if faults.shuffle_heights:
+            rows = [*scattered(rows, faults.word(ORDER, number))]
+        if not faults.byte_cap:
+            return encoded(rows)
+        pieces: list[bytes] = []
+        size = 1
+        for row in rows:
+            piece = encoded(row)
+            size += len(piece) + 1
+            if pieces and size > faults.byte_cap:
+                break
+            pieces.append(piece)
+        return b"[" + b",".join(pieces) + b"]"

@@ -1,0 +1,71 @@
+"""Fork: a chain after a reorg."""
+
+from collections.abc import Iterable
+
+from chainq.demo.chain import Chain, Row
+
+
+class Fork(Chain):
+    """A chain that has other blocks than `chain` from the height `at` on: other hashes, transactions and records, in
+    the same numbers."""
+
+    def __init__(self, chain: Chain, at: int) -> None:
+        super().__init__(chain.seed, chain.tip, chain.dense)
+        self._at, self._trunk = at, chain
+        self._branch = Chain(chain.seed ^ 0xF0_4B, chain.tip, chain.dense)
+
+    def _side(self, height: int) -> Chain:
+        return self._branch if height >= self._at else self._trunk
+
+    def block_hash(self, height: int) -> str:
+        """Return the hash of a block; for -1 the hash that block 0 names as its predecessor."""
+        return self._side(height).block_hash(height)
+
+    def state_root(self, height: int) -> str:
+        """Return the state root that block `height` names as the previous one."""
+        return self._side(height).state_root(height)
+
+    def timestamp(self, height: int) -> int:
+        """Return the time of a block in seconds since 1970."""
+        return self._side(height).timestamp(height)
+
+    def block(self, height: int) -> Row:
+        """Return a block summary; the first block of the branch names the last one that both sides have."""
+        return {**self._side(height).block(height), "previous_hash": self.block_hash(height - 1)}
+
+    def transaction_id(self, height: int, index: int) -> str:
+        """Return the ID of transaction `index` of a block."""
+        return self._side(height).transaction_id(height, index)
+
+    def find_transaction(self, transaction_id: str) -> tuple[int, int] | None:
+        """Return height and index of a transaction; None if it was never there, or is not there any more."""
+        for side in (self._trunk, self._branch):
+            found = side.find_transaction(transaction_id)
+            if found and self._side(found[0]) is side:
+                return found
+        return None
+
+    def aborted_ids(self, height: int) -> list[str]:
+        """Return the IDs of a block's aborted transactions."""
+        return self._side(height).aborted_ids(height)
+
+    def transition_word(self, height: int, index: int, call: int) -> int:
+        """Return the word from which everything in a transition derives."""
+        return self._side(height).transition_word(height, index, call)
+
+    def record_word(self, number: int) -> int:
+        """Return the word from which everything in a record derives."""
+        side = self._branch if number >= self.records.before(self._at) else self._trunk
+        return side.record_word(number)
+
+    def record_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
+        """Return the records of a block at these positions, in that order."""
+        return self._side(height).record_rows(height, positions)
+
+    def ownership_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
+        """Return the ownership records at the same positions."""
+        return self._side(height).ownership_rows(height, positions)
+
+    def open_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
+        """Return the transitions without record inputs of a block at these positions."""
+        return self._side(height).open_rows(height, positions)

@@ -1,0 +1,64 @@
+"""`chainq serve`: what it refuses before it listens, and how its options reach the service."""
+
+import json
+from typing import Any
+
+import pytest
+
+from chainq.cli.serve import serve
+from chainq.errors import UsageError
+from harness.program import Program, Servers
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--latency", "nan"], "--latency nan"),
+        (["--latency", "inf"], "--latency inf"),
+        (["--drip", "nan"], "--drip nan"),
+        (["--fail-rate", "nan"], "--fail-rate nan"),
+        (["--empty-rate", "1.5"], "--empty-rate"),
+        (["--grow", "nan"], "--grow nan"),
+        (["--grow", "1e-300"], "--grow 1e-300"),
+        (["--host", "0.0.0.0"], "--host '0.0.0.0'"),  # noqa: S104  # refused
+        (["--dialect", "latin"], "unknown dialect 'latin'; known: chain, aleo"),
+        (["--page-offset", "both"], "--page-offset 'both'"),
+        (["--database-down", "3:"], "--database-down '3:'"),
+        (["--database-down", "-1"], "--database-down '-1'"),
+        (["--dense-height", "5"], "--dense-height '5'"),
+        (["--dense-height", "5:-1"], "--dense-height '5:-1'"),
+        (["--byte-cap", "-1"], "--byte-cap"),
+    ],
+)
+def test_bad_values_are_usage_errors(words: list[str], named: str, chainq: Program) -> None:
+    """A value that cannot be meant is exit 2 and named, and nothing listens."""
+    ran = chainq("serve", "--port", "0", *words)
+    assert (ran.code, ran.out) == (2, b"")
+    assert named in ran.err
+
+
+def test_options_reach_the_chain_and_the_faults(chainq: Program, server: Servers) -> None:
+    """The options that are no plain value: the chain's dense height, the calls without a database, the offset."""
+    switches = ("--dense-height", "300:70", "--row-cap", "50", "--page-offset", "asked", "--database-down", "1")
+    with server.own(*switches) as (url, _):
+        params = {"start": 300, "end": 301, "page": 1, "recordsPerRequest": 60}
+        down = chainq("rpc", "records/all", json.dumps(params), "--retries", "0", url=url)
+        assert "57P01" in down.err
+        page = chainq("rpc", "records/all", json.dumps(params), url=url)
+    assert len(json.loads(page.out)) == 10
+
+
+def test_a_port_that_is_taken_is_a_usage_error(server: Servers) -> None:
+    """An address that cannot be had is named."""
+    with server.own() as (url, _):
+        port = int(url.rstrip("/").rpartition(":")[2])
+        with pytest.raises(UsageError, match=f"cannot listen on 127.0.0.1:{port}"):
+            serve(**options(port=port))
+
+
+def options(**changed: Any) -> dict[str, Any]:
+    """The options of `chainq serve` at their defaults."""
+    from chainq.cli.serve import FaultOptions, ServeOptions
+
+    groups = (ServeOptions, FaultOptions)
+    return {name: getattr(group, name) for group in groups for name in group.__annotations__} | changed
