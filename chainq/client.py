@@ -28,6 +28,7 @@ from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.planning.query import Batch, Query
 from chainq.text.sanitize import excerpt
+from chainq.transport.base import TIMEOUT
 
 Row = dict[str, Any]
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
@@ -58,7 +59,7 @@ class Client:
         url: str,
         *,
         dialect: str = "chain",
-        timeout: float = 30.0,
+        timeout: float = TIMEOUT,
         retries: int = 5,
         rate: float | None = None,
         headers: Mapping[str, str] | None = None,

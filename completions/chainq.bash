@@ -74,7 +74,7 @@ _chainq_options() {
             _chainq_offer '--url' 'The service; demo: is a sample'
             _chainq_offer '--profile' 'A server from config.toml'
             _chainq_offer '--dialect' 'How the server speaks: chain, aleo, or auto to find out'
-            _chainq_offer '--timeout' 'For a call'
+            _chainq_offer '--timeout' 'Seconds for one request'
             _chainq_offer '--retries' 'Of a call that fails in passing'
             _chainq_offer '--concurrency' 'Calls at a time'
             _chainq_offer '-j' 'Calls at a time'

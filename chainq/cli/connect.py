@@ -11,6 +11,7 @@ from chainq.config import values as config_values
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.text.sanitize import mask_url
+from chainq.transport.base import TIMEOUT
 
 
 class ConnectionSettings(NamedTuple):
@@ -78,7 +79,7 @@ def open_service(settings: ConnectionSettings, reporter: Reporter) -> Service:
         url,
         dialect=dialect or "chain",
         names=names,
-        timeout=30.0 if timeout is None else timeout,
+        timeout=TIMEOUT if timeout is None else timeout,
         retries=settings.retries,
         rate=rate,
         headers=headers,

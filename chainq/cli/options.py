@@ -169,7 +169,8 @@ class SourceOptions(Group):
         ),
     ] = None
     timeout: Annotated[
-        float | None, Option("--timeout", metavar="SECONDS", rich_help_panel=SOURCE, help="For a call.  [default: 30]")
+        float | None,
+        Option("--timeout", metavar="SECONDS", rich_help_panel=SOURCE, help="Seconds for one request.  [default: 60]"),
     ] = None
     retries: Annotated[
         int, Option("--retries", metavar="N", min=0, rich_help_panel=SOURCE, help="Of a call that fails in passing.")

@@ -15,7 +15,7 @@ from chainq.heights import bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.query import Batch, Lookup, Query
 from chainq.rows import fields
-from chainq.transport.base import Endpoint, Report
+from chainq.transport.base import TIMEOUT, Endpoint, Report
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_result, decode_rows
 
@@ -37,7 +37,7 @@ class Service:
         *,
         dialect: str = "chain",
         names: Names | None = None,
-        timeout: float = 30.0,
+        timeout: float = TIMEOUT,
         retries: int = 5,
         rate: float | None = None,
         headers: Mapping[str, str] | None = None,

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
+TIMEOUT = 60.0  # seconds; many servers give up after 30, and what they say then should arrive
+
 
 class Request(NamedTuple):
     """One HTTP POST: its body, and the point of `time.monotonic` at which the exchange has taken too long."""
@@ -52,11 +54,7 @@ class NoConnectionError(ExchangeError):
 
 
 class DeadlineError(ExchangeError):
-    """The deadline passed when `received` bytes of the response had come."""
-
-    def __init__(self, received: int = 0) -> None:
-        super().__init__("the deadline passed")
-        self.received = received
+    """The deadline passed before the response was complete."""
 
 
 class BrokenResponseError(ExchangeError):
@@ -66,13 +64,13 @@ class BrokenResponseError(ExchangeError):
 class Endpoint(NamedTuple):
     """Where calls go, and how.
 
-    `timeout`: seconds for one call. `retries`: of a call, after transient failures. `rate`: requests per second, None
-    for no limit. `concurrency`: requests at a time. `transport`: instead of the network. `observe` is given every
-    response, and may end the call by raising a ChainqError.
+    `timeout`: seconds for one attempt of a call, from the connection to the last byte. `retries`: of a call, after
+    transient failures. `rate`: requests per second, None for no limit. `concurrency`: requests at a time. `transport`:
+    instead of the network. `observe` is given every response, and may end the call by raising a ChainqError.
     """
 
     url: str
-    timeout: float = 30.0
+    timeout: float = TIMEOUT
     retries: int = 5
     rate: float | None = None
     concurrency: int = 8

@@ -1,21 +1,19 @@
-"""Reads the body of a response: bounded in size and time, and out of one content coding."""
+"""Reads the body of a response: bounded in size, and out of one content coding."""
 
-import time
 from collections.abc import Iterable, Iterator
 
 from chainq.errors import AnswerError, TooHeavyError
 from chainq.text.sanitize import excerpt
-from chainq.transport.base import BrokenResponseError, DeadlineError
+from chainq.transport.base import BrokenResponseError
 
 MOST_BYTES = 512 * 2**20  # of one body, decompressed
 PIECE_BYTES = 2**20  # that decompression may add at a time, however little there was to decompress
 
 
-def read_body(stream: Iterable[bytes], coding: str, deadline: float) -> bytes:
+def read_body(stream: Iterable[bytes], coding: str) -> bytes:
     """Return the body that arrives as `stream`; `coding` is its Content-Encoding.
 
-    Raises AnswerError for a coding that was not asked for, BrokenResponseError, TooHeavyError beyond MOST_BYTES, and
-    DeadlineError when `deadline` (by `time.monotonic`) passes.
+    Raises AnswerError for a coding that was not asked for, BrokenResponseError, and TooHeavyError beyond MOST_BYTES.
     """
     coding = coding.strip().lower()
     if coding in ("gzip", "x-gzip"):  # RFC 9110, section 8.4.1.3
@@ -28,8 +26,6 @@ def read_body(stream: Iterable[bytes], coding: str, deadline: float) -> bytes:
         size += len(piece)
         if size > MOST_BYTES:
             raise TooHeavyError(f"response is larger than {MOST_BYTES >> 20} MiB")
-        if time.monotonic() > deadline:  # each read has its own timeout
-            raise DeadlineError(size)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 

@@ -52,12 +52,10 @@ def of_exchange(error: ExchangeError, endpoint: Endpoint) -> ChainqError | Trans
         return UnreachableError(f"the URL or a header cannot be sent: {reason}")
     if isinstance(error, BrokenResponseError):
         return TransientFailure(BrokenBodyError(f"response ended early: {reason}"))
-    if isinstance(error, DeadlineError) and error.received:
-        return GatewayError(
-            f"{url}: response incomplete after {endpoint.timeout:g} s, with {error.received} bytes", "raise --timeout"
-        )
     if isinstance(error, DeadlineError):
-        reason = f"no response within {endpoint.timeout:g} s"
+        return TransientFailure(
+            GatewayError(f"{url}: no complete response within {endpoint.timeout:g} s", "raise --timeout or lower -j")
+        )
     failure = UnreachableError(f"could not reach {url}: {reason}")
     return failure if "CERTIFICATE_VERIFY_FAILED" in reason else TransientFailure(failure)
 

@@ -30,7 +30,7 @@ from chainq.transport.base import (
     UnusableRequestError,
 )
 from chainq.transport.body import read_body
-from chainq.transport.network import Network
+from chainq.transport.network import Network, Now
 
 KEEP_ALIVE = 5.0  # seconds that an idle connection stays open
 
@@ -38,26 +38,27 @@ KEEP_ALIVE = 5.0  # seconds that an idle connection stays open
 class HttpTransport:
     """Sends requests to the endpoint's URL, and keeps connections open between them. Threads share it.
 
-    Proxies and certificates are those that the environment names. Raises UsageError where these cannot be used.
+    Proxies and certificates are those that the environment names. Raises UsageError where these cannot be used. `now`
+    returns the time by which deadlines count.
     """
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, now: Now = time.monotonic) -> None:
         self._url = httpx.URL(endpoint.url)
         self._headers = _headers(endpoint, self._url)
-        self._pool = _Pool(_proxy(endpoint.url), _tls(endpoint.url))
+        self._pool = _Pool(_proxy(endpoint.url), _tls(endpoint.url), Network(now))
 
     def call(self, request: Request) -> Response:
         """Return the response, whatever its status. Raises ExchangeError, AnswerError, or TooHeavyError."""
-        seconds = max(0.0, request.deadline - time.monotonic())
         outgoing = httpx.Request(
             "POST",
             self._url,
             headers=self._headers,
             content=request.body,
-            extensions={"timeout": dict.fromkeys(("connect", "read", "write"), seconds)},
+            # No durations but the deadline: see `network`.
+            extensions={"timeout": dict.fromkeys(("connect", "read", "write"), request.deadline)},
         )
         with _plain_errors(), contextlib.closing(self._pool.handle_request(outgoing)) as incoming:
-            body = read_body(incoming.iter_raw(), incoming.headers.get("content-encoding", ""), request.deadline)
+            body = read_body(incoming.iter_raw(), incoming.headers.get("content-encoding", ""))
             secured = incoming.extensions["network_stream"].get_extra_info("ssl_object")
             return Response(
                 incoming.status_code,
@@ -75,13 +76,13 @@ class HttpTransport:
 class _Pool(httpx.HTTPTransport):
     """httpx's transport over sockets of our own, which it has no argument for."""
 
-    def __init__(self, proxy: httpx.Proxy | None, tls: ssl.SSLContext) -> None:
+    def __init__(self, proxy: httpx.Proxy | None, tls: ssl.SSLContext, network: Network) -> None:
         options: dict[str, Any] = {
             "ssl_context": tls,
             "max_connections": None,
             "max_keepalive_connections": None,
             "keepalive_expiry": KEEP_ALIVE,
-            "network_backend": Network(),
+            "network_backend": network,
         }
         if proxy is None:
             self._pool = httpcore.ConnectionPool(**options)
@@ -141,6 +142,8 @@ def _plain_errors() -> Iterator[None]:
         raise UnusableRequestError(_reason(error)) from None
     except httpx.RemoteProtocolError as error:
         raise BrokenResponseError(_reason(error)) from None
+    except httpx.ConnectTimeout:
+        raise NoConnectionError("no connection in time") from None
     except httpx.TimeoutException:
         raise DeadlineError from None
     except httpx.HTTPError as error:

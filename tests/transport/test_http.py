@@ -3,10 +3,7 @@
 import gzip
 import socket
 import ssl
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 
 import httpcore
 import pytest
@@ -15,7 +12,6 @@ from chainq.errors import AnswerError, TooHeavyError, UsageError
 from chainq.transport import body
 from chainq.transport.base import (
     BrokenResponseError,
-    DeadlineError,
     Endpoint,
     NoConnectionError,
     Request,
@@ -23,52 +19,9 @@ from chainq.transport.base import (
     UnusableRequestError,
 )
 from chainq.transport.http import HttpTransport
-from chainq.transport.network import READ_BYTES, Stream
+from harness.sockets import Serve, answering, server
 
 FAR = time.monotonic() + 600  # a deadline that never comes
-Serve = Callable[[socket.socket, bytes], None]
-
-
-@contextmanager
-def server(serve: Serve) -> Iterator[tuple[str, list[bytes]]]:
-    """A server that hands each request, whole, to `serve` with its socket: its URL, and the requests it has seen."""
-    seen: list[bytes] = []
-
-    def talk(peer: socket.socket) -> None:
-        with peer, suppress(OSError):
-            while request := _request(peer):
-                seen.append(request)
-                serve(peer, request)
-
-    def listen() -> None:
-        with suppress(OSError):
-            while True:
-                threading.Thread(target=talk, args=(listening.accept()[0],), daemon=True).start()
-
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        threading.Thread(target=listen, daemon=True).start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/", seen
-        listening.shutdown(socket.SHUT_RDWR)
-
-
-def _request(peer: socket.socket) -> bytes:
-    data = b""
-    while b"\r\n\r\n" not in data:
-        piece = peer.recv(65536)
-        if not piece:
-            return b""
-        data += piece
-    head = data.partition(b"\r\n\r\n")[0].lower()
-    length = int(head.partition(b"content-length:")[2].split(b"\r\n")[0] or b"0")
-    while len(data) < len(head) + 4 + length:
-        data += peer.recv(65536)
-    return data
-
-
-def answering(content: bytes, *headers: str, status: str = "200 OK") -> Serve:
-    """Serves that content to every request."""
-    head = "\r\n".join([f"HTTP/1.1 {status}", f"Content-Length: {len(content)}", *headers, "", ""]).encode()
-    return lambda peer, _: peer.sendall(head + content)
 
 
 def exchange(url: str, deadline: float = FAR, **options: object) -> Response:
@@ -155,19 +108,6 @@ def test_nothing_of_httpcore_is_changed() -> None:
     with server(answering(b"{}")) as (url, _):
         exchange(url)
     assert httpcore.HTTP11Connection.READ_NUM_BYTES == 64 * 1024
-
-
-def test_much_is_read_at_a_time() -> None:
-    """A read takes up to READ_BYTES, however little httpcore asks for."""
-    asked: list[int] = []
-
-    class Counting(httpcore.NetworkStream):
-        def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
-            asked.append(max_bytes)
-            return b""
-
-    Stream(Counting()).read(65536)
-    assert asked == [READ_BYTES]
 
 
 # --- compression
@@ -267,12 +207,6 @@ def test_a_header_that_cannot_be_sent_is_an_unusable_request() -> None:
     """What gets past all checks before is refused by the HTTP library."""
     with server(answering(b"{}")) as (url, _), pytest.raises(UnusableRequestError):
         exchange(url, headers={"X-Key": "a\r\nb"})
-
-
-def test_a_deadline_in_the_past_sends_nothing(nowhere: str) -> None:
-    """No time is left to connect."""
-    with pytest.raises((DeadlineError, NoConnectionError)):
-        exchange(nowhere, 0.0)
 
 
 # --- proxies and certificates

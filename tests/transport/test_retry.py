@@ -56,7 +56,7 @@ def test_connection_errors_and_timeouts_are_retried(connect: Connect, clock: Fak
     """No connection and no response in time are transient; in the end the service is unreachable (exit 4)."""
     assert call(connect(FakeTransport(NoConnectionError("refused"), DeadlineError()), retries=2)) == []
     assert len(clock.waits) == 2
-    with pytest.raises(UnreachableError, match=r"no response within 12 s"):
+    with pytest.raises(GatewayError, match=r"no complete response within 12 s.*--timeout"):
         call(connect(FakeTransport(DeadlineError()), retries=0, timeout=12))
 
 
@@ -105,9 +105,3 @@ def test_an_error_with_503_is_transient(connect: Connect, clock: FakeClock) -> N
     """A JSON-RPC error says no more than the 503 that it comes with: the call is made again."""
     assert call(connect(FakeTransport(Response(503, failure("-32000", "busy"))), retries=1)) == []
     assert len(clock.waits) == 1
-
-
-def test_a_response_that_never_ends_is_given_up(connect: Connect) -> None:
-    """A response that did not end in time may do so for a narrower range."""
-    with pytest.raises(GatewayError, match=r"incomplete after 12 s, with 3 bytes.*--timeout"):
-        call(connect(FakeTransport(DeadlineError(3)), retries=0, timeout=12))

@@ -1,0 +1,50 @@
+"""Servers on sockets of the loopback that send whatever a test wants, byte for byte."""
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+Serve = Callable[[socket.socket, bytes], None]
+
+
+@contextmanager
+def server(serve: Serve) -> Iterator[tuple[str, list[bytes]]]:
+    """A server that hands each request, whole, to `serve` with its socket: its URL, and the requests it has seen."""
+    seen: list[bytes] = []
+
+    def talk(peer: socket.socket) -> None:
+        with peer, suppress(OSError):
+            while request := _request(peer):
+                seen.append(request)
+                serve(peer, request)
+
+    def listen() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=talk, args=(listening.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=listen, daemon=True).start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/", seen
+        listening.shutdown(socket.SHUT_RDWR)
+
+
+def _request(peer: socket.socket) -> bytes:
+    data = b""
+    while b"\r\n\r\n" not in data:
+        piece = peer.recv(65536)
+        if not piece:
+            return b""
+        data += piece
+    head = data.partition(b"\r\n\r\n")[0].lower()
+    length = int(head.partition(b"content-length:")[2].split(b"\r\n")[0] or b"0")
+    while len(data) < len(head) + 4 + length:
+        data += peer.recv(65536)
+    return data
+
+
+def answering(content: bytes, *headers: str, status: str = "200 OK") -> Serve:
+    """Serves that content to every request."""
+    head = "\r\n".join([f"HTTP/1.1 {status}", f"Content-Length: {len(content)}", *headers, "", ""]).encode()
+    return lambda peer, _: peer.sendall(head + content)
