@@ -23,7 +23,7 @@ from msgspec import Raw
 
 from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.errors import AnswerError
+from chainq.errors import ResponseError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.planning.query import Batch, Query
@@ -35,14 +35,14 @@ _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 
 
 def _decode(row: Raw) -> Row:
-    """Raises AnswerError for a number that Python refuses: more than 4,300 digits, or an exponent beyond Decimal's."""
+    """Raises ResponseError for a number that Python refuses: over 4,300 digits, or an exponent beyond Decimal's."""
     try:
         try:
             decoded: Row = _DECODER.decode(row)
         except msgspec.DecodeError:  # lone surrogates
             decoded = json.loads(bytes(row), parse_float=Decimal)
     except (ValueError, ArithmeticError, RecursionError) as error:
-        raise AnswerError(f"a row cannot be decoded: {excerpt(str(error) or type(error).__name__)}") from None
+        raise ResponseError(f"a row cannot be decoded: {excerpt(str(error) or type(error).__name__)}") from None
     return decoded
 
 

@@ -1,43 +1,63 @@
-"""Everything that can go wrong, and the exit code it ends in (docs/reference.md, "Exit codes").
+"""Every error of chainq, and the exit code that it ends the program with.
 
-Nothing here prints or exits: `chainq.app.main` is the only place that catches, prints and exits.
+The whole list is here: the help, the manual, the reference and the README print what `exit_codes` returns.
+Nothing here prints or exits; `chainq.cli.main` is the only place that does.
 
-    ChainqError                     one line: what failed, where, what to do
-    ├── NotFoundError          1    a block or transaction asked for by name does not exist
-    ├── UsageError             2    a bad argument, no URL, a bad configuration file
-    ├── ServiceError           3    the service answered with an error
-    │   └── TooHeavyError      3    … that a narrower range may avoid
-    ├── UnreachableError       4    no connection, no answer in time, or refused after all retries
-    │   └── GatewayError       4    … where a smaller answer may come through
-    ├── AnswerError            5    not a valid JSON-RPC answer to the question
-    │   └── BrokenBodyError    5    … because the body breaks off: worth asking again
+    ChainqError                     the base: what failed, where, and what to do
+    ├── NotFoundError          1    a block or transaction that was looked up does not exist
+    ├── UsageError             2    an invalid argument, no service URL, an invalid configuration file
+    ├── ServiceError           3    the service returned an error
+    │   └── TooHeavyError      3    ... that a narrower range may avoid
+    ├── UnreachableError       4    no connection, a timeout, or still refused after all retries
+    │   └── GatewayError       4    ... where a smaller response may get through
+    ├── ResponseError          5    not a valid JSON-RPC response to the request
+    │   └── BrokenBodyError    5    ... because the body ends too early, which a retry may cure
     ├── IncompleteError        6    the data is incomplete or contradicts itself
-    ├── OutputError            7    output could not be written
-    └── BusyError             75    another run holds the checkpoint, or appends to the output file
+    ├── OutputError            7    the output cannot be written
+    └── BusyError             75    another run is using the checkpoint or the output file
 """
 
 from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """The exit codes. Not here: 129, 130, 141, 143, where the process dies by the signal itself."""
+    """The exit codes of the program, each with its `meaning` in one sentence. Those of signals are in `SIGNALS`."""
 
-    OK = 0
-    NOT_FOUND = 1
-    USAGE = 2
-    SERVICE = 3
-    UNREACHABLE = 4
-    ANSWER = 5
-    INCOMPLETE = 6
-    OUTPUT = 7
-    BUG = 70  # what sysexits.h calls EX_SOFTWARE, so that a bug is never taken for an answer
-    BUSY = 75
+    meaning: str
+
+    def __new__(cls, code: int, meaning: str) -> "ExitCode":
+        """Make the member `code`, an int with a meaning."""
+        member = int.__new__(cls, code)
+        member._value_, member.meaning = code, meaning
+        return member
+
+    OK = 0, "Success: the output is complete."
+    NOT_FOUND = 1, "A block or transaction that was looked up does not exist; the others were printed."
+    USAGE = 2, "Usage error: an invalid argument, no service URL, or an invalid configuration file."
+    SERVICE = 3, "The service returned an error."
+    UNREACHABLE = 4, "The service is unreachable, timed out, or kept refusing after all retries."
+    RESPONSE = 5, "The service sent an invalid response: not JSON-RPC, or not to this request."
+    INCOMPLETE = 6, "The data is incomplete or contradicts itself."
+    OUTPUT = 7, "The output cannot be written."
+    BUG = 70, "A bug in chainq; CHAINQ_DEBUG=1 shows the traceback."  # EX_SOFTWARE of sysexits.h
+    BUSY = 75, "Another run is using the checkpoint or the output file."  # EX_TEMPFAIL
+
+
+SIGNALS = {
+    "128+N": "Ended by signal N: SIGHUP (129), SIGINT (130, Ctrl-C), SIGPIPE (141, a closed pipe) or SIGTERM (143)."
+}
+"""What a shell shows for a process that dies by a signal, as chainq does after cleaning up."""
+
+
+def exit_codes() -> dict[str, str]:
+    """Return every exit code, as text, and its meaning."""
+    return {**{str(int(code)): code.meaning for code in ExitCode}, **SIGNALS}
 
 
 class ChainqError(Exception):
     """The base of all errors of chainq.
 
-    `message` says what failed and where; `hint`, where there is one, what to do about it.
+    `message`: what failed and where. `hint`: what to do about it, empty where nothing is known to help.
     """
 
     exit_code = ExitCode.USAGE
@@ -52,21 +72,21 @@ class ChainqError(Exception):
 
 
 class NotFoundError(ChainqError):
-    """A block or transaction asked for by name does not exist; what else was asked for has been given."""
+    """A block or transaction that was looked up does not exist. Raised after the rows of those that do."""
 
     exit_code = ExitCode.NOT_FOUND
 
 
 class UsageError(ChainqError):
-    """The question is wrong before anything is sent: an argument, the URL, the configuration file."""
+    """An argument, the URL or the configuration file is invalid. Raised before any request is sent."""
 
     exit_code = ExitCode.USAGE
 
 
 class ServiceError(ChainqError):
-    """The service answered with a JSON-RPC error, or with an HTTP status that asking again cannot mend.
+    """The service returned a JSON-RPC error, or an HTTP status that a retry cannot cure.
 
-    `code` is the error's own code as text (a number or a database's string), or `HTTP <status>`.
+    `code`: the code of the JSON-RPC error as text (a number, or a database's own code), or `HTTP <status>`.
     """
 
     exit_code = ExitCode.SERVICE
@@ -77,43 +97,42 @@ class ServiceError(ChainqError):
 
 
 class TooHeavyError(ServiceError):
-    """The service gave up on a query or an answer because of its size: a narrower range may succeed."""
+    """The service gave up on a request because of its size; a narrower range may succeed."""
 
 
 class UnreachableError(ChainqError):
-    """The service could not be reached, did not answer in time, or kept refusing after all retries."""
+    """The service is unreachable, timed out, or kept refusing after all retries."""
 
     exit_code = ExitCode.UNREACHABLE
 
 
 class GatewayError(UnreachableError):
-    """A proxy in front of the service kept answering 502, 503 or 504, or an answer took longer than `timeout`: one to a
-    narrower range may pass."""
+    """A proxy kept answering 502, 503 or 504, or a response took longer than `timeout`; a smaller one may pass."""
 
 
-class AnswerError(ChainqError):
-    """What came back is not a valid JSON-RPC answer to the question: wrong id, version or shape."""
+class ResponseError(ChainqError):
+    """The service sent what is not a valid JSON-RPC response to the request: wrong id, version or shape."""
 
-    exit_code = ExitCode.ANSWER
+    exit_code = ExitCode.RESPONSE
 
 
-class BrokenBodyError(AnswerError):
-    """The body is no whole JSON text; a second call may bring it whole."""
+class BrokenBodyError(ResponseError):
+    """The body of a response is not complete JSON; a retry may bring it whole."""
 
 
 class IncompleteError(ChainqError):
-    """Rows are missing, twice, out of the range that was asked, or not linked; the message names the heights."""
+    """Rows are missing, repeated, outside the requested range or not linked; the message names the heights."""
 
     exit_code = ExitCode.INCOMPLETE
 
 
 class OutputError(ChainqError):
-    """Output could not be written."""
+    """The output cannot be written."""
 
     exit_code = ExitCode.OUTPUT
 
 
 class BusyError(ChainqError):
-    """Another run holds the checkpoint, or appends to the output file."""
+    """Another run is using the checkpoint or the output file."""
 
     exit_code = ExitCode.BUSY

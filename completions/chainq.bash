@@ -13,10 +13,10 @@ _chainq_commands() {
     _chainq_offer 'ownership' 'minimal ownership data of records in a block range'
     _chainq_offer 'transitions' 'transitions that have no record inputs, in a height range'
     _chainq_offer 'address-transactions' 'IDs of public transactions of an address in a height range'
-    _chainq_offer 'rpc' 'any call, raw'
-    _chainq_offer 'doctor' 'what a server is, and what that means for you'
-    _chainq_offer 'profiles' 'the servers of config.toml'
-    _chainq_offer 'serve' 'the sample chain on a socket, for tests and trials'
+    _chainq_offer 'rpc' 'call any method and print its result'
+    _chainq_offer 'doctor' 'examine a server: dialect, methods, pagination, limits'
+    _chainq_offer 'profiles' 'list the profiles in config.toml'
+    _chainq_offer 'serve' 'serve the sample chain over HTTP, with optional faults'
 }
 
 _chainq_options() {
@@ -27,19 +27,19 @@ _chainq_options() {
     fi
     case $1 in
         blocks|full-blocks|records|ownership|transitions|address-transactions)
-            _chainq_offer '--start' 'First height; -100: the newest hundred'
-            _chainq_offer '--end' 'Height after the last; else the newest block is last'
-            _chainq_offer '--last' 'The newest N blocks'
-            _chainq_offer '--since' 'From this block time: 2024-06-02, 2024-06-02T11:36Z, or 2h before now'
-            _chainq_offer '--until' 'Blocks before this time'
-            _chainq_offer '--reverse' 'Newest heights first'
-            _chainq_offer '--checkpoint' 'Go on where the last run ended'
-            _chainq_offer '--lag' 'Leave out the newest N blocks'
-            _chainq_offer '--rewind' 'First go back at least N blocks'
-            _chainq_offer '--max-age' 'Exit 6 if the newest block is older: 10m'
-            _chainq_offer '--follow' 'Go on as blocks appear, until interrupted'
-            _chainq_offer '-f' 'Go on as blocks appear, until interrupted'
-            _chainq_offer '--interval' 'Between looks'
+            _chainq_offer '--start' 'First height; -100: the last 100 blocks'
+            _chainq_offer '--end' 'End height, exclusive. Default: through the tip'
+            _chainq_offer '--last' 'The last N blocks'
+            _chainq_offer '--since' 'First block time: 2024-06-02, 2024-06-02T11:36Z, or 2h for two hours ago'
+            _chainq_offer '--until' 'End block time, exclusive'
+            _chainq_offer '--reverse' 'Highest heights first'
+            _chainq_offer '--checkpoint' 'Resume where the last run ended'
+            _chainq_offer '--lag' 'Leave out the last N blocks'
+            _chainq_offer '--rewind' 'Go back at least N blocks, then resume'
+            _chainq_offer '--max-age' 'Exit with code 6 if the tip is older: 10m'
+            _chainq_offer '--follow' 'Keep running and print new blocks'
+            _chainq_offer '-f' 'Keep running and print new blocks'
+            _chainq_offer '--interval' 'Seconds between polls'
             ;;
     esac
     case $1 in
@@ -49,43 +49,43 @@ _chainq_options() {
     esac
     case $1 in
         blocks|full-blocks)
-            _chainq_offer '--no-verify' 'Do not check that every block is there and linked'
+            _chainq_offer '--no-verify' 'Skip the check for missing and unlinked blocks'
             ;;
     esac
     case $1 in
         blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions)
-            _chainq_offer '--format' 'table, jsonl, json, csv, chart, parquet, or another package'"'"'s. Usually table, in a pipe jsonl'
-            _chainq_offer '--table' 'For people'
-            _chainq_offer '--jsonl' 'One row a line, as the service sent it'
-            _chainq_offer '--json' 'One array, or one object'
-            _chainq_offer '--csv' 'RFC 4180, with a header'
-            _chainq_offer '--no-trunc' 'Show long values whole'
-            _chainq_offer '--output' 'A file that appears whole or not at all, or is appended to by --checkpoint and --follow'
-            _chainq_offer '-o' 'A file that appears whole or not at all, or is appended to by --checkpoint and --follow'
+            _chainq_offer '--format' 'table, jsonl, json, csv, chart, parquet, or a plug-in. Default: table on a terminal, else jsonl'
+            _chainq_offer '--table' 'Human-readable table'
+            _chainq_offer '--jsonl' 'One JSON object per line, as the service sent it'
+            _chainq_offer '--json' 'One JSON array, or one object'
+            _chainq_offer '--csv' 'CSV with a header (RFC 4180)'
+            _chainq_offer '--no-trunc' 'Do not abbreviate values'
+            _chainq_offer '--output' 'Output file, replaced when complete; appended to with --checkpoint or --follow'
+            _chainq_offer '-o' 'Output file, replaced when complete; appended to with --checkpoint or --follow'
             ;;
     esac
     case $1 in
         blocks|block|latest)
-            _chainq_offer '--columns' 'Only these; `all`, or `help` to list them'
+            _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
             ;;
     esac
     case $1 in
         blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|rpc|doctor)
-            _chainq_offer '--url' 'The service; demo: is a sample'
-            _chainq_offer '--profile' 'A server from config.toml'
-            _chainq_offer '--dialect' 'How the server speaks: chain, aleo, or auto to find out'
-            _chainq_offer '--timeout' 'Seconds for one request'
-            _chainq_offer '--retries' 'Of a call that fails in passing'
-            _chainq_offer '--concurrency' 'Calls at a time'
-            _chainq_offer '-j' 'Calls at a time'
-            _chainq_offer '--rate' 'At most N requests a second'
-            _chainq_offer '--header' 'Sent with every call; keep secrets in a profile'
-            _chainq_offer '--no-check' 'Send arguments that look wrong all the same'
-            _chainq_offer '--dry-run' 'Print the calls, one JSON object a line; send none'
-            _chainq_offer '--quiet' 'No warnings on stderr'
-            _chainq_offer '-q' 'No warnings on stderr'
-            _chainq_offer '--verbose' 'Say each call on stderr'
-            _chainq_offer '-v' 'Say each call on stderr'
+            _chainq_offer '--url' 'URL of the service; demo: is a built-in sample'
+            _chainq_offer '--profile' 'Profile from config.toml'
+            _chainq_offer '--dialect' 'Dialect of the server: chain, aleo, or auto to detect it'
+            _chainq_offer '--timeout' 'Seconds per request'
+            _chainq_offer '--retries' 'Retries for transient failures'
+            _chainq_offer '--concurrency' 'Parallel requests'
+            _chainq_offer '-j' 'Parallel requests'
+            _chainq_offer '--rate' 'Maximum requests per second'
+            _chainq_offer '--header' 'HTTP header of every request; keep secrets in a profile'
+            _chainq_offer '--no-check' 'Skip argument checks'
+            _chainq_offer '--dry-run' 'Print requests as JSON lines, send none'
+            _chainq_offer '--quiet' 'Suppress warnings and progress'
+            _chainq_offer '-q' 'Suppress warnings and progress'
+            _chainq_offer '--verbose' 'Log every request to stderr'
+            _chainq_offer '-v' 'Log every request to stderr'
             ;;
     esac
     case $1 in
@@ -96,53 +96,53 @@ _chainq_options() {
     esac
     case $1 in
         full-blocks)
-            _chainq_offer '--columns' 'Only these; `all`, or `help` to list them'
+            _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
             ;;
     esac
     case $1 in
         transactions)
-            _chainq_offer '--columns' 'Only these; `all`, or `help` to list them'
+            _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
             ;;
     esac
     case $1 in
         transaction|program-transactions)
-            _chainq_offer '--columns' 'Only these; `all`, or `help` to list them'
+            _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
             ;;
     esac
     case $1 in
         program-transactions|records|ownership|transitions|address-transactions)
-            _chainq_offer '--page' 'Only this page of one call, raw and unproved'
-            _chainq_offer '--page-size' 'Rows a call asks for at first'
+            _chainq_offer '--page' 'Print one page of one request, unverified'
+            _chainq_offer '--page-size' 'Initial page size'
             ;;
     esac
     case $1 in
         records)
-            _chainq_offer '--columns' 'Only these; `all`, or `help` to list them'
+            _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
             ;;
     esac
     case $1 in
         ownership)
-            _chainq_offer '--columns' 'Only these; `all`, or `help` to list them'
+            _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
             ;;
     esac
     case $1 in
         transitions)
-            _chainq_offer '--columns' 'Only these; `all`, or `help` to list them'
+            _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
             ;;
     esac
     case $1 in
         address-transactions)
-            _chainq_offer '--columns' 'Only these; `all`, or `help` to list them'
+            _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
             ;;
     esac
     case $1 in
         doctor|profiles)
-            _chainq_offer '--json' 'As JSON, for programs'
+            _chainq_offer '--json' 'JSON instead of a table'
             ;;
     esac
     case $1 in
         doctor)
-            _chainq_offer '--save' 'Write it as a profile of config.toml'
+            _chainq_offer '--save' 'Save as a profile in config.toml'
             ;;
     esac
     case $1 in

@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from chainq import Client, client
 from chainq.catalog.methods import METHODS
-from chainq.errors import AnswerError, IncompleteError, NotFoundError, UnreachableError, UsageError
+from chainq.errors import IncompleteError, NotFoundError, ResponseError, UnreachableError, UsageError
 
 
 def test_one_method_for_each_of_the_service() -> None:
@@ -80,8 +80,8 @@ def test_no_digit_is_lost(sent: bytes, value: object) -> None:
 
 @pytest.mark.parametrize("sent", [b"1" * 5000, b"1e999999999999999999999", b"[" * 100_000 + b"]" * 100_000])
 def test_what_python_cannot_hold_is_an_error_of_chainq(sent: bytes) -> None:
-    """More digits, exponents or levels than Python takes: AnswerError, as promised."""
-    with pytest.raises(AnswerError):
+    """More digits, exponents or levels than Python takes: ResponseError, as promised."""
+    with pytest.raises(ResponseError):
         client._decode(Raw(b'{"a":' + sent + b"}"))
 
 

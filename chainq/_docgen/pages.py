@@ -7,6 +7,7 @@ from chainq._docgen.values import own_formats
 from chainq._version import __version__
 from chainq.catalog.methods import Column, Method, Role
 from chainq.config import profiles
+from chainq.errors import exit_codes
 from chainq.formats.protocol import Capabilities, OutputSpec
 
 DATE = "2026-11-21"  # of the manual as a whole; not the day of writing, which would change every page every day
@@ -49,7 +50,7 @@ def _main(program: Program) -> Page:
     page.section("Service and profiles")
     page.paragraphs(*prose.SOURCE)
     page.section("Exit status")
-    for code, meaning in {**{str(int(code)): text for code, text in prose.EXIT_CODES.items()}, **prose.SIGNALS}.items():
+    for code, meaning in exit_codes().items():
         page.entry(bold(code), meaning)
     page.paragraphs(prose.ENDING)
     page.section("Environment")

@@ -1,7 +1,5 @@
 """Texts of the manual that belong to no single command: ranges, output, exit codes, files, configuration, formats."""
 
-from chainq.errors import ExitCode
-
 PURPOSE = "explore a chain data service from the command line"
 
 DESCRIPTION = (
@@ -47,20 +45,6 @@ ENDING = (
     "When a range ends early, the rows already printed are a complete prefix that ends with the last row of a height, "
     "and the message says how to get the rest: `resume with --start 41000 --end 90000`."
 )
-
-EXIT_CODES = {
-    ExitCode.OK: "Done, all of it.",
-    ExitCode.NOT_FOUND: "A block or transaction asked for by name does not exist; the others were printed.",
-    ExitCode.USAGE: "Usage: a bad argument, no URL, a bad configuration file.",
-    ExitCode.SERVICE: "The service answered with an error.",
-    ExitCode.UNREACHABLE: "The service could not be reached, timed out, or kept refusing after all retries.",
-    ExitCode.ANSWER: "The answer was not a valid JSON-RPC answer to the question.",
-    ExitCode.INCOMPLETE: "The data is incomplete or contradicts itself.",
-    ExitCode.OUTPUT: "Output could not be written.",
-    ExitCode.BUG: "A bug in chainq, not in the data; with CHAINQ_DEBUG=1 the traceback is shown.",
-    ExitCode.BUSY: "Another run holds the checkpoint, or appends to the file.",
-}
-SIGNALS = {"130, 143, 129, 141": "Ended by SIGINT, SIGTERM, SIGHUP, or a closed pipe, as shells show it."}
 
 VARIABLES = {
     "CHAINQ_DEBUG": "Not empty: show the traceback of a bug (exit code 70).",

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from textwrap import fill
 
+from chainq import errors
 from chainq._docgen import prose
 from chainq._docgen.pages import limits, variables
 from chainq._docgen.surface import Command, Option, Program
@@ -33,8 +34,7 @@ def reference(program: Program) -> str:
 
 def exit_codes() -> str:
     """Return the exit codes and their meanings as a table in Markdown, for the README too."""
-    codes = {**{str(int(code)): text for code, text in prose.EXIT_CODES.items()}, **prose.SIGNALS}
-    return _rows(("code", "meaning"), ((code, _cell(text)) for code, text in codes.items()))
+    return _rows(("code", "meaning"), ((code, _cell(text)) for code, text in errors.exit_codes().items()))
 
 
 def _contents(program: Program) -> list[str]:

@@ -1,36 +1,33 @@
-"""The commands: one for each method of the catalogue, and the helpers. Only the called command is built."""
+"""The commands: one for each method of the catalogue, and the tools. Only the command that is called is built."""
 
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from chainq._version import __version__
 from chainq.catalog.methods import METHODS, Method, Role
 from chainq.cli import options
-from chainq.cli.help import PlainCommand, PlainGroup
+from chainq.cli.help import MAX_WIDTH, PlainCommand, PlainGroup
 
 if TYPE_CHECKING:
     from typer._click import Command
 
-WORDS: dict[Role, tuple[str, str, str]] = {
-    Role.HEIGHT: ("heights", "HEIGHT...", "Heights, latest, or - for one a line on standard input."),
-    Role.ID: ("ids", "ID...", "Transaction IDs (at1...), or - for one a line on standard input."),
-    Role.PROGRAM: ("program", "PROGRAM", "Program ID, as in credits.aleo."),
-    Role.FUNCTION: ("function", "FUNCTION", "Function name, as in transfer_public."),
-    Role.ADDRESS: ("address", "ADDRESS", "Address, with the network's own prefix."),
+ARGUMENTS: dict[Role, tuple[str, str, str]] = {
+    Role.HEIGHT: ("heights", "HEIGHT...", "Heights, latest, or - to read heights from stdin, one per line."),
+    Role.ID: ("ids", "ID...", "Transaction IDs (at1...), or - to read IDs from stdin, one per line."),
+    Role.PROGRAM: ("program", "PROGRAM", "Program ID, such as credits.aleo."),
+    Role.FUNCTION: ("function", "FUNCTION", "Function name, such as transfer_public."),
+    Role.ADDRESS: ("address", "ADDRESS", "Address, with the prefix of its network."),
 }
-EXIT_CODES = """Exit codes:
-  0 all of it   1 no such block or transaction   2 usage   3 the service answered an error   4 unreachable
-  5 no valid answer   6 incomplete or contradictory data   7 output cannot be written   75 checkpoint or file in use
-"""
-PROGRAM_EPILOG = f"""Try it without a server:
+"""The positional arguments: name of the parameter, as shown in help, and its help."""
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH}
+PROGRAM_EPILOG = """Try it without a server:
   chainq block 12345 --url demo:
   chainq records --start 0 --end 500 --url demo: --jsonl
-
-{EXIT_CODES}"""
+"""
 
 
 def groups_of(method: Method) -> list[type[options.Group]]:
@@ -41,15 +38,15 @@ def groups_of(method: Method) -> list[type[options.Group]]:
         options.LimitOptions: method.ranged or sized,
         options.PageOptions: sized,
         options.VerifyOptions: method.linked,
-        options.CheckpointOptions: method.ranged,
+        options.ResumeOptions: method.ranged,
         options.OutputOptions: True,
-        options.SourceOptions: True,
+        options.ServiceOptions: True,
     }
     return [group for group, wanted in groups.items() if wanted]
 
 
 def _parameters(groups: list[type[options.Group]]) -> list[inspect.Parameter]:
-    """The fields of option groups as keyword parameters that Typer can read."""
+    """Return the fields of option groups as keyword parameters that Typer can read."""
     kind = inspect.Parameter.KEYWORD_ONLY
     return [
         inspect.Parameter(name, kind, default=getattr(group, name), annotation=annotation)
@@ -59,9 +56,14 @@ def _parameters(groups: list[type[options.Group]]) -> list[inspect.Parameter]:
 
 
 def _command(
-    name: str, call: Callable[..., None], parameters: list[inspect.Parameter], text: str, epilog: str
+    name: str,
+    call: Callable[[dict[str, Any]], None],
+    parameters: list[inspect.Parameter],
+    text: str,
+    epilog: str,
+    columns: tuple[str, ...] = (),
 ) -> "Command":
-    """Build the one command that was called."""
+    """Build one command; `call` gets the parsed values by the names of the parameters."""
 
     def command(**values: Any) -> None:
         call(values)
@@ -73,13 +75,15 @@ def _command(
         cls=PlainCommand,
         help=text,
         epilog=epilog,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        context_settings=CONTEXT,
     )(command)
-    return typer.main.get_command(app)
+    built = cast("PlainCommand", typer.main.get_command(app))
+    built.columns = columns
+    return built
 
 
 def _method_command(method: Method) -> "Command":
-    words = [WORDS[param.role] for param in method.params if param.role in WORDS]
+    arguments = [ARGUMENTS[param.role] for param in method.params if param.role in ARGUMENTS]
 
     def call(values: dict[str, Any]) -> None:
         from chainq.cli import run
@@ -91,25 +95,19 @@ def _method_command(method: Method) -> "Command":
             name,
             inspect.Parameter.POSITIONAL_OR_KEYWORD,
             annotation=Annotated[
-                list[str] if metavar.endswith("...") else str, typer.Argument(metavar=metavar, help=note)
+                list[str] if metavar.endswith("...") else str, typer.Argument(metavar=metavar, help=text)
             ],
         )
-        for name, metavar, note in words
+        for name, metavar, text in arguments
     ]
     return _command(
         method.command,
         call,
         positional + _parameters(groups_of(method)),
-        f"{_sentence(method.purpose)}\n\nThe method {method.name}. Limits: {method.limits}.",
-        f"Columns (* in a table by default):\n{_wrapped_columns(method)}\n\nExample:\n  {method.example}\n",
+        f"{_sentence(method.purpose)}\n\nMethod: {method.name}. Limits: {method.limits}.",
+        f"Example:\n  {method.example}\n",
+        tuple(column.path + ("*" if column.brief else "") for column in method.columns),
     )
-
-
-def _wrapped_columns(method: Method) -> str:
-    import textwrap
-
-    names = " ".join(column.path + ("*" if column.brief else "") for column in method.columns)
-    return textwrap.fill(names, 96, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
 
 
 def _sentence(purpose: str) -> str:
@@ -123,9 +121,9 @@ def _rpc_command() -> "Command":
         helpers.rpc(values["method"], values["params"], values)
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    method = Annotated[str, typer.Argument(metavar="METHOD", help="Method name, as the server knows it.")]
+    method = Annotated[str, typer.Argument(metavar="METHOD", help="Name of the method on the server.")]
     params = Annotated[
-        str | None, typer.Argument(metavar="[PARAMS]", help="A JSON object or array, or - for standard input.")
+        str | None, typer.Argument(metavar="[PARAMS]", help="JSON object or array, or - to read it from stdin.")
     ]
     return _command(
         "rpc",
@@ -133,10 +131,10 @@ def _rpc_command() -> "Command":
         [
             inspect.Parameter("method", kind, annotation=method),
             inspect.Parameter("params", kind, annotation=params, default=None),
-            *_parameters([options.SourceOptions]),
+            *_parameters([options.ServiceOptions]),
         ],
-        "Any call, raw: prints the result as one line of JSON.",
-        """Example:\n  chainq rpc records/all '{"start": 0, "end": 5, "page": 0, "recordsPerRequest": 10}'\n""",
+        "Call any method and print its result as one line of JSON.",
+        """Example:\n  chainq rpc getBlocks '{"start": 0, "end": 5}'\n""",
     )
 
 
@@ -147,8 +145,8 @@ def _serve_command() -> "Command":
         "serve",
         lambda values: serve.serve(**values),
         _parameters([serve.ServeOptions, serve.FaultOptions]),
-        "Serve the sample chain on a loopback socket, with the faults that real servers have.\n\n"
-        "Prints its URL on one line and runs until it is interrupted.",
+        "Serve the sample chain over HTTP, with the faults of real servers.\n\n"
+        "Listens on a loopback address, prints its URL and runs until interrupted.",
         "Example:\n  chainq serve --port 8545 --row-cap 700 --fail-rate 0.1\n",
     )
 
@@ -162,8 +160,8 @@ def _doctor_command() -> "Command":
     return _command(
         "doctor",
         call,
-        _parameters([options.ReportOptions, options.SaveOptions, options.SourceOptions]),
-        "Find out what a server is, and what that means for you.\n\nIn fewer than 40 calls, one at a time.",
+        _parameters([options.ReportOptions, options.SaveOptions, options.ServiceOptions]),
+        "Examine a server: dialect, methods, pagination, limits.\n\nSends fewer than 40 requests, one at a time.",
         "Example:\n  chainq doctor --url http://127.0.0.1:8545 --save mine\n",
     )
 
@@ -178,18 +176,20 @@ def _profiles_command() -> "Command":
         "profiles",
         call,
         _parameters([options.ReportOptions]),
-        "List the profiles of config.toml, without their secrets.",
+        "List the profiles in config.toml, without their secrets.",
         "Example:\n  chainq profiles --json\n",
     )
 
 
-PlainGroup.catalogue = {
+COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     **{method.command: (method.group, method.purpose, partial(_method_command, method)) for method in METHODS},
-    "rpc": ("Tools", "any call, raw", _rpc_command),
-    "doctor": ("Tools", "what a server is, and what that means for you", _doctor_command),
-    "profiles": ("Tools", "the servers of config.toml", _profiles_command),
-    "serve": ("Tools", "the sample chain on a socket, for tests and trials", _serve_command),
+    "rpc": ("Tools", "call any method and print its result", _rpc_command),
+    "doctor": ("Tools", "examine a server: dialect, methods, pagination, limits", _doctor_command),
+    "profiles": ("Tools", "list the profiles in config.toml", _profiles_command),
+    "serve": ("Tools", "serve the sample chain over HTTP, with optional faults", _serve_command),
 }
+"""Each command's heading, purpose, and what builds it, in the order of `--help`."""
+PlainGroup.catalogue = COMMANDS
 
 app = typer.Typer(cls=PlainGroup, add_completion=False, rich_markup_mode=None)
 
@@ -203,11 +203,11 @@ def _version(wanted: bool) -> None:
 @app.callback(
     epilog=PROGRAM_EPILOG,
     no_args_is_help=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings=CONTEXT,
 )
 def chainq(
     _version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Explore a chain data service: every row, exactly once, no digit changed."""
+    """Explore a chain data service: every row exactly once, no digit changed."""

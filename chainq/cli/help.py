@@ -1,21 +1,37 @@
-"""How help looks: Typer's commands with options and commands under headings, drawn without rich (which takes longer
-to load than most commands to run).
+"""How help looks: Typer's commands with options and commands under headings, at the width of the terminal.
+
+Drawn without rich, which takes longer to load than most commands take to run.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from chainq.errors import UsageError
+from chainq.errors import UsageError, exit_codes
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
 
+MAX_WIDTH = 100  # of the lines of help, in characters
+WIDEST_NAME = 30  # an option or command wider than this gets a line of its own
+
 
 class PlainCommand(TyperCommand):
-    """A command whose options stand under the headings of their groups, and whose closing lines are not re-wrapped."""
+    """A command with its options under the headings of their groups; `columns` are names to list after them."""
+
+    columns: tuple[str, ...] = ()
+
+    def collect_usage_pieces(self, ctx: "Context") -> list[str]:
+        """Return the parts of the usage line after the command: options, then the arguments by their plain names."""
+        arguments = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
+        return ["[OPTIONS]", *(str(getattr(argument, "metavar", "")) for argument in arguments)]
+
+    def format_help_text(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write what the command does."""
+        _paragraphs(formatter, (self.help or "").split("\n\n"))
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write arguments and options, a section for each group."""
@@ -23,16 +39,18 @@ class PlainCommand(TyperCommand):
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None:
-                usual = "Arguments" if param.param_type_name == "argument" else "Options"
-                sections.setdefault(getattr(param, "rich_help_panel", None) or usual, []).append(record)
-        for heading, records in sections.items():
-            with formatter.section(heading):
-                formatter.write_dl(records)
+                default = "Arguments" if param.param_type_name == "argument" else "Options"
+                heading = getattr(param, "rich_help_panel", None) or default
+                sections.setdefault(heading, []).append((record[0], _notes_in_words(record[1])))
+        for heading, rows in sections.items():
+            _definitions(formatter, heading, rows)
 
     def format_epilog(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Write the closing lines as they are."""
-        if self.epilog:
-            formatter.write("\n" + self.epilog.rstrip() + "\n")
+        """Write the names of the columns, and the examples."""
+        if self.columns:
+            with formatter.section("Columns (*: shown in a table by default)"):
+                _wrapped(formatter, " ".join(self.columns))
+        _examples(formatter, self.epilog or "")
 
 
 class PlainGroup(TyperGroup):
@@ -44,22 +62,26 @@ class PlainGroup(TyperGroup):
     catalogue: Mapping[str, tuple[str, str, Callable[[], "Command"]]] = {}
 
     def list_commands(self, _ctx: "Context") -> list[str]:
-        """All commands, in the order of the catalogue."""
+        """Return the names of all commands, in the order of the catalogue."""
         return list(self.catalogue)
 
     def get_command(self, _ctx: "Context", cmd_name: str) -> "Command | None":
-        """Build one command, or give None where there is none of that name."""
+        """Build one command; None where there is none of that name."""
         entry = self.catalogue.get(cmd_name)
         return entry[2]() if entry else None
 
     def resolve_command(self, ctx: "Context", args: list[str]) -> "tuple[str | None, Command | None, list[str]]":
-        """Find the command, or say which ones are near."""
+        """Find the command. Raises UsageError with the most similar names."""
         name = args[0]
         if name not in self.catalogue and not name.startswith("-") and not ctx.resilient_parsing:
             near = get_close_matches(name, self.catalogue, 3, 0.5)
-            hint = f"did you mean {' or '.join(near)}?" if near else "chainq --help lists them"
-            raise UsageError(f"there is no command {name!r}", hint)
+            hint = f"did you mean {' or '.join(near)}?" if near else "chainq --help lists the commands"
+            raise UsageError(f"unknown command {name!r}", hint)
         return super().resolve_command(ctx, args)
+
+    def format_help_text(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write what the program does."""
+        _paragraphs(formatter, (self.help or "").split("\n\n"))
 
     def format_commands(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the commands under their headings, without building them."""
@@ -68,10 +90,68 @@ class PlainGroup(TyperGroup):
         for name, (heading, purpose, _) in self.catalogue.items():
             headings.setdefault(heading, []).append((name.ljust(width), purpose))
         for heading, rows in headings.items():
-            with formatter.section(heading):
-                formatter.write_dl(rows)
+            _definitions(formatter, heading, rows)
 
     def format_epilog(self, _ctx: Any, formatter: "HelpFormatter") -> None:
-        """Write the closing lines as they are."""
-        if self.epilog:
-            formatter.write("\n" + self.epilog.rstrip() + "\n")
+        """Write the examples and the exit codes."""
+        _examples(formatter, self.epilog or "")
+        codes = exit_codes()
+        width = max(map(len, codes))
+        _definitions(formatter, "Exit codes", [(code.rjust(width), meaning) for code, meaning in codes.items()])
+
+
+def _notes_in_words(text: str) -> str:
+    """Help with what Typer adds in brackets put in words, the brackets not to be wrapped.
+
+    Left out is what goes without saying: that a count is not negative, and that an argument without brackets in the
+    usage line is required.
+    """
+    text = re.sub(r"(; )?x>=0(\.0)?(?=\])|(; )?required(?=\])", "", text).replace("  []", "")
+    text = re.sub(r"x>=(\S+?)(?=\])", r"at least \1", text)
+    text = re.sub(r"(\S+)<=x<=(\S+?)(?=\])", r"\1 to \2", text)
+    return re.sub(r"\[[^]]*\]$", lambda notes: notes[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
+
+
+def _paragraphs(formatter: "HelpFormatter", paragraphs: Iterable[str]) -> None:
+    for paragraph in paragraphs:
+        formatter.write_paragraph()
+        with formatter.indentation():
+            _wrapped(formatter, " ".join(paragraph.split()))
+
+
+def _definitions(formatter: "HelpFormatter", heading: str, rows: list[tuple[str, str]]) -> None:
+    """Write a section of names and texts in two columns."""
+    wide = min(max(len(name) for name, _ in rows), WIDEST_NAME)
+    with formatter.section(heading):
+        for name, text in rows:
+            beside = len(name) <= wide
+            if not beside:
+                formatter.write(f"{'':{formatter.current_indent}}{name}\n")
+            _wrapped(formatter, text, name.ljust(wide + 2) if beside else "", wide + 2)
+
+
+def _wrapped(formatter: "HelpFormatter", text: str, first: str = "", indent: int = 0) -> None:
+    """Write text in the width of the formatter, after `first` on its first line; no word is broken, not at hyphens."""
+    from textwrap import fill
+
+    left = " " * formatter.current_indent
+    lines = fill(
+        text,
+        formatter.width,
+        initial_indent=left + first.ljust(indent),
+        subsequent_indent=left + " " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    formatter.write(lines.replace("\N{NO-BREAK SPACE}", " ") + "\n")
+
+
+def _examples(formatter: "HelpFormatter", epilog: str) -> None:
+    """Write headings and command lines as they are; a command line that is too long goes on after a backslash."""
+    formatter.write_paragraph()
+    for line in epilog.strip().splitlines():
+        shown = line
+        while len(shown) > formatter.width and (space := shown.rfind(" ", 4, formatter.width - 1)) > 0:
+            formatter.write(shown[:space] + " \\\n")
+            shown = "    " + shown[space:].lstrip()
+        formatter.write(shown + "\n")

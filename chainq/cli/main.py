@@ -45,7 +45,7 @@ def main() -> NoReturn:
         code = ExitCode.OUTPUT
     except RecursionError as error:
         _complain(arguments, "the answer is nested too deeply", error)
-        code = ExitCode.ANSWER
+        code = ExitCode.RESPONSE
     except Exception as error:
         if os.environ.get("CHAINQ_DEBUG"):
             raise

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from typer import Option
 
-RANGE, GOING_ON, OUTPUT, SOURCE = "Range", "Going on", "Output", "Service"
+RANGE, RESUME, OUTPUT, SERVICE = "Range", "Resume and follow", "Output", "Service"
 
 
 class Group:
@@ -21,30 +21,26 @@ class RangeOptions(Group):
 
     start: Annotated[
         str | None,
-        Option("--start", metavar="H", rich_help_panel=RANGE, help="First height; -100: the newest hundred."),
+        Option("--start", metavar="H", rich_help_panel=RANGE, help="First height; -100: the last 100 blocks."),
     ] = None
     end: Annotated[
         str | None,
-        Option(
-            "--end", metavar="H", rich_help_panel=RANGE, help="Height after the last; else the newest block is last."
-        ),
+        Option("--end", metavar="H", rich_help_panel=RANGE, help="End height, exclusive. Default: through the tip."),
     ] = None
-    last: Annotated[str | None, Option("--last", metavar="N", rich_help_panel=RANGE, help="The newest N blocks.")] = (
-        None
-    )
+    last: Annotated[str | None, Option("--last", metavar="N", rich_help_panel=RANGE, help="The last N blocks.")] = None
     since: Annotated[
         str | None,
         Option(
             "--since",
             metavar="T",
             rich_help_panel=RANGE,
-            help="From this block time: 2024-06-02, 2024-06-02T11:36Z, or 2h before now.",
+            help="First block time: 2024-06-02, 2024-06-02T11:36Z, or 2h for two hours ago.",
         ),
     ] = None
     until: Annotated[
-        str | None, Option("--until", metavar="T", rich_help_panel=RANGE, help="Blocks before this time.")
+        str | None, Option("--until", metavar="T", rich_help_panel=RANGE, help="End block time, exclusive.")
     ] = None
-    reverse: Annotated[bool, Option("--reverse", rich_help_panel=RANGE, help="Newest heights first.")] = False
+    reverse: Annotated[bool, Option("--reverse", rich_help_panel=RANGE, help="Highest heights first.")] = False
 
 
 class LimitOptions(Group):
@@ -56,56 +52,55 @@ class LimitOptions(Group):
 
 
 class PageOptions(Group):
-    """The service's own paging."""
+    """The paging parameters of the service."""
 
     page: Annotated[
         int | None,
-        Option(
-            "--page", metavar="N", min=0, rich_help_panel=RANGE, help="Only this page of one call, raw and unproved."
-        ),
+        Option("--page", metavar="N", min=0, rich_help_panel=RANGE, help="Print one page of one request, unverified."),
     ] = None
     page_size: Annotated[
-        int | None,
-        Option("--page-size", metavar="N", min=1, rich_help_panel=RANGE, help="Rows a call asks for at first."),
+        int | None, Option("--page-size", metavar="N", min=1, rich_help_panel=RANGE, help="Initial page size.")
     ] = None
 
 
 class VerifyOptions(Group):
-    """Proof of the chain."""
+    """Verification of the chain."""
 
     no_verify: Annotated[
-        bool, Option("--no-verify", rich_help_panel=RANGE, help="Do not check that every block is there and linked.")
+        bool,
+        Option("--no-verify", rich_help_panel=RANGE, help="Skip the check for missing and unlinked blocks."),
     ] = False
 
 
-class CheckpointOptions(Group):
-    """Going on where the last run ended, and as blocks appear."""
+class ResumeOptions(Group):
+    """Incremental runs."""
 
     checkpoint: Annotated[
         Path | None,
-        Option("--checkpoint", metavar="FILE", rich_help_panel=GOING_ON, help="Go on where the last run ended."),
+        Option("--checkpoint", metavar="FILE", rich_help_panel=RESUME, help="Resume where the last run ended."),
     ] = None
     lag: Annotated[
-        int, Option("--lag", metavar="N", min=0, rich_help_panel=GOING_ON, help="Leave out the newest N blocks.")
+        int, Option("--lag", metavar="N", min=0, rich_help_panel=RESUME, help="Leave out the last N blocks.")
     ] = 0
     rewind: Annotated[
         int | None,
-        Option("--rewind", metavar="N", min=1, rich_help_panel=GOING_ON, help="First go back at least N blocks."),
+        Option("--rewind", metavar="N", min=1, rich_help_panel=RESUME, help="Go back at least N blocks, then resume."),
     ] = None
     max_age: Annotated[
         str | None,
-        Option("--max-age", metavar="AGE", rich_help_panel=GOING_ON, help="Exit 6 if the newest block is older: 10m."),
+        Option("--max-age", metavar="AGE", rich_help_panel=RESUME, help="Exit with code 6 if the tip is older: 10m."),
     ] = None
     follow: Annotated[
-        bool, Option("--follow", "-f", rich_help_panel=GOING_ON, help="Go on as blocks appear, until interrupted.")
+        bool, Option("--follow", "-f", rich_help_panel=RESUME, help="Keep running and print new blocks.")
     ] = False
     interval: Annotated[
-        float, Option("--interval", metavar="SECONDS", min=0.01, rich_help_panel=GOING_ON, help="Between looks.")
+        float,
+        Option("--interval", metavar="SECONDS", min=0.01, rich_help_panel=RESUME, help="Seconds between polls."),
     ] = 5.0
 
 
 class OutputOptions(Group):
-    """What comes out, and where."""
+    """What is written, and where to."""
 
     format: Annotated[
         str | None,
@@ -114,20 +109,22 @@ class OutputOptions(Group):
             metavar="NAME",
             envvar="CHAINQ_FORMAT",
             rich_help_panel=OUTPUT,
-            help="table, jsonl, json, csv, chart, parquet, or another package's. Usually table, in a pipe jsonl.",
+            help="table, jsonl, json, csv, chart, parquet, or a plug-in. Default: table on a terminal, else jsonl.",
         ),
     ] = None
-    table: Annotated[bool, Option("--table", rich_help_panel=OUTPUT, help="For people.")] = False
+    table: Annotated[bool, Option("--table", rich_help_panel=OUTPUT, help="Human-readable table.")] = False
     jsonl: Annotated[
-        bool, Option("--jsonl", rich_help_panel=OUTPUT, help="One row a line, as the service sent it.")
+        bool, Option("--jsonl", rich_help_panel=OUTPUT, help="One JSON object per line, as the service sent it.")
     ] = False
-    json: Annotated[bool, Option("--json", rich_help_panel=OUTPUT, help="One array, or one object.")] = False
-    csv: Annotated[bool, Option("--csv", rich_help_panel=OUTPUT, help="RFC 4180, with a header.")] = False
+    json: Annotated[bool, Option("--json", rich_help_panel=OUTPUT, help="One JSON array, or one object.")] = False
+    csv: Annotated[bool, Option("--csv", rich_help_panel=OUTPUT, help="CSV with a header (RFC 4180).")] = False
     columns: Annotated[
         str | None,
-        Option("--columns", metavar="A,B.C", rich_help_panel=OUTPUT, help="Only these; `all`, or `help` to list them."),
+        Option(
+            "--columns", metavar="A,B.C", rich_help_panel=OUTPUT, help="Columns to print; `all`, or `help` for a list."
+        ),
     ] = None
-    no_trunc: Annotated[bool, Option("--no-trunc", rich_help_panel=OUTPUT, help="Show long values whole.")] = False
+    no_trunc: Annotated[bool, Option("--no-trunc", rich_help_panel=OUTPUT, help="Do not abbreviate values.")] = False
     output: Annotated[
         Path | None,
         Option(
@@ -135,18 +132,22 @@ class OutputOptions(Group):
             "-o",
             metavar="FILE",
             rich_help_panel=OUTPUT,
-            help="A file that appears whole or not at all, or is appended to by --checkpoint and --follow.",
+            help="Output file, replaced when complete; appended to with --checkpoint or --follow.",
         ),
     ] = None
 
 
-class SourceOptions(Group):
-    """Where the data comes from, and how it is asked for."""
+class ServiceOptions(Group):
+    """Where the data comes from, and how it is requested."""
 
     url: Annotated[
         str | None,
         Option(
-            "--url", metavar="URL", envvar="CHAINQ_URL", rich_help_panel=SOURCE, help="The service; demo: is a sample."
+            "--url",
+            metavar="URL",
+            envvar="CHAINQ_URL",
+            rich_help_panel=SERVICE,
+            help="URL of the service; demo: is a built-in sample.",
         ),
     ] = None
     profile: Annotated[
@@ -155,8 +156,8 @@ class SourceOptions(Group):
             "--profile",
             metavar="NAME",
             envvar="CHAINQ_PROFILE",
-            rich_help_panel=SOURCE,
-            help="A server from config.toml.",
+            rich_help_panel=SERVICE,
+            help="Profile from config.toml.",
         ),
     ] = None
     dialect: Annotated[
@@ -164,49 +165,52 @@ class SourceOptions(Group):
         Option(
             "--dialect",
             metavar="NAME",
-            rich_help_panel=SOURCE,
-            help="How the server speaks: chain, aleo, or auto to find out.  [default: chain]",
+            rich_help_panel=SERVICE,
+            help="Dialect of the server: chain, aleo, or auto to detect it.  [default: chain]",
         ),
     ] = None
     timeout: Annotated[
         float | None,
-        Option("--timeout", metavar="SECONDS", rich_help_panel=SOURCE, help="Seconds for one request.  [default: 60]"),
+        Option("--timeout", metavar="SECONDS", rich_help_panel=SERVICE, help="Seconds per request.  [default: 60]"),
     ] = None
     retries: Annotated[
-        int, Option("--retries", metavar="N", min=0, rich_help_panel=SOURCE, help="Of a call that fails in passing.")
+        int, Option("--retries", metavar="N", min=0, rich_help_panel=SERVICE, help="Retries for transient failures.")
     ] = 5
     concurrency: Annotated[
-        int, Option("--concurrency", "-j", metavar="N", min=1, max=64, rich_help_panel=SOURCE, help="Calls at a time.")
+        int,
+        Option("--concurrency", "-j", metavar="N", min=1, max=64, rich_help_panel=SERVICE, help="Parallel requests."),
     ] = 8
     rate: Annotated[
-        float | None, Option("--rate", metavar="N", rich_help_panel=SOURCE, help="At most N requests a second.")
+        float | None, Option("--rate", metavar="N", rich_help_panel=SERVICE, help="Maximum requests per second.")
     ] = None
     header: Annotated[
         list[str] | None,
         Option(
             "--header",
             metavar="'NAME: VALUE'",
-            rich_help_panel=SOURCE,
-            help="Sent with every call; keep secrets in a profile.",
+            rich_help_panel=SERVICE,
+            help="HTTP header of every request; keep secrets in a profile.",
         ),
     ] = None
-    no_check: Annotated[
-        bool, Option("--no-check", rich_help_panel=SOURCE, help="Send arguments that look wrong all the same.")
-    ] = False
+    no_check: Annotated[bool, Option("--no-check", rich_help_panel=SERVICE, help="Skip argument checks.")] = False
     dry_run: Annotated[
-        bool, Option("--dry-run", rich_help_panel=SOURCE, help="Print the calls, one JSON object a line; send none.")
+        bool, Option("--dry-run", rich_help_panel=SERVICE, help="Print requests as JSON lines, send none.")
     ] = False
-    quiet: Annotated[bool, Option("--quiet", "-q", rich_help_panel=SOURCE, help="No warnings on stderr.")] = False
-    verbose: Annotated[bool, Option("--verbose", "-v", rich_help_panel=SOURCE, help="Say each call on stderr.")] = False
+    quiet: Annotated[bool, Option("--quiet", "-q", rich_help_panel=SERVICE, help="Suppress warnings and progress.")] = (
+        False
+    )
+    verbose: Annotated[
+        bool, Option("--verbose", "-v", rich_help_panel=SERVICE, help="Log every request to stderr.")
+    ] = False
 
 
 class ReportOptions(Group):
-    """What a helper tells, for people or for programs."""
+    """How a helper prints its result."""
 
-    json: Annotated[bool, Option("--json", help="As JSON, for programs.")] = False
+    json: Annotated[bool, Option("--json", help="JSON instead of a table.")] = False
 
 
 class SaveOptions(Group):
-    """What becomes of what `doctor` finds."""
+    """What happens with the findings of `doctor`."""
 
-    save: Annotated[str | None, Option("--save", metavar="NAME", help="Write it as a profile of config.toml.")] = None
+    save: Annotated[str | None, Option("--save", metavar="NAME", help="Save as a profile in config.toml.")] = None

@@ -15,7 +15,7 @@ from chainq.catalog.methods import BY_COMMAND, METHODS, Role
 from chainq.doctor.methods import Speaker
 from chainq.doctor.pagination import UNTOLD, Habits, Window, address_in
 from chainq.doctor.prober import Asker, Check, Said
-from chainq.errors import AnswerError, ChainqError, UnreachableError
+from chainq.errors import ChainqError, ResponseError, UnreachableError
 from chainq.fetching import dialect_detection
 from chainq.rows.fields import Picker, integer_of
 from chainq.text.humanize import age, counted
@@ -103,7 +103,7 @@ class _Examination:
         if latest.result == b"null":
             return Check("newest block", "none", "the chain has no blocks yet: little can be told")
         if height is None:
-            fault = latest.error or AnswerError("latest/block: the newest block has no readable height")
+            fault = latest.error or ResponseError("latest/block: the newest block has no readable height")
             return Check("newest block", UNTOLD, str(fault), None if latest.spared else fault)
         self._top = height
         if timestamp is None:

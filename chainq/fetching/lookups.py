@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import BY_COMMAND, Method, Role, Shape
-from chainq.errors import AnswerError, IncompleteError, NotFoundError
+from chainq.errors import IncompleteError, NotFoundError, ResponseError
 from chainq.planning.query import Batch, Lookup
 from chainq.rows import fields
 from chainq.text.sanitize import excerpt
@@ -27,7 +27,7 @@ def fetch_lookups(
     """Yield one batch for each height or ID that exists, in their order.
 
     A key of None means that the next one is not known yet. Raises NotFoundError after the last batch if a key does not
-    exist, AnswerError or IncompleteError for rows that are not those of their key, and what `Connection.call` raises.
+    exist, ResponseError or IncompleteError for rows that are not those of their key, and what `Connection.call` raises.
     """
     missing: list[str] = []
     jobs = (None if key is None else partial(_lookup, connection, dialect, method, key) for key in keys)
@@ -80,7 +80,7 @@ def _rows_by_row_id(connection: Connection, dialect: Dialect, method: Method, ke
         return None
     row_id = fields.integer_of(fields.Picker(["id"])(block[0])[0])
     if row_id is None:
-        raise AnswerError(f"{method.name} height {key}: the block has no readable row id")
+        raise ResponseError(f"{method.name} height {key}: the block has no readable row id")
     name, params = dialect.call(method, {Role.HEIGHT: row_id})
     found = connection.call(name, params, decode_rows, f"height {key}")
     pick = fields.Picker(["block_id"])
@@ -99,13 +99,13 @@ def _object(result: Raw, name: str) -> list[Raw]:
     if text == b"null":
         return []
     if text[:1] != b"{":
-        raise AnswerError(f"{name}: result is not an object: {excerpt(text.decode(), 60)}")
+        raise ResponseError(f"{name}: result is not an object: {excerpt(text.decode(), 60)}")
     return [result]
 
 
 def _check_block(found: list[Raw], name: str, key: Lookup) -> list[Raw]:
     if len(found) > 1:
-        raise AnswerError(f"{name} height {key}: response has {len(found)} blocks, expected one")
+        raise ResponseError(f"{name} height {key}: response has {len(found)} blocks, expected one")
     height = fields.integer_of(fields.Picker(["height"])(found[0])[0])
     if height is not None and height != key:
         raise IncompleteError(f"{name} height {key}: response has block {height}")

@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from chainq.catalog.dialects import AUTO, DIALECTS, Dialect, Names
 from chainq.catalog.methods import BY_COMMAND, Method, Role
-from chainq.errors import AnswerError, NotFoundError, UsageError
+from chainq.errors import NotFoundError, ResponseError, UsageError
 from chainq.fetching import lookups
 from chainq.fetching.tip import Tip
 from chainq.heights import bounds
@@ -106,7 +106,7 @@ class Service:
                 sent = fields.Picker(["height", "timestamp", "block_hash", "previous_hash"])(found[0])
                 height, time = fields.integer_of(sent[0]), fields.integer_of(sent[1])
                 if height is None or height < 0:
-                    raise AnswerError("latest/block: the block has no readable height")
+                    raise ResponseError("latest/block: the block has no readable height")
                 if time is not None:
                     self._times[height] = time
                 self._tip = Tip(height, fields.text_of(sent[2]), fields.text_of(sent[3]), time)
@@ -140,7 +140,7 @@ class Service:
             (batch,) = self.fetch_lookups(BY_COMMAND["block"], [height])
             time = fields.integer_of(fields.Picker(["timestamp"])(batch.rows[0])[0])
             if time is None:
-                raise AnswerError(f"block {height} has no readable timestamp, so no block can be found by its time")
+                raise ResponseError(f"block {height} has no readable timestamp, so no block can be found by its time")
             self._times[height] = time
         return self._times[height]
 

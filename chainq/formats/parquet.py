@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind
-from chainq.errors import AnswerError, ChainqError, OutputError, UsageError
+from chainq.errors import ChainqError, OutputError, ResponseError, UsageError
 from chainq.formats.protocol import Output, OutputSpec, unknown_field_warner
 from chainq.rows.fields import Picker, text_of
 from chainq.rows.raw_json import members
@@ -38,7 +38,7 @@ _HINT = "use jsonl, which writes it as it was sent, or leave the column out with
 class Parquet:
     """Writes rows in row groups, compressed with zstd; memory holds no more than about one group.
 
-    Takes `out` and `spec` as every format does. Raises UsageError without pyarrow; while rows are written AnswerError
+    Takes `out` and `spec` as every format does. Raises UsageError without pyarrow; while rows are written ResponseError
     for a value that does not fit the type of its column, OutputError for text that is not valid Unicode.
     """
 
@@ -161,7 +161,7 @@ class Parquet:
             except UnicodeError:
                 return OutputError(f"{self._command}: {printable(column)} {shown} is not valid Unicode", _HINT)
             except ValueError as reason:
-                return AnswerError(f"{self._command}: invalid {printable(column)} {shown}: {reason}", _HINT)
+                return ResponseError(f"{self._command}: invalid {printable(column)} {shown}: {reason}", _HINT)
         raise AssertionError("pyarrow refused values that are valid")
 
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import Method
-from chainq.errors import AnswerError, IncompleteError
+from chainq.errors import IncompleteError, ResponseError
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import Picker, integer_of, text_of
 from chainq.rows.raw_json import check_objects
@@ -32,14 +32,14 @@ class Arranger:
     def __call__(self, rows: list[Raw], span: HeightRange) -> tuple[list[Raw], list[int] | None]:
         """The rows in order and their heights, None where they have none.
 
-        Raises AnswerError where a row is no object or nested too deeply, IncompleteError where one lies outside the
+        Raises ResponseError where a row is no object or nested too deeply, IncompleteError where one lies outside the
         heights asked for or stands twice in the answer.
         """
         try:
             read = self._read(rows)
-        except (AnswerError, RecursionError) as error:
-            said = error.message if isinstance(error, AnswerError) else "a row is nested too deeply"
-            raise AnswerError(f"{self._method.name} {span}: {said}") from None
+        except (ResponseError, RecursionError) as error:
+            said = error.message if isinstance(error, ResponseError) else "a row is nested too deeply"
+            raise ResponseError(f"{self._method.name} {span}: {said}") from None
         if read is None:
             if not self._method.repeats and len(set(map(bytes, rows))) < len(rows):
                 raise self._twice(span)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from chainq.errors import AnswerError
+from chainq.errors import ResponseError
 from chainq.text.sanitize import excerpt
 
 SPACES = (b" ", b"\n", b"\t", b"\r")  # what JSON allows between tokens (RFC 8259, section 2)
@@ -82,8 +82,8 @@ def items(text: bytes) -> list[Raw]:
 
 
 def check_objects(rows: list[Raw]) -> list[Raw]:
-    """Return the rows. Raises AnswerError where one of them is not a JSON object."""
+    """Return the rows. Raises ResponseError where one of them is not a JSON object."""
     for row in rows:
         if memoryview(row)[0] != ord("{"):
-            raise AnswerError(f"a row is not a JSON object: {excerpt(bytes(row).decode(), 60)}")
+            raise ResponseError(f"a row is not a JSON object: {excerpt(bytes(row).decode(), 60)}")
     return rows

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from chainq.errors import AnswerError, TooHeavyError
+from chainq.errors import ResponseError, TooHeavyError
 from chainq.text.sanitize import excerpt
 from chainq.transport.base import BrokenResponseError
 
@@ -13,13 +13,13 @@ PIECE_BYTES = 2**20  # that decompression may add at a time, however little ther
 def read_body(stream: Iterable[bytes], coding: str) -> bytes:
     """Return the body that arrives as `stream`; `coding` is its Content-Encoding.
 
-    Raises AnswerError for a coding that was not asked for, BrokenResponseError, and TooHeavyError beyond MOST_BYTES.
+    Raises ResponseError for a coding that was not asked for, BrokenResponseError, and TooHeavyError beyond MOST_BYTES.
     """
     coding = coding.strip().lower()
     if coding in ("gzip", "x-gzip"):  # RFC 9110, section 8.4.1.3
         stream = decompress(stream)
     elif coding not in ("", "identity"):
-        raise AnswerError(f"response has the content coding {excerpt(coding, 40)!r}; chainq asks for gzip only")
+        raise ResponseError(f"response has the content coding {excerpt(coding, 40)!r}; chainq asks for gzip only")
     pieces, size = [], 0
     for piece in stream:
         pieces.append(piece)

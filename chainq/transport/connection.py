@@ -73,8 +73,8 @@ class Connection:
         """Make a call, again after transient failures (every call only reads), and return what `decode` returns.
 
         `decode` is given the body and the request id. `where` names the heights or the object of the call, for errors
-        and reports. Raises ServiceError, TooHeavyError, AnswerError, BrokenBodyError, UnreachableError or GatewayError,
-        with the method and `where` in the message.
+        and reports. Raises ServiceError, TooHeavyError, ResponseError, BrokenBodyError, UnreachableError or
+        GatewayError, with the method and `where` in the message.
         """
         retries = RetryBudget(self.endpoint.retries)
         while True:

@@ -4,10 +4,10 @@ Source: docs/protocol.md, "Envelope and errors"; RFC 9110, section 15, for HTTP 
 """
 
 from chainq.errors import (
-    AnswerError,
     BrokenBodyError,
     ChainqError,
     GatewayError,
+    ResponseError,
     ServiceError,
     TooHeavyError,
     UnreachableError,
@@ -83,8 +83,8 @@ def of_status(response: Response, url: str, now: float) -> ChainqError | Transie
         return UnreachableError(message)
     if 300 <= status < 400:
         target = mask_url(excerpt(response.headers.get("location", "nowhere")))
-        return AnswerError(f"{message}, a redirect to {target}", "redirects are not followed; pass that URL instead")
-    return AnswerError(f"{message}, expected HTTP 200")
+        return ResponseError(f"{message}, a redirect to {target}", "redirects are not followed; pass that URL instead")
+    return ResponseError(f"{message}, expected HTTP 200")
 
 
 def _retry_after(response: Response, now: float) -> float | None:

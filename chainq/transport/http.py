@@ -48,7 +48,7 @@ class HttpTransport:
         self._pool = _Pool(_proxy(endpoint.url), _tls(endpoint.url), Network(now))
 
     def call(self, request: Request) -> Response:
-        """Return the response, whatever its status. Raises ExchangeError, AnswerError, or TooHeavyError."""
+        """Return the response, whatever its status. Raises ExchangeError, ResponseError, or TooHeavyError."""
         outgoing = httpx.Request(
             "POST",
             self._url,

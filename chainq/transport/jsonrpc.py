@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from chainq.errors import AnswerError, BrokenBodyError, ServiceError, TooHeavyError
+from chainq.errors import BrokenBodyError, ResponseError, ServiceError, TooHeavyError
 from chainq.rows import fields, raw_json
 from chainq.text.sanitize import excerpt
 
@@ -37,7 +37,7 @@ def decode_rows(body: bytes, call_id: int) -> list[Raw]:
     """Return the rows of a response whose `result` is an array of objects, each compact and otherwise as sent.
 
     Of a member that an object has twice the last counts: RFC 8259, section 4, leaves it to the reader.
-    Raises ServiceError, TooHeavyError, AnswerError or BrokenBodyError.
+    Raises ServiceError, TooHeavyError, ResponseError or BrokenBodyError.
     """
     return raw_json.check_objects(decode_array(body, call_id))
 
@@ -56,7 +56,7 @@ def decode_array(body: bytes, call_id: int) -> list[Raw]:
     try:
         return raw_json.items(bytes(result))
     except ValueError:
-        raise AnswerError(f"result is not an array: {excerpt(bytes(result).decode(), 60)}") from None
+        raise ResponseError(f"result is not an array: {excerpt(bytes(result).decode(), 60)}") from None
 
 
 def decode_result(body: bytes, call_id: int) -> Raw:
@@ -65,26 +65,26 @@ def decode_result(body: bytes, call_id: int) -> Raw:
     try:
         envelope = raw_json.members(body)
     except RecursionError:
-        raise AnswerError("response is nested too deeply") from None
+        raise ResponseError("response is nested too deeply") from None
     except ValueError:
         if body[:1] == b"[":
-            raise AnswerError("response is an array, not an object") from None
+            raise ResponseError("response is an array, not an object") from None
         raise _not_json(body) from None
     version = bytes(envelope.get("jsonrpc", b"absent"))
     if version != b'"2.0"':
-        raise AnswerError(f"response is not JSON-RPC 2.0: jsonrpc is {excerpt(version.decode(), 20)}")
+        raise ResponseError(f"response is not JSON-RPC 2.0: jsonrpc is {excerpt(version.decode(), 20)}")
     error = envelope.get("error")
     failed = error is not None and bytes(error) != b"null"
     sent_id = bytes(envelope["id"]).decode() if "id" in envelope else "absent"
     # JSON-RPC 2.0, section 5: the id is null where the server could not read the request's.
     if sent_id != str(call_id) and not (failed and sent_id == "null"):
-        raise AnswerError(f"response id {excerpt(sent_id, 20)} does not match request id {call_id}")
+        raise ResponseError(f"response id {excerpt(sent_id, 20)} does not match request id {call_id}")
     if failed and error is not None:
         if "result" in envelope and bytes(envelope["result"]) != b"null":
-            raise AnswerError("response has both a result and an error")
+            raise ResponseError("response has both a result and an error")
         raise _service_error(bytes(error))
     if "result" not in envelope:
-        raise AnswerError("response has neither a result nor an error")
+        raise ResponseError("response has neither a result nor an error")
     return envelope["result"]
 
 
@@ -109,7 +109,7 @@ def _compact(body: bytes) -> bytes:
     except UnicodeDecodeError as error:
         raise BrokenBodyError(f"response is not UTF-8 (byte {error.start})") from None
     except RecursionError:
-        raise AnswerError("response is nested too deeply") from None
+        raise ResponseError("response is nested too deeply") from None
     except ValueError:
         raise _not_json(body) from None
 

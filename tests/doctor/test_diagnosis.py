@@ -117,8 +117,8 @@ def test_a_server_of_another_kind_fits_no_dialect() -> None:
     ("reply", "code"),
     [
         (Reply(401, "text/html", b"<b>who?</b>"), ExitCode.SERVICE),
-        (Reply(200, "text/html", b"<html>hello</html>"), ExitCode.ANSWER),
-        (Reply(200, "application/json", b'{"hello": 1}'), ExitCode.ANSWER),
+        (Reply(200, "text/html", b"<html>hello</html>"), ExitCode.RESPONSE),
+        (Reply(200, "application/json", b'{"hello": 1}'), ExitCode.RESPONSE),
         (Reply(503, "text/html", b"later"), ExitCode.UNREACHABLE),
     ],
 )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind
-from chainq.errors import AnswerError, OutputError, UsageError
+from chainq.errors import OutputError, ResponseError, UsageError
 from chainq.formats import parquet
 from chainq.formats.parquet import Parquet
 from chainq.formats.protocol import OutputSpec
@@ -222,14 +222,14 @@ def test_what_a_row_lacks_is_null() -> None:
 def test_integers_that_are_none(path: str, value: str) -> None:
     """A height, ID or time that is no integer of 64 bits is no valid answer: nothing else is written in its place."""
     rows = ['{"height":1,"timestamp":"2","id":3}', f'{{"{path}":{value}}}']
-    with pytest.raises(AnswerError, match=re.escape(f"records: invalid {path} {value}: expected ")):
+    with pytest.raises(ResponseError, match=re.escape(f"records: invalid {path} {value}: expected ")):
         written(rows, spec_of("records"))
 
 
 @pytest.mark.parametrize("value", ['{"a":1}', "[1]", "true", "false"])
 def test_strings_that_are_none(value: str) -> None:
     """Text that is no string and no number is no valid answer."""
-    with pytest.raises(AnswerError, match=re.escape(f"records: invalid program_id {value}: expected ")):
+    with pytest.raises(ResponseError, match=re.escape(f"records: invalid program_id {value}: expected ")):
         written([f'{{"program_id":{value}}}'], spec_of("records"))
 
 
@@ -255,7 +255,7 @@ def test_a_broken_off_run_leaves_no_footer() -> None:
     """What a failed run has written cannot be taken for a whole file, even when the writer is thrown away."""
     out = io.BytesIO()
     writer = Parquet(out, spec_of("records"))
-    with pytest.raises(AnswerError):
+    with pytest.raises(ResponseError):
         writer.write([Raw(b'{"height":"x"}')])
     del writer
     gc.collect()

@@ -8,7 +8,7 @@ import time
 import httpcore
 import pytest
 
-from chainq.errors import AnswerError, TooHeavyError, UsageError
+from chainq.errors import ResponseError, TooHeavyError, UsageError
 from chainq.transport import body
 from chainq.transport.base import (
     BrokenResponseError,
@@ -140,7 +140,7 @@ def test_a_compressed_body_is_unpacked(coding: str) -> None:
 @pytest.mark.parametrize("coding", ["gzip, gzip", "br", "deflate", "gzip, identity"])
 def test_a_coding_that_was_not_asked_for_is_refused(coding: str) -> None:
     """One coding only: two of them unpack five kilobytes to three gigabytes."""
-    with server(answering(b"", f"Content-Encoding: {coding}")) as (url, _), pytest.raises(AnswerError, match=coding):
+    with server(answering(b"", f"Content-Encoding: {coding}")) as (url, _), pytest.raises(ResponseError, match=coding):
         exchange(url)
 
 

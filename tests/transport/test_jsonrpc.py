@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from chainq.errors import AnswerError, BrokenBodyError, ChainqError, ServiceError, TooHeavyError
+from chainq.errors import BrokenBodyError, ChainqError, ResponseError, ServiceError, TooHeavyError
 from chainq.transport import jsonrpc
 
 BOTH = pytest.mark.parametrize("decode", [jsonrpc.decode_rows, jsonrpc.decode_result], ids=["rows", "result"])
@@ -69,30 +69,30 @@ def test_a_valid_answer_is_accepted(decode: Decode, body: bytes) -> None:
         (enveloped('["\xff"]').replace("ÿ".encode(), b"\xff"), BrokenBodyError, "UTF-8"),
         (enveloped("[NaN]"), BrokenBodyError, "response is"),
         (enveloped("[1,]"), BrokenBodyError, "response is"),
-        (b"[" + enveloped("[]") + b"]", AnswerError, "array"),
-        (b"5", AnswerError, "response is"),
-        (b"null", AnswerError, "response is"),
-        (enveloped("[]", id_="8"), AnswerError, "response id 8 does not match request id 7"),
-        (enveloped("[]", id_='"7"'), AnswerError, "id"),
-        (enveloped("[]", id_="7.0"), AnswerError, "id"),
-        (enveloped("[]", id_="null"), AnswerError, "id"),
-        (b'{"jsonrpc":"2.0","result":[]}', AnswerError, "absent"),
-        (enveloped("[]", version='"1.0"'), AnswerError, "1.0"),
-        (enveloped("[]", version="2.0"), AnswerError, "2.0"),
-        (enveloped("[]", version="null"), AnswerError, "2.0"),
-        (b'{"id":7,"result":[]}', AnswerError, "absent"),
-        (b'{"jsonrpc":"2.0","id":7}', AnswerError, "neither"),
-        (b'{"jsonrpc":"2.0","id":7,"error":null}', AnswerError, "neither"),
-        (enveloped("[]")[:-1] + b',"error":{"code":1,"message":"x"}}', AnswerError, "both"),
-        (enveloped("[" * 100_000 + "]" * 100_000), AnswerError, "deep"),
-        (enveloped(" [" * 100_000 + "]" * 100_000), AnswerError, "deep"),
+        (b"[" + enveloped("[]") + b"]", ResponseError, "array"),
+        (b"5", ResponseError, "response is"),
+        (b"null", ResponseError, "response is"),
+        (enveloped("[]", id_="8"), ResponseError, "response id 8 does not match request id 7"),
+        (enveloped("[]", id_='"7"'), ResponseError, "id"),
+        (enveloped("[]", id_="7.0"), ResponseError, "id"),
+        (enveloped("[]", id_="null"), ResponseError, "id"),
+        (b'{"jsonrpc":"2.0","result":[]}', ResponseError, "absent"),
+        (enveloped("[]", version='"1.0"'), ResponseError, "1.0"),
+        (enveloped("[]", version="2.0"), ResponseError, "2.0"),
+        (enveloped("[]", version="null"), ResponseError, "2.0"),
+        (b'{"id":7,"result":[]}', ResponseError, "absent"),
+        (b'{"jsonrpc":"2.0","id":7}', ResponseError, "neither"),
+        (b'{"jsonrpc":"2.0","id":7,"error":null}', ResponseError, "neither"),
+        (enveloped("[]")[:-1] + b',"error":{"code":1,"message":"x"}}', ResponseError, "both"),
+        (enveloped("[" * 100_000 + "]" * 100_000), ResponseError, "deep"),
+        (enveloped(" [" * 100_000 + "]" * 100_000), ResponseError, "deep"),
     ],
 )
 def test_what_is_no_answer_to_the_question_is_refused(
     decode: Decode, body: bytes, kind: type[ChainqError], said: str
 ) -> None:
     """Each way in which an answer can be wrong is told apart: broken bodies may be asked for again, others not."""
-    with pytest.raises(AnswerError, match=said) as caught:
+    with pytest.raises(ResponseError, match=said) as caught:
         decode(body, 7)
     assert isinstance(caught.value, kind)
 
@@ -100,7 +100,7 @@ def test_what_is_no_answer_to_the_question_is_refused(
 @pytest.mark.parametrize("result", ["null", "{}", '"x"', "5", "true", "[1]", "[null]", "[[]]", '[{},"x"]'])
 def test_rows_are_an_array_of_objects(result: str) -> None:
     """Where rows are due, nothing but an array of objects will do."""
-    with pytest.raises(AnswerError):
+    with pytest.raises(ResponseError):
         jsonrpc.decode_rows(enveloped(result), 7)
 
 

@@ -3,10 +3,10 @@
 import pytest
 
 from chainq.errors import (
-    AnswerError,
     BrokenBodyError,
     ChainqError,
     GatewayError,
+    ResponseError,
     ServiceError,
     TooHeavyError,
     UnreachableError,
@@ -66,8 +66,8 @@ def test_connection_errors_and_timeouts_are_retried(connect: Connect, clock: Fak
         (page(404), ServiceError),
         (page(401), ServiceError),
         (page(413), TooHeavyError),
-        (Response(302, b"", {"location": "http://elsewhere.invalid/"}), AnswerError),
-        (Response(200, envelope("[]", id_="99")), AnswerError),
+        (Response(302, b"", {"location": "http://elsewhere.invalid/"}), ResponseError),
+        (Response(200, envelope("[]", id_="99")), ResponseError),
         (Response(200, failure("-32602")), ServiceError),
         (Response(400, failure("-32600")), ServiceError),
         (Response(500, failure("0")), ServiceError),
@@ -90,7 +90,7 @@ def test_what_another_attempt_cannot_mend_is_raised_at_once(
 
 @pytest.mark.parametrize(
     ("status", "kind"),
-    [(206, AnswerError), (401, ServiceError), (404, ServiceError), (500, UnreachableError), (503, GatewayError)],
+    [(206, ResponseError), (401, ServiceError), (404, ServiceError), (500, UnreachableError), (503, GatewayError)],
 )
 @pytest.mark.parametrize("result", ["[]", "null"])
 def test_a_result_with_a_failed_status_is_no_response(

@@ -1,0 +1,39 @@
+"""Help fits the terminal: no line is too long, and no word is broken."""
+
+import re
+import subprocess
+
+import pytest
+
+from chainq.catalog.methods import BY_COMMAND
+from chainq.cli.commands import COMMANDS
+from chainq.errors import exit_codes
+from harness.program import Program
+
+
+def shown(program: Program, width: int, *words: str) -> str:
+    """The help of a command on a terminal of that width."""
+    process = program.start(*words, "--help", env={"COLUMNS": str(width)}, stdout=subprocess.PIPE)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, b"")
+    return out.decode()
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_fits_the_terminal(program: Program, command: str, width: int) -> None:
+    """No line is wider than the terminal, or than 100 characters; columns and examples are whole."""
+    text = shown(program, width, *command.split())
+    assert max(map(len, text.splitlines())) <= min(width, 100)
+    assert "x>=" not in text
+    assert "x<=" not in text
+    if method := BY_COMMAND.get(command):
+        assert {column.path for column in method.columns} <= {word.rstrip("*") for word in text.split()}
+        assert method.example in re.sub(r" \\\n +", " ", text)
+
+
+def test_help_ends_with_the_exit_codes(program: Program) -> None:
+    """Every exit code and its meaning are in the help of the program."""
+    text = shown(program, 80)
+    for code, meaning in exit_codes().items():
+        assert f"{code} {meaning}" in " ".join(text.split())
