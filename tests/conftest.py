@@ -12,9 +12,12 @@ from harness.truth import Truth
 
 pytest_plugins = ["harness.calls", "harness.tables"]  # their fixtures
 
-# A shell that starts pytest in the background has children ignore SIGINT; these tests send it.
+# What starts pytest may have its children ignore signals that these tests send: a shell's `&` SIGINT, nohup SIGHUP.
+# A child inherits that a signal is ignored, but no handler; and with this one pytest itself outlives a hang-up still.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +44,13 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
 def truth() -> Truth:
     """The rows of the sample chain as `chainq serve` and `demo:` have it."""
     return Truth()
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """A URL where connections are taken and nothing is ever answered."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
 
 
 @pytest.fixture

@@ -19,6 +19,8 @@ FAILING = ("--fail-rate", "0.1")
 CUT = ("--truncate-rate", "0.05")
 HEAVY = ("--heavy-rows", "3000")
 LIMITED = ("--rate-limit", "60", "--rate-window", "0.3")
+# A call is made so often that chance never fails it: which calls a share of faults hits hangs on how many came before.
+STUBBORN = ("--retries", "12")
 SLOW = ("--latency", "0.01")
 
 # What a server can do wrong and chainq can make good.
@@ -76,7 +78,7 @@ def test_every_row_once_whatever_the_server_does(
 ) -> None:
     """Each fault that can be made good, alone and with others, leaves no trace in the rows."""
     asked = ("--header", "Accept-Encoding: gzip")  # of a server on this machine chainq itself does not ask for it
-    ran, due = run(chainq, truth, server(*FAULTS[name]), command, *RANGES[command], "-q", *asked)
+    ran, due = run(chainq, truth, server(*FAULTS[name]), command, *RANGES[command], "-q", *asked, *STUBBORN)
     assert ran.code == 0, ran.err
     assert difference(ran.rows, due) == ""
 
@@ -106,7 +108,7 @@ def test_an_overfull_height(
     command: str, faults: tuple[str, ...], chainq: Program, server: Servers, truth: Truth
 ) -> None:
     """A height with 25,000 rows comes whole: in a larger page, or by walks through its pages where a cap stops that."""
-    ran, due = run(chainq, truth, server(*faults), command, HUGE - 7, HUGE + 8, "-q")
+    ran, due = run(chainq, truth, server(*faults), command, HUGE - 7, HUGE + 8, "-q", *STUBBORN)
     assert ran.code == 0, ran.err
     assert difference(ran.rows, due) == ""
 
@@ -123,7 +125,7 @@ def test_the_done_when_of_the_issue(chainq: Program, server: Servers, truth: Tru
     """A hidden cap of 700, one call in ten failing, and 429s: a long range is equal to the truth."""
     with server.own(*CAP, *FAILING, "--rate-limit", "100", "--rate-window", "0.3") as (url, _):
         for command, start, end in (("records", 50_000, 53_000), ("ownership", 30_000, 33_000)):
-            ran, due = run(chainq, truth, url, command, start, end, "-q")
+            ran, due = run(chainq, truth, url, command, start, end, "-q", *STUBBORN)
             assert (ran.code, difference(ran.rows, due)) == (0, "")
 
 
@@ -157,7 +159,7 @@ def test_program_transactions_by_pages_of_any_size(
     faults: tuple[str, ...], size: str, chainq: Program, server: Servers, truth: Truth
 ) -> None:
     """Pages cut blocks of up to 60 calls, and rows of a block change places: each call comes once, in order."""
-    words = ("program-transactions", "hello_hello.aleo", "hello", "--page-size", size, "-q")
+    words = ("program-transactions", "hello_hello.aleo", "hello", "--page-size", size, "-q", *STUBBORN)
     ran = chainq(*words, url=server(*faults))
     assert ran.code == 0, ran.err
     due = truth.program_transactions("hello_hello.aleo", "hello")

@@ -100,9 +100,9 @@ def test_4_refused_for_ever(status: int, chainq: Program) -> None:
     assert len(seen) == 2
 
 
-def test_4_no_answer_in_time(chainq: Program, server: Servers) -> None:
+def test_4_no_answer_in_time(chainq: Program, silent: str) -> None:
     """A call that takes longer than --timeout is exit 4."""
-    one_line(chainq("block", "5", "--timeout", "0.05", "--retries", "0", url=server("--latency", "5")), 4)
+    one_line(chainq("block", "5", "--timeout", "0.05", "--retries", "0", url=silent), 4)
 
 
 def body(text: str) -> Callable[[Any], Canned]:

@@ -6,6 +6,7 @@ The test moves the tip and reads what comes out of the pipe: nothing here waits 
 import signal
 import subprocess
 import threading
+import time
 from functools import partial
 from pathlib import Path
 
@@ -50,6 +51,7 @@ def grown(file: Path, process: subprocess.Popen[bytes], size: int) -> None:
     """Wait until a run has made its file so long."""
     while not file.exists() or file.stat().st_size < size:
         assert process.poll() is None, finish(process)
+        time.sleep(0.002)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

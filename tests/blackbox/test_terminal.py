@@ -3,19 +3,37 @@
 import re
 import signal
 import subprocess
+import sys
+from typing import Any
 
 import pytest
 
-from harness.program import Program, Servers, finish
+from harness.program import LONGEST, Program, Servers, finish
 
 pexpect = pytest.importorskip("pexpect", reason="pseudo-terminals need pexpect")
 
 
-def seen(program: Program, *args: str, columns: int = 100, env: dict[str, str] | None = None) -> tuple[str, int]:
-    """What a run writes to a terminal of that width, and its exit code."""
-    child = pexpect.spawn(
-        program.path, list(args), env=program.environment(env), dimensions=(40, columns), encoding="utf-8", timeout=60
+# The program with its bar from the first call on; people see it after a second, and no test waits for that.
+AT_ONCE = "import chainq.cli.progress as bar; bar.PATIENCE *= 0; from chainq.__main__ import main; main()"
+
+
+def spawned(program: Program, *args: str, columns: int = 100, at_once: bool = False, **env: str) -> Any:
+    """Start a run on a terminal of that width; `at_once`: with a bar that does not wait for a second to pass."""
+    path, *words = [sys.executable, "-c", AT_ONCE, *args] if at_once else [program.path, *args]
+    return pexpect.spawn(
+        path,
+        words,
+        env=program.environment(env),
+        cwd=str(program.home),
+        dimensions=(40, columns),
+        encoding="utf-8",
+        timeout=LONGEST,
     )
+
+
+def seen(program: Program, *args: str, columns: int = 100, at_once: bool = False, **env: str) -> tuple[str, int]:
+    """What a run writes to a terminal of that width, and its exit code."""
+    child = spawned(program, *args, columns=columns, at_once=at_once, **env)
     child.expect(pexpect.EOF)
     child.close()
     code = child.exitstatus if child.exitstatus is not None else -child.signalstatus
@@ -25,7 +43,7 @@ def seen(program: Program, *args: str, columns: int = 100, env: dict[str, str] |
 @pytest.mark.parametrize("columns", [60, 80, 120, 200])
 def test_a_table_fits_the_terminal(columns: int, chainq: Program) -> None:
     """On a terminal the format is a table as wide as the terminal at most, whatever the width."""
-    text, code = seen(chainq, "blocks", "--last", "3", "--url", "demo:", columns=columns, env={"TERM": "dumb"})
+    text, code = seen(chainq, "blocks", "--last", "3", "--url", "demo:", columns=columns, TERM="dumb")
     assert code == 0
     lines = text.splitlines()
     assert "height" in lines[0]
@@ -43,53 +61,34 @@ def test_binary_data_is_not_sent_to_a_terminal(chainq: Program) -> None:
 def test_no_color(chainq: Program) -> None:
     """Styles appear on a terminal, and none with NO_COLOR."""
     args = ("block", "5", "--url", "demo:")
-    assert "\x1b[" in seen(chainq, *args, env={"TERM": "xterm"})[0]
-    assert "\x1b[" not in seen(chainq, *args, env={"TERM": "xterm", "NO_COLOR": "1"})[0]
+    assert "\x1b[" in seen(chainq, *args, TERM="xterm")[0]
+    assert "\x1b[" not in seen(chainq, *args, TERM="xterm", NO_COLOR="1")[0]
 
 
 def test_progress_stands_on_stderr_and_ends_in_totals(chainq: Program, server: Servers) -> None:
     """A long run into a file shows a bar on the terminal, and its totals as the last line; -q shows nothing."""
-    url = server("--latency", "0.4")
-    args = ("blocks", "--start", "0", "--end", "5000", "-j", "1", "--url", url, "-o", "rows.jsonl")
-    child = pexpect.spawn(
-        chainq.path,
-        list(args),
-        env=chainq.environment({"TERM": "xterm"}),
-        cwd=str(chainq.home),
-        dimensions=(40, 120),
-        encoding="utf-8",
-        timeout=60,
-    )
+    args = ("blocks", "--start", "0", "--end", "5000", "-j", "1", "--url", server(), "-o", "rows.jsonl")
+    child = spawned(chainq, *args, columns=120, at_once=True, TERM="xterm")
     child.expect(r"[0-9]+/5000")
     child.expect(r"5,000 heights, 5,000 rows in [0-9.]+ s")
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 0
-    quiet = pexpect.spawn(
-        chainq.path, [*args, "-q"], env=chainq.environment(), cwd=str(chainq.home), encoding="utf-8", timeout=60
-    )
-    quiet.expect(pexpect.EOF)
-    assert quiet.before == ""
+    assert seen(chainq, *args, "-q", at_once=True, TERM="xterm") == ("", 0)
 
 
 def test_no_progress_among_rows(chainq: Program, server: Servers) -> None:
     """Where rows go to the same terminal, no bar stands among them."""
-    url = server("--latency", "0.4")
-    args = ("blocks", "--start", "0", "--end", "4000", "-j", "1", "--jsonl", "--columns", "height", "--url", url)
-    text, code = seen(chainq, *args, env={"TERM": "xterm"})
+    args = ("blocks", "--start", "0", "--end", "4000", "-j", "1", "--jsonl", "--columns", "height", "--url", server())
+    text, code = seen(chainq, *args, at_once=True, TERM="xterm")
     assert code == 0
     assert text.split() == [f'{{"height":"{height}"}}' for height in range(4000)]
 
 
 def test_ctrl_c(chainq: Program, server: Servers) -> None:
     """Ctrl-C at the keyboard ends the run by SIGINT and says where to resume."""
-    child = pexpect.spawn(
-        chainq.path,
-        ["blocks", "--start", "0", "--end", "900K", "--columns", "height", "--url", server()],
-        env=chainq.environment({"TERM": "dumb"}),
-        encoding="utf-8",
-        timeout=60,
-    )
+    args = ("blocks", "--start", "0", "--end", "900K", "--columns", "height", "--url", server())
+    child = spawned(chainq, *args, TERM="dumb")
     child.expect("1000")
     child.sendintr()
     child.expect(r"stopped by SIGINT; resume with --start [0-9]+ --end 900000")

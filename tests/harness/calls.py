@@ -100,6 +100,6 @@ def connect(clock: FakeClock) -> Iterator[Connect]:
         connection.close()
 
 
-def call(connection: Connection, method: str = "m", where: str = "", *, divisible: bool = True) -> list[Any]:
+def call(connection: Connection, method: str = "m", where: str = "") -> list[Any]:
     """Make a call without parameters for rows."""
-    return connection.call(method, None, decode_rows, where, divisible=divisible)
+    return connection.call(method, None, decode_rows, where)

@@ -1,4 +1,4 @@
-"""Secrets are masked in URLs."""
+"""URLs are shown without what may be secret."""
 
 import pytest
 
@@ -22,5 +22,5 @@ from chainq.text.sanitize import mask_url
     ],
 )
 def test_a_url_is_shown_without_what_may_be_secret(url: str, shown: str) -> None:
-    """User names, passwords, query values, and what looks like a key in the path are masked."""
+    """Nor what looks like a key in its path, where many chain services want it."""
     assert mask_url(url) == shown

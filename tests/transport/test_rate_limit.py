@@ -13,7 +13,6 @@ from chainq.transport.base import (
     Request,
     Response,
 )
-from chainq.transport.concurrency import ConcurrencyLimit
 from chainq.transport.rate_limit import RateLimiter
 from harness.calls import Connect, FakeClock, FakeTransport, call, ok, page
 
@@ -165,14 +164,18 @@ def test_a_429_is_known_before_another_call_gets_the_slot(connect: Connect, cloc
 
     transport = FakeTransport(refuse)
     connection = connect(transport, concurrency=1)
+    slots = connection._slots
 
-    class Watched(ConcurrencyLimit):
+    class Watched:
         def acquire(self) -> None:
             if first_sent.is_set():
                 second_waits.set()
-            super().acquire()
+            slots.acquire()
 
-    connection._slots = Watched(1)
+        def release(self) -> None:
+            slots.release()
+
+    connection._slots = Watched()  # type: ignore[assignment]
     threads = [threading.Thread(target=call, args=(connection,)) for _ in range(2)]
     threads[0].start()
     assert first_sent.wait(10)
