@@ -1,20 +1,55 @@
-"""chainq: explore a chain data service, every row exactly once and no digit changed.
+"""chainq: explore a chain data service; every row exactly once, no digit changed.
 
-For Python, `chainq.Client` (documented in `chainq.api`) and the errors of `chainq.errors`; for the shell, `chainq.app`.
+The public API is what `__all__` names: `Client`, described in `chainq.client`, and the errors of `chainq.errors`.
+Nothing is imported before it is used, since the command line imports this package too.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from chainq._version import __version__ as __version__
+from chainq._version import __version__
 
 if TYPE_CHECKING:
-    from chainq.client import Client as Client
+    from chainq.client import Client
+    from chainq.errors import (
+        BrokenBodyError,
+        BusyError,
+        ChainqError,
+        GatewayError,
+        IncompleteError,
+        NotFoundError,
+        OutputError,
+        ResponseError,
+        ServiceError,
+        TooHeavyError,
+        UnreachableError,
+        UsageError,
+    )
+
+__all__ = [
+    "BrokenBodyError",
+    "BusyError",
+    "ChainqError",
+    "Client",
+    "GatewayError",
+    "IncompleteError",
+    "NotFoundError",
+    "OutputError",
+    "ResponseError",
+    "ServiceError",
+    "TooHeavyError",
+    "UnreachableError",
+    "UsageError",
+    "__version__",
+]
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded when asked for: the command line imports this package too, and needs no httpx for --help.
-    if name == "Client":
-        from chainq.client import Client
+    if name not in __all__:
+        raise AttributeError(f"module 'chainq' has no attribute {name!r}")
+    from importlib import import_module
 
-        return Client
-    raise AttributeError(f"module 'chainq' has no attribute {name!r}")
+    return getattr(import_module("chainq.client" if name == "Client" else "chainq.errors"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

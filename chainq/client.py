@@ -1,20 +1,23 @@
-"""chainq for Python: the eleven methods, with the same completeness as the commands, as iterators of decoded rows.
+"""chainq for Python: the eleven methods of the service as iterators of decoded rows, as complete as the commands.
 
-    from chainq import Client
+    >>> from chainq import Client
+    >>> with Client("demo:") as client:
+    ...     heights = [int(row["height"]) for row in client.blocks(12000, 12005)]
+    >>> heights
+    [12000, 12001, 12002, 12003, 12004]
 
-    with Client("http://127.0.0.1:8545/") as client:
-        for row in client.records(0, 500):
-            print(row["height"], row["transaction_id"])
+Heights are ints. A range includes `start` and excludes `end`; an `end` of None means through the tip. Rows arrive in
+height order, each exactly once, while later requests are under way. A row is a dict with every field that the service
+sent: integers as int (of up to 4,300 digits), numbers with a fraction or an exponent as Decimal, so no digit is lost.
 
-Heights are whole numbers, a range holds its start and not its end, and an end of None means up to and with the newest
-block. Rows come in height order, each exactly once, while calls go on side by side; they are dictionaries with every
-field that the service sent: integers (of up to 4,300 digits) as int, numbers with a fraction or exponent as Decimal,
-so that no digit is lost. Every method may raise the errors of `chainq.errors`, IncompleteError where completeness
-cannot be proved.
+Every error is a `chainq.ChainqError`: UsageError for an invalid argument, IncompleteError where completeness cannot be
+proved. Nothing outside of the client changes: no settings of the process, no output, no signal handlers.
 """
 
 import json
+import operator
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any, Self
 
@@ -23,35 +26,30 @@ from msgspec import Raw
 
 from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.errors import ResponseError
+from chainq.config import values
+from chainq.errors import ResponseError, UsageError
 from chainq.fetching.service import Service
-from chainq.heights.bounds import Bounds
+from chainq.heights.bounds import HIGHEST, Bounds
 from chainq.planning.query import Batch, Query
 from chainq.text.sanitize import excerpt
-from chainq.transport.base import TIMEOUT
+from chainq.transport.base import TIMEOUT, Stopped
 
 Row = dict[str, Any]
+MOST_REQUESTS = 64  # at a time
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 
 
-def _decode(row: Raw) -> Row:
-    """Raises ResponseError for a number that Python refuses: over 4,300 digits, or an exponent beyond Decimal's."""
-    try:
-        try:
-            decoded: Row = _DECODER.decode(row)
-        except msgspec.DecodeError:  # lone surrogates
-            decoded = json.loads(bytes(row), parse_float=Decimal)
-    except (ValueError, ArithmeticError, RecursionError) as error:
-        raise ResponseError(f"a row cannot be decoded: {excerpt(str(error) or type(error).__name__)}") from None
-    return decoded
-
-
 class Client:
-    """A service at a URL (`demo:` is the sample chain). A context; not to be shared between threads.
+    """A service at a URL; `demo:` is the built-in sample chain. A context manager; not to be shared between threads.
 
-    `dialect`: how the server speaks. `timeout`: seconds a call. `retries`: of a call that fails in passing. `rate`:
-    requests a second, None for no bound. `headers`: sent with every call. `concurrency`: calls at a time.
-    Raises UsageError for a URL that is none.
+    `dialect`: `chain`, `aleo`, or `auto` to detect it. `timeout`: seconds per request. `retries`: for transient
+    failures. `rate`: maximum requests per second, None for no limit. `headers`: HTTP headers of every request.
+    `concurrency`: parallel requests, up to 64. Raises UsageError for an invalid argument.
+
+        >>> client = Client("demo:", concurrency=2)
+        >>> client.block(5)["height"]
+        '5'
+        >>> client.close()
     """
 
     def __init__(
@@ -66,13 +64,13 @@ class Client:
         concurrency: int = 8,
     ) -> None:
         self._service = Service(
-            identifiers.url(url),
-            dialect=dialect,
-            timeout=timeout,
-            retries=retries,
-            rate=rate,
-            headers=headers,
-            concurrency=concurrency,
+            identifiers.url(_text("URL", url)),
+            dialect=_text("dialect", dialect),
+            timeout=_number("timeout", timeout),
+            retries=_integer("retries", retries, 0, HIGHEST),
+            rate=None if rate is None else _number("rate", rate),
+            headers=_headers(headers),
+            concurrency=_integer("concurrency", concurrency, 1, MOST_REQUESTS),
         )
 
     def __enter__(self) -> Self:
@@ -82,67 +80,134 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """End calls under way and give the sockets back."""
+        """Cancel the requests under way and close the connections. Whatever is called later raises UsageError."""
         self._service.close()
 
     def tip_height(self) -> int:
-        """The newest block's height, -1 for a chain without blocks; asked for once and then kept, for whole answers."""
-        return self._service.tip_height()
+        """Return the height of the tip, -1 for a chain without blocks.
+
+        It is requested once and then kept, so that all ranges of a client end at the same block.
+
+            >>> with Client("demo:") as client:
+            ...     client.tip_height()
+            3000000
+        """
+        with _open():
+            return self._service.tip_height()
 
     def blocks(
         self, start: int = 0, end: int | None = None, *, reverse: bool = False, verify: bool = True
     ) -> Iterator[Row]:
-        """Block summaries. `verify`: every height must be there once, and each block name the one before."""
+        """Yield the block summaries of a height range, highest first with `reverse`.
+
+        With `verify` every height must be present once, and every block linked to the one before.
+
+            >>> with Client("demo:") as client:
+            ...     [row["height"] for row in client.blocks(7, 10, reverse=True)]
+            ['9', '8', '7']
+        """
         return self._range("blocks", start, end, reverse=reverse, verify=verify)
 
     def block(self, height: int) -> Row:
-        """One block's summary. Raises NotFoundError."""
-        return next(_rows(self._service.fetch_lookups(BY_COMMAND["block"], [height])))
+        """Return the summary of one block. Raises NotFoundError.
+
+        >>> with Client("demo:") as client:
+        ...     client.block(12345)["height"]
+        '12345'
+        """
+        return self._row("block", _height("height", height))
 
     def latest(self) -> Row:
-        """The newest block's summary, asked for anew each time. Raises NotFoundError for a chain without blocks."""
+        """Return the summary of the tip, requested anew each time. Raises NotFoundError for a chain without blocks.
+
+        >>> with Client("demo:") as client:
+        ...     client.latest()["height"]
+        '3000000'
+        """
         return next(_rows(self._service.fetch_latest()))
 
     def full_blocks(
         self, start: int = 0, end: int | None = None, *, reverse: bool = False, verify: bool = True
     ) -> Iterator[Row]:
-        """Full blocks; `verify` as for `blocks`."""
+        """Yield the full blocks of a height range; `reverse` and `verify` as in `blocks`.
+
+        >>> with Client("demo:") as client:
+        ...     [len(block["transactions"]) for block in client.full_blocks(670, 673)]
+        [7, 4, 4]
+        """
         return self._range("full-blocks", start, end, reverse=reverse, verify=verify)
 
     def transactions(self, height: int) -> list[Row]:
-        """The transaction summaries of one block, by index. Raises NotFoundError where there is no such block."""
-        return list(_rows(self._service.fetch_lookups(BY_COMMAND["transactions"], [height])))
+        """Return the transaction summaries of one block, by index. Raises NotFoundError.
+
+        >>> with Client("demo:") as client:
+        ...     [row["index"] for row in client.transactions(672)]
+        [0, 1, 2, 3]
+        """
+        return list(_rows(self._service.fetch_lookups(BY_COMMAND["transactions"], [_height("height", height)])))
 
     def transaction(self, transaction_id: str) -> Row:
-        """One transaction, whole. Raises UsageError for an ID whose checksum is wrong, NotFoundError."""
-        name = identifiers.transaction_id(transaction_id)
-        return next(_rows(self._service.fetch_lookups(BY_COMMAND["transaction"], [name])))
+        """Return one transaction with all its details. Raises NotFoundError, and UsageError for a wrong checksum.
+
+        >>> with Client("demo:") as client:
+        ...     summary = client.transactions(672)[0]
+        ...     client.transaction(summary["transaction_id"])["transaction"]["type"]
+        'execute'
+        """
+        return self._row("transaction", identifiers.transaction_id(_text("transaction ID", transaction_id)))
 
     def program_transactions(self, program: str, function: str) -> Iterator[Row]:
-        """The transactions that call a function; one comes as often as transitions of it match."""
+        """Yield the transactions that call a function of a program, one for each transition that does.
+
+        >>> with Client("demo:") as client:
+        ...     rows = client.program_transactions("hello_hello.aleo", "hello")
+        ...     next(rows)["status"]
+        'accepted'
+        """
         arguments: dict[Role, int | str] = {
-            Role.PROGRAM: identifiers.program(program),
-            Role.FUNCTION: identifiers.function(function),
+            Role.PROGRAM: identifiers.program(_text("program ID", program)),
+            Role.FUNCTION: identifiers.function(_text("function name", function)),
         }
         return _rows(self._service.fetch_pages(Query(BY_COMMAND["program-transactions"], arguments)))
 
     def records(self, start: int = 0, end: int | None = None, *, reverse: bool = False) -> Iterator[Row]:
-        """Records, by height and row id."""
+        """Yield the records of a height range, by height and row id; the highest heights first with `reverse`.
+
+        >>> with Client("demo:") as client:
+        ...     sum(1 for record in client.records(0, 500))
+        2867
+        """
         return self._range("records", start, end, reverse=reverse)
 
     def ownership(self, start: int = 0, end: int | None = None, *, reverse: bool = False) -> Iterator[Row]:
-        """Ownership rows; they carry no height."""
+        """Yield the ownership rows of a height range; they have no height of their own.
+
+        >>> with Client("demo:") as client:
+        ...     sorted(next(client.ownership(0, 500)))
+        ['nonce_x', 'nonce_y', 'output_index', 'owner_x', 'transition_id']
+        """
         return self._range("ownership", start, end, reverse=reverse)
 
     def transitions(self, start: int = 0, end: int | None = None, *, reverse: bool = False) -> Iterator[Row]:
-        """Transitions without record inputs, by height and ID."""
+        """Yield the transitions without record inputs of a height range, by height and ID.
+
+        >>> with Client("demo:") as client:
+        ...     sum(1 for transition in client.transitions(0, 3))
+        15
+        """
         return self._range("transitions", start, end, reverse=reverse)
 
     def address_transactions(
         self, address: str, start: int = 0, end: int | None = None, *, reverse: bool = False
     ) -> Iterator[Row]:
-        """References to an address' public transactions; repeated ones are kept."""
-        arguments: dict[Role, int | str] = {Role.ADDRESS: identifiers.address(address)}
+        """Yield the IDs of the public transactions of an address in a height range, as often as the service has them.
+
+        >>> address = "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd"
+        >>> with Client("demo:") as client:
+        ...     sorted(next(client.address_transactions(address, 0, 50_000)))
+        ['transaction_id']
+        """
+        arguments: dict[Role, int | str] = {Role.ADDRESS: identifiers.address(_text("address", address))}
         return self._range("address-transactions", start, end, arguments, reverse=reverse)
 
     def _range(
@@ -155,11 +220,88 @@ class Client:
         reverse: bool = False,
         verify: bool = True,
     ) -> Iterator[Row]:
-        bounds = Bounds(start=start, end=end)
+        bounds = Bounds(start=_height("start", start), end=None if end is None else _height("end", end))
+        if bounds.end is not None and start > bounds.end:
+            raise UsageError(f"start {start} is greater than end {end}")
         query = Query(BY_COMMAND[command], arguments or {}, bounds=bounds, reverse=reverse, verify=verify)
-        return _rows(self._service.fetch_range(query, self._service.height_range(bounds, reverse=reverse)))
+        with _open():
+            heights = self._service.height_range(bounds, reverse=reverse)
+        return _rows(self._service.fetch_range(query, heights))
+
+    def _row(self, command: str, lookup: int | str) -> Row:
+        return next(_rows(self._service.fetch_lookups(BY_COMMAND[command], [lookup])))
+
+
+@contextmanager
+def _open() -> Iterator[None]:
+    """Turn the end of a call on a closed client into a UsageError."""
+    try:
+        yield
+    except Stopped:
+        raise UsageError("the client is closed") from None
 
 
 def _rows(batches: Iterator[Batch]) -> Iterator[Row]:
-    for batch in batches:
-        yield from map(_decode, batch.rows)
+    with _open():
+        for batch in batches:
+            yield from map(_decode, batch.rows)
+
+
+def _decode(row: Raw) -> Row:
+    """Raises ResponseError for a number that Python refuses: over 4,300 digits, or an exponent beyond Decimal's."""
+    try:
+        try:
+            decoded: Row = _DECODER.decode(row)
+        except msgspec.DecodeError:  # lone surrogates
+            decoded = json.loads(bytes(row), parse_float=Decimal)
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        raise ResponseError(f"cannot decode a row: {excerpt(str(error) or type(error).__name__)}") from None
+    return decoded
+
+
+def _height(name: str, value: int) -> int:
+    return _integer(name, value, 0, HIGHEST)
+
+
+def _integer(name: str, value: int, low: int, high: int) -> int:
+    """Return `value` as an int, of whatever integer type it is. Raises UsageError."""
+    try:
+        number = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = -1
+    if not low <= number <= high:
+        raise UsageError(f"invalid {name} {_shown(value)}: expected an int from {low} to {high}")
+    return number
+
+
+def _number(name: str, value: float) -> float:
+    """Check a timeout or a rate. Raises UsageError."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not values.fits(value):
+        raise UsageError(f"invalid {name} {_shown(value)}: expected a number between a millionth and a million")
+    return float(value)
+
+
+def _text(name: str, value: str) -> str:
+    if not isinstance(value, str):
+        raise UsageError(f"invalid {name} {_shown(value)}: expected a str")
+    return value
+
+
+def _headers(headers: Mapping[str, str] | None) -> dict[str, str]:
+    """Check HTTP headers. Raises UsageError, which never repeats a value: it may be a secret."""
+    if not isinstance(headers, Mapping | None):
+        raise UsageError("invalid headers: expected a mapping of names to values")
+    checked: dict[str, str] = {}
+    for name, value in (headers or {}).items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise UsageError("invalid headers: expected names and values of type str")
+        checked |= [values.checked_header(name, value.strip())]
+    return checked
+
+
+def _shown(value: object) -> str:
+    """A value for an error message; an int of more digits than Python prints has none."""
+    try:
+        return excerpt(repr(value), 60)
+    except ValueError:
+        return f"of type {type(value).__name__}"

@@ -1,12 +1,17 @@
 """chainq for Python: the eleven methods of `Client` against the sample chain."""
 
+import gc
+import signal
 import threading
+from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from msgspec import Raw
 
-from chainq import Client, client
+import chainq
+from chainq import Client, client, errors
 from chainq.catalog.methods import METHODS
 from chainq.errors import IncompleteError, NotFoundError, ResponseError, UnreachableError, UsageError
 
@@ -99,9 +104,120 @@ def test_threads_end_with_the_iterator() -> None:
         assert not any(worker.is_alive() for worker in workers)
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"url": "nonsense"},
+        {"url": 5},
+        {"url": "http://127.0.0.1:99999/"},
+        {"dialect": "french"},
+        {"dialect": None},
+        {"timeout": 0},
+        {"timeout": float("nan")},
+        {"timeout": "30"},
+        {"retries": -1},
+        {"retries": 1.5},
+        {"rate": -1.0},
+        {"rate": True},
+        {"concurrency": 0},
+        {"concurrency": 65},
+        {"headers": "X-Key: 5"},
+        {"headers": {"X Key": "5"}},
+        {"headers": {"X-Key": 5}},
+        {"headers": {"X-Key": "a\r\nb"}},
+    ],
+)
+def test_settings_that_cannot_be(settings: dict[str, Any]) -> None:
+    """A setting of the wrong type or size is a UsageError, before any request."""
+    with pytest.raises(UsageError, match=r"invalid|unknown|header|expected"):
+        Client(**{"url": "demo:", **settings})
+
+
+@pytest.mark.parametrize("height", [-1, 2**53 + 1, 10**5000, 1.5, "12345", None, True, float("nan"), [1]], ids=type)
+def test_heights_that_cannot_be(height: Any) -> None:
+    """A height that is negative, too high or no int is a UsageError that says what is expected."""
+    with Client("demo:") as client:
+        calls: list[Callable[[], object]] = [
+            lambda: client.block(height),
+            lambda: client.transactions(height),
+            lambda: client.records(height, 5),
+        ]
+        if height is not None:
+            calls.append(lambda: client.records(0, height))
+        for call in calls:
+            with pytest.raises(UsageError, match="expected an int from 0"):
+                call()
+
+
+def test_arguments_that_cannot_be() -> None:
+    """Ranges that end before they start, and IDs that are no text, are UsageErrors too."""
+    wrong: Any = 5
+    with Client("demo:") as client:
+        for call in (
+            lambda: client.records(5, 4),
+            lambda: client.transaction(wrong),
+            lambda: client.address_transactions(wrong),
+            lambda: client.program_transactions("credits.aleo", wrong),
+            lambda: client.program_transactions("credits", "mint"),
+        ):
+            with pytest.raises(UsageError):
+                call()
+        assert list(client.records(5, 5)) == []
+        assert client.block(np_like(5))["height"] == "5"
+
+
+def np_like(value: int) -> Any:
+    """An integer of another type, as those of numpy are."""
+
+    class Integer:
+        def __index__(self) -> int:
+            return value
+
+    return Integer()
+
+
+def test_a_closed_client_says_so() -> None:
+    """After close, calls and iterators that are under way raise UsageError; closing twice is fine."""
+    with Client("demo:") as client:
+        rows = client.blocks(0, 50_000)
+        next(rows)
+    client.close()
+    for call in (
+        lambda: list(rows),
+        client.latest,
+        client.tip_height,
+        lambda: client.block(5),
+        lambda: client.blocks(7),
+    ):
+        with pytest.raises(UsageError, match="the client is closed"):
+            call()
+
+
+def test_the_package_shows_its_api() -> None:
+    """`dir(chainq)` and `__all__` name the client and every error; each can be imported from the package."""
+    exceptions = {
+        name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)
+    }
+    assert set(chainq.__all__) == {"Client", "__version__", *exceptions}
+    assert dir(chainq) == sorted(chainq.__all__)
+    for name in exceptions:
+        assert getattr(chainq, name) is getattr(errors, name)
+    with pytest.raises(AttributeError, match="newest"):
+        _ = chainq.newest
+
+
+def test_the_process_is_left_alone() -> None:
+    """A client changes no setting of the garbage collector and handles no signal."""
+    before = gc.isenabled(), gc.get_threshold(), signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    with Client("demo:") as client:
+        assert len(list(client.records(0, 50))) > 0
+        after = gc.isenabled(), gc.get_threshold(), signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    assert after == before
+
+
 def test_errors_are_exceptions() -> None:
     """What goes wrong is raised as the errors of chainq.errors, with what to do."""
-    with pytest.raises(UsageError, match="no URL such as"):
+    with pytest.raises(UsageError, match="invalid URL 'nonsense': expected"):
         Client("nonsense")
     with Client("http://127.0.0.1:1/", retries=0) as client, pytest.raises(UnreachableError, match="could not reach"):
         next(client.records(0, 5))

@@ -35,7 +35,8 @@ ANSWERED = SHELL | {
     *("fetching", "fetching.service", "fetching.tip", "formats", "formats.protocol", "formats.registry"),
     *("heights", "heights.block_time", "heights.bounds", "heights.range", "planning", "planning.query"),
     *("rows", "rows.fields", "rows.raw_json", "sinks", "sinks.base", "sinks.stdout", "sinks.open"),
-    *("transport", "transport.base", "transport.body", "transport.connection", "transport.failures", "transport.http"),
+    *("transport", "transport.base", "transport.body", "transport.concurrency"),
+    *("transport.connection", "transport.failures", "transport.http"),
     *("transport.jsonrpc", "transport.network", "transport.rate_limit", "transport.retry", "transport.threads"),
 }
 LOOKED_UP = ANSWERED | {"fetching.lookups"}

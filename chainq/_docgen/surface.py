@@ -197,7 +197,7 @@ def _note(extra: str) -> str:
         return f"At least {match[1]}."
     name, _, value = extra.partition(": ")
     if name == "env var":
-        return f"Or by the environment: {value}."
+        return f"Environment variable: {value}."
     return f"{extra[0].upper()}{extra[1:]}."
 
 

@@ -16,9 +16,15 @@ def header(text: str) -> tuple[str, str]:
     Raises UsageError, which never repeats the value: it may be a secret.
     """
     name, colon, value = text.partition(":")
-    name, value = name.strip(), value.strip()
-    if not colon or not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
-        raise UsageError("invalid --header: expected 'Name: value'")
+    if not colon:
+        raise UsageError("invalid header: expected 'Name: value'")
+    return checked_header(name.strip(), value.strip())
+
+
+def checked_header(name: str, value: str) -> tuple[str, str]:
+    """Return the name and the value of a header. Raises UsageError as `header` does."""
+    if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
+        raise UsageError("invalid header: expected 'Name: value'")
     if name.lower() in ("content-length", "transfer-encoding"):
         raise UsageError(f"the header {name} cannot be set: it follows from the body of each request")
     if not value.isascii() or not value.isprintable():

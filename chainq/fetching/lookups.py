@@ -44,7 +44,7 @@ def fetch_lookups(
 def fetch_latest(connection: Connection, dialect: Dialect) -> list[Raw]:
     """Return the summary of the block at the tip as one row; none on an empty chain (docs/protocol.md, "Methods")."""
     name, params = dialect.call(BY_COMMAND["latest"], {})
-    return _object(connection.call(name, params, decode_result), name)
+    return _object(connection.call(name, params, decode_result, divisible=False), name)
 
 
 def _lookup(connection: Connection, dialect: Dialect, method: Method, key: Lookup) -> tuple[Lookup, _Found]:
@@ -55,12 +55,12 @@ def _rows(connection: Connection, dialect: Dialect, method: Method, key: Lookup)
     """Return the rows of one height or ID, None where it does not exist."""
     if method.shape is Shape.ROW_OR_NULL:
         name, params = dialect.call(method, {Role.ID: key})
-        found = _object(connection.call(name, params, decode_result, str(key)), name)
+        found = _object(connection.call(name, params, decode_result, str(key), divisible=False), name)
         return _check_transaction(found, name, key) if found else None
     if method.shape is Shape.ROWS and dialect.transactions_by_row_id:
         return _rows_by_row_id(connection, dialect, method, key)
     name, params = dialect.call(method, {Role.HEIGHT: key})
-    found = connection.call(name, params, decode_rows, f"height {key}")
+    found = connection.call(name, params, decode_rows, f"height {key}", divisible=False)
     if method.shape is Shape.ROW_IN_ARRAY:
         return _check_block(found, name, key) if found else None
     # An empty list means that the block has no transactions, or that there is no such block.
@@ -82,7 +82,7 @@ def _rows_by_row_id(connection: Connection, dialect: Dialect, method: Method, ke
     if row_id is None:
         raise ResponseError(f"{method.name} height {key}: the block has no readable row id")
     name, params = dialect.call(method, {Role.HEIGHT: row_id})
-    found = connection.call(name, params, decode_rows, f"height {key}")
+    found = connection.call(name, params, decode_rows, f"height {key}", divisible=False)
     pick = fields.Picker(["block_id"])
     for row in found:
         block_id = fields.integer_of(pick(row)[0])

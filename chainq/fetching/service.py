@@ -172,7 +172,7 @@ class Service:
         if heights is not None:
             arguments |= {Role.START: heights.start, Role.END: heights.end}
         name, params = self.dialect.call(query.method, arguments)
-        yield Batch(self.connection.call(name, params, decode_rows, str(heights or "")))
+        yield Batch(self.connection.call(name, params, decode_rows, str(heights or ""), divisible=False))
 
     def fetch_lookups(self, method: Method, wanted: Iterable[Lookup | None]) -> Iterator[Batch]:
         """Yield the rows of each height or ID, in the order given; None stands for one that is not known yet.
@@ -196,4 +196,4 @@ class Service:
 
     def call(self, name: str, params: Any) -> Raw:
         """Return the `result` of any method. `params`: an object, an array, or None to send none."""
-        return self.connection.call(name, params, decode_result)
+        return self.connection.call(name, params, decode_result, divisible=False)

@@ -12,7 +12,7 @@ from chainq.errors import UsageError
 DEFAULT_LAST = 10  # blocks, where no range is given
 _HEIGHT = re.compile(r"([0-9]+(?:_[0-9]+)*)(\.[0-9]+)?([KkMm]?)")
 _UNIT = {"": 1, "k": 1000, "m": 1_000_000}
-_HIGHEST = 2**53  # JavaScript servers round larger numbers
+HIGHEST = 2**53  # JavaScript servers round larger numbers
 
 
 def parse_height(text: str) -> int:
@@ -24,12 +24,12 @@ def parse_height(text: str) -> int:
     whole, fraction, unit = match.groups()
     digits = (fraction or ".")[1:]
     if len(whole) + len(digits) > 100:
-        raise UsageError(f"invalid height {text[:20] + '…'!r}: the highest is {_HIGHEST}")
+        raise UsageError(f"invalid height {text[:20] + '…'!r}: the highest is {HIGHEST}")
     value, rest = divmod(int(whole.replace("_", "") + digits) * _UNIT[unit.lower()], int(10 ** len(digits)))
     if rest:
         raise UsageError(f"invalid height {text!r}: expected a whole number of blocks")
-    if value > _HIGHEST:
-        raise UsageError(f"invalid height {text!r}: the highest is {_HIGHEST}")
+    if value > HIGHEST:
+        raise UsageError(f"invalid height {text!r}: the highest is {HIGHEST}")
     return value
 
 

@@ -31,7 +31,7 @@ class Picker:
     def __call__(self, row: bytes | Raw) -> list[Raw | None]:
         """Return the values in the order of the paths, as they were sent; None where the row has no such field.
 
-        A row that is no object has no fields, and a path that leads through a value that is none leads nowhere.
+        A row that is not an object has no fields, and a path through a value that is not an object leads to none.
         """
         opened: dict[str, dict[str, Raw]] = {"": object_of(row)}
         values: list[Raw | None] = []

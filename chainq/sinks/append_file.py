@@ -66,7 +66,7 @@ class AppendFileSink(DescriptorSink):
     def sync(self) -> None:
         """Make what is written so far survive a power failure.
 
-        Raises OutputError, also where the file was moved or replaced: the rows would be in a file nobody looks at.
+        Raises OutputError, also where the file was moved or replaced: the rows would not be in the file of that name.
         """
         try:
             os.fsync(self._descriptor)

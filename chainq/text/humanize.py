@@ -24,7 +24,7 @@ def age(seconds: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """How long, in words: `45 seconds`, `3 minutes`, `7 hours`, `12 days`, `2 years 6 months`."""
+    """Return a duration in words: `45 seconds`, `3 minutes`, `7 hours`, `12 days`, `2 years 6 months`."""
     whole = max(int(seconds), 0)
     for unit, size in (("second", 1), ("minute", 60), ("hour", 3600)):
         if whole < size * (24 if unit == "hour" else 60):

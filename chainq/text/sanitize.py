@@ -1,4 +1,4 @@
-"""Sanitizes text for terminals and masks secrets. What servers, files and users wrote is shown only by way of here."""
+"""Sanitizes text for terminals and masks secrets. Text from outside is shown only after it went through here."""
 
 import json
 import re

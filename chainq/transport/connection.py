@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 from chainq.errors import BrokenBodyError, ChainqError
 from chainq.transport import failures
 from chainq.transport.base import Endpoint, ExchangeError, Report, Request, Stopped, Transport
+from chainq.transport.concurrency import ConcurrencyLimit
 from chainq.transport.failures import TransientFailure
 from chainq.transport.jsonrpc import encode, is_error
 from chainq.transport.rate_limit import PATIENCE, RateLimiter
@@ -54,7 +55,7 @@ class Connection:
         self._stop = threading.Event()
         # Held from a request to the end of its response, not while that is decoded: with more threads than slots the
         # server need not wait for us.
-        self._slots = threading.BoundedSemaphore(endpoint.concurrency)
+        self._slots = ConcurrencyLimit(endpoint.concurrency)
         self._transport = endpoint.transport
 
     def __enter__(self) -> Self:
@@ -69,14 +70,17 @@ class Connection:
         if self._transport is not None:
             self._transport.close()
 
-    def call(self, method: str, params: Any, decode: Callable[[bytes, int], T], where: str = "") -> T:
+    def call(
+        self, method: str, params: Any, decode: Callable[[bytes, int], T], where: str = "", *, divisible: bool = True
+    ) -> T:
         """Make a call, again after transient failures (every call only reads), and return what `decode` returns.
 
         `decode` is given the body and the request id. `where` names the heights or the object of the call, for errors
-        and reports. Raises ServiceError, TooHeavyError, ResponseError, BrokenBodyError, UnreachableError or
-        GatewayError, with the method and `where` in the message.
+        and reports. `divisible`: whether the caller can ask for less when a response is too large or too slow, as it
+        may after TooHeavyError, GatewayError and BrokenBodyError.
+        Raises these, or ServiceError, ResponseError or UnreachableError, with the method and `where` in the message.
         """
-        retries = RetryBudget(self.endpoint.retries)
+        retries = RetryBudget(self.endpoint.retries, divisible)
         while True:
             try:
                 return self._attempt(method, params, decode, where, retries)
@@ -102,10 +106,13 @@ class Connection:
                 try:
                     body = self._exchange(encode(method, params, call_id))
                 except TransientFailure as failure:  # while the slot is held: whoever gets it next has to know
+                    if failure.timed_out:
+                        self._slots.timed_out(began, self._clock.monotonic())
                     self._weigh(failure, method, retries)
                     raise
             size = len(body)
             self._limiter.succeeded(method)
+            self._slots.succeeded()
             try:
                 decoded = decode(body, call_id)
             except BrokenBodyError as error:

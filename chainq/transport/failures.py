@@ -35,13 +35,21 @@ class TransientFailure(Exception):  # noqa: N818  # never leaves the transport
     """One attempt failed in a way that another may mend.
 
     `error` is what to raise after the last attempt; `retry_after` the seconds that the service asks to wait, None where
-    it does not say; `rate_limited` whether the service wants fewer calls. `wait` is decided later: the seconds before
-    the next attempt, None where there is none.
+    it does not say; `rate_limited` whether the service wants fewer calls; `timed_out` whether there was no response in
+    time. `wait` is decided later: the seconds before the next attempt, None where there is none.
     """
 
-    def __init__(self, error: ChainqError, retry_after: float | None = None, *, rate_limited: bool = False) -> None:
+    def __init__(
+        self,
+        error: ChainqError,
+        retry_after: float | None = None,
+        *,
+        rate_limited: bool = False,
+        timed_out: bool = False,
+    ) -> None:
         super().__init__(str(error))
-        self.error, self.retry_after, self.rate_limited = error, retry_after, rate_limited
+        self.error, self.retry_after = error, retry_after
+        self.rate_limited, self.timed_out = rate_limited, timed_out
         self.wait: float | None = None
 
 
@@ -53,9 +61,8 @@ def of_exchange(error: ExchangeError, endpoint: Endpoint) -> ChainqError | Trans
     if isinstance(error, BrokenResponseError):
         return TransientFailure(BrokenBodyError(f"response ended early: {reason}"))
     if isinstance(error, DeadlineError):
-        return TransientFailure(
-            GatewayError(f"{url}: no complete response within {endpoint.timeout:g} s", "raise --timeout or lower -j")
-        )
+        slow = GatewayError(f"{url}: no complete response within {endpoint.timeout:g} s", "raise --timeout or lower -j")
+        return TransientFailure(slow, timed_out=True)
     failure = UnreachableError(f"could not reach {url}: {reason}")
     return failure if "CERTIFICATE_VERIFY_FAILED" in reason else TransientFailure(failure)
 
@@ -76,7 +83,7 @@ def of_status(response: Response, url: str, now: float) -> ChainqError | Transie
         return TooHeavyError(message, code="HTTP 413")
     if status in _TRANSIENT:
         kind = GatewayError if status in (502, 503, 504) else UnreachableError
-        return TransientFailure(kind(message), _retry_after(response, now))
+        return TransientFailure(kind(message), _retry_after(response, now), timed_out=status == 504)
     if 400 <= status < 500:
         return ServiceError(message, _HINTS.get(status, ""), code=f"HTTP {status}")
     if status >= 500:

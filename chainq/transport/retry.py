@@ -12,19 +12,21 @@ FIRST_BACKOFF = 0.6  # seconds
 class RetryBudget:
     """The attempts of one call: how many were made, and how long to wait before the next.
 
-    HTTP 429 is none of its business: the service works, and wants fewer calls (`rate_limit`).
+    HTTP 429 is none of its business: the service works, and wants fewer calls (`rate_limit`). A call that timed out is
+    retried once only where it is `divisible`: to ask for less is more likely to help.
     """
 
-    def __init__(self, retries: int) -> None:
-        self._retries = retries
-        self.attempts = self._failures = 0
+    def __init__(self, retries: int, divisible: bool) -> None:
+        self._retries, self._divisible = retries, divisible
+        self.attempts = self._failures = self._timeouts = 0
         self._waited = 0.0
 
     def wait_after(self, failure: TransientFailure) -> float | None:
         """Return the seconds before the next attempt, with full jitter; None where this one was the last."""
         self._failures += 1
+        self._timeouts += failure.timed_out and self._divisible
         self._waited += failure.retry_after or 0.0
-        if self._failures > self._retries or self._waited > MAX_WAIT:
+        if self._failures > self._retries or self._timeouts > 1 or self._waited > MAX_WAIT:
             return None
         longest = min(FIRST_BACKOFF * 2.0 ** min(self._failures - 1, 16), MAX_BACKOFF)
         return max(failure.retry_after or 0.0, random.uniform(0, longest))  # noqa: S311  # jitter is no secret

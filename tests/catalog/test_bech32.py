@@ -72,7 +72,7 @@ def test_the_invalid_vectors_of_the_standards_do_not(text: str, said: str) -> No
     "text", ["", "1", "at1", "at", "a1", "AT12uEL5L", ID.upper()[:5] + ID[5:], ID[:5] + ID[5:].upper()]
 )
 def test_mixed_case_and_fragments_are_refused(text: str) -> None:
-    """Upper and lower case may not stand in one text (BIP 173), and a fragment has no checksum."""
+    """Upper and lower case must not be mixed (BIP 173), and a fragment has no checksum."""
     assert bech32.fault(text)
 
 

@@ -1,4 +1,4 @@
-"""Dialects as data: every call is one that a server of that dialect takes."""
+"""Dialects as data: a server of each dialect accepts every request."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_every_call_is_one_that_the_server_takes(name: str, method: Method) -> N
 
 @each_method
 def test_the_contract_is_spoken_as_documented(method: Method) -> None:
-    """The dialect chain deviates in nothing: the document's names, its parameters, its order."""
+    """The dialect chain is the published interface: its names, its parameters, its order."""
     wire, params = DIALECTS["chain"].call(method, SAMPLES)
     assert wire == method.name
     assert list(params or {}) == [param.name for param in method.params]
@@ -44,7 +44,7 @@ def test_the_contract_is_spoken_as_documented(method: Method) -> None:
 
 
 def test_the_table_of_the_deployed_servers_is_kept() -> None:
-    """aleo deviates in what docs/protocol.md, "Dialects", lists, and in nothing else."""
+    """aleo differs in what docs/protocol.md, "Dialects", lists, and in nothing else."""
     calls = {method.name: DIALECTS["aleo"].call(method, SAMPLES) for method in METHODS}
     same = {method.name: DIALECTS["chain"].call(method, SAMPLES) for method in METHODS}
     assert {name: call for name, call in calls.items() if call != same[name]} == {

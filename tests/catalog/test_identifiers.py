@@ -1,4 +1,4 @@
-"""Arguments are checked before any call: IDs and addresses by checksum, names and URLs by form."""
+"""Arguments are checked before any request: IDs and addresses by checksum, names and URLs by form."""
 
 import pytest
 from hypothesis import given, settings
@@ -30,8 +30,8 @@ def test_a_typo_in_an_id_is_always_found(place: int, character: str) -> None:
 
 @bounded
 @given(st.integers(3, 59))
-def test_two_characters_that_changed_places_are_found(place: int) -> None:
-    """Neighbours that were swapped do not pass."""
+def test_swapped_characters_are_found(place: int) -> None:
+    """Two neighbouring characters in the wrong order are an error."""
     swapped = ID[:place] + ID[place + 1] + ID[place] + ID[place + 2 :]
     if swapped != ID:
         with pytest.raises(UsageError, match="checksum"):
@@ -41,14 +41,14 @@ def test_two_characters_that_changed_places_are_found(place: int) -> None:
 @pytest.mark.parametrize(
     "text", [ID[:-1], ID + "q", ID[:30] + ID[31:], ID[1:], " " + ID, ID + "\n", ID.replace("at1", "at")]
 )
-def test_an_id_that_was_cut_or_padded_is_found(text: str) -> None:
-    """A character too few or too many, or white space, does not pass."""
+def test_a_truncated_or_padded_id_is_found(text: str) -> None:
+    """A character too few or too many, or white space, is an error."""
     with pytest.raises(UsageError):
         identifiers.transaction_id(text)
 
 
 def test_an_id_has_the_prefix_at() -> None:
-    """A block hash or an address in place of a transaction ID is told by its prefix."""
+    """A block hash or an address in place of a transaction ID is recognised by its prefix."""
     assert identifiers.transaction_id(ID) == ID
     for text, prefix in ((CHAIN.block_hash(5), "ab"), (ADDRESS, "aleo"), (CHAIN.transition_id(640, 1, 0), "au")):
         with pytest.raises(UsageError, match=f"prefix is '{prefix}'"):
@@ -63,8 +63,8 @@ def test_an_address_may_have_any_prefix() -> None:
         identifiers.address(ADDRESS[:-1] + ("q" if ADDRESS[-1] != "q" else "p"))
 
 
-def test_a_message_is_harmless_and_says_the_way_out() -> None:
-    """The message shows what was written without control characters, and names --no-check."""
+def test_a_message_is_sanitized_and_has_a_hint() -> None:
+    """The message repeats the argument without control characters, and mentions --no-check."""
     with pytest.raises(UsageError, match="--no-check") as caught:
         identifiers.transaction_id("at1\x1b[2J")
     assert str(caught.value).isprintable()
@@ -80,8 +80,8 @@ def test_program_ids(text: str) -> None:
     "text",
     ["", "credits", "credits.", ".aleo", "1a.aleo", "_a.aleo", "a.b.c", "a b.aleo", "a-b.aleo", "a.aleo\n", "é.aleo"],
 )
-def test_what_is_no_program_id(text: str) -> None:
-    """Anything else is refused."""
+def test_invalid_program_ids(text: str) -> None:
+    """Anything else is a usage error."""
     with pytest.raises(UsageError):
         identifiers.program(text)
 
@@ -93,8 +93,8 @@ def test_function_names(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "2x", "_x", "a-b", "a.b", "a b", "a\n", "é"])
-def test_what_is_no_function_name(text: str) -> None:
-    """Anything else is refused."""
+def test_invalid_function_names(text: str) -> None:
+    """Anything else is a usage error."""
     with pytest.raises(UsageError):
         identifiers.function(text)
 
@@ -136,8 +136,8 @@ def test_urls(text: str) -> None:
         "http://h\n/",
     ],
 )
-def test_what_is_no_url(text: str) -> None:
-    """Anything else is refused."""
+def test_invalid_urls(text: str) -> None:
+    """Anything else is a usage error."""
     with pytest.raises(UsageError, match="URL"):
         identifiers.url(text)
 

@@ -1,4 +1,4 @@
-"""Charts: what is drawn of each command, that the numbers are right, and that a picture comes of whatever rows come."""
+"""Charts: what is drawn of each command, that the numbers are right, and that any rows can be drawn."""
 
 import io
 import json
@@ -26,7 +26,7 @@ DRAWN = [method.command for method in METHODS if method.height]
 
 
 def drawn(rows: Iterable[dict[str, Any]], spec: OutputSpec) -> list[str]:
-    """The lines that come of rows given as Python objects."""
+    """Return the lines drawn of rows given as Python objects."""
     return drawn_raw([Raw(json.dumps(row).encode()) for row in rows], spec)
 
 
@@ -42,7 +42,7 @@ def drawn_raw(rows: Sequence[Raw], spec: OutputSpec) -> list[str]:
 
 
 def spec_of(command: str, columns: str = "", **settings: Any) -> OutputSpec:
-    """The spec of a command, with the columns of those paths selected if there are any."""
+    """Return the spec of a command, with the columns of those paths selected if there are any."""
     method = BY_COMMAND[command]
     known = {column.path: column for column in method.columns}
     selected = tuple(known.get(path, Column(path, "unknown")) for path in columns.split(",") if path)
@@ -50,17 +50,17 @@ def spec_of(command: str, columns: str = "", **settings: Any) -> OutputSpec:
 
 
 def sent(truth: Truth, command: str, start: int, end: int) -> list[Raw]:
-    """Rows of the sample chain."""
+    """Return rows of the sample chain."""
     return [Raw(row) for row in truth.rows(command, start, end)]
 
 
 def records(counts: dict[int, int]) -> list[dict[str, Any]]:
-    """So many records at each height."""
+    """Return so many records for each height."""
     return [{"height": height} for height, count in counts.items() for _ in range(count)]
 
 
 def test_a_small_picture() -> None:
-    """Columns are as high as their values, axes have round marks, units and a title, and the numbers stand below."""
+    """Columns are as high as their values; there are round marks, units, a title, and the numbers below."""
     picture = """\
 records per block
 records
@@ -126,7 +126,7 @@ def test_colour_changes_no_character(truth: Truth) -> None:
 
 @pytest.mark.parametrize("command", DRAWN)
 def test_newest_first_is_the_same_picture(truth: Truth, command: str) -> None:
-    """The direction in which rows come changes nothing."""
+    """The order of the rows changes nothing."""
     rows = sent(truth, command, 300, 400)
     assert drawn_raw(rows[::-1], spec_of(command)) == drawn_raw(rows, spec_of(command))
 
@@ -139,7 +139,7 @@ def test_block_time_is_seconds_from_the_block_below() -> None:
 
 
 def test_heights_without_rows_count_as_none() -> None:
-    """A mean of records a block is taken over all blocks between the first and the last that has any."""
+    """The mean of records per block is taken over all blocks between the first and the last that has any."""
     lines = drawn(records({100: 6, 109: 4}), spec_of("records"))
     assert "lowest 0, mean 1, highest 6 at block 100" in lines
 
@@ -151,8 +151,8 @@ def test_long_ranges_say_what_a_column_is() -> None:
     assert "lowest 2, mean 2, highest 2 at block 0" in lines
 
 
-def test_one_outlier_does_not_press_the_others_flat() -> None:
-    """A single value far above all others leaves the picture, and the words say so."""
+def test_one_outlier_does_not_flatten_the_others() -> None:
+    """A single value far above all others is not drawn in full, and the text says so."""
     lines = drawn(records({height: 25_000 if height == 50 else 10 for height in range(100)}), spec_of("records"))
     assert lines[2].startswith("30 ┤")
     assert lines[-1] == "lowest 10, mean 260, highest 25,000 at block 50, above the chart"
@@ -197,13 +197,13 @@ def test_a_selected_array_is_its_length() -> None:
     ],
 )
 def test_columns_that_cannot_be_drawn(columns: str, words: str) -> None:
-    """Two columns, or one without numbers, are refused before anything is asked, with a way out."""
+    """Two columns, or one without numbers, are a usage error with a hint."""
     with pytest.raises(UsageError, match=words):
         Chart(io.BytesIO(), spec_of("blocks", columns))
 
 
 def test_no_rows() -> None:
-    """No rows are told in a line; so are rows of which nothing can be drawn, and rows left out."""
+    """One line says that there are no rows, that nothing in them can be drawn, or how many were left out."""
     assert drawn([], spec_of("records")) == ["no rows"]
     one = {"height": "5", "timestamp": "1"}
     assert drawn([one], spec_of("blocks")) == ["nothing to draw: no block time in 1 row"]
@@ -220,7 +220,7 @@ numbers = (
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2**70), numbers), max_size=20), st.sampled_from(["timestamp", "round", "x"]))
-def test_any_number_has_a_place(points: list[tuple[int, Any]], column: str) -> None:
+def test_any_number_can_be_drawn(points: list[tuple[int, Any]], column: str) -> None:
     """Whatever a server sends for numbers and heights, 39 digits and more, nothing fails and every line fits."""
     rows = [Raw(json.dumps({"height": height, column: value}).encode()) for height, value in points]
     for line in drawn_raw(rows, spec_of("blocks", column)):
@@ -266,7 +266,7 @@ sizes = st.just(0.0) | st.floats(1e-190, 1e12)
 
 @given(sizes | sizes.map(lambda size: -size), sizes, st.booleans())
 def test_axes_hold_their_values(low: float, size: float, times: bool) -> None:
-    """The vertical axis covers what it was made for, with a handful of marks that differ in their words."""
+    """The vertical axis covers its values, with a handful of marks whose labels differ."""
     scale = scale_of(low, low + size, times)
     assert scale.low <= low + 1e-6 * scale.step
     assert scale.high >= low + size - 1e-6 * scale.step
@@ -276,14 +276,14 @@ def test_axes_hold_their_values(low: float, size: float, times: bool) -> None:
 
 
 def test_without_plotille(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the plotting library is missing, a usage error has the line that installs it."""
+    """Without the plotting library, a usage error has the command that installs it."""
     monkeypatch.setitem(sys.modules, "plotille", None)
     with pytest.raises(UsageError, match=re.escape("pip install 'chainq[chart]'")):
         Chart(io.BytesIO(), spec_of("blocks"))
 
 
 def test_every_number_of_the_catalogue_can_be_drawn() -> None:
-    """No column of numbers, heights, times or arrays is refused."""
+    """Every column of numbers, heights, times or arrays can be drawn."""
     for command in DRAWN:
         for column in BY_COMMAND[command].columns:
             if column.kind in (Kind.NUMBER, Kind.HEIGHT, Kind.TIME, Kind.DATA) or column.type == "number":

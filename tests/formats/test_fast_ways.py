@@ -1,4 +1,4 @@
-"""Where a fast way stands beside an exact one, both give the same, whatever the server sent."""
+"""Where csv and parquet have a fast path beside an exact one, both write the same, whatever the server sent."""
 
 import io
 from collections.abc import Sequence
@@ -46,13 +46,13 @@ PLAIN = [f'{{"record_ciphertext":"r{i}","height":{i},"id":"{i}","timestamp":"17{
 
 
 def pairs(field: str, value: str) -> list[list[str]]:
-    """Rows in which a value stands first, second, twice in one row, and beside a row without the field."""
+    """Return rows with a value in the first, in the second, twice in one, and beside a row without the field."""
     row, plain = f'{{"{field}":{value}}}', f'{{"{field}":"q","height":7}}'
     return [[row, plain], [plain, row], [f'{{"{field}":{value},"{field}":7}}'], [row, "{}"], [row, PLAIN[3], row]]
 
 
 def as_csv(rows: Sequence[str], *, fast: bool) -> tuple[bytes, list[str]]:
-    """What csv writes, and what it warns of."""
+    """Return what csv writes, and its warnings."""
     out, warned = io.BytesIO(), list[str]()
     writer = csv.Csv(out, OutputSpec("records", BY_COMMAND["records"].columns, warn=warned.append))
     writer._flat = fast
@@ -61,7 +61,7 @@ def as_csv(rows: Sequence[str], *, fast: bool) -> tuple[bytes, list[str]]:
 
 
 def as_parquet(rows: Sequence[str], *, fast: bool) -> tuple[object, list[str]]:
-    """What stands in the file, or the error; and what it warns of."""
+    """Return the rows of the file, or the error; and the warnings."""
     files = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra chainq[parquet]")
     out, warned = io.BytesIO(), list[str]()
     writer = parquet.Parquet(out, OutputSpec("records", BY_COMMAND["records"].columns, warn=warned.append))
@@ -76,7 +76,7 @@ def as_parquet(rows: Sequence[str], *, fast: bool) -> tuple[object, list[str]]:
 
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("written", [as_csv, as_parquet], ids=["csv", "parquet"])
-def test_both_ways_write_the_same(written: type, field: str) -> None:
+def test_both_paths_write_the_same(written: type, field: str) -> None:
     """An odd value in any place: the same bytes, the same error, the same warning."""
     for value in ODD:
         for rows in pairs(field, value):
@@ -86,33 +86,33 @@ def test_both_ways_write_the_same(written: type, field: str) -> None:
 @pytest.mark.parametrize("name", [r"a\"b", r"a\\b", r"a\u0007b", r"a\ud800b", "é", ""])
 @pytest.mark.parametrize("written", [as_csv, as_parquet], ids=["csv", "parquet"])
 def test_a_field_may_have_any_name(written: type, name: str) -> None:
-    """A name that JSON writes with escapes, in more rows than one batch holds."""
+    """A name that JSON writes with escapes may occur in more rows than one batch holds."""
     rows = [f'{row[:-1]},"{name}":1}}' for row in PLAIN]
     assert written(rows, fast=True) == written(rows, fast=False)
 
 
-def test_plain_rows_take_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows without a trap are written without a cell of theirs being looked at in Python."""
+def test_plain_rows_take_the_fast_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain rows are written without looking at a single cell in Python."""
     other = [row[:-1] + ',"of_this_server":false}' for row in PLAIN]
     due = as_csv(PLAIN, fast=False), as_parquet(PLAIN, fast=False), as_parquet(other, fast=False)
 
     def slow(*_: object) -> None:
-        raise AssertionError("the slow way was taken")
+        raise AssertionError("the slow path was taken")
 
     monkeypatch.setattr(csv, "text_of", slow)
     monkeypatch.setattr(parquet.Parquet, "_batches", slow)
     assert (as_csv(PLAIN, fast=True), as_parquet(PLAIN, fast=True), as_parquet(other, fast=True)) == due
 
 
-def test_a_field_without_a_column_is_slow_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that all have a field of this server's own: csv warns of it, and passes it by from then on."""
+def test_an_unknown_field_is_slow_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all rows have an unknown field, csv warns of it once and skips it from then on."""
     out, warned = io.BytesIO(), list[str]()
     writer = csv.Csv(out, OutputSpec("records", BY_COMMAND["records"].columns, warn=warned.append))
     other = raw([row[:-1] + ',"of_this_server":{"a":1}}' for row in PLAIN])
     writer.write(other[:1])
 
     def slow(*_: object) -> None:
-        raise AssertionError("the slow way was taken")
+        raise AssertionError("the slow path was taken")
 
     with monkeypatch.context() as patched:
         patched.setattr(csv, "text_of", slow)

@@ -1,4 +1,4 @@
-"""Parquet: duckdb and pandas read back what the service sent, by a schema that no row changes."""
+"""Parquet: duckdb and pandas read back what the service sent, by a schema that does not depend on rows."""
 
 import gc
 import io
@@ -30,8 +30,8 @@ BIG = str(2**128 - 1)
 HEIGHT = 2_999_995  # of a block with transactions
 
 
-def asked(truth: Truth, command: str) -> tuple[list[str], list[bytes]]:
-    """Arguments for a command, and the rows due for them."""
+def sample(truth: Truth, command: str) -> tuple[list[str], list[bytes]]:
+    """Return arguments for a command, and the rows expected for them."""
     if command == "transaction":
         return [truth.transaction_id(HEIGHT, 0)], [truth.transaction(HEIGHT, 0)]
     if command == "program-transactions":
@@ -48,7 +48,7 @@ def asked(truth: Truth, command: str) -> tuple[list[str], list[bytes]]:
 
 
 def written(rows: Iterable[Raw | bytes | str], spec: OutputSpec) -> bytes:
-    """The file that is made of rows."""
+    """Return the file that is written of rows."""
     out = io.BytesIO()
     writer = Parquet(out, spec)
     writer.write([Raw(row.encode() if isinstance(row, str) else row) for row in rows])
@@ -57,7 +57,7 @@ def written(rows: Iterable[Raw | bytes | str], spec: OutputSpec) -> bytes:
 
 
 def read(data: bytes) -> list[dict[str, Any]]:
-    """The rows of a file as pyarrow reads it."""
+    """Return the rows of a file as pyarrow reads it."""
     rows: list[dict[str, Any]] = files.read_table(io.BytesIO(data)).to_pylist()
     return rows
 
@@ -67,12 +67,12 @@ def spec_of(command: str, *columns: Column) -> OutputSpec:
 
 
 def whole(column: Column) -> bool:
-    """Whether the column holds integers."""
+    """Return whether the column holds integers."""
     return column.type == "number" or column.kind in (Kind.HEIGHT, Kind.TIME)
 
 
 def due(row: bytes, columns: Sequence[Column]) -> dict[str, Any]:
-    """A row as its file should give it back, by Python's json."""
+    """Return a row as it should be read from the file, by Python's json."""
     members = json.loads(row, parse_float=str, parse_int=str)
     found: dict[str, Any] = {}
     for column in columns:
@@ -83,8 +83,8 @@ def due(row: bytes, columns: Sequence[Column]) -> dict[str, Any]:
     return found
 
 
-def told(row: dict[str, Any], columns: Sequence[Column]) -> dict[str, Any]:
-    """A row of a file, the JSON text of its nested columns read."""
+def decoded(row: dict[str, Any], columns: Sequence[Column]) -> dict[str, Any]:
+    """Return a row of a file with the JSON text of its nested columns decoded."""
     nested = {column.path for column in columns if column.kind is Kind.DATA}
     return {
         path: json.loads(value, parse_float=str, parse_int=str) if path in nested and value is not None else value
@@ -95,11 +95,11 @@ def told(row: dict[str, Any], columns: Sequence[Column]) -> dict[str, Any]:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_comes_back_equal(chainq: Program, truth: Truth, command: str) -> None:
     """The installed program writes each command's rows so that every column reads back equal."""
-    words, rows = asked(truth, command)
+    words, rows = sample(truth, command)
     ran = chainq(command, *words, "-q", "--format", "parquet", "-o", "rows.parquet", url="demo:")
     assert (ran.code, ran.out, ran.err) == (0, b"", "")
     columns = BY_COMMAND[command].columns
-    found = [told(row, columns) for row in read((chainq.home / "rows.parquet").read_bytes())]
+    found = [decoded(row, columns) for row in read((chainq.home / "rows.parquet").read_bytes())]
     assert rows
     assert sorted(found, key=str) == sorted((due(row, columns) for row in rows), key=str)
 
@@ -109,7 +109,7 @@ def test_duckdb_reads_it_back_equal(tmp_path: Path, truth: Truth, command: str) 
     """duckdb reads the same names and values as pyarrow."""
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
     file = tmp_path / "rows.parquet"
-    file.write_bytes(written(asked(truth, command)[1], spec_of(command)))
+    file.write_bytes(written(sample(truth, command)[1], spec_of(command)))
     with duckdb.connect() as base:
         answer = base.read_parquet(str(file))
         found = [dict(zip(answer.columns, row, strict=True)) for row in answer.fetchall()]
@@ -120,13 +120,13 @@ def test_duckdb_reads_it_back_equal(tmp_path: Path, truth: Truth, command: str) 
 def test_pandas_reads_it_back_equal(truth: Truth, command: str) -> None:
     """pandas reads the same names and values as pyarrow, integers as integers, even where some are null."""
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    data = written([*asked(truth, command)[1], "{}"], spec_of(command))
+    data = written([*sample(truth, command)[1], "{}"], spec_of(command))
     frame = pandas.read_parquet(io.BytesIO(data)).astype(object)
     assert frame.where(frame.notna(), None).to_dict("records") == read(data)
 
 
 def test_readers_see_every_digit(tmp_path: Path) -> None:
-    """2^128-1 and the outermost integers of 64 bits survive, beside nulls, in duckdb and pandas."""
+    """2^128-1 and the extreme integers of 64 bits survive, beside nulls, in duckdb and pandas."""
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     ends = (2**63 - 1, -(2**63))
@@ -148,7 +148,7 @@ def test_schema_follows_the_catalogue(truth: Truth, command: str) -> None:
     """Every column is there with its type whatever rows come, or none at all; no number is a float."""
     columns = BY_COMMAND[command].columns
     expected = [(column.path, "int64" if whole(column) else "string") for column in columns]
-    for rows in ([], ["{}"], asked(truth, command)[1]):
+    for rows in ([], ["{}"], sample(truth, command)[1]):
         schema = files.read_schema(io.BytesIO(written(rows, spec_of(command))))
         assert [(field.name, str(field.type)) for field in schema] == expected
 
@@ -190,7 +190,7 @@ def test_batches_make_no_difference() -> None:
 
 
 def test_numbers_in_columns_of_strings_keep_their_digits() -> None:
-    """What the document calls a string and a server sends as a number is its digits, as sent."""
+    """A number in a column of strings keeps its digits, as sent."""
     digits = ["18741903340503531150", "1.10", "-0", "1E2", BIG]
     rows = [f'{{"coinbase_target":{number}}}' for number in [*digits, '"7"']]
     assert [row["coinbase_target"] for row in read(written(rows, spec_of("blocks")))] == [*digits, "7"]
@@ -207,8 +207,8 @@ def test_nested_values_are_their_json_text() -> None:
     assert (full["transactions"], full["ratifications"]) == (text, None)
 
 
-def test_what_a_row_lacks_is_null() -> None:
-    """A row that lacks a column, or is no object, has null there."""
+def test_missing_fields_are_null() -> None:
+    """A row without a field, or that is not an object, has null there."""
     rows = ["{}", "[1]", "7", '{"header":null}', '{"header":{"metadata":"x"}}', "null"]
     found = read(written(rows, spec_of("full-blocks")))
     assert len(found) == len(rows)
@@ -219,16 +219,16 @@ def test_what_a_row_lacks_is_null() -> None:
     "value", ['"x"', "1.5", '"1.0"', "1e3", '"007"', "true", '""', "[1]", str(2**63), f'"{-(2**63) - 1}"', '"null"']
 )
 @pytest.mark.parametrize("path", ["height", "timestamp", "id"])
-def test_integers_that_are_none(path: str, value: str) -> None:
-    """A height, ID or time that is no integer of 64 bits is no valid answer: nothing else is written in its place."""
+def test_invalid_integers(path: str, value: str) -> None:
+    """A height, ID or time that is not an integer of 64 bits is an error: nothing else is written in its place."""
     rows = ['{"height":1,"timestamp":"2","id":3}', f'{{"{path}":{value}}}']
     with pytest.raises(ResponseError, match=re.escape(f"records: invalid {path} {value}: expected ")):
         written(rows, spec_of("records"))
 
 
 @pytest.mark.parametrize("value", ['{"a":1}', "[1]", "true", "false"])
-def test_strings_that_are_none(value: str) -> None:
-    """Text that is no string and no number is no valid answer."""
+def test_invalid_strings(value: str) -> None:
+    """A value that is neither a string nor a number is an error in a column of strings."""
     with pytest.raises(ResponseError, match=re.escape(f"records: invalid program_id {value}: expected ")):
         written([f'{{"program_id":{value}}}'], spec_of("records"))
 
@@ -246,13 +246,13 @@ def test_an_unknown_field_is_named_once() -> None:
 
 @pytest.mark.parametrize("row", [rb'{"program_id":"a\ud800"}', b'{"program_id":"\xff"}'])
 def test_text_that_no_file_can_hold(row: bytes) -> None:
-    """A lone surrogate, or bytes that are no UTF-8, cannot be written, and the message says what to do."""
+    """A lone surrogate, or bytes that are not UTF-8, cannot be written, and the message says what to do."""
     with pytest.raises(OutputError, match=r"program_id .* is not valid Unicode; use jsonl, .*--columns"):
         written([row], spec_of("records"))
 
 
-def test_a_broken_off_run_leaves_no_footer() -> None:
-    """What a failed run has written cannot be taken for a whole file, even when the writer is thrown away."""
+def test_a_failed_run_leaves_no_footer() -> None:
+    """What a failed run has written cannot be mistaken for a complete file, even when the writer is dropped."""
     out = io.BytesIO()
     writer = Parquet(out, spec_of("records"))
     with pytest.raises(ResponseError):
@@ -263,7 +263,7 @@ def test_a_broken_off_run_leaves_no_footer() -> None:
 
 
 def test_a_failed_run_leaves_the_old_file(chainq: Program, nowhere: str) -> None:
-    """Where the service fails, the file that was there stays, and nothing beside it."""
+    """Where the service fails, the old file stays, and no other file is left."""
     folder = chainq.home / "files"
     folder.mkdir()
     (folder / "rows.parquet").write_bytes(b"old")
@@ -280,7 +280,7 @@ def test_a_pipe_gets_a_complete_file(chainq: Program) -> None:
 
 
 def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where pyarrow is missing, a usage error has the line that installs it."""
+    """Without pyarrow, a usage error has the command that installs it."""
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(UsageError, match=re.escape("pip install 'chainq[parquet]'")):
         Parquet(io.BytesIO(), spec_of("blocks"))
@@ -293,7 +293,7 @@ integers = st.none() | st.integers(-(2**63), 2**63 - 1)
 @settings(deadline=None)
 @given(st.lists(st.fixed_dictionaries({}, optional={"program_id": texts, "height": integers, "timestamp": integers})))
 def test_any_text_and_any_integer(rows: list[dict[str, Any]]) -> None:
-    """Whatever strings and integers come, integers as numbers or as strings of digits, the same come back."""
+    """Any strings and integers, the latter as numbers or as strings of digits, are read back equal."""
     names = ("program_id", "height", "timestamp")
     columns = [column for column in BY_COMMAND["records"].columns if column.path in names]
     sent = [json.dumps(row | ({"timestamp": str(row["timestamp"])} if row.get("timestamp") else {})) for row in rows]

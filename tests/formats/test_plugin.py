@@ -1,4 +1,4 @@
-"""Another package adds a format: installed in a virtual environment of its own, it is used by its name."""
+"""Another package adds a format: installed in a virtual environment, it is used by its name."""
 
 import json
 import os
@@ -20,7 +20,7 @@ PAGE = (ROOT / "docs" / "architecture.md").read_text()
 
 
 def shown(language: str) -> str:
-    """The code of that language in the page's section on formats."""
+    """Return the code of that language in the page's section on formats."""
     section = PAGE.partition("### A format")[2].partition("\n### ")[0]
     (code,) = re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
     return str(code)
@@ -50,7 +50,7 @@ class Bare(Headed):
 
 
 class Environment:
-    """A virtual environment that sees chainq and what it needs, and packages that are put into it by hand."""
+    """A virtual environment that has chainq, what it needs, and packages that are installed by hand."""
 
     def __init__(self, place: Path) -> None:
         venv.create(place, symlinks=True)
@@ -61,7 +61,7 @@ class Environment:
         (self.packages / "ours.pth").write_text("".join(f"{path}\n" for path in sorted(ours)))
 
     def install(self, name: str, module: str, text: str, place: str) -> None:
-        """Lay down a package as an installer does, with no build and no network: its module, and its metadata."""
+        """Install a package with no build and no network: its module and its metadata."""
         (self.packages / f"{module}.py").write_text(text)
         metadata = self.packages / f"chainq_{name}-1.0.dist-info"
         metadata.mkdir()
@@ -95,7 +95,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 
 def test_a_format_of_another_package(environment: Environment, truth: Truth) -> None:
-    """The format that the page shows is used by its name, with the rows and the columns that were asked for."""
+    """The format in the documentation is used by its name, with the requested rows and columns."""
     ran = environment.run("blocks", "--start", "5", "--end", "8", "--columns", "height,network", "--format", "tsv")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out == b"5\t3\n6\t3\n7\t3\n"
@@ -154,7 +154,7 @@ def test_a_format_that_needs_heights(environment: Environment) -> None:
 
 
 def test_other_formats_are_listed(environment: Environment) -> None:
-    """A name that nobody has is answered with all names there are, those of other packages too."""
+    """For an unknown name the error lists all formats, those of other packages too."""
     ran = environment.run("block", "5", "--format", "nope")
     assert (ran.code, ran.out) == (2, b"")
     assert "tsv" in ran.err
@@ -164,7 +164,7 @@ def test_other_formats_are_listed(environment: Environment) -> None:
     ("name", "reason"), [("needy", "No module named 'no_such_package'"), ("empty", "has no attribute 'Empty'")]
 )
 def test_a_package_that_cannot_be_loaded(environment: Environment, name: str, reason: str) -> None:
-    """A format that cannot be imported is a usage error: one line with its name, its place and the reason."""
+    """A format that cannot be imported is a usage error: one line with its name, its module and the reason."""
     ran = environment.run("block", "5", "--format", name)
     assert (ran.code, ran.out) == (2, b"")
     assert ran.err.startswith(f"chainq block: cannot load the format '{name}' from chainq_{name}:")
@@ -172,8 +172,8 @@ def test_a_package_that_cannot_be_loaded(environment: Environment, name: str, re
     assert ran.err.count("\n") == 1
 
 
-def test_our_python_is_the_one_that_was_asked(environment: Environment) -> None:
-    """The environment is one of its own, not the one that runs the tests."""
+def test_the_environment_is_used(environment: Environment) -> None:
+    """The commands run in the environment of the plug-in, not in the one that runs the tests."""
     words = [str(environment.python), "-c", "import sys; print(sys.prefix)"]
     prefix = subprocess.run(words, capture_output=True, check=True, timeout=LONGEST).stdout.decode().strip()
     assert Path(prefix) == environment.python.parents[1] != Path(sys.prefix)

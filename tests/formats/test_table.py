@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("frozen")
 
 
 def test_blocks_at_80_columns() -> None:
-    """A block summary is one line: height, hashes with both ends, round and time; what found no room is named below."""
+    """A block summary is one line: height, hashes with both ends, round and time; hidden columns are named below."""
     assert drawn(spec("blocks"), [BLOCK]).splitlines() == [
         "  height  block_hash       previous_hash       round  timestamp",
         " 2758584  ab1qpzry…6mua7l  l7aum6ec…zpq1ba   5925654  2024-06-02 11:36:49",
@@ -28,7 +28,7 @@ def test_blocks_at_80_columns() -> None:
 
 
 def test_room_is_used() -> None:
-    """With more room come the columns left out, then ages, then whole IDs: a transaction's first, to be copied."""
+    """A wider terminal shows hidden columns, then ages, then full IDs: those of transactions first, to be copied."""
     wide = drawn(spec("blocks", width=120), [BLOCK])
     assert "4,294,967,295" in wide
     assert "2024-06-02 11:36:49  1y 11mo" in wide
@@ -39,14 +39,14 @@ def test_room_is_used() -> None:
 
 
 def test_no_rows() -> None:
-    """An empty answer says so, and nothing else."""
+    """Without rows, the output says so, and nothing else."""
     assert drawn(spec("blocks"), []) == "no rows\n"
     assert drawn(spec("blocks"), [], []) == "no rows\n"
     assert drawn(spec("latest", single=True)) == "no rows\n"
 
 
-def test_chosen_columns_are_exactly_those() -> None:
-    """Picked columns are shown, in that order and no others."""
+def test_selected_columns_are_exactly_those() -> None:
+    """Selected columns are shown, in that order and no others."""
     text = drawn(spec("blocks", "coinbase_reward", "height", "id"), [BLOCK])
     assert cells(text)[:2] == [["coinbase_reward", "height", "id"], ["-", "2758584", "2823859"]]
 
@@ -68,14 +68,14 @@ def test_numbers_keep_every_digit() -> None:
 
 
 def test_numbers_that_outgrow_their_column() -> None:
-    """Heights that need more digits than the first rows are shown whole, in wider columns under a fresh header."""
+    """Heights that need more digits than the first rows are shown in full, in wider columns under a new header."""
     text = drawn(spec("blocks", "height", "round"), [{"height": "1", "round": "2"}], [{"height": "1" * 12}])
     assert cells(text)[:4] == [["height", "round"], ["1", "2"], ["height", "round"], ["1" * 12]]
 
 
 @pytest.mark.parametrize("time", ["1780086400", "-5", "0", "1717328209000", "soon", "1.5", "9" * 30])
-def test_times_that_cannot_be_are_shown_raw(time: str) -> None:
-    """A time to come, or what is no time at all, is shown as it was sent."""
+def test_invalid_times_are_shown_as_sent(time: str) -> None:
+    """A time in the future, or a value that is not a time, is shown as it was sent."""
     assert cells(drawn(spec("blocks", "timestamp"), [{"timestamp": time}]))[1] == [time]
 
 
@@ -98,18 +98,18 @@ def test_a_servers_clock_may_be_ahead_a_little() -> None:
     ],
 )
 def test_ages(seconds: int, words: str) -> None:
-    """Ages are told in the one or two largest units."""
+    """Ages are in the one or two largest units."""
     assert age(seconds) == words
 
 
-def test_ids_shorten_in_the_middle() -> None:
-    """Of an ID both ends stay, and the suffix that says what a number is."""
+def test_ids_are_abbreviated_in_the_middle() -> None:
+    """An abbreviated ID keeps both ends, and the suffix that says what a number is."""
     assert truncate("ab17uppp4gpxysdduzexch5gekkg09lxsdsswmpllxp0028sv2xvczsc2zv99", 15, -1) == "ab17uppp…c2zv99"
     assert truncate(FIELD, 15, -1) == "592151…075field"
 
 
-def test_without_shortening_everything_is_there() -> None:
-    """Where long values may not be shortened, lines grow past the terminal and no column or character is left out."""
+def test_without_abbreviation_everything_is_shown() -> None:
+    """With --no-trunc lines grow past the terminal, and no column or character is left out."""
     long = {**BLOCK, "block_hash": HASH * 3}
     text = drawn(spec("blocks", abbreviate=False, width=60), [BLOCK], [long])
     assert HASH in text.splitlines()[1]
@@ -119,7 +119,7 @@ def test_without_shortening_everything_is_there() -> None:
 
 
 def test_status_shows_without_colour() -> None:
-    """Whatever is not accepted has a sign of its own, and a colour where colours may be used."""
+    """Every status but accepted has a sign, and a colour where colours may be used."""
     found = [{"status": status} for status in ("accepted", "rejected", "aborted", None)]
     text = drawn(spec("transactions", "status", color=True), found)
     assert "\x1b[31m✗ rejected\x1b[0m" in text
@@ -132,8 +132,8 @@ def test_status_shows_without_colour() -> None:
     ]
 
 
-def test_text_and_data_are_told_in_short() -> None:
-    """Of a program its name and how long it is; of an array how many items it has."""
+def test_text_and_data_are_summarised() -> None:
+    """A program is shown by its name and length, an array by the number of its items."""
     program = "import credits.aleo;\n\nprogram foo.aleo;\nfunction x:\n"
     assert "program foo.aleo;  +3 lines" in drawn(spec("transitions", "program"), [{"program": program}])
     block: dict[str, Any] = {"transactions": [{}, {}, {}], "ratifications": None, "aborted_transaction_ids": "odd"}
@@ -141,8 +141,8 @@ def test_text_and_data_are_told_in_short() -> None:
     assert cells(text)[1] == ["3", "-", "odd"]
 
 
-def test_headers_tell_columns_apart() -> None:
-    """A header is the last part of the path, with as much before it as tells it from the command's other columns."""
+def test_headers_are_distinct() -> None:
+    """A header is the last part of the path, with as many parts before it as distinguish it from other columns."""
     columns = BY_COMMAND["transaction"].columns
     brief = [column for column in columns if column.brief]
     assert headers(brief, columns) == ["status", "type", "index", "transaction.id", "transitions", "finalizedAt"]
@@ -151,8 +151,8 @@ def test_headers_tell_columns_apart() -> None:
         assert len(set(names)) == len(names)
 
 
-def test_header_comes_again_on_a_terminal_only() -> None:
-    """A person sees the header again every screenful; a file has it once."""
+def test_header_is_repeated_on_a_terminal_only() -> None:
+    """A terminal gets the header again every screenful; a file has it once."""
     found = [{"height": str(height)} for height in range(1000, 1100)]
     assert drawn(spec("blocks", "height", terminal=True), found[:50], found[50:]).count("height") == 3
     text = drawn(spec("blocks", "height"), found[:50], found[50:])
@@ -160,8 +160,8 @@ def test_header_comes_again_on_a_terminal_only() -> None:
     assert text.endswith("100 rows\n")
 
 
-def test_rows_come_out_with_each_write() -> None:
-    """Nothing is held back until the end, nor kept after it was drawn."""
+def test_rows_are_written_at_once() -> None:
+    """Rows are drawn with each write, not held back until the end."""
     out = io.BytesIO()
     writer = table.Table(out, spec("blocks", "height"))
     for height in range(1000, 1005):
@@ -170,7 +170,7 @@ def test_rows_come_out_with_each_write() -> None:
 
 
 def test_long_writes_are_drawn_in_parts() -> None:
-    """A write of any length comes out in parts, so that memory stays flat."""
+    """A write of any length is drawn in parts, so that memory stays flat."""
     sizes: list[int] = []
 
     class Out:

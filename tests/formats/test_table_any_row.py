@@ -1,4 +1,4 @@
-"""`table` takes every row that a server may send: nothing harmful, nothing too wide. Real rows fit too."""
+"""`table` takes every row that a server may send: no control characters, no line too wide. Real rows fit too."""
 
 import json
 from typing import Any
@@ -29,8 +29,8 @@ SOME = st.sampled_from(METHODS)
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data(), SOME, st.sampled_from((1, *WIDTHS)), st.booleans())
-def test_nothing_harmful_and_nothing_too_wide(data: st.DataObject, method: Any, width: int, single: bool) -> None:
-    """Whatever comes: no control character but newline, and no line wider than the terminal."""
+def test_no_control_characters_and_no_line_too_wide(data: st.DataObject, method: Any, width: int, single: bool) -> None:
+    """Whatever the rows: no control character but newline, and no line wider than the terminal."""
     columns = [column.path for column in method.columns]
     row = data.draw(st.dictionaries(st.sampled_from(columns) | wild, values, max_size=6).map(nested) | values)
     text = drawn(OutputSpec(method.command, method.columns, single=single, width=width), [dumped(row)] * 2)
@@ -41,7 +41,7 @@ def test_nothing_harmful_and_nothing_too_wide(data: st.DataObject, method: Any, 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data(), values, values)
 def test_odd_transactions_do_no_harm(data: st.DataObject, one: Any, other: Any) -> None:
-    """Any value at any place of a full transaction is shown harmlessly, in a row of its own and inside a block."""
+    """Any value anywhere in a full transaction is sanitized, in a row of its own and inside a block."""
     places = ["status", "rejected", "finalize", "transaction", "transaction.id", "transaction.execution.transitions"]
     places += ["transaction.fee.transition.inputs", "transaction.deployment", "transaction.deployment.program"]
     row = nested({"transaction.id": "at1", data.draw(st.sampled_from(places)): one})
@@ -73,7 +73,7 @@ def test_markup_is_text() -> None:
 
 
 def test_a_value_of_100_kb_costs_little() -> None:
-    """A value far longer than any line is cut before it is drawn."""
+    """A value far longer than any line is truncated before it is drawn."""
     found = {"program_id": "表" * 100_000, "transaction_id": "x" * 100_000, "height": "1" * 100_000}
     for single in (False, True):
         text = drawn(spec("records", "program_id", "transaction_id")._replace(single=single), [found])

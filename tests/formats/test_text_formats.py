@@ -1,4 +1,4 @@
-"""jsonl, json and csv through the protocol: bytes in, bytes out, nothing lost; and how formats are found."""
+"""jsonl, json and csv by the protocol: bytes in, bytes out, nothing lost; and how formats are found."""
 
 import csv
 import io
@@ -30,7 +30,7 @@ values = st.recursive(
 
 
 def written(name: str, batches: Iterable[Iterable[str]], spec: OutputSpec) -> bytes:
-    """What a format writes of rows given as JSON texts, in batches."""
+    """Return what a format writes of rows given as JSON texts, in batches."""
     out = io.BytesIO()
     writer = registry.load(name)(out, spec)
     for batch in batches:
@@ -61,7 +61,7 @@ ROWS = [
 
 
 def test_jsonl_is_the_servers_own_bytes() -> None:
-    """Every row comes out byte for byte as it came in, one a line, whatever batches they came in."""
+    """Every row is written byte for byte as it came, one a line, whatever the batches."""
     expected = "".join(f"{row}\n" for row in ROWS).encode()
     assert written("jsonl", [ROWS], spec()) == expected
     assert written("jsonl", [[], ROWS[:1], [], ROWS[1:]], spec()) == expected
@@ -76,7 +76,7 @@ def test_json_list_is_one_array_of_the_servers_own_rows() -> None:
 
 
 def test_json_single_is_the_bare_object() -> None:
-    """An answer that is one object by nature comes out as that object, in no array."""
+    """The result of a command that returns one object is that object, without an array."""
     assert written("json", [[ROWS[0]]], spec(single=True)) == f"{ROWS[0]}\n".encode()
 
 
@@ -88,15 +88,15 @@ def test_no_rows(name: str, expected: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", ["jsonl", "json"])
-def test_chosen_columns_are_flat_keys(name: str) -> None:
-    """Chosen columns become flat keys in the order of choice, values as sent, null where the row has none."""
+def test_selected_columns_are_flat_keys(name: str) -> None:
+    """Selected columns become flat keys in that order, values as sent, null where the row has none."""
     columns = (Column("b.c", "string"), Column("a", "number"), Column('q"é', "string"))
     data = written(name, [ROWS[:1]], spec(*columns, selected=True)).decode()
     assert '{"b.c":"x","a":' + BIG + ',"q\\"é":null}' in data
 
 
-def test_chosen_columns_keep_escapes_as_sent() -> None:
-    """Escapes, lone surrogates and odd spellings of numbers survive the choice of columns."""
+def test_selected_columns_keep_escapes_as_sent() -> None:
+    """Escapes, lone surrogates and unusual spellings of numbers survive a selection of columns."""
     row = r'{"a":1.10,"b":{"c":"\u0000\ud800\/"},"d":[1E2]}'
     data = written("jsonl", [[row]], spec(selected=True))
     assert data.decode() == r'{"a":1.10,"b.c":"\u0000\ud800\/","d":[1E2]}' + "\n"
@@ -128,7 +128,7 @@ def test_csv_of_what_utf8_cannot_carry() -> None:
 @pytest.mark.parametrize("name", ["jsonl", "json", "csv"])
 @pytest.mark.parametrize("row", ['{"a":[1],"b":[2],"d":3}', '{"b":null}', '{"b":"text"}', "[1,2]", "7"])
 def test_odd_rows_do_no_harm(name: str, row: str) -> None:
-    """Arrays where objects are expected, null objects and rows that are none cost their columns and nothing else."""
+    """Arrays where objects are expected, null objects and rows that are not objects leave cells empty, no more."""
     assert written(name, [[row]], spec())
     assert written(name, [[row]], spec(selected=True))
 
@@ -136,7 +136,7 @@ def test_odd_rows_do_no_harm(name: str, row: str) -> None:
 @settings(deadline=None)
 @given(st.lists(st.dictionaries(keys, values, max_size=4), max_size=4))
 def test_json_round_trip(rows: list[dict[str, Any]]) -> None:
-    """What json writes, Python's json reads back with the same integers and strings; jsonl likewise, line by line."""
+    """Python's json reads what json writes with the same integers and strings; jsonl likewise, line by line."""
     texts = [dumped(row) for row in rows]
     assert json.loads(written("json", [texts], spec())) == rows
     assert [json.loads(line) for line in written("jsonl", [texts], spec()).splitlines()] == rows
@@ -145,7 +145,7 @@ def test_json_round_trip(rows: list[dict[str, Any]]) -> None:
 @settings(deadline=None)
 @given(st.lists(st.fixed_dictionaries({"a": st.integers() | st.text(st.characters(exclude_categories=["Cs"]))})))
 def test_csv_round_trip(rows: list[dict[str, Any]]) -> None:
-    """What csv writes, Python's csv reads back: every string, every digit."""
+    """Python's csv reads what csv writes: every string, every digit."""
     data = written("csv", [[dumped({**row, "b": {"c": "end"}}) for row in rows]], spec())
     assert table_of(data)[1:] == [[str(row["a"]), "end", ""] for row in rows]
 
@@ -172,14 +172,14 @@ def test_names_begin_with_the_built_in_formats() -> None:
 
 
 def test_unknown_format_is_a_usage_error() -> None:
-    """A format that nobody has is a usage error that names those there are."""
+    """An unknown format is a usage error that lists the formats."""
     with pytest.raises(UsageError, match="table, jsonl, json, csv"):
         registry.load("yaml")
 
 
 @pytest.mark.parametrize("name", ["jsonl", "json", "csv"])
 def test_nothing_acts_on_a_terminal(name: str) -> None:
-    """Where a person looks, harmful characters are escaped in exact formats too; the JSON value stays the same."""
+    """On a terminal control characters are escaped in exact formats too; the JSON value stays the same."""
     value = "a\x1b[31m\x7f\x9b\u202e\u2028\U000e0001z"
     row = b'{"a":' + json.dumps(value, ensure_ascii=False).encode() + b"}"
     out = io.BytesIO()

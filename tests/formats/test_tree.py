@@ -24,8 +24,8 @@ def test_one_object_shows_every_field() -> None:
     assert "row" not in text.splitlines()[-1]
 
 
-def test_upright_text_keeps_its_lines() -> None:
-    """A text of several lines has a line for each; a long one is cut short, or not, as the user wants."""
+def test_text_keeps_its_lines() -> None:
+    """A text of several lines has a line for each; a long one is truncated unless --no-trunc is given."""
     found = {"program": "\n".join(f"line {number}\t" for number in range(30))}
     text = drawn(spec("transitions", "program", single=True), [found])
     assert "program  line 0\\t\n         line 1\\t\n" in text
@@ -59,14 +59,14 @@ def test_transaction_is_a_summary_and_trees() -> None:
     assert "└── output 1  record  id 592151" in text
 
 
-def test_texts_in_trees_keep_their_lines_unshortened() -> None:
-    """Where values may not be shortened, a text in a tree has its own lines."""
+def test_texts_in_trees_keep_their_lines_unabbreviated() -> None:
+    """With --no-trunc a text in a tree has lines of its own."""
     text = drawn(spec("transaction", single=True, abbreviate=False), [TRANSACTION])
     assert "program_id: credits.aleo\n" in text
     assert f"id {FIELD}" in text
 
 
-def test_deployment_is_told_by_its_program() -> None:
+def test_deployment_shows_its_program() -> None:
     """A deploy transaction shows program, edition and functions."""
     source = "program foo.aleo;\n\nfunction mint:\n  input r0\n\nfunction burn:\n"
     inner = {"type": "deploy", "id": "at1", "deployment": {"edition": 2, "program": source}}
@@ -84,7 +84,7 @@ def test_deployment_is_told_by_its_program() -> None:
     ],
 )
 def test_rejected_transaction_shows_what_was_rejected(rejected: Any, shown: str) -> None:
-    """What a rejected transaction wanted to do is shown, in whichever shape the server's era sends it."""
+    """What a rejected transaction wanted to do is shown, in every shape that servers send."""
     row = {"status": "rejected", "rejected": rejected, "transaction": {"type": "fee", "id": "at1"}}
     text = drawn(spec("transaction", single=True, width=120), [row])
     assert "✗ rejected" in text
@@ -93,7 +93,7 @@ def test_rejected_transaction_shows_what_was_rejected(rejected: Any, shown: str)
 
 @pytest.mark.parametrize("place", ["execution", "fee", "deployment", "owner", "execution.transitions", "finalize"])
 @pytest.mark.parametrize("odd", ["odd", ["odd"], {"odd": "odd"}])
-def test_what_is_not_understood_is_shown(place: str, odd: Any) -> None:
+def test_unexpected_shapes_are_shown(place: str, odd: Any) -> None:
     """A part of a transaction that has another shape than expected is shown as it is."""
     text = drawn(spec("transaction", single=True), [nested({"transaction.id": "at1", f"transaction.{place}": odd})])
     assert "odd" in text
@@ -102,7 +102,7 @@ def test_what_is_not_understood_is_shown(place: str, odd: Any) -> None:
 
 
 def test_full_block_has_its_transactions_as_a_tree() -> None:
-    """A single full block is upright, its transactions beneath; several are one line each."""
+    """A single full block is shown as lines of fields, its transactions below; several are one line each."""
     block = {"block_hash": HASH, "header": {"metadata": {"height": 7}}, "transactions": [TRANSACTION] * 2}
     text = drawn(spec("full-blocks", single=True, width=100), [block])
     assert "transactions  2\n├── 1  execute  at1" in text

@@ -100,6 +100,6 @@ def connect(clock: FakeClock) -> Iterator[Connect]:
         connection.close()
 
 
-def call(connection: Connection, method: str = "m", where: str = "") -> list[Any]:
+def call(connection: Connection, method: str = "m", where: str = "", *, divisible: bool = True) -> list[Any]:
     """Make a call without parameters for rows."""
-    return connection.call(method, None, decode_rows, where)
+    return connection.call(method, None, decode_rows, where, divisible=divisible)

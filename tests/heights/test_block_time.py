@@ -1,4 +1,4 @@
-"""Block times: what `--since` and `--until` take, and how a height is found by its time."""
+"""Block times: what `--since` and `--until` accept, and how a height is found by its time."""
 
 import pytest
 from hypothesis import given
@@ -32,7 +32,7 @@ def test_times_and_ages(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "yesterday", "5", "-2h", "2y", "2024-13-01", "12:00", "2h ago"])
 def test_no_times(text: str) -> None:
-    """What is neither a time nor an age is refused, with what would be one."""
+    """What is neither a time nor an age is a usage error with examples."""
     with pytest.raises(UsageError, match="such as"):
         parse_time(text, NOW)
     with pytest.raises(UsageError, match="such as"):
@@ -41,34 +41,34 @@ def test_no_times(text: str) -> None:
 
 @given(st.lists(st.integers(0, 10**9), min_size=1, max_size=60), st.integers(-5, 10**9 + 5))
 def test_the_first_block_at_a_time(times: list[int], wanted: int) -> None:
-    """Whatever the times, the first height at or after one is found, by less than two looks a halving."""
+    """Whatever the times, the first height at or after one is found, by fewer than two lookups per bisection."""
     times = sorted(times)
-    looks: list[int] = []
+    lookups: list[int] = []
 
     def time_of(height: int) -> int:
-        looks.append(height)
+        lookups.append(height)
         return times[height]
 
     expected = next((height for height, time in enumerate(times) if time >= wanted), len(times))
     assert first_at(wanted, len(times) - 1, time_of) == expected
-    assert len(looks) <= 4 + 3 * len(times).bit_length()
+    assert len(lookups) <= 4 + 3 * len(times).bit_length()
 
 
-def test_few_looks_on_an_even_chain() -> None:
-    """Three million blocks of ten seconds each take a handful of looks."""
-    looks: list[int] = []
+def test_few_lookups_on_an_even_chain() -> None:
+    """Three million blocks of ten seconds each take a handful of lookups."""
+    lookups: list[int] = []
 
     def time_of(height: int) -> int:
-        looks.append(height)
+        lookups.append(height)
         return 1_600_000_000 + 10 * height + height % 7
 
     assert first_at(1_600_000_000 + 12_345_678, 3_000_000, time_of) == 1_234_568
-    assert len(looks) <= 10
+    assert len(lookups) <= 10
 
 
 def test_a_chain_without_blocks() -> None:
-    """On an empty chain every time lies past the end, and no block is looked at."""
-    assert first_at(0.0, -1, lambda _: pytest.fail("there is no block to look at")) == 0
+    """On an empty chain every time is past the end, and no block is looked up."""
+    assert first_at(0.0, -1, lambda _: pytest.fail("there is no block to look up")) == 0
 
 
 @pytest.mark.parametrize("text", ["90s", "10m", "90m", "2h", "36h", "5d", "1w", "36500d", "0.5s"])

@@ -1,4 +1,4 @@
-"""The grammar of heights, and ranges as they are resolved against the newest block."""
+"""Heights as users write them, and bounds resolved by the tip height."""
 
 from typing import Any
 
@@ -56,15 +56,15 @@ def test_heights_are_exact(text: str, height: int) -> None:
         "5\n6",
     ],
 )
-def test_what_is_no_height_is_refused(text: str) -> None:
-    """Anything else is a usage error that repeats what was written."""
+def test_invalid_heights(text: str) -> None:
+    """Anything else is a usage error."""
     with pytest.raises(UsageError):
         parse_height(text)
 
 
 @pytest.mark.parametrize("text", ["-5", "-12K", "-1.5M", "-1_000"])
 def test_a_negative_height_points_to_last(text: str) -> None:
-    """A negative height where none can stand is told about --last."""
+    """For a negative height where none is allowed, the error mentions --last."""
     with pytest.raises(UsageError, match="--last"):
         parse_height(text)
 
@@ -78,7 +78,7 @@ def test_bounds_may_count_back_from_the_end(text: str, bound: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "-", "--5", "- 5x", "-latest", "-1.5", "-\u0663"])
-def test_what_is_no_bound_is_refused(text: str) -> None:
+def test_invalid_bounds(text: str) -> None:
     """Anything else is a usage error."""
     with pytest.raises(UsageError):
         parse_bound(text)
@@ -112,12 +112,12 @@ def test_no_text_is_read_as_something_else(text: str) -> None:
 # --- ranges
 
 
-def unasked(*_: Any) -> int:
-    raise AssertionError("asked for the newest block or a block time without need")
+def unused(*_: Any) -> int:
+    raise AssertionError("asked for the tip height or a block time without need")
 
 
-def span(newest: int, **given: Any) -> tuple[int, int]:
-    return resolve(Bounds(**given), lambda: newest, unasked)
+def resolved(tip_height: int, **given: Any) -> tuple[int, int]:
+    return resolve(Bounds(**given), lambda: tip_height, unused)
 
 
 @pytest.mark.parametrize(
@@ -144,23 +144,23 @@ def span(newest: int, **given: Any) -> tuple[int, int]:
         ({"start": 40, "whole": True}, 40, 101),
     ],
 )
-def test_a_range_on_a_chain_whose_newest_block_is_100(given_: dict[str, int], start: int, end: int) -> None:
-    """Start is included and end excluded; what is left out reaches to the newest block; negative counts back."""
-    assert span(100, **given_) == (start, end)
+def test_a_range_on_a_chain_with_tip_height_100(given_: dict[str, int], start: int, end: int) -> None:
+    """Start is included and end excluded; without an end the range goes through the tip; negative bounds count back."""
+    assert resolved(100, **given_) == (start, end)
 
 
 @pytest.mark.parametrize("given_", [{}, {"last": 5}, {"start": 0}, {"start": -5}, {"end": -5}, {"whole": True}])
 def test_a_chain_without_blocks_has_empty_ranges(given_: dict[str, int]) -> None:
-    """Where the newest height is -1, every range that counts from the end is empty."""
-    start, end = span(-1, **given_)
+    """With a tip height of -1, every range that counts from the end is empty."""
+    start, end = resolved(-1, **given_)
     assert start == end == 0
 
 
 @pytest.mark.parametrize(("start", "end"), [(0, 0), (5, 5), (0, 10**9), (7, 8)])
-def test_a_fixed_range_needs_nobody(start: int, end: int) -> None:
-    """Start and end from 0 on are known without the newest block."""
+def test_a_fixed_range_needs_no_tip_height(start: int, end: int) -> None:
+    """A range with start and end of 0 or more is known without the tip height."""
     assert Bounds(start=start, end=end).fixed
-    assert resolve(Bounds(start=start, end=end), unasked, unasked) == (start, end)
+    assert resolve(Bounds(start=start, end=end), unused, unused) == (start, end)
 
 
 @pytest.mark.parametrize(
@@ -176,33 +176,33 @@ def test_a_fixed_range_needs_nobody(start: int, end: int) -> None:
         {"since": 2.0, "until": 1.0},
     ],
 )
-def test_contradictions_are_seen_without_asking(given_: dict[str, Any]) -> None:
-    """What can be seen to be wrong is a usage error before the newest block is asked for."""
+def test_contradictory_bounds(given_: dict[str, Any]) -> None:
+    """Bounds that contradict each other are a usage error before the tip height is asked for."""
     with pytest.raises(UsageError):
         Bounds(**given_).check()
     with pytest.raises(UsageError):
-        resolve(Bounds(**given_), unasked, unasked)
+        resolve(Bounds(**given_), unused, unused)
 
 
-def test_a_start_above_the_end_after_all_is_a_usage_error() -> None:
-    """Where only the newest block tells that the range is upside down, that is a usage error too."""
+def test_a_start_after_the_end_is_a_usage_error() -> None:
+    """Where only the tip height shows that the start is after the end, that is a usage error too."""
     with pytest.raises(UsageError, match="100"):
-        span(100, start=99, end=-5)
+        resolved(100, start=99, end=-5)
 
 
-def test_times_are_searched_for_only_where_they_stand() -> None:
+def test_times_are_searched_only_where_given() -> None:
     """--since gives the start and --until the end, each by one search."""
-    asked: list[float] = []
+    times: list[float] = []
 
     def first_at(time: float) -> int:
-        asked.append(time)
+        times.append(time)
         return int(time) // 10
 
     assert resolve(Bounds(since=500.0), lambda: 100, first_at) == (50, 101)
     assert resolve(Bounds(until=500.0), lambda: 100, first_at) == (0, 50)
     assert resolve(Bounds(since=200.0, until=500.0), lambda: 100, first_at) == (20, 50)
     assert resolve(Bounds(start=-3, until=1000.0), lambda: 100, first_at) == (98, 100)
-    assert asked == [500.0, 500.0, 200.0, 500.0, 1000.0]
+    assert times == [500.0, 500.0, 200.0, 500.0, 1000.0]
 
 
 whole = st.integers(-300, 300) | st.none()
@@ -210,21 +210,21 @@ whole = st.integers(-300, 300) | st.none()
 
 @bounded
 @given(whole, whole, st.integers(-1, 200), st.booleans())
-def test_a_range_is_never_upside_down(start: int | None, end: int | None, newest: int, whole: bool) -> None:
-    """Whatever is asked for: 0 <= start <= end, or a usage error; the newest block is asked for once at most."""
-    asked: list[int] = []
+def test_a_range_never_starts_after_its_end(start: int | None, end: int | None, tip: int, whole: bool) -> None:
+    """Whatever the bounds: 0 <= start <= end, or a usage error; the tip height is asked for once at most."""
+    calls: list[int] = []
 
-    def tell() -> int:
-        asked.append(newest)
-        return newest
+    def tip_height() -> int:
+        calls.append(tip)
+        return tip
 
-    ask = Bounds(start=start, end=end, whole=whole)
+    bounds = Bounds(start=start, end=end, whole=whole)
     try:
-        low, high = resolve(ask, tell, unasked)
+        low, high = resolve(bounds, tip_height, unused)
     except UsageError:
         return
     finally:
-        assert len(asked) <= (0 if ask.fixed else 1)
+        assert len(calls) <= (0 if bounds.fixed else 1)
     assert 0 <= low <= high
     if start is not None and start >= 0:
         assert low == start

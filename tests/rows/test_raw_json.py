@@ -1,4 +1,4 @@
-"""JSON cut into parts without decoding them: every digit, escape and order stays; only space between tokens goes."""
+"""JSON split into parts without decoding: digits, escapes and order stay; only space between tokens goes."""
 
 import json
 from typing import NamedTuple
@@ -120,29 +120,29 @@ def test_picked_values_are_the_bytes_that_were_sent(part: Text) -> None:
 
 
 @pytest.mark.parametrize("row", [b"5", b'"x"', b"null", b"[]", b'[{"a":1}]'])
-def test_a_row_that_is_no_object_has_no_fields(row: bytes) -> None:
+def test_a_row_that_is_not_an_object_has_no_fields(row: bytes) -> None:
     """Picking from anything but an object gives None for every path."""
     assert Picker(["a", "a.b"])(Raw(row)) == [None, None]
 
 
-def test_a_dot_in_a_key_is_no_path() -> None:
+def test_a_dot_in_a_key_is_not_a_path() -> None:
     """`a.b` means b inside a, never a key that is written with a dot."""
     assert Picker(["a.b"])(b'{"a.b":1}') == [None]
 
 
-def test_strays_are_told_once() -> None:
-    """Fields that no path shows are told by their dotted names, each once for all rows."""
-    told: list[str] = []
-    pick = Picker(["a", "b.c"], told.append)
+def test_unknown_fields_are_reported_once() -> None:
+    """Fields that no path leads to are reported by their dotted paths, each once for all rows."""
+    reported: list[str] = []
+    pick = Picker(["a", "b.c"], reported.append)
     for row in (b'{"a":1,"b":{"c":2,"d":3}}', b'{"a":1,"b":{"d":3},"e":4}', b'{"b":null}'):
         pick(row)
-    assert told == ["b.d", "e"]
+    assert reported == ["b.d", "e"]
 
 
 @pytest.mark.parametrize(
     "text", ["", "{", "[1,]", "{,}", "[1 2]", "nul", '"\\x"', "[NaN]", "[01]", "[1] 2", "'a'", "["]
 )
-def test_what_is_no_json_is_refused(text: str) -> None:
+def test_invalid_json_is_refused(text: str) -> None:
     """Broken JSON is a ValueError, with white space and without, beside lone surrogates too."""
     for form in (text, text.replace(",", " , ") + " ", f'["\\ud800", {text}'):
         with pytest.raises(ValueError, match=r"."):
@@ -226,10 +226,10 @@ def test_a_value_as_text(sent: str | None, read: str) -> None:
     ],
 )
 def test_a_value_as_a_whole_number(sent: str, number: int | None) -> None:
-    """Numbers come as numbers or as strings; what is no whole number, or longer than any, gives None."""
+    """Whole numbers are read from numbers and strings; anything else, or a longer one than any, gives None."""
     assert integer_of(Raw(sent.encode())) == number
 
 
 def test_nothing_has_no_number() -> None:
-    """A field that is not there holds no number."""
+    """A missing field has no number."""
     assert integer_of(None) is None

@@ -12,7 +12,7 @@ from chainq.sinks.open import open_sink
 
 @pytest.mark.parametrize("append", [False, True])
 def test_only_a_file_that_is_appended_to_has_a_length(append: bool, tmp_path: Path) -> None:
-    """What a caller may rely on is said by the sink, not by its class: elsewhere sync and truncate do nothing."""
+    """A sink says whether it has a length; in others sync and truncate do nothing."""
     with open_sink(tmp_path / "out", append=append) as sink:
         sink.write(b"row\nhalf")
         sink.sync()
@@ -32,7 +32,7 @@ def test_append_keeps_what_no_checkpoint_recorded(tmp_path: Path) -> None:
 
 
 def test_a_file_is_not_replaced_under_a_run_that_began_since(tmp_path: Path) -> None:
-    """A run that began to append while the new file was written keeps it: exit 75, and nothing is left beside it."""
+    """A run that began to append while the new file was written keeps the file: BusyError, no temporary file left."""
     file = tmp_path / "out"
     sink = AtomicFileSink(file)
     sink.write(b"new")
@@ -45,7 +45,7 @@ def test_a_file_is_not_replaced_under_a_run_that_began_since(tmp_path: Path) -> 
 
 
 def test_append_refuses_a_file_that_ends_inside_a_line(tmp_path: Path) -> None:
-    """What a killed run left of a row would swallow the next one; the file stays as it is."""
+    """Half a row of a killed run would join the next one: OutputError, and the file stays unchanged."""
     file = tmp_path / "out"
     file.write_bytes(b'{"height":1}\n{"hei')
     with pytest.raises(OutputError, match="ends in the middle of a line"):
@@ -98,8 +98,8 @@ def test_append_keeps_rows_after_a_failure(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "file/out", "nowhere/out"])
-def test_append_names_a_place_that_cannot_be(name: str, tmp_path: Path) -> None:
-    """A folder, below a file, or in no folder: OutputError with the name."""
+def test_append_to_a_path_that_cannot_be_written(name: str, tmp_path: Path) -> None:
+    """A folder, a path below a file, or one in no folder: OutputError with the name."""
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match=(name or tmp_path.name)):
         AppendFileSink(tmp_path / name, None)

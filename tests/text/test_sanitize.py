@@ -1,4 +1,4 @@
-"""URLs are shown without what may be secret."""
+"""Secrets are masked in URLs."""
 
 import pytest
 
@@ -22,5 +22,5 @@ from chainq.text.sanitize import mask_url
     ],
 )
 def test_a_url_is_shown_without_what_may_be_secret(url: str, shown: str) -> None:
-    """Nor what looks like a key in its path, where many chain services want it."""
+    """User names, passwords, query values, and what looks like a key in the path are masked."""
     assert mask_url(url) == shown

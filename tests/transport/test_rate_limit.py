@@ -13,6 +13,7 @@ from chainq.transport.base import (
     Request,
     Response,
 )
+from chainq.transport.concurrency import ConcurrencyLimit
 from chainq.transport.rate_limit import RateLimiter
 from harness.calls import Connect, FakeClock, FakeTransport, call, ok, page
 
@@ -164,18 +165,14 @@ def test_a_429_is_known_before_another_call_gets_the_slot(connect: Connect, cloc
 
     transport = FakeTransport(refuse)
     connection = connect(transport, concurrency=1)
-    slots = connection._slots
 
-    class Watched:
+    class Watched(ConcurrencyLimit):
         def acquire(self) -> None:
             if first_sent.is_set():
                 second_waits.set()
-            slots.acquire()
+            super().acquire()
 
-        def release(self) -> None:
-            slots.release()
-
-    connection._slots = Watched()  # type: ignore[assignment]
+    connection._slots = Watched(1)
     threads = [threading.Thread(target=call, args=(connection,)) for _ in range(2)]
     threads[0].start()
     assert first_sent.wait(10)

@@ -21,7 +21,7 @@ from chainq.transport.base import (
 from harness.calls import URL, Connect, FakeClock, FakeTransport, Outcome, call, envelope, failure, page
 
 
-@pytest.mark.parametrize("status", [408, 500, 502, 503, 504])
+@pytest.mark.parametrize("status", [408, 500, 502, 503])
 def test_transient_failures_are_retried_with_growing_waits(status: int, connect: Connect, clock: FakeClock) -> None:
     """5xx and 408 are retried, each wait drawn below a bound that doubles."""
     assert call(connect(FakeTransport(*[page(status)] * 3), retries=3)) == []
@@ -31,7 +31,7 @@ def test_transient_failures_are_retried_with_growing_waits(status: int, connect:
 
 @pytest.mark.parametrize(
     ("status", "kind"),
-    [(503, GatewayError), (502, GatewayError), (504, GatewayError), (500, UnreachableError), (408, UnreachableError)],
+    [(503, GatewayError), (502, GatewayError), (500, UnreachableError), (408, UnreachableError)],
 )
 def test_retries_end(status: int, kind: type[ChainqError], connect: Connect, clock: FakeClock) -> None:
     """After 1 + retries attempts the failure is raised, with method, heights, status and number of attempts."""
@@ -105,3 +105,22 @@ def test_an_error_with_503_is_transient(connect: Connect, clock: FakeClock) -> N
     """A JSON-RPC error says no more than the 503 that it comes with: the call is made again."""
     assert call(connect(FakeTransport(Response(503, failure("-32000", "busy"))), retries=1)) == []
     assert len(clock.waits) == 1
+
+
+@pytest.mark.parametrize("outcome", [DeadlineError(), page(504)], ids=["deadline", "504"])
+def test_a_timeout_is_retried_once_where_the_caller_can_ask_for_less(outcome: Outcome, connect: Connect) -> None:
+    """That is more likely to help; other failures in between do not count. Where it cannot, all retries are made."""
+    transport = FakeTransport(*[outcome] * 100)
+    with pytest.raises(GatewayError, match="after 2 attempts"):
+        call(connect(transport, retries=50))
+    assert len(transport.requests) == 2
+    assert call(connect(FakeTransport(page(500), outcome, page(500), page(500)), retries=5)) == []
+    with pytest.raises(GatewayError, match="after 51 attempts"):
+        call(connect(FakeTransport(*[outcome] * 100), retries=50), divisible=False)
+
+
+def test_very_many_retries_are_no_trouble(connect: Connect, clock: FakeClock) -> None:
+    """Waits stay below half a minute, however often they would have doubled."""
+    with pytest.raises(UnreachableError, match="after 2049 attempts"):
+        call(connect(FakeTransport(*[page(500)] * 3000), retries=2048))
+    assert max(clock.waits) == 30

@@ -1,0 +1,53 @@
+"""How many requests may be under way at a time: fewer while responses time out, more again when they do not."""
+
+import threading
+
+
+class ConcurrencyLimit:
+    """Slots for at most `most` requests at a time. Threads share it.
+
+    A service that is slow because of many requests recovers when there are fewer. A timeout halves the limit, and as
+    many successes as the limit allows requests raise it by one (additive increase, multiplicative decrease, as TCP has
+    it: RFC 5681, section 3.1).
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._limit = float(most)
+        self._taken = 0
+        self._lowered_at = float("-inf")
+        self._changed = threading.Condition()
+
+    @property
+    def limit(self) -> int:
+        """How many requests may be under way now."""
+        return int(self._limit)
+
+    def acquire(self) -> None:
+        """Wait for a slot, and take it."""
+        with self._changed:
+            while self._taken >= self.limit:
+                self._changed.wait()
+            self._taken += 1
+
+    def release(self) -> None:
+        """Give a slot back."""
+        with self._changed:
+            self._taken -= 1
+            self._changed.notify()
+
+    def timed_out(self, sent_at: float, now: float) -> None:
+        """Take in that a request which was sent at that time timed out."""
+        with self._changed:
+            if sent_at > self._lowered_at:  # not one of those sent before the limit was lowered
+                self._limit = float(max(1, self.limit // 2))
+                self._lowered_at = now
+
+    def succeeded(self) -> None:
+        """Take in that a request was answered."""
+        with self._changed:
+            if self._limit < self._most:
+                before = self.limit
+                self._limit = min(float(self._most), self._limit + 1 / self._limit)
+                if self.limit > before:
+                    self._changed.notify()
