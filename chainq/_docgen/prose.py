@@ -14,13 +14,13 @@ DESCRIPTION = (
 RANGES = (
     "`--start` is included and `--end` is excluded, as in the service; without `--end` the range ends with the tip. A "
     "height is a whole number, also written `12_345`, `12K` or `1.5M`. As the value of `--start` or `--end` a negative "
-    "number counts back from the tip: `--start -100` is the newest hundred blocks.",
-    "`--last` N is the newest N blocks. `--since` and `--until` select by block time: a date or time as in RFC 3339, "
-    "or an age such as `90m`, `2h` or `7d`. Without any of these options the range is the newest ten blocks, or the "
+    "number counts back from the tip: `--start -100` is the last hundred blocks.",
+    "`--last` N is the last N blocks. `--since` and `--until` select by block time: a date or time as in RFC 3339, "
+    "or an age such as `90m`, `2h` or `7d`. Without any of these options the range is the last ten blocks, or the "
     "whole chain for `address-transactions`.",
     "A range can have any length: it is split into calls that the service accepts, several at a time, and the rows are "
-    "put back in height order. `--reverse` starts with the newest heights; `--limit` N stops after N rows and makes no "
-    "more calls than those need.",
+    "put back in height order. `--reverse` starts with the highest heights; `--limit` N stops after N rows and makes "
+    "no more calls than those need.",
     "Commands that take heights or IDs accept several, and print them in the order given; `-` reads them from standard "
     "input, one a line.",
 )
@@ -38,7 +38,7 @@ OUTPUT = (
 SOURCE = (
     "`--url` or the variable CHAINQ_URL names the service; or `--profile` or CHAINQ_PROFILE names a profile of the "
     "configuration file. Options take precedence over the environment, and the environment over the file.",
-    "`--url demo:` is a built-in sample chain that answers every command without a network.",
+    "`--url demo:` is a built-in sample chain that works with every command and without a network.",
 )
 
 ENDING = (
@@ -59,7 +59,7 @@ VARIABLES = {
 CONFIG_FILE = "~/.config/chainq/config.toml"
 
 PIPELINES = (
-    ("The full transactions behind the records of the newest fifty blocks:", (
+    ("The full transactions behind the records of the last fifty blocks:", (
         "chainq records --last 50 --columns transaction_id --csv | tail -n +2 | sort -u | chainq transaction - --jsonl",
     )),
     ("A file that is replaced only when the new one is complete:", (
