@@ -80,12 +80,16 @@ _chainq_options() {
             _chainq_offer '-j' 'Parallel requests'
             _chainq_offer '--rate' 'Maximum requests per second'
             _chainq_offer '--header' 'HTTP header of every request; keep secrets in a profile'
-            _chainq_offer '--no-check' 'Skip argument checks'
-            _chainq_offer '--dry-run' 'Print requests as JSON lines, send none'
             _chainq_offer '--quiet' 'Suppress warnings and progress'
             _chainq_offer '-q' 'Suppress warnings and progress'
             _chainq_offer '--verbose' 'Log every request to stderr'
             _chainq_offer '-v' 'Log every request to stderr'
+            ;;
+    esac
+    case $1 in
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|rpc)
+            _chainq_offer '--no-check' 'Skip argument checks'
+            _chainq_offer '--dry-run' 'Print requests as JSON lines, send none'
             ;;
     esac
     case $1 in

@@ -41,6 +41,7 @@ def groups_of(method: Method) -> list[type[options.Group]]:
         options.ResumeOptions: method.ranged,
         options.OutputOptions: True,
         options.ServiceOptions: True,
+        options.RequestOptions: True,
     }
     return [group for group, wanted in groups.items() if wanted]
 
@@ -131,7 +132,7 @@ def _rpc_command() -> "Command":
         [
             inspect.Parameter("method", kind, annotation=method),
             inspect.Parameter("params", kind, annotation=params, default=None),
-            *_parameters([options.ServiceOptions]),
+            *_parameters([options.ServiceOptions, options.RequestOptions]),
         ],
         "Call any method and print its result as one line of JSON.",
         """Example:\n  chainq rpc getBlocks '{"start": 0, "end": 5}'\n""",

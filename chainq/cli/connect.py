@@ -18,7 +18,8 @@ class ConnectionSettings(NamedTuple):
     """Where the data comes from and how it is requested; the fields are the options of those names.
 
     `url`, `profile`, `dialect`, `timeout` (seconds) and `rate` (requests a second) are None where no option or
-    environment variable gives them; then the profile does, or a default. `dry_run`: no request will be sent.
+    environment variable gives them; then the profile does, or a default. `dry_run`: no request will be sent; not every
+    command has it.
     """
 
     url: str | None
@@ -29,12 +30,12 @@ class ConnectionSettings(NamedTuple):
     concurrency: int
     rate: float | None
     header: list[str] | None
-    dry_run: bool
+    dry_run: bool = False
 
 
 def settings(values: Mapping[str, Any]) -> ConnectionSettings:
     """Return the connection settings out of the parsed values of a command line."""
-    return ConnectionSettings(*(values[name] for name in ConnectionSettings._fields))
+    return ConnectionSettings(**{name: values[name] for name in ConnectionSettings._fields if name in values})
 
 
 def reporter(values: Mapping[str, Any]) -> Reporter:

@@ -1,6 +1,6 @@
-"""`chainq doctor`: asks a server what it is, says so in a table or as JSON, and saves it as a profile.
+"""`chainq doctor`: examines a server, prints the findings as a table or as JSON, and saves them as a profile.
 
-What is asked and what the answers mean is in `diagnosis`; here are only its beginning and its end.
+What is examined, and what the findings mean, is in `chainq.doctor`.
 """
 
 import time
@@ -13,9 +13,8 @@ from chainq.catalog.dialects import DIALECTS
 from chainq.cli import connect
 from chainq.cli.report import Reporter
 from chainq.config import dialect_cache, profiles
-from chainq.doctor.diagnosis import Diagnosis, examine
-from chainq.doctor.prober import Asker
-from chainq.errors import UsageError
+from chainq.doctor.diagnosis import Diagnosis, diagnose
+from chainq.doctor.prober import Prober
 from chainq.sinks.open import open_sink
 from chainq.text.align import aligned
 from chainq.text.humanize import counted
@@ -23,23 +22,21 @@ from chainq.text.sanitize import mask_url
 
 
 def run(values: Mapping[str, Any]) -> None:
-    """Examine the server that the options name and write what was found; `values` are those of the command line.
+    """Examine the server that the options name and write the findings; `values` are those of the command line.
 
-    `save` is the name of a profile to write. Raises UsageError before any call where that cannot be; and at the end the
-    first error that keeps the server from being used, so that the exit code says it.
+    `save` is the name of a profile to write. Raises UsageError before any call if there can be no such profile; at the
+    end the first error that keeps commands from working, for the exit code.
     """
     settings, save = connect.settings(values), values["save"]
-    if settings.dry_run:
-        raise UsageError("doctor has no --dry-run: what it asks depends on what was answered")
     if save is not None:
         profiles.check_new(save, profiles.read())
     reporter = connect.reporter(values)
     with connect.open_service(settings, reporter) as service:
         endpoint, url = service.connection.endpoint, service.url
-        with Asker(endpoint, reporter.call) as asker:
-            # Found out anew, whatever was said or remembered; that is only what to go by where nothing decides.
+        with Prober(endpoint, reporter.call) as prober:
+            # The dialect is detected anew; the given or remembered one applies only if that fails.
             stated = DIALECTS.get(service.dialect_name, DIALECTS["chain"])
-            diagnosis = examine(asker, url, stated, service.names, int(time.time()))
+            diagnosis = diagnose(prober, url, stated, service.names, int(time.time()))
     if diagnosis.dialect is not None:
         dialect_cache.remember(url, diagnosis.dialect)
     with open_sink(None) as sink:
@@ -77,18 +74,18 @@ def _save(
     headers: bool,
     reporter: Reporter,
 ) -> None:
-    """Write the profile, without anything that may be secret, and say what was left out. Raises OutputError."""
+    """Write the profile without anything that may be secret, and warn of what is left out. Raises OutputError."""
     if diagnosis.dialect is None:
-        reporter.warn(f"profile {name!r} is not saved: the server's dialect is not known")
+        reporter.warn(f"profile {name!r} was not saved: the server's dialect is unknown")
         return
     secret = mask_url(url) != url
     profile = profiles.Profile(
         None if secret else url, diagnosis.dialect, settings.rate, settings.timeout, names=diagnosis.names
     )
-    place = profiles.add(name, profile)
+    path = profiles.add(name, profile)
     if not reporter.quiet:
-        reporter.line(f"chainq: saved as --profile {name} in {place}")
+        reporter.line(f"chainq: saved as --profile {name} in {path}")
     if secret:
-        reporter.warn("the URL holds credentials and was left out: give it with CHAINQ_URL, or write it there")
+        reporter.warn("the URL has credentials and was not saved: set CHAINQ_URL, or add url to the profile")
     if headers:
-        reporter.warn('headers were left out: write them there as headers = { NAME = "env:VARIABLE" }')
+        reporter.warn('headers were not saved: add headers = { NAME = "env:VARIABLE" } to the profile')

@@ -192,15 +192,20 @@ class ServiceOptions(Group):
             help="HTTP header of every request; keep secrets in a profile.",
         ),
     ] = None
-    no_check: Annotated[bool, Option("--no-check", rich_help_panel=SERVICE, help="Skip argument checks.")] = False
-    dry_run: Annotated[
-        bool, Option("--dry-run", rich_help_panel=SERVICE, help="Print requests as JSON lines, send none.")
-    ] = False
     quiet: Annotated[bool, Option("--quiet", "-q", rich_help_panel=SERVICE, help="Suppress warnings and progress.")] = (
         False
     )
     verbose: Annotated[
         bool, Option("--verbose", "-v", rich_help_panel=SERVICE, help="Log every request to stderr.")
+    ] = False
+
+
+class RequestOptions(Group):
+    """What is sent of the requests of one command."""
+
+    no_check: Annotated[bool, Option("--no-check", rich_help_panel=SERVICE, help="Skip argument checks.")] = False
+    dry_run: Annotated[
+        bool, Option("--dry-run", rich_help_panel=SERVICE, help="Print requests as JSON lines, send none.")
     ] = False
 
 

@@ -1,20 +1,21 @@
-"""What a server is, as a list of checks: the order of the questions, and what is told of the line and the envelope.
+"""Diagnosis: what a server is, as a list of checks. Here are their order, and those of the connection and the envelope.
 
-The checks are those in which servers are known to differ (docs/protocol.md); how rows and methods are looked into is in
-`habits` and `presence`.
+The checks are those in which servers are known to differ (docs/protocol.md). `methods` finds the methods and their
+names, `pagination` examines ranges and pages.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from chainq.catalog.dialects import DIALECTS, Dialect, Names, Value
 from chainq.catalog.identifiers import is_loopback
-from chainq.catalog.methods import BY_COMMAND, METHODS, Role
-from chainq.doctor.methods import Speaker
-from chainq.doctor.pagination import UNTOLD, Habits, Window, address_in
-from chainq.doctor.prober import Asker, Check, Said
+from chainq.catalog.methods import BY_COMMAND, METHODS, Method, Role
+from chainq.doctor.methods import MethodProber
+from chainq.doctor.pagination import PaginationProber, Window, address_in
+from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober
 from chainq.errors import ChainqError, ResponseError, UnreachableError
 from chainq.fetching import dialect_detection
 from chainq.rows.fields import Picker, integer_of
@@ -23,14 +24,14 @@ from chainq.text.sanitize import excerpt, mask_url
 
 LATENCY_CALLS = 3
 ADDRESS_HEIGHTS = 10_000
-_NO_ID = "at1" + "q" * 58  # nobody's transaction, and nobody's address
-_MINUTE, _DAY = 60, 86_400  # seconds
+_NO_ID = "at1" + "q" * 58  # of no transaction, and no address
+_MINUTE, _HOUR = 60, 3600  # seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """All that was found. `url` is masked; `dialect` is None where none fits; `names`: what the server calls its own
-    way beside it; `calls`: requests that were sent."""
+    """All findings. `url` is masked; `dialect` is None if none fits; `names`: the server's own names beside the
+    dialect; `calls`: requests sent."""
 
     url: str
     dialect: str | None
@@ -39,173 +40,189 @@ class Diagnosis:
     calls: int
 
 
-def examine(asker: Asker, url: str, stated: Dialect, names: Names, now: int) -> Diagnosis:
-    """Ask and conclude. `stated` and `names` are what to go by where asking does not tell; `now`: seconds since 1970.
+def diagnose(prober: Prober, url: str, stated: Dialect, names: Names, now: int) -> Diagnosis:
+    """Examine the server that `prober` calls. `stated` and `names` apply where nothing else is found; `now`: seconds
+    since 1970.
 
-    Raises nothing for what a server does: all of that is in the checks.
+    Raises nothing for what a server does: that is in the checks.
     """
-    examination = _Examination(Speaker(asker, stated, names), url, now)
+    examination = _Examination(MethodProber(prober, stated, names), url, now)
     checks = tuple(examination.run())
-    return Diagnosis(mask_url(url), examination.dialect, examination.speaker.names, checks, asker.calls)
+    return Diagnosis(mask_url(url), examination.dialect, examination.methods.names, checks, prober.calls)
+
+
+class _Probe(NamedTuple):
+    """A method that was called: with which arguments, what it returned, and the check of its presence."""
+
+    arguments: dict[Role, Value]
+    outcome: Outcome
+    check: Check
 
 
 class _Examination:
-    """One examination; what its earlier steps learn, the later ones use."""
+    """One examination; its later steps use what the earlier ones found."""
 
-    def __init__(self, speaker: Speaker, url: str, now: int) -> None:
-        self.speaker, self.asker = speaker, speaker.asker
+    def __init__(self, methods: MethodProber, url: str, now: int) -> None:
+        self.methods, self.prober = methods, methods.prober
         self.dialect: str | None = None
         self._url, self._now = url, now
-        self._top = 0
+        self._tip = 0
 
     def run(self) -> Iterator[Check]:
-        """All checks, as they are made; only the first where the server cannot be reached."""
-        latest = [self.speaker.ask("latest", {})]
-        error = latest[0].error
-        if error is not None and not latest[0].code and not latest[0].spared:
-            reached = "no" if isinstance(error, UnreachableError) else "yes, but refused or no such service"
-            yield Check("reachable", reached, str(error), error)
+        """Yield all checks as they are made; only the first if the server cannot be used."""
+        latest = self.methods.call("latest", {})
+        error = latest.error
+        if error is not None and not latest.code and not latest.skipped:
+            reached = "not reachable" if isinstance(error, UnreachableError) else "reachable, but not this service"
+            yield Check("connection", reached, str(error), error)
             return
-        latest += [self.speaker.ask("latest", {}) for _ in range(LATENCY_CALLS - 1)]
-        yield Check("reachable", ", ".join(filter(None, ("yes", self.asker.http))), "calls come through")
+        for _ in range(LATENCY_CALLS - 1):
+            self.methods.call("latest", {})
+        yield Check("connection", f"reachable, {self.prober.http}".rstrip(", "), "requests get responses")
         yield self._tls()
         yield self._latency()
-        yield self._newest(latest[0])
+        yield self._newest_block(latest)
         yield self._dialect()
-        yield from self._methods(latest[0])
-        yield self._errors()
+        yield from self._method_checks(latest)
+        yield self._error_codes()
         yield self._rate_limit()
         yield self._compression()
 
     def _tls(self) -> Check:
         if self._url == "demo:":
-            return Check("TLS", "none", "the sample chain answers in this process")
+            return Check("TLS", "none", "not needed: the sample chain is in this process")
         if self._url.lower().startswith("https:"):
-            return Check(
-                "TLS", self.asker.tls or "yes", "the certificate is verified: nobody reads or changes anything"
-            )
+            return Check("TLS", self.prober.tls or "yes", "the certificate is verified")
         if is_loopback(urlsplit(self._url).hostname):
-            return Check("TLS", "none", "not needed: nothing leaves this machine")
-        return Check(
-            "TLS", "none", "whoever is on the way can read and change all of it: prefer https, send no secrets"
-        )
+            return Check("TLS", "none", "not needed: requests stay on this machine")
+        return Check("TLS", "none", "the network can read and change everything: prefer https, send no secrets")
 
     def _latency(self) -> Check:
-        if not self.asker.seconds:
-            return Check("latency", UNTOLD, "no call was answered")
-        milliseconds = round(median(self.asker.seconds) * 1000)
-        return Check(
-            "latency", f"{milliseconds} ms", f"median of {len(self.asker.seconds)}; -j makes calls side by side"
-        )
+        if not self.prober.seconds:
+            return Check("latency", UNKNOWN, "no call succeeded")
+        milliseconds = round(median(self.prober.seconds) * 1000)
+        calls = counted(len(self.prober.seconds), "call")
+        return Check("latency", f"{milliseconds} ms", f"median of {calls}; -j makes calls in parallel")
 
-    def _newest(self, latest: Said) -> Check:
+    def _newest_block(self, latest: Outcome) -> Check:
+        name = "tip"
         height, timestamp = map(integer_of, Picker(["height", "timestamp"])(latest.result))
         if latest.result == b"null":
-            return Check("newest block", "none", "the chain has no blocks yet: little can be told")
+            return Check(name, "none", "the chain is empty, many checks are impossible")
         if height is None:
-            fault = latest.error or ResponseError("latest/block: the newest block has no readable height")
-            return Check("newest block", UNTOLD, str(fault), None if latest.spared else fault)
-        self._top = height
+            fault = latest.error or ResponseError("latest/block: the block has no readable height")
+            return Check(name, UNKNOWN, str(fault), None if latest.skipped else fault)
+        self._tip = height
         if timestamp is None:
-            return Check("newest block", str(height), "it does not say its time")
+            return Check(name, str(height), "the block has no readable time")
         seconds = self._now - timestamp
         if seconds < -_MINUTE:
-            return Check("newest block", f"{height}, ahead of time", "the clock here or there is wrong")
-        meaning = "the server keeps up" if seconds < _DAY // 24 else "the server lags behind, or the chain stands still"
-        return Check("newest block", f"{height}, {age(seconds)} old", meaning)
+            return Check(name, f"{height}, in the future", "the clock of the server or of this machine is wrong")
+        meaning = "the server is up to date" if seconds < _HOUR else "the server is behind, or the chain has stopped"
+        return Check(name, f"{height}, {age(seconds)} old", meaning)
 
     def _dialect(self) -> Check:
         try:
-            self.dialect = dialect_detection.decide(self.asker.result)
+            self.dialect = dialect_detection.detect(self.prober.result)
         except ChainqError as error:
-            return Check("dialect", UNTOLD, str(error), error)
-        self.speaker.use(DIALECTS[self.dialect])
-        return Check("dialect", self.dialect, f"--dialect {self.dialect}, or auto, or --save it as a profile")
+            return Check("dialect", UNKNOWN, str(error), error)
+        self.methods.set_dialect(DIALECTS[self.dialect])
+        return Check("dialect", self.dialect, f"use --dialect {self.dialect} or auto, or --save a profile")
 
-    def _methods(self, latest: Said) -> Iterator[Check]:
-        """The eleven methods, then what their answers say."""
-        habits = Habits(self.speaker, self._top)
-        window, said, check = habits.look()
-        found = {"records": (said, check), "latest": (latest, self.speaker.check(BY_COMMAND["latest"], latest))}
-        height, below = window.busiest, max(0, self._top - 1)
-        one = {Role.START: height, Role.END: height + 1}
-        found["blocks"] = self.speaker.find("blocks", {Role.START: below, Role.END: below + 1})
-        found["block"] = self.speaker.find("block", {Role.HEIGHT: height})
-        found["full-blocks"] = self.speaker.find("full-blocks", one)
-        found["transactions"] = self.speaker.find("transactions", {Role.HEIGHT: height})
-        found |= self._by_samples(window)
-        public = address_in(found["full-blocks"][0], found["program-transactions"][0])
-        arguments: dict[Role, Value] = {
-            Role.ADDRESS: public or _NO_ID,
-            **Window(max(0, self._top + 1 - ADDRESS_HEIGHTS), self._top + 1).arguments(0, 1),
+    def _method_checks(self, latest: Outcome) -> Iterator[Check]:
+        """Yield a check of every method of the catalogue, then those of ranges and pages."""
+        pagination = PaginationProber(self.methods, self._tip)
+        window, records, check = pagination.find_window()
+        probes = {
+            "latest": _Probe({}, latest, self.methods.check(BY_COMMAND["latest"], latest)),
+            "records": _Probe({}, records, check),
         }
-        found["address-transactions"] = self.speaker.find("address-transactions", arguments, bogus=public is None)
-        habits.address_size(arguments, found["address-transactions"][0])
-        yield from (found[method.command][1] for method in METHODS)
-        blocks = found["block"][0].rows
-        row_id = integer_of(Picker(["id"])(blocks[0])[0]) if blocks else None
-        by = habits.transactions_by(window, row_id, found["transactions"][0], found["full-blocks"][0])
-        singles = {name: found[name][0] for name in ("ownership", "transitions", "program-transactions")}
-        yield self.speaker.parameters()
-        yield habits.range_end(below, found["blocks"][0])
-        yield habits.page_base(window)
-        yield habits.page_size(window, singles)
-        yield habits.row_cap(window)
-        yield habits.row_order(window)
+        below = max(0, self._tip - 1)
+        # Methods of an address come last: the other results are searched for one.
+        for method in sorted(METHODS, key=lambda method: method.param(Role.ADDRESS) is not None):
+            if method.command not in probes:
+                arguments, made_up = self._arguments(method, window, below, probes)
+                probes[method.command] = _Probe(arguments, *self.methods.find(method.command, arguments, made_up))
+        outcomes = {command: probe.outcome for command, probe in probes.items()}
+        by_address = probes["address-transactions"]
+        pagination.address_size(by_address.arguments, by_address.outcome)
+        yield from (probes[method.command].check for method in METHODS)
+        block = outcomes["block"].rows
+        row_id = integer_of(Picker(["id"])(block[0])[0]) if block else None
+        by = pagination.transactions_by(window, row_id, outcomes["transactions"], outcomes["full-blocks"])
+        sized = [method.command for method in METHODS if method.param(Role.SIZE) and not method.param(Role.ADDRESS)]
+        yield self.methods.parameters()
+        yield pagination.range_end(below, outcomes["blocks"])
+        yield pagination.page_base(window)
+        yield pagination.page_size(window, {name: outcomes[name] for name in sized if name != "records"})
+        yield pagination.row_cap(window)
+        yield pagination.row_order(window)
         yield by
 
-    def _by_samples(self, window: Window) -> dict[str, tuple[Said, Check]]:
-        """The methods that are asked about what the window showed, or about nothing real where it showed nothing."""
-        first = {
-            path: next(iter(window.of_busiest(path)), "") for path in ("transaction_id", "program_id", "function_name")
+    def _arguments(
+        self, method: Method, window: Window, below: int, probes: dict[str, _Probe]
+    ) -> tuple[dict[Role, Value], bool]:
+        """Return arguments for any method of the catalogue by their roles, and whether an ID in them is made up."""
+        known = {
+            role: next(iter(window.busiest_values(path)), "")
+            for role, path in (
+                (Role.ID, "transaction_id"),
+                (Role.PROGRAM, "program_id"),
+                (Role.FUNCTION, "function_name"),
+            )
         }
-        return {
-            "transaction": self.speaker.find(
-                "transaction", {Role.ID: first["transaction_id"] or _NO_ID}, bogus=not first["transaction_id"]
-            ),
-            "program-transactions": self.speaker.find(
-                "program-transactions",
-                {
-                    Role.PROGRAM: first["program_id"] or "credits.aleo",
-                    Role.FUNCTION: first["function_name"] or "transfer_public",
-                    Role.PAGE: 0,
-                    Role.SIZE: 1,
-                },
-            ),
-            "ownership": self.speaker.find("ownership", window.arguments(0, 1)),
-            "transitions": self.speaker.find("transitions", window.arguments(0, 1)),
+        if method.param(Role.ADDRESS):
+            known[Role.ADDRESS] = address_in(*(probe.outcome for probe in probes.values())) or ""
+            heights = (max(0, self._tip + 1 - ADDRESS_HEIGHTS), self._tip + 1)
+        elif method.param(Role.SIZE):
+            heights = (window.start, window.end)
+        else:  # one height; of `blocks` one below the tip, so that `range_end` can see the next one
+            start = below if method.command == "blocks" else window.busiest
+            heights = (start, start + 1)
+        defaults: dict[Role, Value] = {
+            Role.START: heights[0],
+            Role.END: heights[1],
+            Role.HEIGHT: window.busiest,
+            Role.ID: _NO_ID,
+            Role.PROGRAM: "credits.aleo",
+            Role.FUNCTION: "transfer_public",
+            Role.ADDRESS: _NO_ID,
+            Role.PAGE: 0,
+            Role.SIZE: 1,
         }
+        arguments = {param.role: known.get(param.role) or defaults[param.role] for param in method.params}
+        return arguments, _NO_ID in arguments.values()
 
-    def _errors(self) -> Check:
-        unknown = self.asker.ask("chainq/doctor", {})
-        bad = self.speaker.ask("block", {Role.HEIGHT: "x"})
-        if unknown.spared or bad.spared:
-            return Check("error shapes", UNTOLD, str(unknown.error or bad.error))
-        codes = [_code(said) for said in (unknown, bad)]
-        finding = f"{codes[0]} for an unknown method, {codes[1]} for a bad parameter"
-        if unknown.absent and bad.code and '"' not in bad.code:
-            return Check("error shapes", finding, "numbers; chainq tells a missing method from a wrong question")
-        return Check("error shapes", finding, "not as JSON-RPC 2.0 has them; chainq shows them as they come")
+    def _error_codes(self) -> Check:
+        name = "error codes"
+        unknown = self.prober.call("chainq/doctor", {})
+        bad = self.methods.call("block", {Role.HEIGHT: "x"})
+        if unknown.skipped or bad.skipped:
+            return Check(name, UNKNOWN, str(unknown.error or bad.error))
+        finding = f"{_code(unknown)} for an unknown method, {_code(bad)} for a bad parameter"
+        if unknown.unknown_method and bad.code and '"' not in bad.code:
+            return Check(name, finding, "as in JSON-RPC 2.0: a missing method is told from a bad parameter")
+        return Check(name, finding, "not as in JSON-RPC 2.0; errors are shown as the server sends them")
 
     def _rate_limit(self) -> Check:
-        if not self.asker.limited:
-            return Check(
-                "rate limit", f"not met in {counted(self.asker.calls, 'call')}", "if there is one, chainq waits"
-            )
-        waits = [
-            f"{name}{f' (again in {excerpt(wait, 40)})' if wait else ''}" for name, wait in self.asker.limited.items()
+        if not self.prober.rate_limited:
+            finding = f"none seen in {counted(self.prober.calls, 'call')}"
+            return Check("rate limit", finding, "if there is one, chainq waits")
+        methods = [
+            f"{method}{f' (retry after {excerpt(wait, 40)})' if wait else ''}"
+            for method, wait in self.prober.rate_limited.items()
         ]
-        return Check("rate limit", f"met: {', '.join(waits)}", "chainq waits and goes on; --rate N avoids it")
+        return Check("rate limit", f"reached by {', '.join(methods)}", "chainq waits and continues; --rate N avoids it")
 
     def _compression(self) -> Check:
-        if self.asker.encodings:
-            kinds = ", ".join(excerpt(kind, 20) for kind in sorted(self.asker.encodings))
-            return Check("compression", kinds, "answers travel smaller; chainq unpacks them")
-        return Check("compression", "none", "answers travel at their full size")
+        if self.prober.encodings:
+            kinds = ", ".join(excerpt(kind, 20) for kind in sorted(self.prober.encodings))
+            return Check("compression", kinds, "responses are sent compressed")
+        return Check("compression", "none", "responses are sent at their full size")
 
 
-def _code(said: Said) -> str:
-    """An error's code as it was sent, a string in its quotation marks; in words where there is none."""
-    if said.code:
-        return excerpt(said.code, 20)
-    return f"no JSON-RPC error ({excerpt(str(said.error), 60)})" if said.error else "no error"
+def _code(outcome: Outcome) -> str:
+    """Return an error's code as it was sent, a string in its quotation marks; words if there is none."""
+    if outcome.code:
+        return excerpt(outcome.code, 20)
+    return f"no JSON-RPC error ({excerpt(str(outcome.error), 60)})" if outcome.error else "no error"

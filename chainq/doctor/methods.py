@@ -1,66 +1,67 @@
-"""Which of the eleven methods a server has, and under which names: for `chainq doctor`."""
+"""MethodProber: which methods a server has, and under which names. For `chainq doctor`."""
 
 from collections.abc import Iterator, Mapping
 
 from chainq.catalog.dialects import DIALECTS, Dialect, Names, Value, Wire
 from chainq.catalog.methods import BY_COMMAND, METHODS, Method, Role
-from chainq.doctor.prober import Asker, Check, Said
+from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober
 from chainq.errors import TooHeavyError
 from chainq.text.sanitize import excerpt
 
 
-class Speaker:
-    """Asks for methods by their commands and parameters by their roles, and learns how the server calls them.
+class MethodProber:
+    """Calls methods by their commands and parameters by their roles, and learns the server's names of both.
 
-    `dialect` and `names` are what has been learned so far.
+    `dialect` and `names` are what is known so far.
     """
 
-    def __init__(self, asker: Asker, stated: Dialect, names: Names) -> None:
-        self.asker = asker
+    def __init__(self, prober: Prober, stated: Dialect, names: Names) -> None:
+        """Takes the dialect and the names that apply until others are found."""
+        self.prober = prober
         self.names = names
-        self.use(stated)
+        self.set_dialect(stated)
 
-    def use(self, base: Dialect) -> None:
-        """Go by that dialect, and by the server's own names beside it."""
+    def set_dialect(self, base: Dialect) -> None:
+        """Use that dialect, with the server's own names added."""
         self._base = base
         self.dialect = base.with_names(self.names)
 
-    def by_row_id(self, wanted: bool) -> None:
-        """Take in whether `transactions` wants row ids."""
+    def set_transactions_by_row_id(self, wanted: bool) -> None:
+        """Use row ids or heights for the method `transactions`."""
         if wanted != self.dialect.transactions_by_row_id:
             self.names = Names(self.names.methods, self.names.parameters, wanted)
-            self.use(self._base)
+            self.set_dialect(self._base)
 
-    def ask(self, command: str, arguments: Mapping[Role, Value]) -> Said:
-        """Ask as the server is known to speak."""
-        return self.asker.ask(*self.dialect.call(BY_COMMAND[command], arguments))
+    def call(self, command: str, arguments: Mapping[Role, Value]) -> Outcome:
+        """Call a command's method by the names that are known."""
+        return self.prober.call(*self.dialect.call(BY_COMMAND[command], arguments))
 
-    def find(self, command: str, arguments: Mapping[Role, Value], bogus: bool = False) -> tuple[Said, Check]:
-        """Ask a method, under other dialects' names too where it is not known by its own; what it said, and a check.
+    def find(self, command: str, arguments: Mapping[Role, Value], made_up: bool = False) -> tuple[Outcome, Check]:
+        """Call a method, by the names of other dialects too if its own name fails; return the outcome and a check.
 
-        `bogus`: the arguments stand for nothing real, so that an error is as good an answer as a result.
+        `made_up`: the arguments name nothing that exists, so an error shows as well as a result that the method exists.
         """
         method = BY_COMMAND[command]
         wires = self.wires(method)
         wire = next(wires)
-        best = self.ask_as(wire, method, arguments)
-        while best.code and not (bogus and not best.absent):  # an error of the service's own: perhaps another way
+        best = self.call_as(wire, method, arguments)
+        while best.code and not (made_up and not best.unknown_method):
             following = next(wires, None)
             if following is None:
                 break
-            said = self.ask_as(following, method, arguments)
-            if said.result or (best.absent and not said.absent):
-                best, wire = said, following
+            outcome = self.call_as(following, method, arguments)
+            if outcome.result or (best.unknown_method and not outcome.unknown_method):
+                best, wire = outcome, following
         if best.result:
             self.learn(method, wire)
-        return best, self.check(method, best, bogus)
+        return best, self.check(method, best, made_up)
 
-    def ask_as(self, wire: Wire, method: Method, arguments: Mapping[Role, Value]) -> Said:
-        """Ask a method that way."""
-        return self.asker.ask(*Dialect("", {method.name: wire}).call(method, arguments))
+    def call_as(self, wire: Wire, method: Method, arguments: Mapping[Role, Value]) -> Outcome:
+        """Call a method by these names."""
+        return self.prober.call(*Dialect("", {method.name: wire}).call(method, arguments))
 
     def wires(self, method: Method) -> Iterator[Wire]:
-        """The ways to call a method: the likely one first, then every name with every set of parameter names."""
+        """Yield the ways to call a method: the likely one first, then every name with every set of parameter names."""
         known = [self.dialect.wire(method), *(dialect.wire(method) for dialect in DIALECTS.values())]
         tried = []
         for wire in [*known, *(Wire(one.name, other.params) for one in known for other in known)]:
@@ -70,45 +71,45 @@ class Speaker:
                 yield wire
 
     def learn(self, method: Method, wire: Wire) -> None:
-        """Take in how the method is called: what the dialect does not say becomes a name of the server's own."""
+        """Use these names for a method: those that differ from the dialect become the server's own names."""
         usual = self._base.wire(method)
-        methods = {name: there for name, there in self.names.methods.items() if name != method.name}
-        parameters = {name: there for name, there in self.names.parameters.items() if name != method.name}
+        methods = {name: own for name, own in self.names.methods.items() if name != method.name}
+        parameters = {name: own for name, own in self.names.parameters.items() if name != method.name}
         if wire.name != usual.name:
             methods[method.name] = wire.name
         own = {
-            param.name: there
+            param.name: sent
             for param in method.params
-            if (there := wire.params.get(param.role, param.name)) != usual.params.get(param.role, param.name)
+            if (sent := wire.params.get(param.role, param.name)) != usual.params.get(param.role, param.name)
         }
         if own:
             parameters[method.name] = own
         self.names = Names(methods, parameters, self.names.transactions_by_row_id)
-        self.use(self._base)
+        self.set_dialect(self._base)
 
-    def check(self, method: Method, said: Said, bogus: bool = False) -> Check:
-        """What an answer says of a method's presence."""
-        there = self.dialect.wire(method).name
-        name, known = method.command, "yes" if there == method.name else f"yes, as {there}"
-        if said.result or (bogus and said.code and not said.absent):
-            return Check(name, known, "the command works here")
-        if said.absent:
-            return Check(name, "no", f"the server has no {method.name}: the command cannot work here", said.error)
-        if isinstance(said.error, TooHeavyError):
-            return Check(name, f"{known}, but slow", "chainq will ask for short ranges")
-        if said.code:
-            meaning = f"the command will fail like this: {said.error}"
-            return Check(name, f"answers error {excerpt(said.code, 20)}", meaning, said.error)
-        return Check(name, "cannot be told", str(said.error), None if said.spared else said.error)
+    def check(self, method: Method, outcome: Outcome, made_up: bool = False) -> Check:
+        """Return a check of whether the server has the method."""
+        own = self.dialect.wire(method).name
+        name, known = method.command, "yes" if own == method.name else f"yes, as {own}"
+        if outcome.result or (made_up and outcome.code and not outcome.unknown_method):
+            return Check(name, known, "the command works")
+        if outcome.unknown_method:
+            return Check(name, "no", f"the server has no {method.name}, the command cannot work", outcome.error)
+        if isinstance(outcome.error, TooHeavyError):
+            return Check(name, f"{known}, but slow", "chainq will request shorter ranges")
+        if outcome.code:
+            meaning = f"the command will fail: {outcome.error}"
+            return Check(name, f"error {excerpt(outcome.code, 20)}", meaning, outcome.error)
+        return Check(name, UNKNOWN, str(outcome.error), None if outcome.skipped else outcome.error)
 
     def parameters(self) -> Check:
-        """The names of parameters, told where they are not the document's."""
-        told = []
+        """Return a check of the parameters whose names differ from the published interface."""
+        renamed = []
         for method in METHODS:
             params = self.dialect.wire(method).params
             names = [params[p.role] for p in method.params if params.get(p.role, p.name) != p.name]
             if names:
-                told.append(f"{method.command}: {', '.join(names)}")
-        if not told:
-            return Check("parameter names", "as documented", "no profile has to name any")
-        return Check("parameter names", "; ".join(told), "chainq sends these names; chainq rpc wants them from you")
+                renamed.append(f"{method.command}: {', '.join(names)}")
+        if not renamed:
+            return Check("parameter names", "as documented", "a profile needs no parameter names")
+        return Check("parameter names", "; ".join(renamed), "commands send these names; chainq rpc sends yours")

@@ -1,35 +1,41 @@
-"""How a server answers: ranges, pages, caps, the order of rows, row ids. For `chainq doctor`.
+"""PaginationProber: ranges, pages, caps, the order of rows, row ids. For `chainq doctor`.
 
-Every check asks about the same few heights near the newest block (`Window`), whose rows are known by then.
+Every check looks at the same few heights near the tip (`Window`), whose rows are known by then. The ways in which
+servers differ are those of docs/protocol.md, "Results" and "Pagination".
 """
 
 import re
+from collections import Counter
 from dataclasses import dataclass
+from itertools import islice
 
 from msgspec import Raw
 
 from chainq.catalog import bech32
 from chainq.catalog.dialects import Value
 from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.doctor.methods import Speaker
-from chainq.doctor.prober import Check, Said
+from chainq.doctor.methods import MethodProber
+from chainq.doctor.prober import UNKNOWN, Check, Outcome
 from chainq.errors import IncompleteError
-from chainq.rows.fields import Picker, integer_of, text_of
-from chainq.rows.raw_json import items
+from chainq.rows.fields import Picker, array_of, integer_of, text_of
 from chainq.text.humanize import counted
 
-WINDOWS = (4, 32, 256, 2048)  # newest heights in which records are looked for, one after the other
-WINDOW_ROWS = 2000  # asked for in a window: more than a busy chain has in four heights
-CAP_ROWS = 10_000  # asked for to see a cap: what every `chainq records` asks for, so no unusual load
-CAP_HEIGHTS = 5000
-UNTOLD = "cannot be told"
-_ADDRESS = re.compile(rb'"value":"([a-z]+1[02-9ac-hj-np-z]{58})"')  # as a public input: bech32 of 32 bytes
+WINDOWS = (4, 32, 256, 2048)
+"""Numbers of newest heights that are searched for records, one after the other."""
+
+WINDOW_ROWS = 2000
+"""The page size of calls for a window: more rows than a busy chain has in four heights."""
+
+CAP_ROWS, CAP_HEIGHTS = 10_000, 5000
+"""The page size of the call that looks for a row cap, that of every `chainq records`; and the most heights it spans."""
+
+_ADDRESS = re.compile(rb'"value":"([a-z]+1[02-9ac-hj-np-z]{58})"')  # in a public input: bech32 of 32 bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Heights near the newest block, and all records there. `busiest`: the height that has most of them, or the newest
-    below `end` where there are none."""
+    """Heights near the tip, `end` excluded, and all records of them. `busiest`: the height with the most records, the
+    newest one if there are none."""
 
     start: int
     end: int
@@ -37,180 +43,182 @@ class Window:
     busiest: int = 0
 
     def arguments(self, page: int, size: int) -> dict[Role, Value]:
-        """What asks for these heights, a page of them."""
+        """Return the arguments of a call for a page of these heights."""
         return {Role.START: self.start, Role.END: self.end, Role.PAGE: page, Role.SIZE: size}
 
-    def of_busiest(self, path: str) -> list[str]:
-        """The values at that path in the records of the busiest height."""
+    def busiest_values(self, path: str) -> list[str]:
+        """Return the values at that path in the records of the busiest height."""
         pick = Picker(["height", path])
-        picked = map(pick, self.rows)
-        return [text_of(value) for height, value in picked if integer_of(height) == self.busiest]
+        return [text_of(value) for height, value in map(pick, self.rows) if integer_of(height) == self.busiest]
 
 
-class Habits:
-    """Looks into a window below `top`, the newest height, and checks what `speaker` brings from there."""
+class PaginationProber:
+    """Checks how the methods of `methods` treat ranges and pages, in a window that ends with the height `tip`."""
 
-    def __init__(self, speaker: Speaker, top: int) -> None:
-        self._speaker, self._top = speaker, top
+    def __init__(self, methods: MethodProber, tip: int) -> None:
+        self._methods, self._tip = methods, tip
         self._first_page = 0
-        self._honours: dict[str, bool] = {}  # command -> whether it heeds the page size
+        self._honours: dict[str, bool] = {}  # command -> whether it honours the page size
 
-    def look(self) -> tuple[Window, Said, Check]:
-        """A window with records in it, or without where there are none; and what `records/all` said, and a check."""
-        window = Window(max(0, self._top - WINDOWS[0] + 1), self._top + 1)
-        said, check = self._speaker.find("records", window.arguments(0, WINDOW_ROWS))
+    def find_window(self) -> tuple[Window, Outcome, Check]:
+        """Return a window with records in it, or without if there are none; and the outcome of `records/all` with a
+        check of the method."""
+        window = Window(max(0, self._tip - WINDOWS[0] + 1), self._tip + 1)
+        outcome, check = self._methods.find("records", window.arguments(0, WINDOW_ROWS))
         for heights in (*WINDOWS[1:], 0):
-            if said.rows or not (said.result or said.code) or said.absent:
+            if outcome.rows or not (outcome.result or outcome.code) or outcome.unknown_method:
                 break
-            if said.code or not heights or not window.start:  # perhaps there is no page 0
-                second = self._speaker.ask("records", window.arguments(1, WINDOW_ROWS))
+            if outcome.code or not heights or not window.start:  # there may be no page 0
+                second = self._methods.call("records", window.arguments(1, WINDOW_ROWS))
                 if second.rows:
-                    said, self._first_page = second, 1
-                    check = self._speaker.check(BY_COMMAND["records"], second)
+                    outcome, self._first_page = second, 1
+                    check = self._methods.check(BY_COMMAND["records"], second)
                 break
-            window = Window(max(0, self._top - heights + 1), self._top + 1)
-            said = self._speaker.ask("records", window.arguments(0, WINDOW_ROWS))
+            window = Window(max(0, self._tip - heights + 1), self._tip + 1)
+            outcome = self._methods.call("records", window.arguments(0, WINDOW_ROWS))
         pick = Picker(["height"])
-        found = [height for row in said.rows if (height := integer_of(pick(row)[0])) is not None]
-        busiest = max(found, key=found.count, default=self._top)
-        return Window(window.start, window.end, tuple(said.rows), busiest), said, check
+        counts = Counter(height for row in outcome.rows if (height := integer_of(pick(row)[0])) is not None)
+        busiest = max(counts, key=lambda height: counts[height], default=self._tip)
+        return Window(window.start, window.end, tuple(outcome.rows), busiest), outcome, check
 
-    def range_end(self, start: int, blocks: Said) -> Check:
-        """Whether `end` is excluded, by an answer to a range of the one height `start`, with a block above it."""
+    def range_end(self, start: int, blocks: Outcome) -> Check:
+        """Return whether `end` is excluded. `blocks`: the outcome for a range of the one height `start`."""
+        name = "range end"
         heights = {integer_of(Picker(["height"])(row)[0]) for row in blocks.rows}
-        if heights == {start} and start < self._top:
-            return Check("range end", "excluded", "as documented: --end is the height after the last")
+        if heights == {start} and start < self._tip:
+            return Check(name, "excluded", "as documented: --end is the height after the last one")
         if heights == {start, start + 1}:
-            fault = IncompleteError("the range's end is included in the answer, which the service document excludes")
-            return Check("range end", "included", "ranges would bring rows twice: chainq refuses them", fault)
-        return Check("range end", UNTOLD, "there is no second block yet, or getBlocks gave none")
+            fault = IncompleteError("the end of a range is included, the published interface excludes it")
+            return Check(name, "included", "ranges would return rows twice; chainq refuses them", fault)
+        return Check(name, UNKNOWN, "there is no second block, or getBlocks returned none")
 
     def page_base(self, window: Window) -> Check:
-        """Whether the first page is 0: a page as long as all rows must be followed by an empty one."""
-        name = "page base"
+        """Return whether the first page is page 0: after a page with all rows the next one must be empty."""
+        name = "first page"
         count = len(window.rows)
-        second = Said()
+        second = Outcome()
         if not self._first_page and count and count < WINDOW_ROWS:
-            second = self._speaker.ask("records", window.arguments(1, count))
+            second = self._methods.call("records", window.arguments(1, count))
             if second.result and not second.rows:
                 return Check(name, "0", "as documented")
             if set(map(bytes, second.rows)) == set(map(bytes, window.rows)):
-                third = self._speaker.ask("records", window.arguments(2, count))
+                third = self._methods.call("records", window.arguments(2, count))
                 if third.rows:
-                    fault = IncompleteError("records/all gives the same rows for every page")
-                    return Check(name, "pages are ignored", "answers cut by a cap could not be completed", fault)
+                    fault = IncompleteError("records/all returns the same rows for every page")
+                    return Check(name, "pages are ignored", "responses cut by a cap cannot be completed", fault)
                 self._first_page = 1 if third.result else 0
         if self._first_page:
-            fault = IncompleteError("records/all counts its pages from 1, which the service document counts from 0")
+            fault = IncompleteError("records/all counts pages from 1, the published interface from 0")
             return Check(name, "1", "chainq counts pages from 0 and would miss or repeat rows", fault)
-        return Check(name, UNTOLD, _why(window, second))
+        return Check(name, UNKNOWN, _reason(window, second))
 
-    def address_size(self, arguments: dict[Role, Value], first: Said) -> None:
-        """Find out which page-size parameter the address's method heeds, from an answer to a call for one row."""
+    def address_size(self, arguments: dict[Role, Value], first: Outcome) -> None:
+        """Find the page-size parameter that the address method honours. `first`: its outcome for a page of one row."""
         method = BY_COMMAND["address-transactions"]
         if len(first.rows) == 1:
-            second = self._speaker.ask(method.command, {**arguments, Role.SIZE: 2})
+            second = self._methods.call(method.command, {**arguments, Role.SIZE: 2})
             if len(second.rows) == 2:
                 self._honours[method.command] = True
         elif first.rows:
             self._honours[method.command] = False
-            known = self._speaker.dialect.wire(method).params.get(Role.SIZE)
-            for wire in self._speaker.wires(method):
+            known = self._methods.dialect.wire(method).params.get(Role.SIZE)
+            for wire in self._methods.wires(method):
                 if wire.params.get(Role.SIZE) == known:
                     continue
-                if len(self._speaker.ask_as(wire, method, arguments).rows) == 1:
-                    self._speaker.learn(method, wire)
+                if len(self._methods.call_as(wire, method, arguments).rows) == 1:
+                    self._methods.learn(method, wire)
                     self._honours[method.command] = True
                     break
 
-    def page_size(self, window: Window, singles: dict[str, Said]) -> Check:
-        """Whether page sizes are heeded, by answers to calls for one row, by command."""
-        many = len(window.rows) > 1
-        said = {"records": self._speaker.ask("records", window.arguments(self._first_page, 1))} if many else {}
-        for name, answer in {**said, **singles}.items():
-            if len(answer.rows) > 1:
-                self._honours.setdefault(name, False)
-            elif len(answer.rows) == 1 and many and name in ("records", "ownership"):  # one row of several
-                self._honours[name] = True
-        ignored = [name for name, honoured in self._honours.items() if not honoured]
+    def page_size(self, window: Window, singles: dict[str, Outcome]) -> Check:
+        """Return whether page sizes are honoured. `singles`: outcomes for pages of one row, by command."""
+        name = "page size"
+        several = len(window.rows) > 1
+        records = {"records": self._methods.call("records", window.arguments(self._first_page, 1))} if several else {}
+        for command, outcome in {**records, **singles}.items():
+            if len(outcome.rows) > 1:
+                self._honours.setdefault(command, False)
+            elif len(outcome.rows) == 1 and several and command in ("records", "ownership"):  # one of several rows
+                self._honours[command] = True
+        ignored = [command for command, honoured in self._honours.items() if not honoured]
         if ignored:
             return Check(
-                "page size",
+                name,
                 f"ignored by {', '.join(ignored)}",
-                "chainq proves answers whole all the same; --page and --page-size mean little there",
+                "results are still verified; --page and --page-size have no effect there",
             )
         if self._honours:
-            return Check("page size", "honoured", f"seen in {', '.join(self._honours)}")
-        return Check("page size", UNTOLD, _why(window))
+            return Check(name, "honoured", f"seen with {', '.join(self._honours)}")
+        return Check(name, UNKNOWN, _reason(window))
 
     def row_cap(self, window: Window) -> Check:
-        """Whether answers are cut below the page size that is asked for, as far as one ordinary call can tell."""
+        """Return whether responses have fewer rows than the page size, as far as one ordinary call can show it."""
+        name = "row cap"
         if not window.rows or self._honours.get("records") is False:
-            return Check("row cap", UNTOLD, _why(window) if not window.rows else "records/all ignores the page size")
+            return Check(name, UNKNOWN, _reason(window) if not window.rows else "records/all ignores the page size")
         wanted = int(1.2 * CAP_ROWS * (window.end - window.start) / len(window.rows)) + 1
         wide = Window(max(0, window.end - min(wanted, CAP_HEIGHTS)), window.end)
-        first = self._speaker.ask("records", wide.arguments(self._first_page, CAP_ROWS))
+        first = self._methods.call("records", wide.arguments(self._first_page, CAP_ROWS))
         count = len(first.rows)
         if first.code or not count:
-            return Check("row cap", UNTOLD, f"a call for {CAP_ROWS:,} rows brought none: {first.error or 'no error'}")
+            return Check(name, UNKNOWN, f"a call for {CAP_ROWS:,} rows returned none: {first.error or 'no error'}")
         if count >= CAP_ROWS:
-            return Check("row cap", f"{count:,} rows or more", "no page that chainq asks for is cut")
-        second = self._speaker.ask("records", wide.arguments(self._first_page + 1, count))
+            return Check(name, f"{count:,} rows or more", "no page that chainq requests is cut")
+        second = self._methods.call("records", wide.arguments(self._first_page + 1, count))
         if second.rows:
-            return Check("row cap", f"{count:,} rows", "answers are cut without a word; chainq notices and divides")
+            return Check(name, f"{count:,} rows", "responses are cut silently; chainq notices and splits the range")
         if not second.result:
-            return Check("row cap", UNTOLD, str(second.error))
-        return Check("row cap", f"none up to {count:,} rows", "that is all there was to see, and it came whole")
+            return Check(name, UNKNOWN, str(second.error))
+        return Check(name, f"none up to {count:,} rows", "all rows arrived")
 
     def row_order(self, window: Window) -> Check:
-        """Whether rows stand at the same places when asked for again."""
-        again = self._speaker.ask("records", window.arguments(self._first_page, WINDOW_ROWS))
+        """Return whether a second call returns the rows in the same order."""
+        name = "row order"
+        again = self._methods.call("records", window.arguments(self._first_page, WINDOW_ROWS))
         one, other = [*map(bytes, window.rows)], [*map(bytes, again.rows)]
         if len(one) < 2 or sorted(one) != sorted(other):
-            return Check("row order", UNTOLD, _why(window, again))
+            return Check(name, UNKNOWN, _reason(window, again))
         if one == other:
-            return Check("row order", "the same in two calls", "nothing is promised by that: chainq puts rows in order")
-        return Check("row order", "changes with each call", "walking pages would lose rows; chainq does not rely on it")
+            return Check(name, "the same in two calls", "no guarantee; chainq sorts rows itself")
+        return Check(name, "changes with each call", "page by page rows would be lost; chainq does not rely on pages")
 
-    def transactions_by(self, window: Window, row_id: int | None, by_height: Said, block: Said) -> Check:
-        """Whether `transactions` wants a height or a row id: which of the two brings the transactions of the block.
+    def transactions_by(self, window: Window, row_id: int | None, by_height: Outcome, block: Outcome) -> Check:
+        """Return whether `transactions` takes a height or a row id: which of the two returns the block's transactions.
 
-        `by_height` is what it said to the busiest height, `block` the full block of that height.
+        `by_height` is its outcome for the busiest height, `block` the full block of that height.
         """
         name, height = "transactions by", window.busiest
-        due = set(window.of_busiest("transaction_id"))
+        expected = set(window.busiest_values("transaction_id"))
         for row in block.rows:
-            sent = Picker(["transactions"])(row)[0]
-            inside = items(bytes(sent)) if sent is not None and bytes(sent)[:1] == b"[" else []
-            due |= {text_of(Picker(["transaction.id"])(item)[0]) for item in inside}
-        if not due or row_id is None or row_id == height:
-            return Check(name, UNTOLD, "there is no transaction to go by, or the row id is the height")
-        by_row = self._speaker.ask("transactions", {Role.HEIGHT: row_id})
+            inner = array_of(Picker(["transactions"])(row)[0])
+            expected |= {text_of(Picker(["transaction.id"])(item)[0]) for item in inner}
+        if not expected or row_id is None or row_id == height:
+            return Check(name, UNKNOWN, "there is no transaction to compare, or the row id equals the height")
+        by_row = self._methods.call("transactions", {Role.HEIGHT: row_id})
         fits = {
-            kind: due <= {text_of(Picker(["transaction_id"])(row)[0]) for row in said.rows}
-            for kind, said in (("height", by_height), ("row id", by_row))
+            kind: expected <= {text_of(Picker(["transaction_id"])(row)[0]) for row in outcome.rows}
+            for kind, outcome in (("height", by_height), ("row id", by_row))
         }
         if fits["height"] == fits["row id"]:
-            return Check(name, UNTOLD, f"neither {height} nor row id {row_id} brought the block's transactions alone")
-        self._speaker.by_row_id(fits["row id"])
+            return Check(name, UNKNOWN, f"height {height} and row id {row_id} both fit the block, or neither does")
+        self._methods.set_transactions_by_row_id(fits["row id"])
         if fits["row id"]:
-            return Check(name, "row id", "chainq transactions asks block for the row id first, one call more a height")
+            return Check(name, "row id", "chainq transactions calls block for the row id first, once for each height")
         return Check(name, "height", "as documented")
 
 
-def address_in(*answers: Said) -> str | None:
-    """An address that stands in a public input of one of the answers; None where there is none."""
-    for said in answers:
-        for found in _ADDRESS.findall(said.result):
-            if not bech32.fault(found.decode()):
-                return str(found.decode())
+def address_in(*outcomes: Outcome) -> str | None:
+    """Return an address in a public input of one of the results; None if there is none."""
+    for outcome in outcomes:
+        for found in islice(_ADDRESS.finditer(outcome.result), 1000):  # a checksum takes time
+            address = found[1].decode()
+            if not bech32.fault(address):
+                return address
     return None
 
 
-def _why(window: Window, said: Said | None = None) -> str:
-    """Why a check cannot be made: what kept a call from being answered, else how little there was."""
-    if said is not None and said.error is not None:
-        return str(said.error)
-    return (
-        f"there were {counted(len(window.rows), 'record')} to go by in the newest {window.end - window.start} heights"
-    )
+def _reason(window: Window, outcome: Outcome | None = None) -> str:
+    """Return why a check cannot be made: the error of its call, or too few records."""
+    if outcome is not None and outcome.error is not None:
+        return str(outcome.error)
+    return f"{counted(len(window.rows), 'record')} in the newest {window.end - window.start} heights are too few"

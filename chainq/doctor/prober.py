@@ -1,10 +1,11 @@
-"""The careful asker of `chainq doctor`: one call at a time, few of them, none sent again and again.
+"""Prober: makes the calls of `chainq doctor`. One at a time, few in total, none repeated again and again.
 
-It keeps what the answers' heads say (HTTP and TLS version, compression, refusals by rate), for `diagnosis` to explain.
+It records what responses show beside their results (HTTP and TLS version, compression, rate limits) for `diagnosis`.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from msgspec import Raw
@@ -15,15 +16,21 @@ from chainq.transport.base import Endpoint, Report, Response
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_result
 
-MOST_CALLS = 39  # requests that a service is asked at most, those sent again included
-RETRIES = 1  # of a call that fails in passing
+MAX_CALLS = 39
+"""The most requests that a diagnosis sends, retries included."""
+
+RETRIES = 1
+"""Retries of a call after a transient failure."""
+
+UNKNOWN = "unknown"
+"""The finding of a check that could not be made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of what doctor tells: what was looked at, what was found, and what that means for the user.
+    """One finding: what was examined, what was found, and what that means for the user.
 
-    `fault` is the error that chainq would end in; None where it can work with what was found, or nothing was.
+    `fault` is the error that commands would end with; None if chainq works with what was found, or nothing was found.
     """
 
     name: str
@@ -33,79 +40,87 @@ class Check:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing stands in the way."""
+        """Whether chainq works with the finding."""
         return self.fault is None
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What one call brought: its `result` as JSON; or an error, with the error's code as JSON (`-32601`, `"22P02"`)
-    where it was the service itself that answered it. `spared`: not asked, or refused for the number of calls only."""
+@dataclass(frozen=True)
+class Outcome:
+    """What one call returned: its `result` as JSON, or an error.
+
+    `code` is the code of a JSON-RPC error as it was sent (`-32601`, `"22P02"`), empty for other errors. `skipped`: the
+    call was not made, or refused by a rate limit only, so that it says nothing of the server.
+    """
 
     result: bytes = b""
     error: ChainqError | None = None
     code: str = ""
-    spared: bool = False
+    skipped: bool = False
 
-    @property
+    @cached_property
     def rows(self) -> list[Raw]:
-        """The rows of the result; none where it is no array."""
+        """The rows of the result; none if it is not an array."""
         return raw_json.items(self.result) if self.result[:1] == b"[" else []
 
     @property
-    def absent(self) -> bool:
+    def unknown_method(self) -> bool:
         """Whether the service has no method of that name (JSON-RPC 2.0, section 5.1)."""
         return self.code.strip('"') == "-32601"
 
 
-class Asker:
-    """Asks one endpoint. As a context it gives the socket back. `report` is told of every attempt."""
+class Prober:
+    """Calls one endpoint. As a context it closes the connection at its end. `report` gets every attempt.
+
+    `calls`: requests sent. `seconds`: the time of each successful call, in order. `http`, `tls`: protocol versions.
+    `encodings`: compressions seen. `rate_limited`: methods refused with HTTP 429, each with its Retry-After header.
+    """
 
     def __init__(self, endpoint: Endpoint, report: Callable[[Report], None] = lambda _: None) -> None:
-        headers = {"Accept-Encoding": "gzip", **endpoint.headers}  # whether or not it would pay: it is to be found out
+        headers = {"Accept-Encoding": "gzip", **endpoint.headers}  # also where it would not pay: the check needs it
         self._connection = Connection(
             endpoint._replace(retries=min(RETRIES, endpoint.retries), observe=self._observe, headers=headers),
             self._count,
         )
         self._report = report
         self._method = ""
-        self._failures = 0  # one after the other
+        self._failures = 0  # in succession
         self.calls = 0
-        self.seconds: list[float] = []  # that each answered call took, in order
+        self.seconds: list[float] = []
         self.http = self.tls = ""
         self.encodings: set[str] = set()
-        self.limited: dict[str, str] = {}  # method -> what the refusal said of waiting
+        self.rate_limited: dict[str, str] = {}
 
-    def __enter__(self) -> "Asker":
+    def __enter__(self) -> "Prober":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._connection.close()
 
-    def ask(self, method: str, params: Any) -> Said:
-        """Make a call, unless that would harm or could not help. Never raises a ChainqError: it is in what was said."""
-        if self.calls + RETRIES >= MOST_CALLS:
-            return _spared(method, f"{self.calls} calls are enough")
-        if method in self.limited:
-            return _spared(method, "the service refuses more calls")
+    def call(self, method: str, params: Any) -> Outcome:
+        """Make a call, or skip it where it would exceed the number of calls or cannot succeed. Never raises a
+        ChainqError: it is in the outcome."""
+        if self.calls + RETRIES >= MAX_CALLS:
+            return _skipped(method, f"{self.calls} calls are the most that doctor makes")
+        if method in self.rate_limited:
+            return _skipped(method, "the service refuses more calls for now")
         if self._failures > 1:
-            return Said(error=UnreachableError(f"{method}: not asked, since the service stopped answering"))
+            return Outcome(error=UnreachableError(f"{method}: not called, the service stopped responding"))
         self._method = method
         try:
-            said = self._connection.call(method, params, _decode)
+            outcome = self._connection.call(method, params, _decode)
         except ChainqError as error:
-            spared = method in self.limited
-            self._failures += isinstance(error, UnreachableError) and not spared
-            return Said(error=error, spared=spared)
+            skipped = method in self.rate_limited
+            self._failures += isinstance(error, UnreachableError) and not skipped
+            return Outcome(error=error, skipped=skipped)
         self._failures = 0
-        return said
+        return outcome
 
     def result(self, method: str, params: Any) -> Raw:
-        """The `result` of a call, as `detect.decide` wants it. Raises ChainqError."""
-        said = self.ask(method, params)
-        if said.error is not None:
-            raise said.error
-        return Raw(said.result)
+        """Return the `result` of a call, for `dialect_detection.detect`. Raises ChainqError."""
+        outcome = self.call(method, params)
+        if outcome.error is not None:
+            raise outcome.error
+        return Raw(outcome.result)
 
     def _count(self, report: Report) -> None:
         self.calls += 1
@@ -118,19 +133,19 @@ class Asker:
         if encoding := response.headers.get("content-encoding", ""):
             self.encodings.add(encoding)
         if response.status == 429:
-            self.limited[self._method] = response.headers.get("retry-after", "")
-            # Raised here, it ends the call: whoever examines a server has no need to wait until it is allowed more.
+            self.rate_limited[self._method] = response.headers.get("retry-after", "")
+            # Ends the call: a diagnosis does not need to wait until it may call this method again.
             raise UnreachableError("HTTP 429: the service refuses more calls for now", "lower --rate or -j")
 
 
-def _spared(method: str, why: str) -> Said:
-    return Said(error=UnreachableError(f"{method}: not asked, for {why}"), spared=True)
+def _skipped(method: str, reason: str) -> Outcome:
+    return Outcome(error=UnreachableError(f"{method}: not called, {reason}"), skipped=True)
 
 
-def _decode(body: bytes, call_id: int) -> Said:
-    """An answer with what `rpc` tells of a JSON-RPC error, and its code as it was sent: a number or a string."""
+def _decode(body: bytes, request_id: int) -> Outcome:
+    """Return the outcome that a response body holds, with the code of a JSON-RPC error as it was sent."""
     try:
-        return Said(bytes(decode_result(body, call_id)))
+        return Outcome(bytes(decode_result(body, request_id)))
     except ServiceError as error:
         sent = fields.Picker(["error.code"])(raw_json.compact(body))[0]
-        return Said(error=error, code="" if sent is None else bytes(sent).decode())
+        return Outcome(error=error, code="" if sent is None else bytes(sent).decode())

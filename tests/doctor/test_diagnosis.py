@@ -8,8 +8,8 @@ from chainq.catalog.dialects import DIALECTS, Names
 from chainq.catalog.methods import METHODS
 from chainq.demo.faults import Faults
 from chainq.demo.service import Reply
-from chainq.doctor.diagnosis import examine
-from chainq.doctor.prober import Asker
+from chainq.doctor.diagnosis import diagnose
+from chainq.doctor.prober import Prober
 from chainq.errors import ExitCode
 from chainq.text.align import aligned
 from chainq.transport.base import Endpoint, NoConnectionError, Request, Response
@@ -29,16 +29,16 @@ def test_both_dialects_are_told_apart(dialect: str) -> None:
     assert told["transactions by"] == ("row id" if aleo else "height")
     assert ("transactionsPerRequest" in told["parameter names"]) == aleo
     same = {
-        "reachable": "yes",  # there is no HTTP within one process
+        "connection": "reachable",  # without an HTTP version: there is none within one process
         "TLS": "none",
-        "newest block": f"{NEWEST}, 1 min old",
+        "tip": f"{NEWEST}, 1 min old",
         "range end": "excluded",
-        "page base": "0",
+        "first page": "0",
         "page size": "honoured",
         "row cap": "10,000 rows or more",
         "row order": "changes with each call",
-        "error shapes": "-32601 for an unknown method, -32602 for a bad parameter",
-        "rate limit": f"not met in {diagnosis.calls} calls",
+        "error codes": "-32601 for an unknown method, -32602 for a bad parameter",
+        "rate limit": f"none seen in {diagnosis.calls} calls",
         "compression": "none",
     }
     assert told | same == told
@@ -64,18 +64,18 @@ def test_a_rate_limit_is_met_without_insisting() -> None:
     diagnosis = examined(service)
     limit = found(diagnosis, "rate limit")
     assert limit.ok
-    assert limit.finding.startswith("met: latest/block (again in 7), records/all")
+    assert limit.finding.startswith("reached by latest/block (retry after 7), records/all")
     asked = [request["method"] for request in service.seen]
     assert max(asked.count(name) for name in asked) == 3
     assert found(diagnosis, "page size").ok
-    assert found(diagnosis, "row cap").finding == "cannot be told"
+    assert found(diagnosis, "row cap").finding == "unknown"
 
 
 def test_a_chain_without_a_block_is_no_fault() -> None:
     """An empty database is told as such."""
     diagnosis = examined(Odd(tip=-1))
     assert diagnosis.dialect == "chain"
-    assert findings(diagnosis)["newest block"] == "none"
+    assert findings(diagnosis)["tip"] == "none"
     assert all(check.ok for check in diagnosis.checks)
 
 
@@ -97,7 +97,7 @@ def test_error_codes_that_are_strings_are_seen() -> None:
         return answer
 
     diagnosis = examined(Odd(mend=mend))
-    check = found(diagnosis, "error shapes")
+    check = found(diagnosis, "error codes")
     assert check.finding == '"22P02" for an unknown method, "22P02" for a bad parameter'
     assert not any("\x1b" in text for one in diagnosis.checks for text in (one.finding, one.meaning))
 
@@ -126,7 +126,7 @@ def test_a_server_that_cannot_be_used_is_asked_no_further(reply: Reply, code: Ex
     """Where the first call fails that is all there is to say, and the exit code is its own."""
     diagnosis = examined(Odd(change=lambda _: reply))
     assert diagnosis.calls <= 2
-    assert [check.name for check in diagnosis.checks] == ["reachable"]
+    assert [check.name for check in diagnosis.checks] == ["connection"]
     fault = diagnosis.checks[0].fault
     assert fault is not None
     assert fault.exit_code is code
@@ -198,6 +198,6 @@ def test_a_server_that_is_not_there_is_a_finding() -> None:
         def close(self) -> None:
             """There is nothing to close."""
 
-    with Asker(Endpoint(URL, transport=Away())) as asker:
-        diagnosis = examine(asker, URL, DIALECTS["chain"], Names(), NOW)
-    assert [(check.name, check.finding) for check in diagnosis.checks] == [("reachable", "no")]
+    with Prober(Endpoint(URL, transport=Away())) as prober:
+        diagnosis = diagnose(prober, URL, DIALECTS["chain"], Names(), NOW)
+    assert [(check.name, check.finding) for check in diagnosis.checks] == [("connection", "not reachable")]

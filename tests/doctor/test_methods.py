@@ -73,4 +73,4 @@ def test_names_of_a_profile_are_used() -> None:
     diagnosis = examined(Odd(change=change), names=names)
     assert diagnosis.names == names
     assert findings(diagnosis)["records"] == "yes, as recs"
-    assert findings(diagnosis)["page base"] == "0"
+    assert findings(diagnosis)["first page"] == "0"

@@ -1,11 +1,17 @@
 """What doctor finds out about order, caps, pages and the end of a range."""
 
+import time
 from typing import Any
 
 import pytest
 
+from chainq.catalog.dialects import DIALECTS, Names
 from chainq.demo.faults import Faults
+from chainq.doctor.methods import MethodProber
+from chainq.doctor.pagination import PaginationProber
+from chainq.doctor.prober import Outcome, Prober
 from chainq.errors import ExitCode
+from chainq.transport.base import Endpoint
 from harness.examined import Odd, examined, findings, found
 
 
@@ -53,7 +59,7 @@ def test_pages_from_one_are_a_fault(strict: bool) -> None:
             params["page"] = max(0, params["page"] - 1)
         return request
 
-    check = found(examined(Odd(change=change)), "page base")
+    check = found(examined(Odd(change=change)), "first page")
     assert (check.finding, check.ok) == ("1", False)
 
 
@@ -65,5 +71,21 @@ def test_ignored_pages_are_a_fault() -> None:
             request["params"]["page"] = 0
         return request
 
-    check = found(examined(Odd(change=change)), "page base")
+    check = found(examined(Odd(change=change)), "first page")
     assert (check.finding, check.ok) == ("pages are ignored", False)
+
+
+def test_a_window_with_many_rows_takes_linear_time() -> None:
+    """100,000 rows near the tip, of as many heights, do not cost the square of that."""
+    rows = ",".join(f'{{"height":{height}}}' for height in range(100_000))
+    outcome = Outcome(f'[{rows},{{"height":77}}]'.encode())
+
+    class Many(Prober):
+        def call(self, *_: Any) -> Outcome:
+            return outcome
+
+    with Many(Endpoint("http://127.0.0.1:1/")) as prober:
+        began = time.process_time()
+        window, _, check = PaginationProber(MethodProber(prober, DIALECTS["chain"], Names()), 100_000).find_window()
+        assert time.process_time() - began < 10
+    assert (window.busiest, len(window.rows), check.ok) == (77, 100_001, True)

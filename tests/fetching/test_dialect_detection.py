@@ -27,7 +27,7 @@ def test_each_dialect_is_told(name: str, tip: int) -> None:
         made.append(method)
         return call(method, params)
 
-    assert dialect_detection.decide(counted) == name
+    assert dialect_detection.detect(counted) == name
     assert len(made) == 2
 
 
@@ -68,20 +68,22 @@ def none(_: Any) -> str:
 )
 def test_odd_servers_are_told_by_what_fits(call: dialect_detection.Call, name: str) -> None:
     """A method that exists under a name but answers something else does not decide for that dialect."""
-    assert dialect_detection.decide(call) == name
+    assert dialect_detection.detect(call) == name
 
 
 def test_a_server_that_fits_nothing_is_an_error_that_says_so() -> None:
     """Where neither dialect is understood the refusals are told, and the way out."""
-    with pytest.raises(ServiceError, match=r"fits no dialect: getBlocks: .*-32601.*blocks: .*--dialect chain or aleo"):
-        dialect_detection.decide(server())
+    with pytest.raises(
+        ServiceError, match=r"fits no known dialect: getBlocks: .*-32601.*blocks: .*--dialect chain or aleo"
+    ):
+        dialect_detection.detect(server())
 
 
 def test_a_server_that_fits_both_is_an_error_that_says_so() -> None:
     """Where both dialects are understood alike the user is asked to say."""
     call = server(getBlocks=none, blocks=none, getChainBlocks=none, getAleoBlocks=none)
-    with pytest.raises(UsageError, match=r"cannot be told.*--dialect chain or aleo"):
-        dialect_detection.decide(call)
+    with pytest.raises(UsageError, match=r"cannot be detected.*--dialect chain or aleo"):
+        dialect_detection.detect(call)
 
 
 @pytest.mark.parametrize(
@@ -94,4 +96,4 @@ def test_an_answer_that_says_nothing_of_methods_decides_nothing(error: Exception
         raise error
 
     with pytest.raises(type(error), match=str(error)):
-        dialect_detection.decide(call)
+        dialect_detection.detect(call)

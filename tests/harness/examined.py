@@ -9,8 +9,8 @@ from chainq.demo.chain import Chain
 from chainq.demo.faults import NO_FAULTS, Faults
 from chainq.demo.service import Reply, Service
 from chainq.demo.transport import DemoTransport
-from chainq.doctor.diagnosis import Diagnosis, examine
-from chainq.doctor.prober import MOST_CALLS, Asker, Check
+from chainq.doctor.diagnosis import Diagnosis, diagnose
+from chainq.doctor.prober import MAX_CALLS, Check, Prober
 from chainq.transport.base import Endpoint, Report
 
 NEWEST = 5000
@@ -51,9 +51,9 @@ def examined(service: Service, url: str = URL, stated: str = "chain", names: Nam
     """What doctor says of a service; the promise of few calls is checked for every one."""
     reports: list[Report] = []
     endpoint = Endpoint("http://demo.invalid/", transport=DemoTransport(service))
-    with Asker(endpoint, reports.append) as asker:
-        diagnosis = examine(asker, url, DIALECTS[stated], names or Names(), NOW)
-    assert diagnosis.calls == len(reports) <= MOST_CALLS < 40
+    with Prober(endpoint, reports.append) as prober:
+        diagnosis = diagnose(prober, url, DIALECTS[stated], names or Names(), NOW)
+    assert diagnosis.calls == len(reports) <= MAX_CALLS < 40
     return diagnosis
 
 

@@ -1,0 +1,111 @@
+"""What a new method of the service needs: one entry in the catalogue, and one sample row for `demo:`."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from harness.program import Program, Ran
+
+ENTRY = """
+import sys
+from chainq.catalog import methods
+from chainq.catalog.methods import END, PAGE, START, Column, Kind, Method, Param, Role, Shape
+
+method = Method(
+    command="counts",
+    name="records/count",
+    group="Records",
+    purpose="number of records of each height",
+    params=(START, END, PAGE, Param("countsPerRequest", "number", Role.SIZE, "rows of a page")),
+    shape=Shape.ROWS,
+    columns=(
+        Column("height", "number", "block height", Kind.HEIGHT, brief=True),
+        Column("count", "number", "records of the block", Kind.NUMBER, brief=True),
+    ),
+    example="chainq counts --start 12345 --end 12346",
+    first_heights=100,
+    page_size=1000,
+    height="height",
+    order="height",
+)
+methods.METHODS += (method,)
+methods.BY_COMMAND[method.command] = methods.BY_NAME[method.name] = method
+"""
+SAMPLE = """
+from chainq.demo.samples import SAMPLES
+SAMPLES["records/count"] = [{"height": 12345, "count": 7}]
+"""
+RUN = "from chainq.__main__ import main; main()"
+DOCUMENT = """
+import json
+from chainq import _docgen
+print(json.dumps(_docgen.texts(_docgen.root())))
+"""
+
+
+def code(program: Program, text: str, *words: str) -> Ran:
+    """Run Python code in a process of its own."""
+    ended = subprocess.run(
+        [sys.executable, "-c", text, *words],
+        env=program.environment(),
+        cwd=program.home,
+        capture_output=True,
+        timeout=60,
+    )
+    return Ran(ended.returncode, ended.stdout, ended.stderr.decode())
+
+
+def run(program: Program, *words: str, sample: str = SAMPLE) -> Ran:
+    """Run chainq with the new method."""
+    return code(program, ENTRY + sample + RUN, *words)
+
+
+def test_it_has_a_command_with_help_and_columns(chainq: Program) -> None:
+    """It is listed, has a help page with its limits and options, and names its columns."""
+    assert b"counts" in run(chainq, "--help").out
+    page = run(chainq, "counts", "--help")
+    assert page.code == 0
+    assert b"records/count" in page.out
+    assert b"--start" in page.out
+    columns = run(chainq, "counts", "--columns", "help")
+    assert columns.code == 0
+    assert b"count" in columns.out
+
+
+def test_its_sample_row_is_served(chainq: Program) -> None:
+    """demo: answers with the sample row, inside its range and in no other, through all that a command does."""
+    ran = run(chainq, "counts", "--start", "12000", "--end", "13000", "--url", "demo:")
+    assert (ran.code, ran.out, ran.err) == (0, b'{"height":12345,"count":7}\n', "")
+    assert run(chainq, "counts", "--start", "0", "--end", "12345", "--url", "demo:").out == b""
+    table = run(chainq, "counts", "--start", "12345", "--end", "12346", "--table", "--url", "demo:")
+    assert table.code == 0
+    assert b"12345" in table.out
+
+
+def test_without_a_sample_row_it_is_an_unknown_method(chainq: Program) -> None:
+    """A method that the sample chain lacks is a JSON-RPC error of its service, as on a server that lacks it."""
+    ran = run(chainq, "counts", "--start", "0", "--end", "9", "--url", "demo:", sample="")
+    assert (ran.code, ran.out) == (3, b"")
+    assert "-32601" in ran.err
+
+
+@pytest.mark.parametrize(("sample", "finding", "exit_code"), [(SAMPLE, "yes", 0), ("", "no", 3)])
+def test_doctor_checks_it(sample: str, finding: str, exit_code: int, chainq: Program) -> None:
+    """doctor calls every method of the catalogue."""
+    ran = run(chainq, "doctor", "--json", "--url", "demo:", sample=sample)
+    assert ran.code == exit_code, ran.err
+    checks = {check["check"]: check["finding"] for check in json.loads(ran.out)["checks"]}
+    assert (checks["counts"], checks["records"]) == (finding, "yes")
+
+
+def test_its_documents_are_generated(chainq: Program) -> None:
+    """It gets a man page, completions, a place in the reference, and in what a wheel installs."""
+    ran = code(chainq, ENTRY + SAMPLE + DOCUMENT)
+    assert ran.code == 0, ran.err
+    texts = json.loads(ran.out)
+    assert "records/count" in texts["man/chainq-counts.1"]
+    assert "man/chainq-counts.1" in texts["pyproject.toml"]
+    for name in ("completions/chainq.bash", "completions/_chainq", "completions/chainq.fish", "docs/reference.md"):
+        assert "counts" in texts[name], name
