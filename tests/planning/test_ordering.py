@@ -72,7 +72,7 @@ def test_what_is_no_object_is_no_row(odd: str) -> None:
     plain = '{"record_ciphertext":"r5","height":5,"id":"5","timestamp":"175"}'
     for command in ("records", "ownership", "blocks"):
         for rows in ([plain, odd], [odd, plain]):
-            with pytest.raises(ResponseError, match="no object"):
+            with pytest.raises(ResponseError, match="not a JSON object"):
                 Arranger(BY_COMMAND[command])(raw(rows), HeightRange(0, 10))
 
 
