@@ -61,7 +61,7 @@ def _json(diagnosis: Diagnosis) -> str:
 
 
 def _table(diagnosis: Diagnosis) -> str:
-    head = f"{diagnosis.url}: dialect {diagnosis.dialect or 'unknown'}, {counted(diagnosis.calls, 'call')}"
+    head = f"{diagnosis.url}: dialect {diagnosis.dialect or 'unknown'}, {counted(diagnosis.calls, 'request')}"
     lines = [("" if check.ok else "!", check.name, check.finding, check.meaning) for check in diagnosis.checks]
     return aligned([(head,)], ()) + "\n" + aligned(lines, (1, 20, 28))
 

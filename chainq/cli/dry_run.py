@@ -1,4 +1,4 @@
-"""`--dry-run`: the requests that a command would send, as far as they are known before the first answer."""
+"""`--dry-run`: the requests that a command would send, as far as they are known before the first response."""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -15,66 +15,73 @@ from chainq.transport.jsonrpc import encode
 
 
 def lines(dialect: Dialect, query: Query) -> Iterator[bytes]:
-    """The requests, as lines of JSON. Ranges are cut as if nothing were learned from answers."""
+    """Yield the requests as lines of JSON. Ranges are divided as they are before any response.
+
+    What depends on a response is a word in its place, such as `tip-99`.
+    """
     method, arguments = query.method, query.arguments
-    paged: dict[Role, Value] = {}
+    paging: dict[Role, Value] = {}
     if method.param(Role.SIZE):
-        paged = {Role.PAGE: query.page or 0, Role.SIZE: query.page_size or 1}
+        paging = {Role.PAGE: query.page or 0, Role.SIZE: query.page_size or 1}
     if query.lookups is not None:
-        calls = _looked_up(dialect, method, lookups(query))
+        calls = _lookups(dialect, method, lookups(query))
     elif query.bounds is None:
-        calls = iter([dialect.call(method, {**arguments, **paged})])
+        calls = iter([dialect.call(method, {**arguments, **paging})])
     else:
-        calls = _ranged(dialect, query, query.bounds, paged)
+        calls = _range(dialect, query, query.bounds, paging)
     for number, (name, params) in enumerate(calls, 1):
         yield encode(name, params, number) + b"\n"
 
 
-def _looked_up(dialect: Dialect, method: Method, names: Iterable[Lookup | None]) -> Iterator[tuple[str, Any]]:
-    """A call for each name; `latest` asks for the newest block first, and stands as a word after that.
+def _lookups(dialect: Dialect, method: Method, wanted: Iterable[Lookup | None]) -> Iterator[tuple[str, Any]]:
+    """The request for each height or ID; before the first `latest` one for the tip.
 
-    Where transactions are asked for by row id, their block is asked for it, and the row id stands as a word.
+    Where the method takes the row id of a block, the block is requested first.
     """
     role = Role.HEIGHT if method.param(Role.HEIGHT) else Role.ID
-    known = False
-    for name in names:
-        if name is None:
+    tip_requested = False
+    for lookup in wanted:
+        if lookup is None:
             continue
-        if name == LATEST and role is Role.HEIGHT:
-            if not known:
+        value = lookup
+        if lookup == LATEST and role is Role.HEIGHT:
+            if not tip_requested:
                 yield dialect.call(BY_COMMAND["latest"], {})
-            known, name = True, "newest"
+            tip_requested, value = True, "tip"
         if method.shape is Shape.ROWS and dialect.transactions_by_row_id:
-            yield dialect.call(BY_COMMAND["block"], {role: name})
-            name = f"row id of block {name}"
-        yield dialect.call(method, {role: name})
+            yield dialect.call(BY_COMMAND["block"], {role: value})
+            value = f"row id of block {value}"
+        yield dialect.call(method, {role: value})
 
 
-def _ranged(dialect: Dialect, query: Query, ask: Bounds, paged: dict[Role, Value]) -> Iterator[tuple[str, Any]]:
-    """The calls of a range; where the newest block decides, they stand as one, its bounds as words."""
+def _range(dialect: Dialect, query: Query, bounds: Bounds, paging: dict[Role, Value]) -> Iterator[tuple[str, Any]]:
+    """The requests of a range; a single one with words as its bounds where they depend on the tip."""
     method, arguments = query.method, query.arguments
-    if ask.fixed and ask.start is not None and ask.end is not None:
-        cutter = Cutter(method, HeightRange(ask.start, ask.end), query.page_size, query.reverse)
+    if bounds.fixed and bounds.start is not None and bounds.end is not None:
+        cutter = Cutter(method, HeightRange(bounds.start, bounds.end), query.page_size, query.reverse)
         while cutter:
             span, _ = cutter.cut()
-            yield dialect.call(method, {**arguments, Role.START: span.start, Role.END: span.end, **paged})
+            yield dialect.call(method, {**arguments, Role.START: span.start, Role.END: span.end, **paging})
     else:
-        start, end = _words(ask)
+        start, end = _words(bounds)
         yield dialect.call(BY_COMMAND["latest"], {})
-        yield dialect.call(method, {**arguments, Role.START: start, Role.END: end, **paged})
+        yield dialect.call(method, {**arguments, Role.START: start, Role.END: end, **paging})
 
 
-def _words(ask: Bounds) -> tuple[Value, Value]:
-    if ask.last is not None or ask == Bounds():
-        back = (DEFAULT_LAST if ask.last is None else ask.last) - 1
-        return f"newest-{back}" if back > 0 else "newest", "newest+1"
-    start = _word(ask.start, ask.since, 0)
-    return start, _word(ask.end, ask.until, "newest+1")
+def _words(bounds: Bounds) -> tuple[Value, Value]:
+    """Both bounds, as words where they depend on the tip or on block times."""
+    if bounds.last is not None or bounds == Bounds():
+        return _from_tip(1 - (DEFAULT_LAST if bounds.last is None else bounds.last)), _from_tip(1)
+    return _word(bounds.start, bounds.since, 0), _word(bounds.end, bounds.until, _from_tip(1))
 
 
-def _word(bound: int | None, time: float | None, usual: Value) -> Value:
+def _word(bound: int | None, time: float | None, default: Value) -> Value:
     if time is not None:
         return f"first block at {datetime.fromtimestamp(time, UTC).isoformat()}"
     if bound is None:
-        return usual
-    return bound if bound >= 0 else f"newest{bound + 1:+d}" if bound < -1 else "newest"
+        return default
+    return bound if bound >= 0 else _from_tip(bound + 1)
+
+
+def _from_tip(offset: int) -> str:
+    return f"tip{offset:+d}" if offset else "tip"

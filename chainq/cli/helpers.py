@@ -1,4 +1,4 @@
-"""The helpers `rpc` and `profiles`; `doctor` and `serve` have modules of their own."""
+"""The tools `rpc` and `profiles`; `doctor` and `serve` have modules of their own."""
 
 import sys
 from collections.abc import Mapping
@@ -19,9 +19,9 @@ from chainq.transport.jsonrpc import encode
 
 
 def rpc(name: str, params: str | None, values: Mapping[str, Any]) -> None:
-    """Make any call and write its `result` as one line of compact JSON. Raises ChainqError.
+    """Call any method and print its `result` as one line of compact JSON; `params` of `-` are read from stdin.
 
-    `values`: the connection's, among the parsed values of the command line.
+    `values`: the parsed values of the command line, with those of the connection. Raises ChainqError.
     """
     identifiers.sendable(name)
     text = sys.stdin.read() if params == "-" else params
@@ -32,7 +32,7 @@ def rpc(name: str, params: str | None, values: Mapping[str, Any]) -> None:
             msgspec.json.decode(compact, type=dict[str, msgspec.Raw] | list[msgspec.Raw])
         except (ValueError, RecursionError):
             raise UsageError(
-                "the parameters are no JSON object or array", """such as '{"start": 0, "end": 5}'"""
+                """invalid parameters: expected a JSON object or array such as '{"start": 0, "end": 5}'"""
             ) from None
         sent = msgspec.Raw(compact)
     settings = connect.settings(values)
@@ -46,7 +46,7 @@ def rpc(name: str, params: str | None, values: Mapping[str, Any]) -> None:
 
 
 def list_profiles(as_json: bool) -> None:
-    """Write the profiles of config.toml as lines or as one JSON array; of headers only the names. Raises UsageError."""
+    """Print the profiles in config.toml as a table or a JSON array; of headers only the names. Raises UsageError."""
     from chainq.config import profiles
     from chainq.text.sanitize import mask_url
 
@@ -74,6 +74,6 @@ def list_profiles(as_json: bool) -> None:
         text = aligned([keys, *lines], (32, 64, 8, 32))
     else:
         text = ""
-        Reporter().warn(f"there is no profile in {settings.path}")
+        Reporter().warn(f"no profiles in {settings.path}")
     with open_sink(None) as sink:
         sink.write(text.encode())

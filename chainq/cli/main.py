@@ -1,7 +1,4 @@
-"""The command line: one Typer command for each method of the catalogue, and the helpers.
-
-`main` is the only place that catches, prints errors and ends the process. Only the called command is built.
-"""
+"""The error boundary: the only place that catches errors, prints them and ends the process."""
 
 import os
 import re
@@ -27,8 +24,8 @@ def main() -> NoReturn:
         if sys.stdout is not None:
             sys.stdout.flush()
     except signals.Interrupted as stop:
-        words = "stopped, perhaps inside a row: the reader had stalled" if stop.cut else "stopped"
-        _complain(arguments, f"{words} by {stop}", stop)
+        incomplete = "; the last row may be incomplete, because the reader had stalled" if stop.cut else ""
+        _complain(arguments, f"stopped by {stop}{incomplete}", stop)
         signals.die(stop.number)
     except signals.PipeClosed:
         import signal
@@ -41,33 +38,34 @@ def main() -> NoReturn:
         _complain(arguments, _usage(error), error)
         code = ExitCode.USAGE
     except OSError as error:
-        _complain(arguments, f"output could not be written: {error.strerror}", error)
+        _complain(arguments, f"cannot write the output: {error.strerror}", error)
         code = ExitCode.OUTPUT
     except RecursionError as error:
-        _complain(arguments, "the answer is nested too deeply", error)
+        _complain(arguments, "the response is nested too deeply", error)
         code = ExitCode.RESPONSE
     except Exception as error:
         if os.environ.get("CHAINQ_DEBUG"):
             raise
-        _complain(arguments, f"a bug in chainq: {type(error).__name__}: {error}; CHAINQ_DEBUG=1 shows where", error)
+        bug = f"bug in chainq: {type(error).__name__}: {error}; CHAINQ_DEBUG=1 shows the traceback"
+        _complain(arguments, bug, error)
         code = ExitCode.BUG
-    # Not by way of the interpreter's end: that would wait for calls which nobody wants any more, and take time.
+    # Without the interpreter's own shutdown, which takes time and would wait for requests that nobody needs any more.
     os._exit(code)
 
 
 def _usage(error: typer.TyperException) -> str:
     message = error.format_message().rstrip(".")
     if re.fullmatch(r"-[0-9]", getattr(error, "option_name", "")):
-        return "a height cannot be negative here; for the newest N blocks use --last N with blocks or records"
-    return f"{message}; --help tells more"
+        return "invalid height: it cannot be negative here; for the last N blocks use --last N with blocks or records"
+    return f"{message}; see --help"
 
 
 def _complain(arguments: list[str], message: str, error: BaseException) -> None:
-    """One line on stderr: for which command, what failed, and what to do."""
+    """Print one line on stderr: which command failed, why, and what to do."""
     command = f" {arguments[0]}" if arguments and arguments[0] in PlainGroup.catalogue else ""
-    words = "; ".join([message, *getattr(error, "__notes__", [])])
+    parts = "; ".join([message, *getattr(error, "__notes__", [])])
     try:
-        sys.stderr.write(printable(f"chainq{command}: {' '.join(words.split())}") + "\n")
+        sys.stderr.write(printable(f"chainq{command}: {' '.join(parts.split())}") + "\n")
         sys.stderr.flush()
-    except (OSError, AttributeError, ValueError):  # stderr is closed; the exit code still tells
+    except (OSError, AttributeError, ValueError):  # stderr is closed; the exit code has to do
         return

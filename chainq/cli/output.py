@@ -71,9 +71,7 @@ def format_name(values: Mapping[str, Any], *, appended: bool) -> str:
     """
     flags = {name for name in FORMAT_FLAGS if values[name]}
     if len(flags) > 1:
-        raise UsageError(
-            f"one format at a time: {' and '.join('--' + name for name in sorted(flags))} exclude each other"
-        )
+        raise UsageError(f"{' and '.join('--' + name for name in sorted(flags))} cannot be combined")
     name = flags.pop() if flags else values["format"]
     if name is None:
         return "table" if on_terminal(file_of(values)) and not appended else "jsonl"
@@ -81,7 +79,7 @@ def format_name(values: Mapping[str, Any], *, appended: bool) -> str:
 
 
 def on_terminal(file: Path | None) -> bool:
-    """Whether rows go where a person looks; `file` is where they go, None for standard output."""
+    """Return whether the output is a terminal; `file` is None for standard output."""
     try:
         return file is None and os.isatty(1)
     except OSError:
@@ -89,7 +87,7 @@ def on_terminal(file: Path | None) -> bool:
 
 
 def columns(method: Method, requested: str | None, check: bool) -> tuple[Column, ...]:
-    """The columns to show; `check` holds them against the catalogue. Raises UsageError with the nearest names."""
+    """Return the columns that `--columns` requests. With `check` they must be in the catalogue. Raises UsageError."""
     if requested is None or requested == "all":
         return method.columns
     known = {column.path: column for column in method.columns}
@@ -97,22 +95,22 @@ def columns(method: Method, requested: str | None, check: bool) -> tuple[Column,
     for path in requested.split(","):
         name = path.strip()
         if not name.isprintable():
-            raise UsageError(f"the column {printable(name)} has characters that no field can have")
+            raise UsageError(f"invalid column '{printable(name)}': expected printable characters")
         if name in known:
             chosen.append(known[name])
         elif check or not name:
             near = get_close_matches(name, known, 3, 0.5)
-            did = f"did you mean {', '.join(near)}?" if near else f"the columns: {', '.join(known)}"
-            raise UsageError(f"{method.command} has no column {name!r}: {did}", "--no-check allows any field")
+            hint = f"did you mean {', '.join(near)}?" if near else f"the columns are {', '.join(known)}"
+            raise UsageError(f"unknown column {name!r}; {hint}", "--no-check skips this check")
         else:
             chosen.append(Column(name, "unknown"))
         if chosen[-1] in chosen[:-1]:
-            raise UsageError(f"the column {name} is chosen twice")
+            raise UsageError(f"column {name} is given twice")
     return tuple(chosen)
 
 
 def list_columns(method: Method) -> None:
-    """Write the columns of a command, with their types and notes, as lines for people and `cut -f` alike."""
+    """Print the columns of a command with their types and notes, separated by tabs."""
     with open_sink(None) as sink:
         for column in method.columns:
             sink.write(f"{column.path}\t{column.type}\t{column.note}\n".encode())

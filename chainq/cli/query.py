@@ -53,11 +53,11 @@ def resume_settings(query: Query, values: Mapping[str, Any]) -> "ResumeSettings 
     kept, follow, max_age = values["checkpoint"] is not None, values["follow"], values["max_age"]
     age = None if max_age is None else parse_age(max_age)
     if values["rewind"] is not None and not kept:
-        raise UsageError("--rewind belongs to --checkpoint")
+        raise UsageError("--rewind needs --checkpoint")
     if (age is not None or values["lag"]) and not (kept or follow):
-        raise UsageError("--lag and --max-age belong to --checkpoint or --follow")
+        raise UsageError("--lag and --max-age need --checkpoint or --follow")
     if not 0 < values["interval"] < 1e6:
-        raise UsageError(f"--interval {values['interval']:g} is no number of seconds to wait")
+        raise UsageError(f"invalid --interval {values['interval']:g}: expected seconds, fewer than a million")
     if not kept and not follow:
         return None
     excluded = {
@@ -72,7 +72,7 @@ def resume_settings(query: Query, values: Mapping[str, Any]) -> "ResumeSettings 
     for other, given in excluded.items():
         if given:
             name = "--checkpoint" if kept else "--follow"
-            raise UsageError(f"{name} goes forward to the newest block: it excludes {other}")
+            raise UsageError(f"{name} cannot be combined with {other}")
     from chainq.resume.settings import ResumeSettings
 
     return ResumeSettings(
@@ -95,11 +95,13 @@ def lookups(query: Query) -> Iterator[Lookup | None]:
 
 
 def check_page_size(query: Query, dialect: Dialect) -> None:
-    """Hold the page size against the most that the dialect allows. Raises UsageError."""
-    most = dialect.page_size_max(query.method)
-    if query.check and most is not None and (query.page_size or 0) > most:
-        size, name = query.page_size, query.method.name
-        raise UsageError(f"--page-size {size} is above the {most} of {name}", "--no-check sends it")
+    """Raise UsageError for a page size above the maximum of the dialect."""
+    maximum = dialect.page_size_max(query.method)
+    if query.check and maximum is not None and (query.page_size or 0) > maximum:
+        raise UsageError(
+            f"invalid --page-size {query.page_size}: {query.method.name} allows at most {maximum}",
+            "--no-check skips this check",
+        )
 
 
 def _arguments(method: Method, values: Mapping[str, Any], check: bool) -> dict[Role, Value]:

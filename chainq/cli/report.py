@@ -1,4 +1,4 @@
-"""What is said on stderr while a run goes on: calls (`-v`), retries worth knowing of, warnings, progress."""
+"""Prints to stderr during a run: requests (`-v`), long waits, warnings, progress."""
 
 import os
 import sys
@@ -9,12 +9,12 @@ from chainq.cli.progress import Bar
 from chainq.text.sanitize import printable
 from chainq.transport.base import Report
 
-_GONE = (OSError, ValueError, AttributeError)  # what a stderr raises that is closed or gone
-WORTH_SAYING = 1.0  # seconds of waiting, below which a retry is not told
+_GONE = (OSError, ValueError, AttributeError)  # what writing to a closed stderr raises
+LONG_WAIT = 1.0  # seconds; a shorter wait for a retry is not reported
 
 
 class Reporter:
-    """Writes lines to stderr, whole, from any thread."""
+    """Prints whole lines to stderr, from any thread."""
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
         self.quiet, self._verbose = quiet, verbose
@@ -22,7 +22,7 @@ class Reporter:
         self._bar: Bar | None = None
 
     def line(self, text: str) -> None:
-        """Write one line; a stderr that is closed or gone is no reason to stop."""
+        """Print one line; a closed stderr is ignored."""
         with self._lock:
             try:
                 if not (self._bar and self._bar.line(printable(text))):
@@ -32,38 +32,38 @@ class Reporter:
                 return
 
     def warn(self, text: str) -> None:
-        """Write a warning, unless the user wants none."""
+        """Print a warning, unless `--quiet`."""
         if not self.quiet:
             self.line(f"chainq: warning: {text}")
 
     def call(self, report: Report) -> None:
-        """Take note of one attempt of a call."""
+        """Count one attempt of a request; print it with `--verbose`, or if the wait for its retry is long."""
         with self._lock, suppress(*_GONE):
             if self._bar:
                 self._bar.called(report.size, report.attempt > 1)
         if self._verbose:
             rows = "" if report.rows is None else f" {report.rows} rows"
-            wait = "" if report.wait is None else f", again in {report.wait:.1f} s"
+            wait = "" if report.wait is None else f", retrying in {report.wait:.1f} s"
             self.line(
                 f"chainq: {report.method}{' ' + report.where if report.where else ''}:{rows} {report.size} bytes"
                 f" {report.seconds * 1000:.0f} ms attempt {report.attempt}: {report.outcome}{wait}"
             )
-        elif report.wait is not None and report.wait >= WORTH_SAYING:
-            self.warn(f"{report.method}: {report.outcome}; trying again in {report.wait:.0f} s")
+        elif report.wait is not None and report.wait >= LONG_WAIT:
+            self.warn(f"{report.method}: {report.outcome}; retrying in {report.wait:.0f} s")
 
     def begin(self, heights: int, *, rows_on_terminal: bool) -> None:
-        """A range of so many heights begins; where rows go to the terminal, no bar may stand among them."""
+        """Start the progress of a range of that many heights; no bar is drawn among rows on a terminal."""
         shown = not self.quiet and not rows_on_terminal and _is_terminal(2)
         self._bar = Bar(heights, shown=shown) if shown else None
 
     def wrote(self, heights: int, rows: int) -> None:
-        """So many heights and rows have been written."""
+        """Count heights and rows that are written."""
         with self._lock, suppress(*_GONE):
             if self._bar:
                 self._bar.wrote(heights, rows)
 
     def end(self) -> None:
-        """The range has ended, well or not: take the bar away and say the totals."""
+        """End the progress: remove the bar and print the totals."""
         totals = None
         with self._lock, suppress(*_GONE):
             bar, self._bar = self._bar, None

@@ -67,7 +67,7 @@ def run(method: Method, values: Mapping[str, Any]) -> None:
 
 
 def _identity(service: Service, query: Query, written: OutputSettings) -> dict[str, object]:
-    """What tells the query of one checkpoint from another, as plain JSON values without secrets."""
+    """Return what a checkpoint tells queries apart by, as JSON values without secrets."""
     return {
         "command": query.method.command,
         "arguments": {role.value: value for role, value in query.arguments.items()},
@@ -95,20 +95,20 @@ def _answer(
     reporter: Reporter,
     again: str,
 ) -> None:
-    """Copy the answer; `again` is what to do after a failure where it cannot be gone on with."""
+    """Write all rows of the query; `again` is what to do after a failure where the output cannot be resumed."""
     rest = None
     if query.bounds is not None:
         gc.enable()
-        span = service.height_range(query.bounds, reverse=query.reverse)
-        if not len(span) and not query.bounds.fixed:
-            reporter.warn(f"no block in that range: the newest is {service.tip_height()}")
-        rest = _Rest(span, query.reverse, query.limit, sink, again)
-        reporter.begin(len(span), rows_on_terminal=spec.terminal)
+        heights = service.height_range(query.bounds, reverse=query.reverse)
+        if not len(heights) and not query.bounds.fixed:
+            reporter.warn(f"no blocks in that range: the tip is {service.tip_height()}")
+        rest = _Rest(heights, query.reverse, query.limit, sink, again)
+        reporter.begin(len(heights), rows_on_terminal=spec.terminal)
     try:
         writer = make(sink, spec)
         if rest is not None:
             sink.keep()
-        _copy(_batches(service, query, rest.span if rest else None), writer, query.limit, rest, reporter)
+        _copy(_batches(service, query, rest.heights if rest else None), writer, query.limit, rest, reporter)
     except (NotFoundError, PipeClosed):
         raise
     except BaseException as error:
@@ -121,18 +121,19 @@ def _answer(
 
 @dataclass(slots=True)
 class _Rest:
-    """What of a range is still to be written, for the line that says how to get it."""
+    """What is left of a range, for the message that says how to get it."""
 
-    span: HeightRange
+    heights: HeightRange
     reverse: bool
     limit: int | None
     sink: Sink
     again: str
 
-    def done(self, span: HeightRange, rows: int) -> None:
-        """Take in that the rows of `span` have been written."""
-        self.sink.keep()  # first: rows that come again are better than rows that are cut off and not query for again
-        self.span = HeightRange(self.span.start, span.start) if self.reverse else HeightRange(span.end, self.span.end)
+    def written(self, heights: HeightRange, rows: int) -> None:
+        """Note that all rows of `heights` are written."""
+        self.sink.keep()  # first: a row that comes twice is better than one that is removed and not requested again
+        start, end = self.heights.start, self.heights.end
+        self.heights = HeightRange(start, heights.start) if self.reverse else HeightRange(heights.end, end)
         if self.limit is not None:
             self.limit -= rows
 
@@ -141,7 +142,7 @@ class _Rest:
             return self.again
         limit = "" if self.limit is None else f" --limit {self.limit}"
         reverse = " --reverse" if self.reverse else ""
-        return f"resume with --start {self.span.start} --end {self.span.end}{reverse}{limit}"
+        return f"resume with --start {self.heights.start} --end {self.heights.end}{reverse}{limit}"
 
 
 def _batches(service: Service, query: Query, heights: HeightRange | None) -> Iterator[Batch]:
@@ -149,8 +150,8 @@ def _batches(service: Service, query: Query, heights: HeightRange | None) -> Ite
     if query.page is not None:
         if heights is not None and method.max_heights is not None and len(heights) > method.max_heights:
             raise UsageError(
-                f"--page sends one call, and {heights} are more than its {method.max_heights}",
-                "narrow the range, or drop --page",
+                f"--page sends one request, which can cover {method.max_heights} heights but not {len(heights)}",
+                "narrow the range, or omit --page",
             )
         return service.fetch_one_page(query, heights)
     if heights is not None:
@@ -166,7 +167,7 @@ def _batches(service: Service, query: Query, heights: HeightRange | None) -> Ite
 
 
 def _plan(service: Service, query: Query) -> None:
-    """Write the requests that would be sent, a line each."""
+    """Print the requests that the query would send, one per line."""
     from chainq.cli import dry_run
 
     with open_sink(None) as sink:
@@ -175,7 +176,7 @@ def _plan(service: Service, query: Query) -> None:
 
 
 def _copy(batches: Iterator[Batch], writer: Writer, limit: int | None, rest: _Rest | None, reporter: Reporter) -> None:
-    """Write batches, no signal cutting one, until they end or `limit` rows are written."""
+    """Write batches until they end or `limit` rows are written; a signal waits for the end of a batch."""
     left = limit
     try:
         while left is None or left > 0:
@@ -188,9 +189,9 @@ def _copy(batches: Iterator[Batch], writer: Writer, limit: int | None, rest: _Re
                 if left is not None:
                     left -= len(rows)
                 if rest is not None and batch.heights is not None:
-                    rest.done(batch.heights, len(rows))
+                    rest.written(batch.heights, len(rows))
                     reporter.wrote(len(batch.heights), len(rows))
-    except NotFoundError:  # told after the last row: what there is shall stand whole
+    except NotFoundError:  # raised after the last row, so that the output of those that exist is complete
         writer.close()
         raise
     with held():

@@ -1,4 +1,4 @@
-"""Heights and IDs read from standard input, one a line."""
+"""Reads heights and IDs from standard input, one per line."""
 
 import os
 import select
@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from chainq.errors import UsageError
 
-STDIN_WAIT = 0.1  # seconds, before results that are ready are seen to
+STDIN_WAIT = 0.1  # seconds between two looks at results that have arrived
 
 
 def lines() -> Iterator[str | None]:
-    """The lines of standard input that are not empty; None each time that none is ready. Raises UsageError."""
+    """Yield the lines of standard input that are not empty; None each time that none is ready. Raises UsageError."""
     rest = b""
     while True:
         try:
@@ -19,7 +19,7 @@ def lines() -> Iterator[str | None]:
                 continue
             piece = os.read(0, 65536)
         except OSError as error:
-            raise UsageError(f"standard input cannot be read: {error.strerror}") from None
+            raise UsageError(f"cannot read standard input: {error.strerror}") from None
         *lines, rest = (rest + piece).split(b"\n")
         if not piece and rest:
             lines, rest = [rest], b""

@@ -17,14 +17,14 @@ def header(text: str) -> tuple[str, str]:
     """
     name, colon, value = text.partition(":")
     if not colon:
-        raise UsageError("invalid header: expected 'Name: value'")
+        raise UsageError("invalid --header: expected 'Name: value'")
     return checked_header(name.strip(), value.strip())
 
 
 def checked_header(name: str, value: str) -> tuple[str, str]:
     """Return the name and the value of a header. Raises UsageError as `header` does."""
     if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
-        raise UsageError("invalid header: expected 'Name: value'")
+        raise UsageError("invalid header name: expected letters, digits or hyphens, as in 'Name: value'")
     if name.lower() in ("content-length", "transfer-encoding"):
         raise UsageError(f"the header {name} cannot be set: it follows from the body of each request")
     if not value.isascii() or not value.isprintable():

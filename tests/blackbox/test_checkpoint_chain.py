@@ -54,15 +54,15 @@ def test_a_dry_run_shows_where_the_next_run_begins(chainq: Program, tmp_path: Pa
         params = json.loads(ran.out.splitlines()[-1])["params"]
         return params["start"], params["end"]
 
-    assert bounds() == (0, "newest+1")
-    assert bounds("--start", "2400") == (2400, "newest+1")
+    assert bounds() == (0, "tip+1")
+    assert bounds("--start", "2400") == (2400, "tip+1")
     assert list(tmp_path.iterdir()) == []
     for end in ("2405", "2410"):
         said(chainq("records", "--start", "2400", "--checkpoint", "c", "-o", "f", "--end", end, url="demo:"), 0)
     kept = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    assert bounds("--start", "2400") == (2410, "newest+1")
-    assert bounds("--start", "2400", "--lag", "5") == (2410, "newest-4")
-    assert bounds("--start", "2400", "--rewind", "1") == (2405, "newest+1")
+    assert bounds("--start", "2400") == (2410, "tip+1")
+    assert bounds("--start", "2400", "--lag", "5") == (2410, "tip-4")
+    assert bounds("--start", "2400", "--rewind", "1") == (2405, "tip+1")
     said(ran := chainq("records", "--checkpoint", "c", "--start", "2400", "--end", "2403", "--dry-run", url="demo:"), 0)
     assert ran.out == b""  # that is done already
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == kept

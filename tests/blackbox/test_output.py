@@ -190,7 +190,7 @@ def test_flags_beat_the_environment_and_that_beats_the_file(chainq: Program, ser
     assert configured(chainq, both, *call, url=good, CHAINQ_URL=bad).code == 0
     assert configured(chainq, both, *call, "--profile", "bad", CHAINQ_PROFILE="good").code == 4
     ran = configured(chainq, both, *call, "--profile", "bad", CHAINQ_URL=good)
-    assert (ran.code, ran.err.count("\n"), "CHAINQ_URL stands above" in ran.err) == (0, 1, True)
+    assert (ran.code, ran.err.count("\n"), "CHAINQ_URL takes precedence" in ran.err) == (0, 1, True)
     assert configured(chainq, both, *call, CHAINQ_URL=good, CHAINQ_PROFILE="bad").err == ""
     ran = configured(chainq, "[profiles.empty]\nrate = 5\n", *call, "--profile", "empty")
     assert (ran.code, "'empty' has no url" in ran.err) == (2, True)
