@@ -25,7 +25,7 @@ _BITS = {"u32": 20, "u64": 40, "u128": 52}  # of the amounts
 
 
 class Bodies:
-    """Makes the large answers of a chain; holds nothing but the chain."""
+    """Makes the large rows of a chain; holds nothing but the chain."""
 
     def __init__(self, chain: Chain) -> None:
         """Takes the chain."""
@@ -34,9 +34,9 @@ class Bodies:
     # --- transactions
 
     def transaction(self, height: int, index: int) -> Row:
-        """Return a Transaction, with `status`, `type`, `index`, `transaction`, `finalize` and `finalizedAt`.
+        """Return a transaction, with `status`, `type`, `index`, `transaction`, `finalize` and `finalizedAt`.
 
-        A rejected one has `rejected` (what it wanted to do) in place of `finalize`, and only its fee as `transaction`.
+        A rejected one has `rejected` (what it wanted to do) instead of `finalize`, and only its fee as `transaction`.
         """
         return {**self._confirmed(height, index), "finalizedAt": str(self._chain.timestamp(height))}
 
@@ -66,7 +66,7 @@ class Bodies:
 
     def _rejected(self, height: int, index: int, plan: TransactionPlan) -> Row:
         wanted = [self._transition(height, index, 32 + number, call) for number, call in enumerate(plan.calls)]
-        for transition in wanted:  # nothing came out of it, so no record of it may be found
+        for transition in wanted:  # it created nothing, so no record of it may be found
             transition["outputs"] = []
         return {"transitions": wanted, "global_state_root": self._chain.state_root(height)}
 
@@ -101,20 +101,20 @@ class Bodies:
         chain, function = self._chain, call.function
         word = chain.transition_word(height, index, number)
         inputs, outputs, public = [], [], []
-        for place, kind in enumerate(function.inputs):
+        for position, kind in enumerate(function.inputs):
             value = None
             if kind == "address":
                 value = chain.addresses[address_of(chain.layout, height, index, number, call)]
-            inputs.append(_input(kind, word, place, value))
+            inputs.append(_input(kind, word, position, value))
             if inputs[-1]["type"] == "public":
                 public.append(inputs[-1]["value"])
-        for place, kind in enumerate(function.outputs):
+        for position, kind in enumerate(function.outputs):
             value = None
             if kind == "record":
-                value = ids.RECORD.text(self._record_word(height, index, number, place))
+                value = ids.RECORD.text(self._record_word(height, index, number, position))
             elif kind == "future":
                 value = _future(function, public)
-            outputs.append(_output(kind, word, place, value))
+            outputs.append(_output(kind, word, position, value))
         row = {
             "id": ids.TRANSITION.text(word),
             "program": function.program,
@@ -218,26 +218,26 @@ class Bodies:
         return {"batch_header": header, "signatures": signatures}
 
 
-def _input(kind: str, word: int, place: int, value: str | None) -> Row:
-    row: Row = {"type": kind, "id": ids.field(word ^ 16 + place * 4)}
+def _input(kind: str, word: int, position: int, value: str | None) -> Row:
+    row: Row = {"type": kind, "id": ids.field(word ^ 16 + position * 4)}
     if kind == "record":
-        row["tag"] = ids.field(word ^ 17 + place * 4)
+        row["tag"] = ids.field(word ^ 17 + position * 4)
     elif kind == "private":
-        row["value"] = ids.CIPHERTEXT.text(word ^ place)
+        row["value"] = ids.CIPHERTEXT.text(word ^ position)
     elif kind != "external_record":
         row["type"] = "public"
         if kind == "field":
-            value = ids.field(word ^ 18 + place * 4)
-        row["value"] = value or f"{(word >> place) % (1 << _BITS[kind])}{kind}"
+            value = ids.field(word ^ 18 + position * 4)
+        row["value"] = value or f"{(word >> position) % (1 << _BITS[kind])}{kind}"
     return row
 
 
-def _output(kind: str, word: int, place: int, value: str | None) -> Row:
-    row: Row = {"type": kind, "id": ids.field(word ^ 64 + place * 4)}
+def _output(kind: str, word: int, position: int, value: str | None) -> Row:
+    row: Row = {"type": kind, "id": ids.field(word ^ 64 + position * 4)}
     if kind == "record":
-        row["checksum"] = ids.field(word ^ 65 + place * 4)
+        row["checksum"] = ids.field(word ^ 65 + position * 4)
     if kind != "external_record":
-        row["value"] = value or ids.CIPHERTEXT.text(word ^ 64 + place)
+        row["value"] = value or ids.CIPHERTEXT.text(word ^ 64 + position)
     return row
 
 

@@ -1,7 +1,7 @@
 """Which address is in the public inputs of which call, and where on the chain an address occurs.
 
-Most calls take another address in each period of their stretch, in turns; so the heights of an address follow from its
-number without reading the blocks between.
+Most calls have another address in each period of their stretch, in rotation; so the heights of an address follow from
+its number without reading the blocks between.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,8 @@
 """Chain: the rows of the sample chain, each computed from its height alone.
 
-No memory and no start-up cost: a chain of millions of blocks is as cheap as one of ten. What is where is decided in
-`pattern.py`; full transactions and full blocks are made in `bodies.py`; order and slices belong to `results.py`.
+No memory and no start-up cost: a chain of millions of blocks is as cheap as one of ten. The
+transactions of each height are those of `pattern.py`; `bodies.py` makes full transactions and full blocks; order and
+slices belong to `results.py`.
 """
 
 from collections.abc import Iterable
@@ -44,16 +45,16 @@ _FIRST_RECORD, _FIRST_TRANSACTION = 130_855, 310_411
 
 
 class Chain:
-    """A chain of `tip + 1` blocks; the same `seed` gives the same chain, another one the same shapes with other
+    """A chain of `tip + 1` blocks. The same `seed` makes the same chain, another one the same shapes with other
     values.
 
-    Rows are made for any height from 0 on, also above `tip`: the tip is the business of who asks. `tip` -1 is an
+    Rows are made for any height from 0 on, also above `tip`: the caller decides what is beyond the tip. `tip` -1 is an
     empty database. Nothing in a Chain changes, so threads may share it.
     """
 
     def __init__(self, seed: int = 0, tip: int = DEFAULT_TIP, dense: tuple[int, int] | None = None) -> None:
         """Takes a seed (any integer), the height of the newest block (-1 or more), and a height with the number of
-        records that it shall have."""
+        records there."""
         self.seed, self.tip, self.dense = seed, tip, dense
         keys = [mix(seed & WORD, 0x51ED + purpose) for purpose in range(8)]
         self._block, self._transaction, self._transition, self._record, self._other, self._owner, self._time, _ = keys
@@ -69,12 +70,12 @@ class Chain:
 
     @cached_property
     def address_numbers(self) -> dict[str, int]:
-        """Address -> its place in `addresses`."""
+        """Address -> its index in `addresses`."""
         return {address: number for number, address in enumerate(self.addresses)}
 
     def word(self, number: int, purpose: int) -> int:
-        """Return a word (64 bits) for anything that has no method of its own; `purpose` (a small number) keeps them
-        apart."""
+        """Return a word (64 bits) for values that have no method of their own; `purpose` (a small number) makes them
+        differ."""
         return mix(number, self._other + purpose & WORD)
 
     # --- blocks
@@ -84,7 +85,7 @@ class Chain:
         return FIRST_ROW + height + height // 40
 
     def height_of_row(self, row: int) -> int | None:
-        """Return the height of the block with that row id; None when there is none."""
+        """Return the height of the block with that row id; None if there is none."""
         height = (row - FIRST_ROW) * 40 // 41 + 1
         while height >= 0 and self.block_row(height) > row:
             height -= 1
@@ -143,11 +144,11 @@ class Chain:
     # --- transactions
 
     def transaction_id(self, height: int, index: int) -> str:
-        """Return the ID of transaction `index` of a block. It holds the transaction's place on the chain, scattered."""
+        """Return the ID of transaction `index` of a block. It encodes the number of the transaction."""
         return ids.TRANSACTION.text(mix(self.transactions.before(height) + index, self._transaction))
 
     def find_transaction(self, transaction_id: str) -> tuple[int, int] | None:
-        """Return height and index of a transaction by turning its ID back; None when the chain can never have it."""
+        """Return height and index of a transaction by decoding its ID; None if the chain can never have it."""
         word = ids.TRANSACTION.word(transaction_id)
         if word is None:
             return None
@@ -155,7 +156,7 @@ class Chain:
         return self.transactions.locate(number) if number < 1 << 48 else None
 
     def aborted_ids(self, height: int) -> list[str]:
-        """Return the IDs of a block's aborted transactions (most blocks have none); no method finds these."""
+        """Return the IDs of a block's aborted transactions (most blocks have none); no method has more of them."""
         word = self.word(height, 3)
         return [ids.TRANSACTION.text(word ^ i) for i in range(1 + height % 2)] if height % 25 == 24 else []
 
@@ -169,7 +170,7 @@ class Chain:
         return mix(number, self._transition)
 
     def transaction_row(self, height: int, index: int) -> Row:
-        """Return a Transaction summary; its `block_id` is the block's row id (docs/protocol.md, "Results")."""
+        """Return a transaction summary; its `block_id` is the block's row id (docs/protocol.md, "Results")."""
         plan = self.layout.plan(height).transactions[index]
         return {
             "id": _FIRST_TRANSACTION + self.transactions.before(height) + index,
@@ -187,7 +188,7 @@ class Chain:
         return mix(number, self._record)
 
     def record_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
-        """Return Records (docs/reference.md) of a block for the positions asked for, in that order.
+        """Return the records (docs/reference.md) of a block at these positions, in that order.
 
         `block_id` is the block's row id; `id` grows with height and position.
         """
@@ -226,7 +227,7 @@ class Chain:
         return rows
 
     def ownership_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
-        """Return Ownership records (docs/reference.md) for the same positions as `record_rows`.
+        """Return the ownership records (docs/reference.md) at the same positions as `record_rows`.
 
         The coordinates are field elements, but of no curve: no view key owns these. Records of `mint` have a public
         owner, so their nonces are empty (docs/protocol.md, "Ownership rows").
@@ -252,7 +253,7 @@ class Chain:
         return rows
 
     def open_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
-        """Return Transitions without record inputs of a block; `program` is the whole source text."""
+        """Return the transitions without record inputs of a block at these positions; `program` is source text."""
         calls = self.layout.plan(height).open_calls
         timestamp = str(self.timestamp(height))
         rows = []

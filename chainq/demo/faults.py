@@ -29,7 +29,7 @@ class Faults:
     rate_limit: calls of each method allowed in a window, then HTTP 429 without JSON; 0: no limit.
     rate_window: seconds that a window lasts.
     retry_after: seconds sent as Retry-After with 429; None: no such header, as deployed servers do.
-    fail_rate: share of calls answered with HTTP 503 and HTML.
+    fail_rate: share of calls that get HTTP 503 and HTML.
     database_down: the calls, by number, that get a JSON-RPC error with the code "57P01" and HTTP 200, as during a
         restart of the database.
     heavy_rows: results of more rows than this are errors with code 0, "query timeout"; 0: never.
@@ -51,8 +51,8 @@ class Faults:
     cap_varies: the row cap of each call is `row_cap` or twice that, at random.
     byte_cap: rows beyond so many bytes are left out, silently, but never the first one; 0: no cap.
     ignore_page_size: the page-size parameter is not read.
-    offset_by_asked: page n starts at n times the page size asked for, also where a row cap lowered the page size; by
-        default at n times the page size given.
+    offset_by_asked: page n starts at n times the requested page size, also if a row cap lowered it; by default at n
+        times the lowered one.
     no_pages: every page but page 0 is empty.
     repeat_pages: the page parameter is not read: every page is page 0.
 

@@ -27,7 +27,7 @@ _SPREAD = 0x0D9A3C5F17E28B64_91F0E7A26C35D84B_5E2B7A90C1D4F683_A7C8E1935B0D6F27
 
 
 def mix(number: int, key: int) -> int:
-    """Scatters `number` (a word) under `key` (a word) and gives a word. One to one: `unmix` takes it back."""
+    """Return `number` (a word) scrambled under `key` (a word), as a word. One to one: `unmix` reverses it."""
     x = number ^ key
     x = (x ^ (x >> 33)) * _MULTIPLY_1 & WORD
     x = (x ^ (x >> 33)) * _MULTIPLY_2 & WORD
@@ -42,7 +42,7 @@ def unmix(word: int, key: int) -> int:
 
 
 def element(word: int) -> int:
-    """Return a number below `FIELD_ORDER`; different words give different numbers, the order being prime."""
+    """Return a number below `FIELD_ORDER`; one for each word, since the order is prime."""
     return word * _SPREAD % FIELD_ORDER
 
 
@@ -81,9 +81,9 @@ def _tables(symbols: int, bits: int) -> tuple[list[int], ...]:
     for byte in range(bits // 8 - 1, -1, -1):  # from the most significant byte, as int.to_bytes gives them
         table = [0] * 256
         for bit in range(8):
-            place = byte * 8 + bit
-            values = bytearray(_CARRIED) + noise[place * loose : (place + 1) * loose]
-            values[place // 5] = 1 << place % 5
+            at = byte * 8 + bit
+            values = bytearray(_CARRIED) + noise[at * loose : (at + 1) * loose]
+            values[at // 5] = 1 << at % 5
             values[-1] &= 31 << symbols * 5 % 8 & 31  # the bits that pad the last byte stay zero (BIP 173)
             table[1 << bit] = int.from_bytes(bytes(values) + _six(_remainder(bytes(values) + bytes(6))))
         for index in range(1, 256):
@@ -100,8 +100,8 @@ class Coder:
     __slots__ = ("_base", "_bits", "_length", "_prefix", "_symbols", "_tables")
 
     def __init__(self, prefix: str, symbols: int = 52, bits: int = 64) -> None:
-        """Takes the prefix, how many symbols of data stand before the checksum (52 hold 32 bytes; at least 14), and how
-        many bits of the word count (a multiple of 8; the lowest ones; long texts are cheaper with few)."""
+        """Takes the prefix, the number of data symbols before the checksum (52 hold 32 bytes; at least 14), and how
+        many of the word's lowest bits count (a multiple of 8; long texts are cheaper with few)."""
         self._prefix, self._symbols, self._bits, self._length = prefix + "1", symbols, bits, symbols + 6
         self._tables: tuple[list[int], ...] | None = None  # built at first use, so that start-up does not pay
         self._base = 0
@@ -127,12 +127,12 @@ class Coder:
         return self._prefix + value.to_bytes(self._length).translate(_TO_TEXT).decode()
 
     def word(self, text: str) -> int | None:
-        """Return the word whose text is exactly `text`; None when there is none (wrong prefix, length or checksum)."""
+        """Return the word whose text is exactly `text`; None if there is none (wrong prefix, length or checksum)."""
         if not text.isascii() or not text.startswith(self._prefix):
             return None
         word = 0
-        for place, symbol in enumerate(text.encode()[len(self._prefix) :][:_CARRIED]):
-            word |= _ALPHABET.find(symbol) % 32 << place * 5
+        for at, symbol in enumerate(text.encode()[len(self._prefix) :][:_CARRIED]):
+            word |= _ALPHABET.find(symbol) % 32 << at * 5
         word &= WORD
         return word if self.text(word) == text else None
 

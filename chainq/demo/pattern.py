@@ -38,7 +38,7 @@ def _plan(
     return TransactionPlan(kind, status, tuple(map(_call, calls.split())), _call(fee) if fee else None)
 
 
-# Address 0 is the busy one, address 1 comes twice in one transaction; the others take turns.
+# Address 0 is the busy one, address 1 comes twice in one transaction; the others rotate.
 _ORDINARY = (
     _plan("transfer_public"),
     _plan("transfer_public@0"),
@@ -131,6 +131,6 @@ def _with_dense(layout: Layout, height: int, records: int) -> Layout:
 
 @lru_cache(maxsize=16)
 def sample_layout(dense: tuple[int, int] | None = None) -> Layout:
-    """Return the layout of the sample chain; `dense`: a height and the number of records that it shall have."""
+    """Return the layout of the sample chain; `dense`: a height and the number of its records."""
     layout = Layout(_stretches())
     return _with_dense(layout, *dense) if dense else layout

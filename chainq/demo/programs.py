@@ -1,6 +1,6 @@
 """The programs of the sample chain: the signatures of their functions and their source texts.
 
-Who calls them when is decided in `layout.py`. The names of credits.aleo are those that real blocks show; the texts are
+Who calls them when is decided in `pattern.py`. The names of credits.aleo are those that real blocks show; the texts are
 made from the signatures and are not the real programs.
 """
 

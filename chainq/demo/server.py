@@ -62,7 +62,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(response, close=response.cut)
 
     def do_GET(self) -> None:
-        self._send(NOT_FOUND, close=True)  # closed, since a body may follow that nobody reads
+        self._send(NOT_FOUND, close=True)  # closed, since an unread body may follow
 
     def __getattr__(self, name: str) -> Callable[[], None]:
         if name.startswith("do_"):  # any other HTTP method

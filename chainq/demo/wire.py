@@ -2,7 +2,7 @@
 
 The dialect `chain` is docs/protocol.md, "Methods", row by row; `aleo` is its table in "Dialects". A third dialect
 is a third table. `service.py` checks arguments against it, `results.py` has the handlers. Not shared with the client's
-own tables: an error in them must not appear on both sides.
+own tables: an error must not be on both sides.
 """
 
 from typing import Literal, NamedTuple
@@ -44,8 +44,8 @@ def _size(sent: str, default: int | None = 10_000, most: int | None = None, unre
     return Param("size", (sent,), default=default, most=most, unread=unread or default)
 
 
-# Where the contract states no default ("not shown") the one of records/all is taken; no limit of getChainBlocks is
-# stated either, so the deployed servers' 1,000 blocks hold.
+# Where the published interface states no default, that of records/all applies; it states no limit of getChainBlocks
+# either, so that of deployed servers applies: 1,000 blocks.
 _CHAIN = {
     "getBlocks": Method("blocks", (_START, _END), span=1_000),
     "block": Method("block", (Param("block", ("block",)),)),

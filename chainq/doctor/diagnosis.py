@@ -201,7 +201,7 @@ class _Examination:
             return Check(name, UNKNOWN, str(unknown.error or bad.error))
         finding = f"{_code(unknown)} for an unknown method, {_code(bad)} for a bad parameter"
         if unknown.unknown_method and bad.code and '"' not in bad.code:
-            return Check(name, finding, "as in JSON-RPC 2.0: a missing method is told from a bad parameter")
+            return Check(name, finding, "as in JSON-RPC 2.0")
         return Check(name, finding, "not as in JSON-RPC 2.0; errors are shown as the server sends them")
 
     def _rate_limit(self) -> Check:

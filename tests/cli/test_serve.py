@@ -38,7 +38,7 @@ def test_bad_values_are_usage_errors(words: list[str], named: str, chainq: Progr
 
 
 def test_options_reach_the_chain_and_the_faults(chainq: Program, server: Servers) -> None:
-    """The options that are no plain value: the chain's dense height, the calls without a database, the offset."""
+    """Options that are parsed further: the chain's dense height, the calls without a database, the offset."""
     switches = ("--dense-height", "300:70", "--row-cap", "50", "--page-offset", "asked", "--database-down", "1")
     with server.own(*switches) as (url, _):
         params = {"start": 300, "end": 301, "page": 1, "recordsPerRequest": 60}

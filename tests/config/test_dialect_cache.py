@@ -26,11 +26,11 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def refuse(method: str, _params: Any) -> Raw:
-    raise AssertionError(f"{method} was asked")
+    raise AssertionError(f"{method} was called")
 
 
-def test_a_dialect_is_asked_for_once_for_each_url(cache: Path) -> None:
-    """What was found is remembered, URL by URL, and nothing of a URL stands in the file."""
+def test_a_dialect_is_detected_once_for_each_url(cache: Path) -> None:
+    """What was detected is remembered for each URL, and the file holds nothing of a URL."""
     urls = ["https://u:geheim@h.example/t0ken?key=s3cret", "https://h.example/other"]
     for url, name in zip(urls, DIALECTS, strict=True):
         assert dialect_detection.dialect_of(url, answered(DemoService(Chain(tip=5), dialect=name))).name == name
@@ -83,7 +83,7 @@ def test_without_the_variable_the_usual_folder_is_taken(tmp_path: Path, monkeypa
 
 
 def test_the_sample_chain_is_never_remembered(cache: Path) -> None:
-    """demo: is asked each time and leaves no file."""
+    """demo: is never remembered and leaves no file."""
     with Service("demo:", dialect="auto") as service:
         assert service.dialect.name == "chain"
         assert service.tip_height() > 0
@@ -93,7 +93,7 @@ def test_the_sample_chain_is_never_remembered(cache: Path) -> None:
 
 
 def test_the_dialect_is_found_when_it_is_first_needed(cache: Path) -> None:
-    """A client that is not asked for anything asks nothing, and one raw call is one call."""
+    """A client makes no call before one is needed, and one raw call is one call."""
     dialect_cache.remember("http://h.invalid/", "aleo")
     with Service("http://h.invalid/", dialect="auto", names=Names({"block": "b"})) as service:
         assert service.dialect.call(BY_NAME["block"], {Role.HEIGHT: 5})[0] == "b"

@@ -223,7 +223,7 @@ def test_a_first_profile_makes_the_folder(tmp_path: Path, monkeypatch: pytest.Mo
     ("name", "words"), [("near", "already"), ("a b", "invalid"), ("", "invalid"), ("a.b", "invalid")]
 )
 def test_a_name_that_cannot_be_added_is_refused(write: Write, name: str, words: str) -> None:
-    """A name that is taken, or that is no plain key, is refused and the file stays as it was."""
+    """A name that is taken, or that is not a plain key, is refused, and the file is unchanged."""
     path = write(GOOD)
     with pytest.raises(UsageError, match=words):
         profiles.add(name, profiles.Profile("http://h"))
@@ -231,7 +231,7 @@ def test_a_name_that_cannot_be_added_is_refused(write: Write, name: str, words: 
 
 
 def test_nothing_is_appended_to_an_inline_table(write: Write) -> None:
-    """An inline table, which TOML does not let grow, is said to be the reason, and the file stays as it was."""
+    """An inline table, which TOML does not let grow, is named as the reason, and the file is unchanged."""
     text = 'profiles = { x = { url = "http://h" } }\n'
     path = write(text)
     with pytest.raises(UsageError, match="an inline table; write them as"):

@@ -14,7 +14,7 @@ def test_headers_that_frame_a_call_are_refused(name: str) -> None:
 
 
 def test_headers() -> None:
-    """A header is a name and a value; space around them goes, a colon may stand in the value."""
+    """A header is a name and a value; spaces around them are removed, the value may contain a colon."""
     assert values.header("X-Key: a:b ") == ("X-Key", "a:b")
     assert values.header("X-Key:") == ("X-Key", "")
 
@@ -22,8 +22,8 @@ def test_headers() -> None:
 @pytest.mark.parametrize(
     "text", ["", "X", ": v", "X Y: v", "X: a\r\nY: hunter2", "X: hunter2\x00", "X: hünter2", "Ü: v"]
 )
-def test_what_is_no_header(text: str) -> None:
-    """What cannot stand in a header is refused, and its value is not repeated."""
+def test_invalid_headers_are_refused(text: str) -> None:
+    """What a header cannot carry is refused, and its value is not repeated."""
     with pytest.raises(UsageError) as caught:
         values.header(text)
     assert "unter2" not in str(caught.value)

@@ -35,7 +35,7 @@ def test_row_ids_of_blocks_can_be_turned_back() -> None:
 
 
 @pytest.mark.parametrize("height", HEIGHTS)
-def test_a_record_is_an_output_of_its_transaction_which_stands_in_its_block(height: int) -> None:
+def test_a_record_is_an_output_of_its_transaction_in_its_block(height: int) -> None:
     records = paged(QUIET, "records/all", height, height + 1, 0, 10_000)
     owners = paged(QUIET, "records/isOwner", height, height + 1, 0, 10_000)
     summary = ask(QUIET, "block", block=height)[0]
@@ -115,9 +115,9 @@ def test_one_function_has_a_few_hundred_calls_with_repeated_rows_and_full_height
     assert max(Counter(row["transaction"]["id"] for row in rows).values()) == 5
     heights = Counter(row["finalizedAt"] for row in rows)
     assert max(heights.values()) == 60
-    places = [CHAIN.find_transaction(row["transaction"]["id"]) for row in rows]
-    assert {place[0] for place in places if place} <= set(pattern.HELLO)
-    assert None not in places
+    located = [CHAIN.find_transaction(row["transaction"]["id"]) for row in rows]
+    assert {found[0] for found in located if found} <= set(pattern.HELLO)
+    assert None not in located
     assert ask(QUIET, "chainTransactionsForProgram", **params, page=1) == []
 
 

@@ -48,7 +48,7 @@ def test_random_faults_hit_their_share_and_always_the_same_calls(fault: str) -> 
     assert hits(0) == hits(0) != hits(1)
 
 
-def test_heavy_answers_time_out_and_narrower_ranges_succeed() -> None:
+def test_heavy_queries_time_out_and_narrower_ranges_succeed() -> None:
     service = Service(CHAIN, Faults(heavy_rows=100))
     error = json.loads(post(service, "records/all", start=600, end=700))["error"]
     assert error == {"code": 0, "message": "Defined query timeout of 5000ms exceeded when running query."}
@@ -58,7 +58,7 @@ def test_heavy_answers_time_out_and_narrower_ranges_succeed() -> None:
     assert len(ask(service, "records/all", start=777, end=778, recordsPerRequest=100)) == 100
 
 
-def test_a_database_that_restarts_answers_with_its_own_code() -> None:
+def test_a_database_that_restarts_has_its_own_error_code() -> None:
     """The calls in the given range get HTTP 200 and error "57P01", those before and after their results."""
     service = Service(CHAIN, Faults(database_down=range(2, 4)))
     codes = [json.loads(post(service, "block", block=5)).get("error", {}).get("code") for _ in range(6)]

@@ -82,7 +82,7 @@ def test_a_hidden_cap_is_the_real_page_size() -> None:
     assert records(service, 600, 700, 1, 20) == WHOLE[20:40]
 
 
-def test_pages_can_start_by_the_size_that_was_asked_for() -> None:
+def test_pages_can_start_by_the_size_that_was_requested() -> None:
     service = faulty(row_cap=50, offset_by_asked=True)
     assert records(service, 600, 700, 0, 80) == WHOLE[:50]
     assert records(service, 600, 700, 1, 80) == WHOLE[80:130]

@@ -1,4 +1,4 @@
-"""The sample service pages, refuses and answers envelopes as deployed servers do."""
+"""The sample service pages, refuses and wraps results as deployed servers do."""
 
 import json
 from typing import Any
@@ -67,7 +67,7 @@ def test_calls_beyond_the_limits_are_refused(method: str, params: dict[str, Any]
     assert refusal(QUIET, method, **params) == code
 
 
-def test_calls_at_the_limits_and_past_the_tip_are_answered() -> None:
+def test_calls_at_the_limits_and_past_the_tip_succeed() -> None:
     tip = CHAIN.tip
     assert len(ask(QUIET, "getBlocks", startHeight=0, endHeight=1_000)) == 1_000
     assert [row["height"] for row in ask(QUIET, "getBlocks", start=tip - 1, end=tip + 900)] == [str(tip - 1), str(tip)]
@@ -114,12 +114,12 @@ def test_a_bad_envelope_is_an_invalid_request(body: bytes) -> None:
     assert envelope(body)["error"]["code"] == -32600
 
 
-def test_batches_are_answered_as_arrays_and_calls_without_id_not_at_all() -> None:
+def test_batches_get_arrays_and_calls_without_id_nothing() -> None:
     call = b'{"jsonrpc":"2.0","id":%s,"method":"latest/block"}'
     silent = b'{"jsonrpc":"2.0","method":"latest/block"}'
-    answers = envelope(b"[" + call % b'"a"' + b"," + silent + b",3," + call % b"null" + b"]")
-    assert [answer["id"] for answer in answers] == ["a", None, None]
-    assert [("result" in answer) for answer in answers] == [True, False, True]
+    members = envelope(b"[" + call % b'"a"' + b"," + silent + b",3," + call % b"null" + b"]")
+    assert [member["id"] for member in members] == ["a", None, None]
+    assert [("result" in member) for member in members] == [True, False, True]
     for body in (silent, b"[" + silent + b"]"):
         assert (QUIET.respond(body).status, QUIET.respond(body).body) == (204, b"")
 
@@ -146,10 +146,10 @@ def test_the_aleo_dialect_has_its_own_names_and_habits() -> None:
     called = {"programId": "credits.aleo", "functionName": "split", "page": 0}
     assert len(ask(service, "aleoTransactionsForProgram", **called, maxTransactions=1_000)) == 1_000
     assert refusal(service, "aleoTransactionsForProgram", **called, maxTransactions=1_001) == -32602
-    asked = {"address": CHAIN.addresses[0], "start": 0, "end": 20_000}
-    many = ask(service, "getPublicTransactionsForAddress", **asked, transitionsPerRequest=3)
+    arguments = {"address": CHAIN.addresses[0], "start": 0, "end": 20_000}
+    many = ask(service, "getPublicTransactionsForAddress", **arguments, transitionsPerRequest=3)
     assert len(many) > 1_000
-    assert len(ask(service, "getPublicTransactionsForAddress", **asked, transactionsPerRequest=3)) == 3
+    assert len(ask(service, "getPublicTransactionsForAddress", **arguments, transactionsPerRequest=3)) == 3
     assert len(ask(service, "records/isOwner", start=777, end=778)) == 25_000
     assert refusal(service, "chainTransaction", id="x") == -32601
     assert len(DIALECTS["chain"]) == 11

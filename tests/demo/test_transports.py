@@ -1,4 +1,4 @@
-"""The sample service without a socket and on one: the same answers, also broken ones."""
+"""The sample service without a socket and on one: the same responses, also broken ones."""
 
 import json
 import re
@@ -24,7 +24,7 @@ from harness.sample import (
 )
 
 
-def test_the_transport_answers_as_a_server_does_and_cuts_bodies_too() -> None:
+def test_the_transport_responds_as_a_server_does_and_cuts_bodies_too() -> None:
     call = orjson.dumps({"jsonrpc": "2.0", "id": 4, "method": "block", "params": {"block": 3}})
     response = DemoTransport(QUIET).call(Request(call, 0.0))
     assert (response.status, response.headers["content-type"]) == (200, "application/json; charset=utf-8")

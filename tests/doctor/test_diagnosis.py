@@ -17,17 +17,17 @@ from harness.examined import NEWEST, NOW, URL, Odd, examined, findings, found
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_both_dialects_are_told_apart(dialect: str) -> None:
+def test_both_dialects_are_distinguished(dialect: str) -> None:
     """Each kind of server is found to be what it is, with nothing wrong and nothing of its own to name."""
     diagnosis = examined(Odd(dialect))
     assert (diagnosis.dialect, diagnosis.names, diagnosis.url) == (dialect, Names(), URL)
     assert all(check.ok and check.meaning for check in diagnosis.checks)
-    told = findings(diagnosis)
+    shown = findings(diagnosis)
     aleo = dialect == "aleo"
-    assert {method.command for method in METHODS} <= told.keys()
-    assert told["full-blocks"] == ("yes, as getAleoBlocks" if aleo else "yes")
-    assert told["transactions by"] == ("row id" if aleo else "height")
-    assert ("transactionsPerRequest" in told["parameter names"]) == aleo
+    assert {method.command for method in METHODS} <= shown.keys()
+    assert shown["full-blocks"] == ("yes, as getAleoBlocks" if aleo else "yes")
+    assert shown["transactions by"] == ("row id" if aleo else "height")
+    assert ("transactionsPerRequest" in shown["parameter names"]) == aleo
     same = {
         "connection": "reachable",  # without an HTTP version: there is none within one process
         "TLS": "none",
@@ -41,38 +41,40 @@ def test_both_dialects_are_told_apart(dialect: str) -> None:
         "rate limit": f"none seen in {diagnosis.calls} calls",
         "compression": "none",
     }
-    assert told | same == told
+    assert shown | same == shown
 
 
 def test_calls_are_made_one_at_a_time_and_only_read() -> None:
     """Every request is a single call with an id, and none asks for more rows than a usual run does."""
     service = Odd()
     examined(service)
-    sizes = [value for asked in service.seen for name, value in asked.get("params", {}).items() if "Request" in name]
-    assert all(isinstance(asked, dict) and "id" in asked for asked in service.seen)
+    sizes = [
+        value for request in service.seen for name, value in request.get("params", {}).items() if "Request" in name
+    ]
+    assert all(isinstance(request, dict) and "id" in request for request in service.seen)
     assert max(sizes) <= 10_000
 
 
 def test_compression_is_found() -> None:
-    """A server that compresses is said to."""
+    """Compressed responses are reported."""
     assert findings(examined(Odd(faults=Faults(gzip=True))))["compression"] == "gzip"
 
 
-def test_a_rate_limit_is_met_without_insisting() -> None:
-    """A refused method is not asked again, its checks cannot be told, and that is no fault of theirs."""
+def test_a_rate_limit_is_respected() -> None:
+    """A method that meets its rate limit is not called again; checks that need it are unknown, which is no fault."""
     service = Odd(faults=Faults(rate_limit=2, retry_after=7))
     diagnosis = examined(service)
     limit = found(diagnosis, "rate limit")
     assert limit.ok
     assert limit.finding.startswith("reached by latest/block (retry after 7), records/all")
-    asked = [request["method"] for request in service.seen]
-    assert max(asked.count(name) for name in asked) == 3
+    called = [request["method"] for request in service.seen]
+    assert max(called.count(name) for name in called) == 3
     assert found(diagnosis, "page size").ok
     assert found(diagnosis, "row cap").finding == "unknown"
 
 
 def test_a_chain_without_a_block_is_no_fault() -> None:
-    """An empty database is told as such."""
+    """An empty chain is reported as one."""
     diagnosis = examined(Odd(tip=-1))
     assert diagnosis.dialect == "chain"
     assert findings(diagnosis)["tip"] == "none"
@@ -89,12 +91,12 @@ def test_a_chain_of_few_blocks_is_no_fault(dialect: str, tip: int) -> None:
 
 
 def test_error_codes_that_are_strings_are_seen() -> None:
-    """A database's code, sent as a string, is told from a number that looks the same."""
+    """A database's code, sent as a string, is distinguished from a number that looks the same."""
 
-    def mend(_: dict[str, Any], answer: dict[str, Any]) -> Any:
-        if "error" in answer:
-            answer["error"] |= {"code": "22P02", "message": "\x1b[31mSELECT"}
-        return answer
+    def mend(_: dict[str, Any], response: dict[str, Any]) -> Any:
+        if "error" in response:
+            response["error"] |= {"code": "22P02", "message": "\x1b[31mSELECT"}
+        return response
 
     diagnosis = examined(Odd(mend=mend))
     check = found(diagnosis, "error codes")
@@ -122,7 +124,7 @@ def test_a_server_of_another_kind_fits_no_dialect() -> None:
         (Reply(503, "text/html", b"later"), ExitCode.UNREACHABLE),
     ],
 )
-def test_a_server_that_cannot_be_used_is_asked_no_further(reply: Reply, code: ExitCode) -> None:
+def test_a_server_that_cannot_be_used_gets_no_more_calls(reply: Reply, code: ExitCode) -> None:
     """Where the first call fails that is all there is to say, and the exit code is its own."""
     diagnosis = examined(Odd(change=lambda _: reply))
     assert diagnosis.calls <= 2
@@ -132,8 +134,8 @@ def test_a_server_that_cannot_be_used_is_asked_no_further(reply: Reply, code: Ex
     assert fault.exit_code is code
 
 
-def test_a_server_that_goes_away_is_let_go() -> None:
-    """After two calls without an answer no more are made, and what is left is a fault of being unreachable."""
+def test_a_server_that_goes_away_is_not_called_again() -> None:
+    """After two calls without a response no more are made; the checks that are left report a server out of reach."""
     service = Odd(change=lambda request: Reply(503, "text/html", b"") if len(service.seen) > 8 else request)
     diagnosis = examined(service)
     assert diagnosis.calls <= 8 + 4
@@ -142,16 +144,16 @@ def test_a_server_that_goes_away_is_let_go() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_failing_server_is_not_asked_more_for_it(seed: int) -> None:
-    """Calls that are made again count too: a server that fails often is asked no more than the others."""
+def test_a_failing_server_gets_no_more_calls_than_others(seed: int) -> None:
+    """Retries count too: a server that fails often gets no more calls than the others."""
     examined(Odd(faults=Faults(fail_rate=0.4, truncate_rate=0.3, fault_seed=seed)))
 
 
-def test_few_calls_are_few_on_the_oddest_server() -> None:
-    """A server that answers every method with an error it has for all is still left alone after 39 calls."""
+def test_the_oddest_server_gets_few_calls() -> None:
+    """A server that returns the same error for every method gets no more than 39 calls."""
 
-    def mend(_: dict[str, Any], answer: dict[str, Any]) -> Any:
-        return {"jsonrpc": "2.0", "id": answer["id"], "error": {"code": 0, "message": "no"}}
+    def mend(_: dict[str, Any], response: dict[str, Any]) -> Any:
+        return {"jsonrpc": "2.0", "id": response["id"], "error": {"code": 0, "message": "no"}}
 
     examined(Odd(mend=mend))
 
@@ -166,7 +168,7 @@ def test_few_calls_are_few_on_the_oddest_server() -> None:
         ("demo:", "none", "this process"),
     ],
 )
-def test_what_tls_means_depends_on_the_way(url: str, finding: str, word: str) -> None:
+def test_what_tls_means_depends_on_the_url(url: str, finding: str, word: str) -> None:
     """Plain HTTP is a word of warning, but not within one machine."""
     check = found(examined(Odd(), url), "TLS")
     assert check.finding == finding
@@ -179,7 +181,7 @@ def test_secrets_of_the_url_are_masked() -> None:
 
 
 def test_lines_fit_the_width_and_carry_nothing_harmful() -> None:
-    """Columns stand one below the other, wide characters counted, and no control character passes."""
+    """Columns are aligned, wide characters counted, and no control character passes."""
     text = aligned([("a", "漢字", "word " * 30), ("bb", "x\x1b[31m", "")], (8, 12), 60)
     lines = text.splitlines()
     assert all(len(line) <= 60 for line in lines)

@@ -16,17 +16,17 @@ from harness.examined import Odd, examined, findings, found
 
 
 def test_rows_in_a_fixed_order_are_seen() -> None:
-    """A server that does not shuffle is told from one that does."""
+    """A server with a fixed order is distinguished from one that shuffles."""
     assert findings(examined(Odd(shuffle=False)))["row order"] == "the same in two calls"
 
 
 def test_a_row_cap_is_found() -> None:
-    """A cap that the server does not tell is told."""
+    """A silent cap is reported."""
     assert findings(examined(Odd(faults=Faults(row_cap=700))))["row cap"] == "700 rows"
 
 
 def test_an_ignored_page_size_is_found() -> None:
-    """Methods that send more rows than were asked for are named, and that is no fault."""
+    """Methods that return more rows than the page size are named, which is no fault."""
     check = found(examined(Odd(faults=Faults(ignore_page_size=True))), "page size")
     assert check.ok
     assert check.finding.startswith("ignored by")

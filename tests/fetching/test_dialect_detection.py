@@ -18,7 +18,7 @@ each_dialect = pytest.mark.parametrize("name", DIALECTS)
 
 @pytest.mark.parametrize("tip", [-1, 0, 1, 5000])
 @each_dialect
-def test_each_dialect_is_told(name: str, tip: int) -> None:
+def test_each_dialect_is_detected(name: str, tip: int) -> None:
     """Two calls tell the dialect, on a chain of any length, an empty one included."""
     made: list[str] = []
     call = answered(Service(Chain(tip=tip), dialect=name))
@@ -61,18 +61,18 @@ def none(_: Any) -> str:
         pytest.param(server(getBlocks=summary, blocks=summary, getChainBlocks=none), "chain", id="both summaries"),
         pytest.param(server(getBlocks=none, blocks=none, getAleoBlocks=none), "aleo", id="both, and empty"),
         pytest.param(server(getChainBlocks=none), "chain", id="no summaries at all"),
-        pytest.param(server(getBlocks=lambda _: "null", blocks=summary), "aleo", id="null is no answer"),
+        pytest.param(server(getBlocks=lambda _: "null", blocks=summary), "aleo", id="null is not rows"),
         pytest.param(server(getBlocks=lambda _: '{"rows": []}', blocks=summary), "aleo", id="nor is an object"),
         pytest.param(server(getBlocks=lambda _: '[{"height": 7}]', blocks=summary), "aleo", id="nor are other heights"),
     ],
 )
-def test_odd_servers_are_told_by_what_fits(call: dialect_detection.Call, name: str) -> None:
-    """A method that exists under a name but answers something else does not decide for that dialect."""
+def test_odd_servers_have_the_dialect_that_fits(call: dialect_detection.Call, name: str) -> None:
+    """A method that exists under a name but returns something else does not decide for that dialect."""
     assert dialect_detection.detect(call) == name
 
 
 def test_a_server_that_fits_nothing_is_an_error_that_says_so() -> None:
-    """Where neither dialect is understood the refusals are told, and the way out."""
+    """If the server understands neither dialect, the message has its refusals and what to do."""
     with pytest.raises(
         ServiceError, match=r"fits no known dialect: getBlocks: .*-32601.*blocks: .*--dialect chain or aleo"
     ):
@@ -80,7 +80,7 @@ def test_a_server_that_fits_nothing_is_an_error_that_says_so() -> None:
 
 
 def test_a_server_that_fits_both_is_an_error_that_says_so() -> None:
-    """Where both dialects are understood alike the user is asked to say."""
+    """If it understands both alike, the message asks for --dialect."""
     call = server(getBlocks=none, blocks=none, getChainBlocks=none, getAleoBlocks=none)
     with pytest.raises(UsageError, match=r"cannot be detected.*--dialect chain or aleo"):
         dialect_detection.detect(call)
@@ -89,8 +89,8 @@ def test_a_server_that_fits_both_is_an_error_that_says_so() -> None:
 @pytest.mark.parametrize(
     "error", [UnreachableError("gone"), TooHeavyError("timeout", code="0"), ServiceError("no", code="HTTP 401")]
 )
-def test_an_answer_that_says_nothing_of_methods_decides_nothing(error: Exception) -> None:
-    """A server that is away, overloaded, or wants credentials is no sign of any dialect: the error passes."""
+def test_an_error_that_shows_no_dialect_passes(error: Exception) -> None:
+    """A server that is away, overloaded, or wants credentials shows no dialect: the error passes."""
 
     def call(_method: str, _params: Any) -> Raw:
         raise error

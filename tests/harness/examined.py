@@ -20,14 +20,14 @@ Change = Callable[[dict[str, Any]], Any]
 
 
 class Odd(Service):
-    """A sample service with a habit of its own: `change` may alter a request before, `mend` the answer after it."""
+    """A sample service with a fault of the test's own: `change` may alter each request, `mend` each response."""
 
     def __init__(
         self,
         dialect: str = "chain",
         faults: Faults = NO_FAULTS,
         change: Change = lambda request: request,
-        mend: Callable[[dict[str, Any], dict[str, Any]], Any] = lambda _, answer: answer,
+        mend: Callable[[dict[str, Any], dict[str, Any]], Any] = lambda _, response: response,
         tip: int = NEWEST,
         shuffle: bool = True,
     ) -> None:
@@ -36,15 +36,15 @@ class Odd(Service):
         self.seen: list[dict[str, Any]] = []
 
     def respond(self, body: bytes) -> Reply:
-        asked = json.loads(body)
-        self.seen.append(asked)
+        request = json.loads(body)
+        self.seen.append(request)
         changed = self._change(json.loads(body))
         if isinstance(changed, Reply):
             return changed
         reply = super().respond(json.dumps(changed).encode())
         if reply.status != 200 or reply.cut:
             return reply
-        return reply._replace(body=json.dumps(self._mend(asked, json.loads(reply.body))).encode())
+        return reply._replace(body=json.dumps(self._mend(request, json.loads(reply.body))).encode())
 
 
 def examined(service: Service, url: str = URL, stated: str = "chain", names: Names | None = None) -> Diagnosis:
