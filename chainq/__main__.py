@@ -1,4 +1,4 @@
-"""Where the program begins: `chainq`, and `python -m chainq`."""
+"""The entry point of the program: `chainq`, and `python -m chainq`."""
 
 import gc
 from typing import NoReturn
@@ -6,8 +6,9 @@ from typing import NoReturn
 
 def main() -> NoReturn:
     """Run the program and end the process."""
-    # Start-up makes many objects and no garbage: collecting while modules load takes a tenth of a short run. What
-    # begins a long one (`run`, `follow`) turns it on again; an answer's rows are many objects and no garbage either.
+    # Loading modules makes many objects and no garbage: collecting meanwhile takes a tenth of a short run. `cli.run`
+    # turns it on again for long runs; the rows of a response are many objects and no garbage either, hence the
+    # threshold. Only the program does this: `chainq.Client` leaves its process alone.
     gc.disable()
     gc.set_threshold(50_000, 20, 100)
     from chainq.cli.main import main as run

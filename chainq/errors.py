@@ -117,7 +117,7 @@ class ResponseError(ChainqError):
 
 
 class BrokenBodyError(ResponseError):
-    """The body of a response is not complete JSON; a retry may bring it whole."""
+    """The body of a response is not complete JSON; a retry may bring a complete one."""
 
 
 class IncompleteError(ChainqError):

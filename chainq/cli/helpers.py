@@ -11,7 +11,7 @@ from chainq.cli import connect
 from chainq.cli.output import on_terminal
 from chainq.cli.report import Reporter
 from chainq.errors import UsageError
-from chainq.process.signals import held
+from chainq.process.signals import signals_deferred
 from chainq.rows import raw_json
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import printable_json
@@ -41,7 +41,7 @@ def rpc(name: str, params: str | None, values: Mapping[str, Any]) -> None:
             sink.write(encode(name, sent, 1) + b"\n")
             return
         result = service.call(name, sent)
-        with held():
+        with signals_deferred():
             sink.write((printable_json(bytes(result)) if on_terminal(None) else bytes(result)) + b"\n")
 
 

@@ -24,7 +24,7 @@ def main() -> NoReturn:
         if sys.stdout is not None:
             sys.stdout.flush()
     except signals.Interrupted as stop:
-        incomplete = "; the last row may be incomplete, because the reader had stalled" if stop.cut else ""
+        incomplete = "; the last row may be incomplete, because the reader had stalled" if stop.mid_write else ""
         _complain(arguments, f"stopped by {stop}{incomplete}", stop)
         signals.die(stop.number)
     except signals.PipeClosed:

@@ -124,7 +124,7 @@ def output_spec(
     single: bool = False,
     resumed: bool = False,
 ) -> OutputSpec:
-    """Return what the format is told. `single`: the result is one object; `resumed`: an earlier run wrote rows before.
+    """Return what the format needs to know. `single`: the result is one object; `resumed`: earlier runs wrote rows.
 
     Raises UsageError for a binary format on a terminal.
     """

@@ -18,7 +18,7 @@ from chainq.fetching.service import Service
 from chainq.formats.protocol import Format, OutputSpec, Writer
 from chainq.heights.range import HeightRange
 from chainq.planning.query import LATEST, Batch, Query
-from chainq.process.signals import PipeClosed, held
+from chainq.process.signals import PipeClosed, signals_deferred
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url
@@ -184,7 +184,7 @@ def _copy(batches: Iterator[Batch], writer: Writer, limit: int | None, rest: _Re
             if batch is None:
                 break
             rows = batch.rows if left is None else batch.rows[:left]
-            with held():
+            with signals_deferred():
                 writer.write(rows)
                 if left is not None:
                     left -= len(rows)
@@ -194,5 +194,5 @@ def _copy(batches: Iterator[Batch], writer: Writer, limit: int | None, rest: _Re
     except NotFoundError:  # raised after the last row, so that the output of those that exist is complete
         writer.close()
         raise
-    with held():
+    with signals_deferred():
         writer.close()

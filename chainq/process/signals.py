@@ -1,6 +1,6 @@
-"""SIGINT, SIGTERM and SIGHUP as an exception, held back while rows are being written so that no row is cut.
+"""SIGINT, SIGTERM and SIGHUP as an exception, deferred while rows are being written so that rows stay complete.
 
-The process ends by the signal itself (`die`), so that shells and cron see what happened.
+The process then ends by the signal itself (`die`), so that shells and cron see what happened.
 """
 
 import os
@@ -10,68 +10,68 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
-GRACE = 0.5  # seconds without a byte taken after which a reader has stalled: it must not hold us
-PERIODS = 10  # of GRACE that a slow reader gets for a write under way
+GRACE = 0.5  # seconds; a reader that takes no byte for so long after a signal has stalled
+MAX_PERIODS = 10  # of GRACE, for a write under way whose reader is slow but does read
 
 
 class Interrupted(BaseException):
-    """A signal asked the run to end. `cut`: a write had to be broken off, perhaps inside a row."""
+    """A signal asks the run to end. `mid_write`: a write was broken off, perhaps in the middle of a row."""
 
-    def __init__(self, number: int, cut: bool = False) -> None:
+    def __init__(self, number: int, mid_write: bool = False) -> None:
         super().__init__(signal.Signals(number).name)
-        self.number, self.cut = number, cut
+        self.number, self.mid_write = number, mid_write
 
 
-class PipeClosed(Exception):  # noqa: N818  # no error: the reader has had enough
+class PipeClosed(Exception):  # noqa: N818  # not an error: the reader has read enough
     """Nobody reads the output any more.
 
-    No BrokenPipeError: Typer would catch that and exit with 1, where the shell expects an end by SIGPIPE.
+    Not a BrokenPipeError: Typer would catch that and exit with 1, where the shell expects SIGPIPE.
     """
 
 
 class _State:
-    holding = False
-    pending: int | None = None
+    deferring = False
+    pending: int | None = None  # the signal that came meanwhile
     ending: int | None = None  # the signal that the run is ending by
-    moving = False  # whether output went on since the last look
-    periods = 0  # of GRACE since the signal that is pending
+    progress = False  # whether the reader took bytes since the last alarm
+    periods = 0  # of GRACE since `pending` came
 
 
 def _on_signal(number: int, _: FrameType | None) -> None:
-    # A second signal (an impatient Ctrl-C; timeout(1) sends each twice) hurries nothing: a write has GRACE, or PERIODS
-    # of it while its reader goes on, and then the cleaning up has GRACE.
+    # A second signal (an impatient Ctrl-C; timeout(1) sends each twice) changes nothing: a write has GRACE, or
+    # MAX_PERIODS of it while its reader reads, and cleaning up has GRACE after that.
     if _State.ending is not None:
         signal.setitimer(signal.ITIMER_REAL, GRACE)
-    elif not _State.holding:
+    elif not _State.deferring:
         raise _interrupted(number)
     elif _State.pending is None:
-        _State.pending, _State.moving, _State.periods = number, False, 0
+        _State.pending, _State.progress, _State.periods = number, False, 0
         signal.setitimer(signal.ITIMER_REAL, GRACE)
 
 
 def _on_alarm(_: int, __: FrameType | None) -> None:
     if _State.ending is not None:
         die(_State.ending)
-    if _State.holding and _State.pending is not None:
+    if _State.deferring and _State.pending is not None:
         _State.periods += 1
-        if not _State.moving or _State.periods == PERIODS:
-            raise _interrupted(_State.pending, cut=True)
-        _State.moving = False
+        if not _State.progress or _State.periods == MAX_PERIODS:
+            raise _interrupted(_State.pending, mid_write=True)
+        _State.progress = False
         signal.setitimer(signal.ITIMER_REAL, GRACE)
 
 
-def moved() -> None:
-    """Take note that the reader took some of the output."""
-    _State.moving = True
+def note_progress() -> None:
+    """Note that the reader took some of the output, so that a write under way gets more time."""
+    _State.progress = True
 
 
-def _interrupted(number: int, cut: bool = False) -> Interrupted:
+def _interrupted(number: int, mid_write: bool = False) -> Interrupted:
     _State.ending = number
-    return Interrupted(number, cut)
+    return Interrupted(number, mid_write)
 
 
 def install() -> None:
-    """Have these signals raise Interrupted in the main thread; one that is ignored (nohup, `&`) stays ignored."""
+    """Make the signals raise Interrupted in the main thread; those that are ignored (nohup, `&`) stay ignored."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _on_signal)
@@ -79,13 +79,13 @@ def install() -> None:
 
 
 @contextmanager
-def held() -> Iterator[None]:
-    """Hold signals back inside the block; one that came is raised at its end."""
-    _State.holding = True
+def signals_deferred() -> Iterator[None]:
+    """Defer signals to the end of the block; one that comes meanwhile is raised there."""
+    _State.deferring = True
     try:
         yield
     finally:
-        _State.holding = False
+        _State.deferring = False
         number, _State.pending = _State.pending, None
         if number is not None:
             signal.setitimer(signal.ITIMER_REAL, 0)
@@ -94,9 +94,9 @@ def held() -> Iterator[None]:
 
 
 def die(number: int) -> NoReturn:
-    """End the process by that signal."""
+    """End the process by the signal."""
     signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})  # a parent may have blocked it; `pause` would wait for ever
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})  # blocked by some parents; `pause` would then wait for ever
     os.kill(os.getpid(), number)
     signal.pause()  # another thread may take the signal
     raise SystemExit(128 + number)

@@ -91,7 +91,7 @@ class Checkpoint:
     def rewind(self, blocks: int, *, save: bool = True) -> None:
         """Go back at least `blocks` blocks, to the nearest position that is recorded, at most to the first one.
 
-        Saved at once unless told otherwise: the checkpoint must claim less before the output is truncated.
+        Saved at once unless `save` is False: the checkpoint must claim less before the output is truncated.
         """
         if self.last is not None:
             target = self.last.next - blocks

@@ -20,7 +20,7 @@ from chainq.heights.block_time import format_age
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.query import Batch, Query
-from chainq.process.signals import Interrupted, PipeClosed, held
+from chainq.process.signals import Interrupted, PipeClosed, signals_deferred
 from chainq.resume.checkpoint import Checkpoint, Position
 from chainq.resume.reorg import check_block
 from chainq.resume.settings import ResumeSettings
@@ -91,7 +91,7 @@ def first_round(query: Query, settings: ResumeSettings, identity: Mapping[str, o
 
 
 def _rewind(checkpoint: Checkpoint, blocks: int, warn: Callable[[str], None] | None) -> None:
-    """Go back at least `blocks` blocks; `warn`, where given, is told of the heights that are written again."""
+    """Go back at least `blocks` blocks; `warn`, where given, gets a line if more heights than that come again."""
     before = checkpoint.last
     checkpoint.rewind(blocks)
     if warn and before and checkpoint.last and checkpoint.last.next != before.next - blocks:
@@ -147,13 +147,13 @@ class IncrementalRun:
         except BaseException as error:
             # A full disk leaves half a row, and a write that was broken off leaves rows that nothing records: remove
             # them. Where the checkpoint may just have recorded them, that is left to the next run.
-            broken_off = isinstance(error, Interrupted) and error.cut and self.checkpoint is None
+            broken_off = isinstance(error, Interrupted) and error.mid_write and self.checkpoint is None
             if broken_off or isinstance(error, OutputError):
                 with suppress(OutputError):
                     self.sink.truncate(self.position.length)
             error.add_note(self._remedy())
             raise
-        with held():
+        with signals_deferred():
             writer.close()
 
     def record(self, position: Position) -> None:
@@ -207,7 +207,7 @@ class IncrementalRun:
             self._check_link(batch)
             block_hash = self._last_hash(batch, batch.heights, heights)
             rows = batch.rows if left is None else batch.rows[:left]
-            with held():
+            with signals_deferred():
                 writer.write(rows)
                 self.record(Position(batch.heights.end, block_hash, self.sink.length))
                 self.written += len(rows)

@@ -8,7 +8,7 @@ from select import select
 from typing import Protocol, Self
 
 from chainq.errors import NotFoundError, OutputError
-from chainq.process.signals import PipeClosed, moved
+from chainq.process.signals import PipeClosed, note_progress
 
 
 class Sink(Protocol):
@@ -81,7 +81,7 @@ class DescriptorSink:
             except OSError as error:
                 raise self._failure(error) from None
             self.written += count
-            moved()
+            note_progress()
             view = view[count:]
 
     def keep(self) -> None:

@@ -1,41 +1,47 @@
-"""Signals while rows are written: who is waited for, and who is not. The alarm is rung by the test; no time passes."""
+"""Signals during a write: how long a reader is waited for. The tests ring the alarm themselves; no time passes."""
 
 import signal
 
 import pytest
 
 from chainq.process import signals
-from chainq.process.signals import Interrupted, held
+from chainq.process.signals import Interrupted, signals_deferred
 
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No timer runs, and each test begins with nothing under way."""
+    """No timer runs, and each test starts with no signal pending."""
     monkeypatch.setattr(signal, "setitimer", lambda *_: None)
-    for name, value in (("holding", False), ("pending", None), ("ending", None), ("moving", False), ("periods", 0)):
+    for name, value in (
+        ("deferring", False),
+        ("pending", None),
+        ("ending", None),
+        ("progress", False),
+        ("periods", 0),
+    ):
         monkeypatch.setattr(signals._State, name, value)
 
 
-def rung(times: int, *, moving: bool) -> None:
-    """Write under a signal while the alarm rings so often, the reader taking something before each or nothing."""
-    with held():
+def write_under_signal(alarms: int, *, reading: bool) -> None:
+    """Write while a signal is pending and the alarm rings `alarms` times; the reader reads before each, or not."""
+    with signals_deferred():
         signals._on_signal(signal.SIGTERM, None)
-        for _ in range(times):
-            if moving:
-                signals.moved()
+        for _ in range(alarms):
+            if reading:
+                signals.note_progress()
             signals._on_alarm(signal.SIGALRM, None)
 
 
 def test_a_slow_reader_is_waited_for() -> None:
-    """While the reader goes on, the write is finished: the signal is raised at its end, and no row is cut."""
+    """While the reader reads, the write is finished; the signal is raised after it, and rows are complete."""
     with pytest.raises(Interrupted) as caught:
-        rung(signals.PERIODS - 1, moving=True)
-    assert not caught.value.cut
+        write_under_signal(signals.MAX_PERIODS - 1, reading=True)
+    assert not caught.value.mid_write
 
 
-@pytest.mark.parametrize(("times", "moving"), [(1, False), (signals.PERIODS, True)])
-def test_a_reader_that_stalls_or_never_ends_is_not(times: int, moving: bool) -> None:
-    """One that takes nothing, or is not done after so many periods, does not hold the run: the write is broken off."""
+@pytest.mark.parametrize(("alarms", "reading"), [(1, False), (signals.MAX_PERIODS, True)])
+def test_a_stalled_or_endless_reader_is_not_waited_for(alarms: int, reading: bool) -> None:
+    """The write is broken off for a reader that reads nothing, or has not finished after MAX_PERIODS."""
     with pytest.raises(Interrupted) as caught:
-        rung(times, moving=moving)
-    assert caught.value.cut
+        write_under_signal(alarms, reading=reading)
+    assert caught.value.mid_write

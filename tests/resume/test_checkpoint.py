@@ -224,7 +224,7 @@ def test_what_a_checkpoint_recorded_stays_on_stdout(tmp_path: Path) -> None:
 
     class Saved:
         def save(self, *_: object) -> None:
-            raise Interrupted(signal.SIGTERM, cut=True)
+            raise Interrupted(signal.SIGTERM, mid_write=True)
 
     file = tmp_path / "out"
     with file.open("wb") as opened:
