@@ -183,6 +183,7 @@ _chainq_options() {
             _chainq_offer '--page-offset' 'Offset of pages by the page size asked or given'
             _chainq_offer '--no-pages' 'Empty results for every page but page 0'
             _chainq_offer '--repeat-pages' 'Ignore the page number'
+            _chainq_offer '--result-window' 'Pages end after the first N rows of a range'
             _chainq_offer '--empty-rate' 'Share of empty results'
             _chainq_offer '--duplicate-rate' 'Share of rows that come twice'
             _chainq_offer '--shuffle-heights' 'Return rows in no order of height'
@@ -255,6 +256,7 @@ _chainq_takes() {
         *' --row-cap') ;;
         *' --byte-cap') ;;
         *' --page-offset') ;;
+        *' --result-window') ;;
         *' --empty-rate') ;;
         *' --duplicate-rate') ;;
         *' --missing-height') ;;

@@ -173,6 +173,8 @@ function __chainq_takes
             return 0
         case '* --page-offset'
             return 0
+        case '* --result-window'
+            return 0
         case '* --empty-rate'
             return 0
         case '* --duplicate-rate'
@@ -292,6 +294,7 @@ complete -c chainq -n '__chainq_in serve' -l ignore-page-size -d 'Ignore the pag
 complete -c chainq -n '__chainq_in serve' -l page-offset -x -d 'Offset of pages by the page size asked or given'
 complete -c chainq -n '__chainq_in serve' -l no-pages -d 'Empty results for every page but page 0'
 complete -c chainq -n '__chainq_in serve' -l repeat-pages -d 'Ignore the page number'
+complete -c chainq -n '__chainq_in serve' -l result-window -x -d 'Pages end after the first N rows of a range'
 complete -c chainq -n '__chainq_in serve' -l empty-rate -x -d 'Share of empty results'
 complete -c chainq -n '__chainq_in serve' -l duplicate-rate -x -d 'Share of rows that come twice'
 complete -c chainq -n '__chainq_in serve' -l shuffle-heights -d 'Return rows in no order of height'

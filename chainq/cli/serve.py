@@ -85,6 +85,9 @@ class FaultOptions(Group):
     ] = "given"
     no_pages: Annotated[bool, _switch("--no-pages", "Empty results for every page but page 0.")] = False
     repeat_pages: Annotated[bool, _switch("--repeat-pages", "Ignore the page number.")] = False
+    result_window: Annotated[
+        int, _fault("--result-window", "N", "Pages end after the first N rows of a range.", low=0)
+    ] = 0
     empty_rate: Annotated[float, _share("--empty-rate", "Share of empty results.")] = 0.0
     duplicate_rate: Annotated[float, _share("--duplicate-rate", "Share of rows that come twice.")] = 0.0
     shuffle_heights: Annotated[bool, _switch("--shuffle-heights", "Return rows in no order of height.")] = False

@@ -55,6 +55,7 @@ class Faults:
         times the lowered one.
     no_pages: every page but page 0 is empty.
     repeat_pages: the page parameter is not read: every page is page 0.
+    result_window: rows after so many of a range do not exist for any page; 0: no limit.
 
     Rows:
     empty_rate: share of results of ranges and pages that are empty.
@@ -98,6 +99,7 @@ class Faults:
     offset_by_asked: bool = False
     no_pages: bool = False
     repeat_pages: bool = False
+    result_window: int = 0
     empty_rate: float = 0.0
     duplicate_rate: float = 0.0
     shuffle_heights: bool = False

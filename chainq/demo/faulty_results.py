@@ -72,7 +72,9 @@ class FaultyResults:
                 doubled = faults.cap_varies and faults.strikes(0.5, CAP, number)
                 given = min(asked, faults.row_cap * (1 + doubled))
             page = 0 if faults.repeat_pages else args["page"]
-            sliced["offset"], sliced["limit"] = page * (asked if faults.offset_by_asked else given), given
+            sliced["offset"] = page * (asked if faults.offset_by_asked else given)
+            left = faults.result_window - sliced["offset"] if faults.result_window else given
+            sliced["limit"] = max(0, min(given, left))
         return sliced
 
     def _tip(self, handler: str, tip: int, number: int) -> int:

@@ -120,6 +120,17 @@ def test_a_server_may_have_one_page_or_repeat_it() -> None:
     assert records(faulty(repeat_pages=True), 600, 700, 7, 50) == WHOLE[:50]
 
 
+def test_pages_can_end_at_a_result_window() -> None:
+    service = faulty(result_window=120)
+    assert [records(service, 600, 700, page, 50) for page in range(4)] == [
+        WHOLE[:50],
+        WHOLE[50:100],
+        WHOLE[100:120],
+        [],
+    ]
+    assert records(service, 600, 602) == records(QUIET, 600, 602)
+
+
 # --- rows
 
 
