@@ -32,7 +32,7 @@ from chainq.fetching.service import Service
 from chainq.heights.bounds import HIGHEST, Bounds
 from chainq.planning.query import Batch, Query
 from chainq.text.sanitize import excerpt
-from chainq.transport.base import TIMEOUT, Stopped
+from chainq.transport.base import MAX_MEMORY, TIMEOUT, Stopped
 
 Row = dict[str, Any]
 MOST_REQUESTS = 64  # at a time
@@ -44,7 +44,8 @@ class Client:
 
     `dialect`: `chain`, `aleo`, or `auto` to detect it. `timeout`: seconds per request. `retries`: for transient
     failures. `rate`: maximum requests per second, None for no limit. `headers`: HTTP headers of every request.
-    `concurrency`: parallel requests, up to 64. Raises UsageError for an invalid argument.
+    `concurrency`: parallel requests, up to 64. `max_memory`: bytes that responses may take up, all of them together.
+    Raises UsageError for an invalid argument.
 
         >>> client = Client("demo:", concurrency=2)
         >>> client.block(5)["height"]
@@ -62,6 +63,7 @@ class Client:
         rate: float | None = None,
         headers: Mapping[str, str] | None = None,
         concurrency: int = 8,
+        max_memory: int = MAX_MEMORY,
     ) -> None:
         self._service = Service(
             identifiers.url(_text("URL", url)),
@@ -71,6 +73,7 @@ class Client:
             rate=None if rate is None else _number("rate", rate),
             headers=_headers(headers),
             concurrency=_integer("concurrency", concurrency, 1, MOST_REQUESTS),
+            max_memory=_integer("max_memory", max_memory, values.LEAST_MEMORY, HIGHEST),
         )
 
     def __enter__(self) -> Self:

@@ -78,6 +78,7 @@ _chainq_options() {
             _chainq_offer '--retries' 'Retries for transient failures'
             _chainq_offer '--concurrency' 'Parallel requests'
             _chainq_offer '-j' 'Parallel requests'
+            _chainq_offer '--max-memory' 'Memory for responses: 512M, 2G'
             _chainq_offer '--rate' 'Maximum requests per second'
             _chainq_offer '--header' 'HTTP header of every request; keep secrets in a profile'
             _chainq_offer '--quiet' 'Suppress warnings and progress'
@@ -222,6 +223,7 @@ _chainq_takes() {
         *' --timeout') ;;
         *' --retries') ;;
         *' --concurrency'|*' -j') ;;
+        *' --max-memory') ;;
         *' --rate') ;;
         *' --header') ;;
         full-blocks' --columns') ;;

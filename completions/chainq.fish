@@ -105,6 +105,8 @@ function __chainq_takes
             return 0
         case '* --concurrency' '* -j'
             return 0
+        case '* --max-memory'
+            return 0
         case '* --rate'
             return 0
         case '* --header'
@@ -245,6 +247,7 @@ complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions 
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc doctor' -l timeout -x -d 'Seconds per request'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc doctor' -l retries -x -d 'Retries for transient failures'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc doctor' -l concurrency -s j -x -d 'Parallel requests'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc doctor' -l max-memory -x -d 'Memory for responses: 512M, 2G'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc doctor' -l rate -x -d 'Maximum requests per second'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc doctor' -l header -x -d 'HTTP header of every request; keep secrets in a profile'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc doctor' -l quiet -s q -d 'Suppress warnings and progress'

@@ -36,7 +36,7 @@ ANSWERED = SHELL | {
     *("heights", "heights.block_time", "heights.bounds", "heights.range", "planning", "planning.query"),
     *("rows", "rows.fields", "rows.raw_json", "sinks", "sinks.base", "sinks.stdout", "sinks.open"),
     *("transport", "transport.base", "transport.body", "transport.concurrency"),
-    *("transport.connection", "transport.failures", "transport.http"),
+    *("transport.connection", "transport.failures", "transport.http", "transport.memory"),
     *("transport.jsonrpc", "transport.network", "transport.rate_limit", "transport.retry", "transport.threads"),
 }
 LOOKED_UP = ANSWERED | {"fetching.lookups"}

@@ -28,6 +28,7 @@ class ConnectionSettings(NamedTuple):
     timeout: float | None
     retries: int
     concurrency: int
+    max_memory: str
     rate: float | None
     header: list[str] | None
     dry_run: bool = False
@@ -85,6 +86,7 @@ def open_service(settings: ConnectionSettings, reporter: Reporter) -> Service:
         rate=rate,
         headers=headers,
         concurrency=settings.concurrency,
+        max_memory=config_values.memory(settings.max_memory),
         report=reporter.call,
     )
 

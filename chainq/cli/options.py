@@ -180,6 +180,9 @@ class ServiceOptions(Group):
         int,
         Option("--concurrency", "-j", metavar="N", min=1, max=64, rich_help_panel=SERVICE, help="Parallel requests."),
     ] = 8
+    max_memory: Annotated[
+        str, Option("--max-memory", metavar="SIZE", rich_help_panel=SERVICE, help="Memory for responses: 512M, 2G.")
+    ] = "1G"
     rate: Annotated[
         float | None, Option("--rate", metavar="N", rich_help_panel=SERVICE, help="Maximum requests per second.")
     ] = None

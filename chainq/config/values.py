@@ -1,8 +1,10 @@
-"""Checks of the values that options and profiles share: headers, rates and timeouts."""
+"""Checks of the values that options and profiles share: headers, rates, timeouts and sizes."""
 
 import re
 
 from chainq.errors import UsageError
+
+LEAST_MEMORY = 2**20  # bytes
 
 
 def fits(value: float) -> bool:
@@ -30,3 +32,12 @@ def checked_header(name: str, value: str) -> tuple[str, str]:
     if not value.isascii() or not value.isprintable():
         raise UsageError(f"the value of the header {name} has characters that a header cannot carry")
     return name, value
+
+
+def memory(text: str) -> int:
+    """Return the bytes of a size such as `512M`, `2G` or `2GiB`: units are powers of 1,024. Raises UsageError."""
+    written = re.fullmatch(r"([0-9]{1,15})(?:([KMGT])(?:i?B)?)?", text.strip(), re.IGNORECASE | re.ASCII)
+    size = int(written[1]) * 1024 ** " KMGT".index((written[2] or " ").upper()) if written else 0
+    if size < LEAST_MEMORY:
+        raise UsageError(f"invalid --max-memory {text!r}: expected a size such as 512M or 2G, at least 1M")
+    return size

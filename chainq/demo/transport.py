@@ -14,14 +14,18 @@ class DemoTransport:
         self._service = service
 
     def call(self, request: Request) -> Response:
-        """Return the service's response. Raises BrokenResponseError if a fault cuts its body, DeadlineError if the
-        faults `latency` and `drip` delay it beyond the deadline."""
+        """Return the service's response.
+
+        Raises BrokenResponseError if a fault cuts its body, DeadlineError if the faults `latency` and `drip` delay it
+        beyond the deadline, TooHeavyError if it does not fit into the memory of the run.
+        """
         faults = self._service.faults
         _wait(faults.latency, request.deadline)
         response = self._service.respond(request.body)
         _wait(faults.drip * len(response.sent), request.deadline)
         if response.cut:
             raise BrokenResponseError("the connection was closed in the middle of the body")
+        request.memory.grow(len(response.body))
         headers = {name.lower(): value for name, value in response.headers.items()}
         if faults.gzip:  # a response has the headers of its body as it was sent
             headers["content-encoding"] = "gzip"

@@ -142,10 +142,10 @@ def _skipped(method: str, reason: str) -> Outcome:
     return Outcome(error=UnreachableError(f"{method}: not called, {reason}"), skipped=True)
 
 
-def _decode(body: bytes, request_id: int) -> Outcome:
-    """Return the outcome that a response body holds, with the code of a JSON-RPC error as it was sent."""
+def _decode(text: memoryview, request_id: int) -> Outcome:
+    """Return the outcome that a response holds, with the code of a JSON-RPC error as it was sent."""
     try:
-        return Outcome(bytes(decode_result(body, request_id)))
+        return Outcome(bytes(decode_result(text, request_id)))
     except ServiceError as error:
-        sent = fields.Picker(["error.code"])(raw_json.compact(body))[0]
+        sent = fields.Picker(["error.code"])(bytes(text))[0]
         return Outcome(error=error, code="" if sent is None else bytes(sent).decode())

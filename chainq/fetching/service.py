@@ -15,7 +15,7 @@ from chainq.heights import bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.query import Batch, Lookup, Query
 from chainq.rows import fields
-from chainq.transport.base import TIMEOUT, Endpoint, Report
+from chainq.transport.base import MAX_MEMORY, TIMEOUT, Endpoint, Report
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_result, decode_rows
 
@@ -27,7 +27,8 @@ class Service:
 
     `dialect`: one of `DIALECTS`, or `auto`; `names`: the server's own method and parameter names beside it. `timeout`:
     seconds per request. `retries`: for transient failures. `rate`: requests per second, None for no limit. `headers`:
-    sent with every request. `concurrency`: requests at a time. `report`: called after every attempt of a request.
+    sent with every request. `concurrency`: requests at a time. `max_memory`: bytes that all responses may take up.
+    `report`: called after every attempt of a request.
     Raises UsageError for an unknown dialect or an invalid concurrency.
     """
 
@@ -42,6 +43,7 @@ class Service:
         rate: float | None = None,
         headers: Mapping[str, str] | None = None,
         concurrency: int = 8,
+        max_memory: int = MAX_MEMORY,
         report: Callable[[Report], None] = lambda _: None,
     ) -> None:
         if dialect not in (AUTO, *DIALECTS):
@@ -62,6 +64,7 @@ class Service:
             retries=retries,
             rate=rate,
             concurrency=concurrency,
+            max_memory=max_memory,
             headers=headers or {},
             transport=transport,
         )

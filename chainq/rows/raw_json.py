@@ -55,27 +55,27 @@ def _parts(text: str, at: int, close: str) -> Iterator[tuple[str, str]]:
             at = _SPACE.match(text, at + 1).end()  # type: ignore[union-attr]  # as above
 
 
-def members(text: bytes) -> dict[str, Raw]:
+def members(text: bytes | memoryview) -> dict[str, Raw]:
     """Return the members of a JSON object, values as they were sent. Raises ValueError for anything else."""
     try:
         return msgspec.json.decode(text, type=dict[str, Raw])
     except msgspec.ValidationError:
         raise ValueError("expected a JSON object") from None
     except msgspec.DecodeError:
-        decoded = text.decode()
+        decoded = bytes(text).decode()
         if not isinstance(_SCANNER.decode(decoded), dict):
             raise ValueError("expected a JSON object") from None
         return {key: Raw(value.encode()) for key, value in _parts(decoded, decoded.index("{"), "}")}
 
 
-def items(text: bytes) -> list[Raw]:
+def items(text: bytes | memoryview) -> list[Raw]:
     """Return the items of a JSON array, each as it was sent. Raises ValueError for anything else."""
     try:
         return msgspec.json.decode(text, type=list[Raw])
     except msgspec.ValidationError:
         raise ValueError("expected a JSON array") from None
     except msgspec.DecodeError:
-        decoded = text.decode()
+        decoded = bytes(text).decode()
         if not isinstance(_SCANNER.decode(decoded), list):
             raise ValueError("expected a JSON array") from None
         return [Raw(value.encode()) for _, value in _parts(decoded, decoded.index("["), "]")]

@@ -34,3 +34,11 @@ def duration(seconds: float) -> str:
         return counted(whole // 86_400, "day")
     years, months = divmod(months, 12)
     return " ".join(counted(count, unit) for count, unit in ((years, "year"), (months, "month")) if count)
+
+
+def in_bytes(count: int) -> str:
+    """Return a number of bytes in the largest unit that it fills: `900 bytes`, `1 KiB`, `1.5 GiB`."""
+    for power, unit in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
+        if count >= 1024**power:
+            return f"{count / 1024**power:.3g} {unit}"
+    return counted(count, "byte")

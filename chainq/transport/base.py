@@ -6,16 +6,25 @@ two: `http.HttpTransport` for the network, and the sample chain's own (`demo.tra
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from chainq.transport.memory import Reservation
 
 TIMEOUT = 60.0  # seconds; many servers give up after 30, and what they say then should arrive
+MAX_MEMORY = 2**30  # bytes
 
 
 class Request(NamedTuple):
-    """One HTTP POST: its body, and the point of `time.monotonic` at which the exchange has taken too long."""
+    """One HTTP POST.
+
+    `deadline`: the point of `time.monotonic` at which the exchange has taken too long. `memory`: what the response
+    takes up; a transport takes it from there before it reads a piece of the body.
+    """
 
     body: bytes
     deadline: float
+    memory: "Reservation"
 
 
 class Response(NamedTuple):
@@ -35,7 +44,7 @@ class Transport(Protocol):
     """Sends requests to one URL. Threads share it."""
 
     def call(self, request: Request) -> Response:
-        """Return the response, whatever its status. Raises ExchangeError where none came."""
+        """Return the response, whatever its status. Raises ExchangeError where none came, TooHeavyError for memory."""
 
     def close(self) -> None:
         """End the exchanges under way, and close the connections."""
@@ -65,8 +74,9 @@ class Endpoint(NamedTuple):
     """Where calls go, and how.
 
     `timeout`: seconds for one attempt of a call, from the connection to the last byte. `retries`: of a call, after
-    transient failures. `rate`: requests per second, None for no limit. `concurrency`: requests at a time. `transport`:
-    instead of the network. `observe` is given every response, and may end the call by raising a ChainqError.
+    transient failures. `rate`: requests per second, None for no limit. `concurrency`: requests at a time. `max_memory`:
+    bytes, for the responses of all calls together. `transport`: instead of the network. `observe` is given every
+    response, and may end the call by raising a ChainqError.
     """
 
     url: str
@@ -74,6 +84,7 @@ class Endpoint(NamedTuple):
     retries: int = 5
     rate: float | None = None
     concurrency: int = 8
+    max_memory: int = MAX_MEMORY
     headers: Mapping[str, str] = MappingProxyType({})
     transport: Transport | None = None
     observe: Callable[[Response], None] | None = None

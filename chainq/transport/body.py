@@ -1,32 +1,33 @@
-"""Reads the body of a response: bounded in size, and out of one content coding."""
+"""Reads the body of a response: within the memory of the run, and out of one content coding."""
 
 from collections.abc import Iterable, Iterator
 
-from chainq.errors import ResponseError, TooHeavyError
+from chainq.errors import ResponseError
 from chainq.text.sanitize import excerpt
 from chainq.transport.base import BrokenResponseError
+from chainq.transport.memory import Reservation
 
-MOST_BYTES = 512 * 2**20  # of one body, decompressed
 PIECE_BYTES = 2**20  # that decompression may add at a time, however little there was to decompress
 
 
-def read_body(stream: Iterable[bytes], coding: str) -> bytes:
-    """Return the body that arrives as `stream`; `coding` is its Content-Encoding.
+def read_body(stream: Iterable[bytes], coding: str, memory: Reservation) -> bytes:
+    """Return the body that arrives as `stream`, taken from `memory`; `coding` is its Content-Encoding.
 
-    Raises ResponseError for a coding that was not asked for, BrokenResponseError, and TooHeavyError beyond MOST_BYTES.
+    Raises ResponseError for a coding that was not asked for, BrokenResponseError, and TooHeavyError where memory ends.
     """
     coding = coding.strip().lower()
     if coding in ("gzip", "x-gzip"):  # RFC 9110, section 8.4.1.3
         stream = decompress(stream)
     elif coding not in ("", "identity"):
         raise ResponseError(f"response has the content coding {excerpt(coding, 40)!r}; chainq asks for gzip only")
-    pieces, size = [], 0
+    pieces = []
     for piece in stream:
+        memory.grow(len(piece))
         pieces.append(piece)
-        size += len(piece)
-        if size > MOST_BYTES:
-            raise TooHeavyError(f"response is larger than {MOST_BYTES >> 20} MiB")
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    if len(pieces) == 1:
+        return pieces[0]
+    with memory.doubled():  # rejected: a bytearray that grows, which takes half as long again
+        return b"".join(pieces)
 
 
 def decompress(stream: Iterable[bytes]) -> Iterator[bytes]:

@@ -14,11 +14,13 @@ from chainq.transport import failures
 from chainq.transport.base import Endpoint, ExchangeError, Report, Request, Stopped, Transport
 from chainq.transport.concurrency import ConcurrencyLimit
 from chainq.transport.failures import TransientFailure
-from chainq.transport.jsonrpc import encode, is_error
+from chainq.transport.jsonrpc import compact, encode, is_error
+from chainq.transport.memory import ROW_BYTES, MemoryBudget, Reservation
 from chainq.transport.rate_limit import PATIENCE, RateLimiter
 from chainq.transport.retry import RetryBudget
 
 T = TypeVar("T")
+Decode = Callable[[memoryview, int], T]
 
 
 class Clock:
@@ -56,6 +58,7 @@ class Connection:
         # Held from a request to the end of its response, not while that is decoded: with more threads than slots the
         # server need not wait for us.
         self._slots = ConcurrencyLimit(endpoint.concurrency)
+        self._memory = MemoryBudget(endpoint.max_memory)
         self._transport = endpoint.transport
 
     def __enter__(self) -> Self:
@@ -70,12 +73,11 @@ class Connection:
         if self._transport is not None:
             self._transport.close()
 
-    def call(
-        self, method: str, params: Any, decode: Callable[[bytes, int], T], where: str = "", *, divisible: bool = True
-    ) -> T:
+    def call(self, method: str, params: Any, decode: Decode[T], where: str = "", *, divisible: bool = True) -> T:
         """Make a call, again after transient failures (every call only reads), and return what `decode` returns.
 
-        `decode` is given the body and the request id. `where` names the heights or the object of the call, for errors
+        `decode` is given the body, compact, and the request id. What it returns may refer to the body: its memory is
+        taken until nothing does. `where` names the heights or the object of the call, for errors
         and reports. `divisible`: whether the caller can ask for less when a response is too large or too slow, as it
         may after TooHeavyError, GatewayError and BrokenBodyError.
         Raises these, or ServiceError, ResponseError or UnreachableError, with the method and `where` in the message.
@@ -92,19 +94,18 @@ class Connection:
             except ChainqError as error:
                 raise _located(error, method, where, retries.attempts) from None
 
-    def _attempt(
-        self, method: str, params: Any, decode: Callable[[bytes, int], T], where: str, retries: RetryBudget
-    ) -> T:
+    def _attempt(self, method: str, params: Any, decode: Decode[T], where: str, retries: RetryBudget) -> T:
         with self._lock:
             self._last_id += 1
             call_id = self._last_id
         size, began, outcome, count, wait = 0, self._clock.monotonic(), "stopped", None, None
+        memory = Reservation(self._memory)
         try:
             with self._slot(method):
                 began = self._clock.monotonic()
                 retries.attempts += 1
                 try:
-                    body = self._exchange(encode(method, params, call_id))
+                    body = self._exchange(encode(method, params, call_id), memory)
                 except TransientFailure as failure:  # while the slot is held: whoever gets it next has to know
                     if failure.timed_out:
                         self._slots.timed_out(began, self._clock.monotonic())
@@ -114,12 +115,15 @@ class Connection:
             self._limiter.succeeded(method)
             self._slots.succeeded()
             try:
-                decoded = decode(body, call_id)
+                decoded = decode(memory.view(compact(body)), call_id)
             except BrokenBodyError as error:
                 broken = TransientFailure(error)
                 self._weigh(broken, method, retries)
                 raise broken from None
-            outcome, count = "ok", len(decoded) if isinstance(decoded, list) else None
+            if isinstance(decoded, list):
+                count = len(decoded)
+                memory.grow(count * ROW_BYTES)
+            outcome = "ok"
             return decoded
         except TransientFailure as failure:
             outcome, wait = failure.error.message, failure.wait
@@ -128,6 +132,8 @@ class Connection:
             outcome = error.message
             raise
         finally:
+            if outcome != "ok":
+                memory.release()
             seconds = self._clock.monotonic() - began
             self._report(Report(method, where, size, seconds, retries.attempts, outcome, count, wait))
 
@@ -162,11 +168,11 @@ class Connection:
         if self._clock.wait(self._stop, seconds):
             raise Stopped
 
-    def _exchange(self, request: bytes) -> bytes:
+    def _exchange(self, request: bytes, memory: Reservation) -> bytes:
         """Return the body of a 200 response, or of another whose JSON-RPC error says more than its status."""
         deadline = self._clock.monotonic() + self.endpoint.timeout
         try:
-            response = self._opened().call(Request(request, deadline))
+            response = self._opened().call(Request(request, deadline, memory))
         except ExchangeError as error:
             raise failures.of_exchange(error, self.endpoint) from None
         if self.endpoint.observe is not None:

@@ -58,7 +58,10 @@ class HttpTransport:
             extensions={"timeout": dict.fromkeys(("connect", "read", "write"), request.deadline)},
         )
         with _plain_errors(), contextlib.closing(self._pool.handle_request(outgoing)) as incoming:
-            body = read_body(incoming.iter_raw(), incoming.headers.get("content-encoding", ""))
+            length = incoming.headers.get("content-length", "")
+            if length.isdecimal():
+                request.memory.check(int(length))
+            body = read_body(incoming.iter_raw(), incoming.headers.get("content-encoding", ""), request.memory)
             secured = incoming.extensions["network_stream"].get_extra_info("ssl_object")
             return Response(
                 incoming.status_code,

@@ -33,43 +33,44 @@ class _RowsEnvelope(msgspec.Struct):
 _ROWS = msgspec.json.Decoder(_RowsEnvelope)
 
 
-def decode_rows(body: bytes, call_id: int) -> list[Raw]:
-    """Return the rows of a response whose `result` is an array of objects, each compact and otherwise as sent.
+def decode_rows(text: memoryview, call_id: int) -> list[Raw]:
+    """Return the rows of a response whose `result` is an array of objects. `text` is compact, and rows refer to it.
 
     Of a member that an object has twice the last counts: RFC 8259, section 4, leaves it to the reader.
     Raises ServiceError, TooHeavyError, ResponseError or BrokenBodyError.
     """
-    return raw_json.check_objects(decode_array(body, call_id))
+    return raw_json.check_objects(decode_array(text, call_id))
 
 
-def decode_array(body: bytes, call_id: int) -> list[Raw]:
+def decode_array(text: memoryview, call_id: int) -> list[Raw]:
     """Return the same without checking that each row is an object, for callers that find out anyway."""
-    body = _compact(body)
     try:
-        envelope = _ROWS.decode(body)
+        envelope = _ROWS.decode(text)
     except (msgspec.DecodeError, RecursionError):
         pass
     else:
         if envelope.jsonrpc == "2.0" and envelope.id == call_id and envelope.error is UNSET:
             return envelope.result
-    result = decode_result(body, call_id)
+    result = decode_result(text, call_id)
     try:
-        return raw_json.items(bytes(result))
+        return raw_json.items(memoryview(result))
     except ValueError:
         raise ResponseError(f"result is not an array: {excerpt(bytes(result).decode(), 60)}") from None
 
 
-def decode_result(body: bytes, call_id: int) -> Raw:
-    """Return the `result` of a response, compact and otherwise as sent. Raises as `decode_rows` does."""
-    body = _compact(body)
+def decode_result(text: memoryview, call_id: int) -> Raw:
+    """Return the `result` of a response. `text` is compact, and the result refers to it.
+
+    Raises ServiceError, TooHeavyError, ResponseError or BrokenBodyError.
+    """
     try:
-        envelope = raw_json.members(body)
+        envelope = raw_json.members(text)
     except RecursionError:
         raise ResponseError("response is nested too deeply") from None
     except ValueError:
-        if body[:1] == b"[":
+        if text[0] == ord("["):
             raise ResponseError("response is an array, not an object") from None
-        raise _not_json(body) from None
+        raise _not_json(text) from None
     version = bytes(envelope.get("jsonrpc", b"absent"))
     if version != b'"2.0"':
         raise ResponseError(f"response is not JSON-RPC 2.0: jsonrpc is {excerpt(version.decode(), 20)}")
@@ -97,7 +98,8 @@ def is_error(body: bytes) -> bool:
     return "jsonrpc" in envelope and bytes(envelope.get("error", b"null")) != b"null"
 
 
-def _compact(body: bytes) -> bytes:
+def compact(body: bytes) -> bytes:
+    """Return a body without white space between its tokens. Raises BrokenBodyError or ResponseError."""
     if _plain(body):
         return body
     if not body.strip():
@@ -114,8 +116,8 @@ def _compact(body: bytes) -> bytes:
         raise _not_json(body) from None
 
 
-def _not_json(body: bytes) -> BrokenBodyError:
-    shown = excerpt(body[:200].decode(errors="replace"), 80)
+def _not_json(body: bytes | memoryview) -> BrokenBodyError:
+    shown = excerpt(bytes(body[:200]).decode(errors="replace"), 80)
     return BrokenBodyError(f"response is not JSON, or ends early: {len(body)} bytes, {shown}")
 
 

@@ -25,8 +25,9 @@ from chainq.heights.range import HeightRange
 from chainq.planning.ordering import Arranger
 from chainq.sinks.stdout import StreamSink
 from chainq.transport import jsonrpc
-from chainq.transport.base import Endpoint
+from chainq.transport.base import MAX_MEMORY, Endpoint
 from chainq.transport.connection import Connection
+from chainq.transport.memory import MemoryBudget, Reservation
 
 ROUNDS = 25
 ROWS = 10_000
@@ -53,10 +54,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as native:
         request = jsonrpc.encode(method.name, params, 1)
         with Connection(Endpoint(native.url())) as connection:
-            body = timed("receive the body (httpx, sockets)", lambda: connection._exchange(request))
-    timed("look for white space and for what is no UTF-8", lambda: jsonrpc._compact(body))
+            body = timed(
+                "receive the body (httpx, sockets)",
+                lambda: connection._exchange(request, Reservation(MemoryBudget(MAX_MEMORY))),
+            )
+    timed("look for white space and for what is no UTF-8", lambda: jsonrpc.compact(body))
     timed("cut it into rows (msgspec)", lambda: jsonrpc._ROWS.decode(body))
-    rows = jsonrpc.decode_array(body, 1)
+    rows = jsonrpc.decode_array(memoryview(body), 1)
     arrange = Arranger(method)
     timed("read heights and ids (msgspec), check order", lambda: arrange(rows, span))
     out, spec = StreamSink(os.open(os.devnull, os.O_WRONLY), os.devnull), OutputSpec("records", method.columns)

@@ -1,12 +1,15 @@
 """Servers that mean harm or are broken in odd ways: the run ends, soon, with the right exit code and one line."""
 
+import gzip
 import socket
+import subprocess
 import threading
+import zlib
 
 import pytest
 
-from harness.program import Program
-from harness.sockets import server
+from harness.program import Program, Ran, finish
+from harness.sockets import answering, server
 
 END = threading.Event()  # never set: its `wait` is a pause between bytes
 
@@ -35,3 +38,57 @@ def test_a_response_that_drips_for_ever_ends_with_the_timeout(first: bytes, agai
     assert ran.code == 4, ran.err
     assert "within 0.5 s" in ran.err
     assert ran.err.count("\n") == 1
+
+
+def with_memory(chainq: Program, size: int, *words: str) -> Ran:
+    """Run the program to its end where it may take so many bytes, all in all."""
+    limited = ["sh", "-c", f'ulimit -v {size >> 10}; exec "$@"', "sh", chainq.path, *words]
+    return finish(subprocess.Popen(limited, env=chainq.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+
+
+def packed(count: int, times: int = 1) -> bytes:
+    """So many mebibytes of white space, compressed so many times."""
+    content = b" " * 2**20
+    packer = zlib.compressobj(9, wbits=31)
+    body = b"".join(packer.compress(content) for _ in range(count)) + packer.flush()
+    for _ in range(times - 1):
+        body = gzip.compress(body)
+    return body
+
+
+@pytest.mark.parametrize(
+    ("coding", "times", "code", "said"),
+    [("gzip", 1, 3, "--max-memory"), ("gzip, gzip", 2, 5, "gzip, gzip")],
+    ids=["once", "twice"],
+)
+def test_what_unpacks_to_gigabytes_does_not_take_them(
+    coding: str, times: int, code: int, said: str, chainq: Program
+) -> None:
+    """A megabyte that unpacks to one gigabyte, and a kilobyte that does so by way of a megabyte."""
+    with server(answering(packed(1024, times), f"Content-Encoding: {coding}")) as (url, _):
+        ran = with_memory(chainq, 2**30, "rpc", "x", "--max-memory", "64M", "--retries", "0", "--url", url)
+    assert ran.code == code, ran.err
+    assert said in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_a_body_without_end_is_given_up(chainq: Program) -> None:
+    """It has no length that could be too much."""
+
+    def flood(peer: socket.socket, _: bytes) -> None:
+        peer.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+        while True:
+            peer.sendall(b" " * 2**20)
+
+    with server(flood) as (url, _):
+        ran = with_memory(chainq, 2**30, "rpc", "x", "--max-memory", "64M", "--retries", "0", "--url", url)
+        assert ran.code == 3, ran.err
+        assert "64 MiB of --max-memory" in ran.err
+
+
+@pytest.mark.parametrize("size", ["", "0", "1K", "much", "-1G"])
+def test_a_size_that_is_none_is_a_usage_error(size: str, chainq: Program, nowhere: str) -> None:
+    """Before any call."""
+    ran = chainq("block", "5", "--max-memory", size, url=nowhere)
+    assert ran.code == 2
+    assert "--max-memory" in ran.err

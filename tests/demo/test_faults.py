@@ -13,7 +13,8 @@ from chainq.demo.faults import Faults
 from chainq.demo.server import dripped
 from chainq.demo.service import Service
 from chainq.demo.transport import DemoTransport
-from chainq.transport.base import DeadlineError, Request
+from chainq.transport.base import DeadlineError
+from harness.calls import request
 from harness.sample import CHAIN, ask, post, refusal
 
 
@@ -77,14 +78,14 @@ def test_a_dripping_response_arrives_a_byte_at_a_time() -> None:
 @pytest.mark.parametrize("faults", [Faults(drip=0.01), Faults(latency=60)])
 def test_a_slow_response_meets_the_deadline(faults: Faults) -> None:
     """In process a response that takes too long ends at the deadline, and one that does not arrives whole."""
-    request = orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "latest/block"})
+    call = orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "latest/block"})
     slow = DemoTransport(Service(CHAIN, faults))
     began = time.monotonic()
     with pytest.raises(DeadlineError):
-        slow.call(Request(request, began + 0.05))
+        slow.call(request(call, began + 0.05))
     assert time.monotonic() - began < 5
     quick = DemoTransport(Service(CHAIN, Faults(drip=1e-6, latency=1e-3)))
-    assert json.loads(quick.call(Request(request, began + 60)).body)["id"] == 1
+    assert json.loads(quick.call(request(call, began + 60)).body)["id"] == 1
 
 
 def test_every_fault_is_off_by_default_and_an_option_of_serve() -> None:

@@ -16,7 +16,8 @@ from chainq.demo.faults import Faults
 from chainq.demo.server import DemoServer, serve
 from chainq.demo.service import Service
 from chainq.demo.transport import DemoTransport
-from chainq.transport.base import BrokenResponseError, Request
+from chainq.transport.base import BrokenResponseError
+from harness.calls import request
 from harness.sample import (
     CHAIN,
     QUIET,
@@ -26,11 +27,11 @@ from harness.sample import (
 
 def test_the_transport_responds_as_a_server_does_and_cuts_bodies_too() -> None:
     call = orjson.dumps({"jsonrpc": "2.0", "id": 4, "method": "block", "params": {"block": 3}})
-    response = DemoTransport(QUIET).call(Request(call, 0.0))
+    response = DemoTransport(QUIET).call(request(call, 0.0))
     assert (response.status, response.headers["content-type"]) == (200, "application/json; charset=utf-8")
     assert json.loads(response.body)["result"][0]["height"] == "3"
     with pytest.raises(BrokenResponseError):
-        DemoTransport(Service(CHAIN, Faults(truncate_rate=1))).call(Request(call, 0.0))
+        DemoTransport(Service(CHAIN, Faults(truncate_rate=1))).call(request(call, 0.0))
 
 
 def test_threads_may_share_the_transport() -> None:
@@ -39,7 +40,7 @@ def test_threads_may_share_the_transport() -> None:
 
     def work(start: int) -> None:
         call = {"jsonrpc": "2.0", "id": 1, "method": "records/all", "params": {"start": start, "end": start + 20}}
-        response = transport.call(Request(orjson.dumps(call), 0.0))
+        response = transport.call(request(orjson.dumps(call), 0.0))
         got.extend(row["id"] for row in json.loads(response.body)["result"])
 
     threads = [threading.Thread(target=work, args=(start,)) for start in range(600, 760, 20)]

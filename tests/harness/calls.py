@@ -15,6 +15,7 @@ from chainq.transport.base import (
 )
 from chainq.transport.connection import Clock, Connection
 from chainq.transport.jsonrpc import decode_rows
+from chainq.transport.memory import MemoryBudget, Reservation
 
 URL = "http://127.0.0.1:8545/"
 Outcome = Response | ExchangeError | Callable[[Request], Response]
@@ -55,6 +56,11 @@ class FakeTransport:
 
     def close(self) -> None:
         """There is nothing to close."""
+
+
+def request(body: bytes, deadline: float, max_memory: int = 2**30) -> Request:
+    """A request of a run of its own."""
+    return Request(body, deadline, Reservation(MemoryBudget(max_memory)))
 
 
 def ok(request: Request) -> Response:

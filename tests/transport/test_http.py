@@ -14,21 +14,21 @@ from chainq.transport.base import (
     BrokenResponseError,
     Endpoint,
     NoConnectionError,
-    Request,
     Response,
     UnusableRequestError,
 )
 from chainq.transport.http import HttpTransport
+from harness.calls import request
 from harness.sockets import Serve, answering, server
 
 FAR = time.monotonic() + 600  # a deadline that never comes
 
 
-def exchange(url: str, deadline: float = FAR, **options: object) -> Response:
+def exchange(url: str, deadline: float = FAR, max_memory: int = 2**30, **options: object) -> Response:
     """Send one request and return its response."""
     transport = HttpTransport(Endpoint(url, **options))  # type: ignore[arg-type]
     try:
-        return transport.call(Request(b'{"id":1}', deadline))
+        return transport.call(request(b'{"id":1}', deadline, max_memory))
     finally:
         transport.close()
 
@@ -72,7 +72,7 @@ def test_connections_are_used_again() -> None:
     with server(serve) as (url, seen):
         transport = HttpTransport(Endpoint(url))
         for _ in range(3):
-            transport.call(Request(b"{}", FAR))
+            transport.call(request(b"{}", FAR))
         transport.close()
     assert (len(seen), len(peers)) == (3, 1)
 
@@ -91,7 +91,7 @@ def test_cookies_are_not_kept() -> None:
     with server(answering(b"{}", "Set-Cookie: session=1; Path=/")) as (url, seen):
         transport = HttpTransport(Endpoint(url))
         for _ in range(2):
-            transport.call(Request(b"{}", FAR))
+            transport.call(request(b"{}", FAR))
         transport.close()
     assert not any("cookie" in head_of(request) for request in seen)
 
@@ -164,13 +164,21 @@ def test_bodies_of_any_length_come_whole(content: bytes) -> None:
         assert b"".join(body.decompress(pieces)) == content
 
 
-def test_a_response_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A response beyond the bound is given up while it is read, compressed or not."""
-    monkeypatch.setattr(body, "MOST_BYTES", 1 << 20)
-    content = b" " * (1 << 20) + b"{}"
-    for sent, headers in ((content, ()), (gzip.compress(content), ("Content-Encoding: gzip",))):
-        with server(answering(sent, *headers)) as (url, _), pytest.raises(TooHeavyError, match="1 MiB"):
-            exchange(url)
+@pytest.mark.parametrize("level", [0, 9])
+def test_a_response_has_a_bound(level: int) -> None:
+    """A body that does not fit into memory is given up while it is read, and a narrower range may be asked for."""
+    content = b" " * (1 << 22) + b"{}"
+    packed = gzip.compress(content, level)
+    for sent, headers in ((content, ()), (packed, ("Content-Encoding: gzip",))):
+        with server(answering(sent, *headers)) as (url, _), pytest.raises(TooHeavyError, match="1 MiB of --max-memory"):
+            exchange(url, max_memory=1 << 20)
+
+
+def test_a_response_that_says_its_length_is_not_read_where_it_cannot_fit() -> None:
+    """Nothing of it has to come for that."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n"
+    with server(lambda peer, _: peer.sendall(head)) as (url, _), pytest.raises(TooHeavyError):
+        exchange(url)
 
 
 # --- failures

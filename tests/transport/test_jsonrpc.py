@@ -10,8 +10,18 @@ from msgspec import Raw
 from chainq.errors import BrokenBodyError, ChainqError, ResponseError, ServiceError, TooHeavyError
 from chainq.transport import jsonrpc
 
-BOTH = pytest.mark.parametrize("decode", [jsonrpc.decode_rows, jsonrpc.decode_result], ids=["rows", "result"])
 Decode = Callable[[bytes, int], Any]
+
+
+def decode_rows(body: bytes, call_id: int) -> list[Raw]:
+    return jsonrpc.decode_rows(memoryview(jsonrpc.compact(body)), call_id)
+
+
+def decode_result(body: bytes, call_id: int) -> Raw:
+    return jsonrpc.decode_result(memoryview(jsonrpc.compact(body)), call_id)
+
+
+BOTH = pytest.mark.parametrize("decode", [decode_rows, decode_result], ids=["rows", "result"])
 
 
 def enveloped(result: str, id_: str = "7", version: str = '"2.0"') -> bytes:
@@ -53,7 +63,7 @@ def test_params_are_absent_where_there_are_none() -> None:
 )
 def test_a_valid_answer_is_accepted(decode: Decode, body: bytes) -> None:
     """Members in any order, white space, further members, and an error of null are no reason to refuse."""
-    assert decode(body, 7) == ([] if decode is jsonrpc.decode_rows else Raw(b"[]"))
+    assert decode(body, 7) == ([] if decode is decode_rows else Raw(b"[]"))
 
 
 @BOTH
@@ -101,15 +111,15 @@ def test_what_is_no_answer_to_the_question_is_refused(
 def test_rows_are_an_array_of_objects(result: str) -> None:
     """Where rows are due, nothing but an array of objects will do."""
     with pytest.raises(ResponseError):
-        jsonrpc.decode_rows(enveloped(result), 7)
+        decode_rows(enveloped(result), 7)
 
 
 def test_rows_are_the_servers_own_bytes() -> None:
     """Each row comes compact and otherwise as it was sent: digits, escapes, order and doubled spaces in strings."""
     sent = ['{"a":1.10,"b":-0,"c":340282366920938463463374607431768211455}', '{"z":"\\u00e9  é\\/","a":1E+2}']
-    assert list(map(bytes, jsonrpc.decode_rows(enveloped(f"[{','.join(sent)}]"), 7))) == [row.encode() for row in sent]
+    assert list(map(bytes, decode_rows(enveloped(f"[{','.join(sent)}]"), 7))) == [row.encode() for row in sent]
     spaced = enveloped('[ {"a" : 1.10 ,\n "b":"x  y"} ]')
-    assert list(map(bytes, jsonrpc.decode_rows(spaced, 7))) == [b'{"a":1.10,"b":"x  y"}']
+    assert list(map(bytes, decode_rows(spaced, 7))) == [b'{"a":1.10,"b":"x  y"}']
 
 
 @pytest.mark.parametrize("at", [0, 1, jsonrpc.PIECE - 30, jsonrpc.PIECE, 2 * jsonrpc.PIECE, -4])
@@ -119,19 +129,17 @@ def test_long_answers_are_looked_at_to_their_end(at: int) -> None:
     body = f'{{"jsonrpc":"2.0","id":7,"result":[{rows}]}}'.encode()
     assert len(body) > 3 * jsonrpc.PIECE
     cut = body.index(b",", at) if at >= 0 else len(body) + at
-    found = jsonrpc.decode_rows(body[: cut + 1] + b" \n" + body[cut + 1 :], 7)
+    found = decode_rows(body[: cut + 1] + b" \n" + body[cut + 1 :], 7)
     assert b",".join(map(bytes, found)).decode() == rows
     with pytest.raises(BrokenBodyError):
-        jsonrpc.decode_rows(body[:cut] + b"\xff" + body[cut:], 7)
+        decode_rows(body[:cut] + b"\xff" + body[cut:], 7)
 
 
 def test_lone_surrogates_pass() -> None:
     """An escape that stands for half a character is JSON, so it arrives as it was sent."""
     for space in ("", " "):
-        assert list(map(bytes, jsonrpc.decode_rows(enveloped(f'[{space}{{"a":"\\ud800"}}]'), 7))) == [
-            b'{"a":"\\ud800"}'
-        ]
-        assert bytes(jsonrpc.decode_result(enveloped(f'{{{space}"a":"\\udfff"}}'), 7)) == b'{"a":"\\udfff"}'
+        assert list(map(bytes, decode_rows(enveloped(f'[{space}{{"a":"\\ud800"}}]'), 7))) == [b'{"a":"\\ud800"}']
+        assert bytes(decode_result(enveloped(f'{{{space}"a":"\\udfff"}}'), 7)) == b'{"a":"\\udfff"}'
 
 
 @BOTH
@@ -157,9 +165,9 @@ def test_a_query_timeout_is_too_heavy(code: str) -> None:
     """A timeout under code 0 or -32603 asks for a narrower range; under other codes it is an error like others."""
     said = "Defined query timeout of 5000ms exceeded when running query."
     with pytest.raises(TooHeavyError):
-        jsonrpc.decode_rows(failure(code, said), 7)
+        decode_rows(failure(code, said), 7)
     with pytest.raises(ServiceError) as caught:
-        jsonrpc.decode_rows(failure("-32602", said), 7)
+        decode_rows(failure("-32602", said), 7)
     assert not isinstance(caught.value, TooHeavyError)
 
 
@@ -168,5 +176,5 @@ def test_an_error_of_any_shape_is_an_error(error: str) -> None:
     """An error member is told whatever it holds, on one harmless line; the id may be null with it."""
     for id_ in ("7", "null"):
         with pytest.raises(ServiceError) as caught:
-            jsonrpc.decode_result(f'{{"jsonrpc":"2.0","id":{id_},"error":{error}}}'.encode(), 7)
+            decode_result(f'{{"jsonrpc":"2.0","id":{id_},"error":{error}}}'.encode(), 7)
         assert str(caught.value).isprintable()

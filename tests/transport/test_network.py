@@ -7,9 +7,10 @@ import httpcore
 import pytest
 
 from chainq.transport import network
-from chainq.transport.base import BrokenResponseError, DeadlineError, Endpoint, NoConnectionError, Request
+from chainq.transport.base import BrokenResponseError, DeadlineError, Endpoint, NoConnectionError
 from chainq.transport.http import HttpTransport
 from chainq.transport.network import LATE_BYTES, NO_TIME, READ_BYTES, Network, Stream
+from harness.calls import request
 from harness.sockets import answering, server
 
 
@@ -138,7 +139,7 @@ def test_a_head_that_never_ends_is_given_up(head: bytes, monkeypatch: pytest.Mon
     with server(serve) as (url, _):
         transport = HttpTransport(Endpoint(url), now=lambda: float(next(seconds)))
         with pytest.raises((DeadlineError, BrokenResponseError)):  # the HTTP library bounds the size of headers itself
-            transport.call(Request(b"{}", 5.0))
+            transport.call(request(b"{}", 5.0))
         transport.close()
 
 
@@ -148,7 +149,7 @@ def test_a_server_that_says_nothing_is_given_up() -> None:
     with server(lambda *_: None) as (url, _):
         transport = HttpTransport(Endpoint(url), now=lambda: next(seconds) * 0.001)
         with pytest.raises(DeadlineError):
-            transport.call(Request(b"{}", 0.02))
+            transport.call(request(b"{}", 0.02))
         transport.close()
 
 
@@ -156,7 +157,7 @@ def test_a_deadline_that_has_passed_connects_to_nothing(nowhere: str) -> None:
     """No time is left to connect."""
     transport = HttpTransport(Endpoint(nowhere), now=lambda: 100.0)
     with pytest.raises(NoConnectionError):
-        transport.call(Request(b"{}", 99.0))
+        transport.call(request(b"{}", 99.0))
     transport.close()
 
 
@@ -164,5 +165,5 @@ def test_deadlines_are_of_no_account_where_there_is_time() -> None:
     """A response that comes in time is returned."""
     with server(answering(b"{}")) as (url, _):
         transport = HttpTransport(Endpoint(url), now=lambda: 100.0)
-        assert transport.call(Request(b"{}", 110.0)).body == b"{}"
+        assert transport.call(request(b"{}", 110.0)).body == b"{}"
         transport.close()
