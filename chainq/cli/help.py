@@ -107,9 +107,15 @@ def _notes_in_words(text: str) -> str:
     usage line is required.
     """
     text = re.sub(r"(; )?x>=0(\.0)?(?=\])|(; )?required(?=\])", "", text).replace("  []", "")
-    text = re.sub(r"x>=(\S+?)(?=\])", r"at least \1", text)
-    text = re.sub(r"(\S+)<=x<=(\S+?)(?=\])", r"\1 to \2", text)
+    text = bounds_in_words(text)
     return re.sub(r"\[[^]]*\]$", lambda notes: notes[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
+
+
+def bounds_in_words(text: str) -> str:
+    """Return help or a message of Typer's with the bounds of a number in words: `at least 1`, `1 to 64`."""
+    text = re.sub(r"(is not )in the range (\S+)<=x<=(\S+)", r"\1from \2 to \3", text)
+    text = re.sub(r"(is not )in the range x>=(\S+)", r"\1at least \2", text)
+    return re.sub(r"(\S+)<=x<=([^\s\]]+)", r"\1 to \2", re.sub(r"x>=([^\s\]]+)", r"at least \1", text))
 
 
 def _paragraphs(formatter: "HelpFormatter", paragraphs: Iterable[str]) -> None:

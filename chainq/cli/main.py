@@ -8,7 +8,7 @@ from typing import NoReturn
 import typer
 
 from chainq.cli.commands import app
-from chainq.cli.help import PlainGroup
+from chainq.cli.help import PlainGroup, bounds_in_words
 from chainq.errors import ChainqError, ExitCode
 from chainq.process import signals
 from chainq.text.sanitize import printable
@@ -54,10 +54,19 @@ def main() -> NoReturn:
 
 
 def _usage(error: typer.TyperException) -> str:
-    message = error.format_message().rstrip(".")
-    if re.fullmatch(r"-[0-9]", getattr(error, "option_name", "")):
+    """Return what Typer finds wrong with the command line, in the words of all other messages."""
+    option = getattr(error, "option_name", "")
+    if re.fullmatch(r"-[0-9]", option):
         return "invalid height: it cannot be negative here; for the last N blocks use --last N with blocks or records"
-    return f"{message}; see --help"
+    message = error.format_message().rstrip(".")
+    if message.startswith("No such option"):
+        near = " or ".join(sorted(getattr(error, "possibilities", None) or ()))
+        return f"unknown option {option}; {f'did you mean {near}?' if near else 'see --help'}"
+    problem, colon, value = bounds_in_words(message).partition(": ")
+    problem = re.sub(r"Got unexpected extra argument\(?s?\)? \((.*)\)", r"unexpected argument \1", problem)
+    problem = problem.replace("Invalid value for", "invalid").replace("'", "")
+    value = re.sub(r"valid (int|integer|float)( range)?$", "valid number", value)
+    return f"{problem[:1].lower()}{problem[1:]}{colon}{value}; see --help"
 
 
 def _complain(arguments: list[str], message: str, error: BaseException) -> None:

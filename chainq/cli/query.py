@@ -57,7 +57,7 @@ def resume_settings(query: Query, values: Mapping[str, Any]) -> "ResumeSettings 
     if (age is not None or values["lag"]) and not (kept or follow):
         raise UsageError("--lag and --max-age need --checkpoint or --follow")
     if not 0 < values["interval"] < 1e6:
-        raise UsageError(f"invalid --interval {values['interval']:g}: expected seconds, fewer than a million")
+        raise UsageError(f"invalid --interval {values['interval']:g}: expected fewer than a million seconds")
     if not kept and not follow:
         return None
     excluded = {

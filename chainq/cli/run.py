@@ -109,7 +109,7 @@ def _answer(
         if rest is not None:
             sink.keep()
         _copy(_batches(service, query, rest.heights if rest else None), writer, query.limit, rest, reporter)
-    except (NotFoundError, PipeClosed):
+    except (NotFoundError, PipeClosed, UsageError):  # these leave nothing to resume
         raise
     except BaseException as error:
         if rest is not None:
