@@ -303,7 +303,7 @@ def _headers(headers: Mapping[str, str] | None) -> dict[str, str]:
 
 
 def _shown(value: object) -> str:
-    """A value for an error message; an int of more digits than Python prints has none."""
+    """Return a value for an error message; of an int with more digits than Python prints only the type."""
     try:
         return excerpt(repr(value), 60)
     except ValueError:

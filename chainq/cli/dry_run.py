@@ -34,7 +34,7 @@ def lines(dialect: Dialect, query: Query) -> Iterator[bytes]:
 
 
 def _lookups(dialect: Dialect, method: Method, wanted: Iterable[Lookup | None]) -> Iterator[tuple[str, Any]]:
-    """The request for each height or ID; before the first `latest` one for the tip.
+    """Yield the request for each height or ID, and before the first `latest` one for the tip.
 
     Where the method takes the row id of a block, the block is requested first.
     """
@@ -55,7 +55,7 @@ def _lookups(dialect: Dialect, method: Method, wanted: Iterable[Lookup | None]) 
 
 
 def _range(dialect: Dialect, query: Query, bounds: Bounds, paging: dict[Role, Value]) -> Iterator[tuple[str, Any]]:
-    """The requests of a range; a single one with words as its bounds where they depend on the tip."""
+    """Yield the requests of a range; where it depends on the tip a single one, with words as its bounds."""
     method, arguments = query.method, query.arguments
     if bounds.fixed and bounds.start is not None and bounds.end is not None:
         cutter = Cutter(method, HeightRange(bounds.start, bounds.end), query.page_size, query.reverse)
@@ -69,7 +69,7 @@ def _range(dialect: Dialect, query: Query, bounds: Bounds, paging: dict[Role, Va
 
 
 def _words(bounds: Bounds) -> tuple[Value, Value]:
-    """Both bounds, as words where they depend on the tip or on block times."""
+    """Return both bounds, as words where they depend on the tip or on block times."""
     if bounds.last is not None or bounds == Bounds():
         return _from_tip(1 - (DEFAULT_LAST if bounds.last is None else bounds.last)), _from_tip(1)
     return _word(bounds.start, bounds.since, 0), _word(bounds.end, bounds.until, _from_tip(1))

@@ -101,7 +101,7 @@ class PlainGroup(TyperGroup):
 
 
 def _notes_in_words(text: str) -> str:
-    """Help with what Typer adds in brackets put in words, the brackets not to be wrapped.
+    """Return help with what Typer adds in brackets put in words, and nothing in brackets to be wrapped.
 
     Left out is what goes without saying: that a count is not negative, and that an argument without brackets in the
     usage line is required.

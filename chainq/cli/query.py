@@ -71,7 +71,7 @@ def resume_settings(query: Query, values: Mapping[str, Any]) -> "ResumeSettings 
     }
     for other, given in excluded.items():
         if given:
-            name = "--checkpoint" if kept else "--follow"
+            name = "--checkpoint" if kept and other != "--end" else "--follow"
             raise UsageError(f"{name} cannot be combined with {other}")
     from chainq.resume.settings import ResumeSettings
 
@@ -83,7 +83,7 @@ def resume_settings(query: Query, values: Mapping[str, Any]) -> "ResumeSettings 
 def lookups(query: Query) -> Iterator[Lookup | None]:
     """Yield the lookups one by one, STDIN replaced by the lines of standard input; None each time that none is ready.
 
-    Raises UsageError at a line that is no height or ID.
+    Raises UsageError for a line that is not a height or an ID.
     """
     role = Role.HEIGHT if query.method.param(Role.HEIGHT) else Role.ID
     for lookup in query.lookups or ():
@@ -105,7 +105,7 @@ def check_page_size(query: Query, dialect: Dialect) -> None:
 
 
 def _arguments(method: Method, values: Mapping[str, Any], check: bool) -> dict[Role, Value]:
-    """The arguments that go into every request: program, function, address."""
+    """Return the arguments of every request: program, function, address."""
     return {
         param.role: _checked(param.role, values[param.role.value], check)
         for param in method.params

@@ -85,7 +85,7 @@ class Service:
 
     @cached_property
     def dialect(self) -> Dialect:
-        """The server's dialect with its own names. `auto` is detected here, when the dialect is first needed.
+        """Return the dialect of the server with its own names; `auto` is detected here, when it is first needed.
 
         Raises ChainqError where detection fails.
         """
@@ -129,7 +129,7 @@ class Service:
         return fields.text_of(fields.Picker(["block_hash"])(found.rows[0])[0])
 
     def _latest(self) -> list[Raw]:
-        """The summary of the tip as one row; no row for a chain without blocks."""
+        """Return the summary of the tip as one row; no row for a chain without blocks."""
         return lookups.fetch_latest(self.connection, self.dialect)
 
     def first_at(self, time: float) -> int:

@@ -47,7 +47,7 @@ class Query(NamedTuple):
 
     @property
     def single(self) -> bool:
-        """Whether the result is one object by nature, not a list of one."""
+        """Return whether the result is one object by nature, not a list of one."""
         one = self.lookups is None or (len(self.lookups) == 1 and self.lookups[0] != STDIN)
         return one and self.method.shape is not Shape.ROWS
 

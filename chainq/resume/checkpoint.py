@@ -74,7 +74,7 @@ class Checkpoint:
 
     @property
     def last(self) -> Position | None:
-        """The position that the last run reached; None for a first run."""
+        """Return the position that the last run reached; None for a first run."""
         return self.positions[-1] if self.positions else None
 
     def save(self, position: Position, output: str = "") -> None:

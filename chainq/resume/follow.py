@@ -100,7 +100,7 @@ def _rewind(checkpoint: Checkpoint, blocks: int, warn: Callable[[str], None] | N
 
 
 def _first_height(service: Service, query: Query, settings: ResumeSettings) -> int:
-    """Where a first run starts: at `--start`; else at 0 with a checkpoint, at the last blocks without."""
+    """Return where a first run starts: at `--start`, else at 0 with a checkpoint and at the last blocks without."""
     bounds = query.bounds or Bounds()
     if settings.checkpoint is not None:
         bounds = Bounds(start=bounds.start or 0)
@@ -185,7 +185,7 @@ class IncrementalRun:
             )
 
     def _end(self, tip: Tip) -> int:
-        """The end of a round, exclusive: `--lag` blocks below the tip, at most `--end`."""
+        """Return the end of a round, exclusive: `--lag` blocks below the tip, at most `--end`."""
         end, limit = tip.height + 1 - self.settings.lag, self.query.bounds.end if self.query.bounds else None
         if limit is None:
             return end
@@ -225,7 +225,7 @@ class IncrementalRun:
         check_block(self.position, found, checkpoint=self.checkpoint is not None)
 
     def _last_hash(self, batch: Batch, covered: HeightRange, heights: HeightRange) -> str:
-        """The hash of the last block that a batch covers: from its rows if they are blocks, else from the service.
+        """Return the hash of the last block that a batch covers: of its rows if they are blocks, else from the service.
 
         Without a checkpoint it is needed, and requested, only at the end of the round's `heights`.
         """
