@@ -6,9 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from harness.program import Program, Servers
 from harness.truth import Truth
+
+# No test fails for being slow: other people use the machine too.
+settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("no clock")
 
 pytest_plugins = ["harness.calls", "harness.tables"]  # their fixtures
 
@@ -44,6 +49,15 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
 def truth() -> Truth:
     """The rows of the sample chain as `chainq serve` and `demo:` have it."""
     return Truth()
+
+
+@pytest.fixture
+def full_device() -> Path:
+    """A device that takes no byte."""
+    device = Path("/dev/full")
+    if not device.exists():
+        pytest.skip("this system has no /dev/full")
+    return device
 
 
 @pytest.fixture

@@ -54,7 +54,7 @@ def test_7_a_checkpoint_that_cannot_be_written(chainq: Program, truth: Truth) ->
 
 
 def test_7_places_that_cannot_be_written(chainq: Program) -> None:
-    """A checkpoint or an output below a file, or a device without room: exit 7 and the name; nothing moves forward."""
+    """A checkpoint or an output below a file: exit 7 and the name, and no call."""
     service = Moving(5)
     with serving(service) as url:
         job = Job(chainq, url, "blocks")
@@ -65,7 +65,15 @@ def test_7_places_that_cannot_be_written(chainq: Program) -> None:
         assert not job.out.exists()
         said(job(out="/dev/null/out"), 7, "/dev/null/out")
         assert not service.calls
-        said(job(out="/dev/full"), 7, "/dev/full", "No space left")
+        said(job(), 0)
+    assert job.out.read_bytes().count(b"\n") == 6
+
+
+def test_7_a_device_without_room(chainq: Program, full_device: Path) -> None:
+    """An output that takes no byte: exit 7 and its name, and the checkpoint stays where it was."""
+    with serving(Moving(5)) as url:
+        job = Job(chainq, url, "blocks")
+        said(job(out=str(full_device)), 7, str(full_device), "No space left")
         assert job.next == 0
         said(job(), 0)
     assert job.out.read_bytes().count(b"\n") == 6

@@ -118,7 +118,7 @@ def test_rewind_says_where_it_goes_when_rows_come_again(chainq: Program) -> None
 def test_2_a_checkpoint_that_is_no_file(chainq: Program, nowhere: str) -> None:
     """A device, a FIFO or a folder is no checkpoint: exit 2, and nothing waits for it."""
     os.mkfifo(chainq.home / "fifo")
-    for path in ("/dev/full", str(chainq.home / "fifo"), str(chainq.home)):
+    for path in ("/dev/null", str(chainq.home / "fifo"), str(chainq.home)):
         said(chainq("blocks", "--checkpoint", path, url=nowhere), 2, "not a regular file")
 
 

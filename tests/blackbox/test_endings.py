@@ -287,11 +287,11 @@ def test_7_a_file_behind_stdout_is_cut_back_to_whole_heights(
 
 
 @pytest.mark.parametrize("name", ["parquet", "json"])
-def test_no_resume_line_for_what_has_no_parts(name: str, chainq: Program, server: Servers) -> None:
+def test_no_resume_line_for_what_has_no_parts(name: str, chainq: Program, server: Servers, full_device: Path) -> None:
     """Where a part of a format is of no use, the error says to run the command again, not how to resume."""
     if name == "parquet":
         pytest.importorskip("pyarrow", reason="Parquet needs the extra chainq[parquet]")
-    with Path("/dev/full").open("wb") as full:
+    with full_device.open("wb") as full:
         ran = finish(chainq.start("records", "--end", "900", "--format", name, url=server(), stdout=full))
     assert ran.code == 7
     assert f"the {name} output is incomplete; run the command again" in ran.err

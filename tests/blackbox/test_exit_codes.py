@@ -195,10 +195,10 @@ def test_7_an_unwritable_file_is_told_before_the_first_call(chainq: Program, now
         assert str(path) in one_line(ran, 7)
 
 
-def test_7_a_full_device(chainq: Program, server: Servers) -> None:
+def test_7_a_full_device(chainq: Program, server: Servers, full_device: Path) -> None:
     """A device that takes no more bytes is exit 7, as stdout and as -o."""
-    one_line(chainq("block", "5", "-o", "/dev/full", url=server()), 7)
-    with Path("/dev/full").open("wb", buffering=0) as full:
+    one_line(chainq("block", "5", "-o", str(full_device), url=server()), 7)
+    with full_device.open("wb", buffering=0) as full:
         process = chainq.start("blocks", "--end", "10", url=server(), stdout=full)
         _, err = process.communicate(timeout=60)
     one_line(Ran(process.returncode, b"", err.decode()), 7)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
@@ -218,7 +218,6 @@ numbers = (
 )
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2**70), numbers), max_size=20), st.sampled_from(["timestamp", "round", "x"]))
 def test_any_number_can_be_drawn(points: list[tuple[int, Any]], column: str) -> None:
     """Whatever a server sends for numbers and heights, 39 digits and more, nothing fails and every line fits."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
@@ -290,7 +290,6 @@ texts = st.none() | st.text(st.characters(exclude_categories=["Cs"]))
 integers = st.none() | st.integers(-(2**63), 2**63 - 1)
 
 
-@settings(deadline=None)
 @given(st.lists(st.fixed_dictionaries({}, optional={"program_id": texts, "height": integers, "timestamp": integers})))
 def test_any_text_and_any_integer(rows: list[dict[str, Any]]) -> None:
     """Any strings and integers, the latter as numbers or as strings of digits, are read back equal."""

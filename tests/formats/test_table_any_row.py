@@ -27,7 +27,7 @@ values = st.recursive(
 SOME = st.sampled_from(METHODS)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture])
 @given(st.data(), SOME, st.sampled_from((1, *WIDTHS)), st.booleans())
 def test_no_control_characters_and_no_line_too_wide(data: st.DataObject, method: Any, width: int, single: bool) -> None:
     """Whatever the rows: no control character but newline, and no line wider than the terminal."""
@@ -38,7 +38,7 @@ def test_no_control_characters_and_no_line_too_wide(data: st.DataObject, method:
     assert fits(text, max(width, 40))
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture])
 @given(st.data(), values, values)
 def test_odd_transactions_do_no_harm(data: st.DataObject, one: Any, other: Any) -> None:
     """Any value anywhere in a full transaction is sanitized, in a row of its own and inside a block."""
@@ -55,7 +55,7 @@ def test_odd_transactions_do_no_harm(data: st.DataObject, one: Any, other: Any) 
             assert not abbreviate or fits(text, 80)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(Kind), st.lists(wild, min_size=1, max_size=5), st.sampled_from((40, *WIDTHS)))
 def test_later_rows_fit_too(kind: Kind, texts: list[str], width: int) -> None:
     """Rows that are wider than the first ones stay inside the line."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
@@ -133,7 +133,6 @@ def test_odd_rows_do_no_harm(name: str, row: str) -> None:
     assert written(name, [[row]], spec(selected=True))
 
 
-@settings(deadline=None)
 @given(st.lists(st.dictionaries(keys, values, max_size=4), max_size=4))
 def test_json_round_trip(rows: list[dict[str, Any]]) -> None:
     """Python's json reads what json writes with the same integers and strings; jsonl likewise, line by line."""
@@ -142,7 +141,6 @@ def test_json_round_trip(rows: list[dict[str, Any]]) -> None:
     assert [json.loads(line) for line in written("jsonl", [texts], spec()).splitlines()] == rows
 
 
-@settings(deadline=None)
 @given(st.lists(st.fixed_dictionaries({"a": st.integers() | st.text(st.characters(exclude_categories=["Cs"]))})))
 def test_csv_round_trip(rows: list[dict[str, Any]]) -> None:
     """Python's csv reads what csv writes: every string, every digit."""

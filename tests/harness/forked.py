@@ -21,7 +21,7 @@ class Nursery:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        self._ours, self._theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+        self._control: socket.socket | None = None
         self._lock = threading.Lock()
         atexit.register(self._close)
 
@@ -30,23 +30,24 @@ class Nursery:
         request = json.dumps({"line": list(line), "environment": dict(environment), "folder": str(folder)})
         ours, told = socket.socketpair()
         with told, self._lock:
-            self._process = self._process or self._open()
-            socket.send_fds(self._ours, [request.encode()], [*fds, told.fileno()])
+            self._control = self._control or self._open()
+            socket.send_fds(self._control, [request.encode()], [*fds, told.fileno()])
         return ours
 
-    def _open(self) -> subprocess.Popen[bytes]:
-        with self._theirs:
-            return subprocess.Popen(
-                [sys.executable, "-P", Path(__file__).with_name("nursery.py"), str(self._theirs.fileno())],
+    def _open(self) -> socket.socket:
+        ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", Path(__file__).with_name("nursery.py"), str(theirs.fileno())],
                 env={"PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8"},
                 stdin=subprocess.DEVNULL,
-                pass_fds=[self._theirs.fileno()],
+                pass_fds=[theirs.fileno()],
             )
+        return ours
 
     def _close(self) -> None:
-        self._ours.close()
-        self._theirs.close()
-        if self._process:
+        if self._control and self._process:
+            self._control.close()
             self._process.wait()
 
 
