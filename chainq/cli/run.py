@@ -34,7 +34,7 @@ def run(method: Method, values: Mapping[str, Any]) -> None:
         return
     query = read_query(method, values)
     resume = resume_settings(query, values)
-    written = output.settings(
+    settings = output.settings(
         method,
         values,
         check=query.check,
@@ -48,25 +48,25 @@ def run(method: Method, values: Mapping[str, Any]) -> None:
         if resume is not None:
             from chainq.resume import follow
 
-            identity = _identity(service, query, written)
+            identity = _identity(service, query, settings)
             if values["dry_run"]:
                 _plan(service, follow.first_round(query, resume, identity))
                 return
 
             def begin(sink: Sink, continued: bool) -> Writer:
-                return written.make(sink, output.output_spec(method, written, reporter.warn, resumed=continued))
+                return settings.make(sink, output.output_spec(method, settings, reporter.warn, resumed=continued))
 
             gc.enable()
             follow.run(service, query, resume, identity, begin, reporter.warn)
         elif values["dry_run"]:
             _plan(service, query)
         else:
-            with open_sink(written.file) as sink:
-                spec = output.output_spec(method, written, reporter.warn, single=query.single)
-                _answer(service, query, sink, written.make, spec, reporter, _again(written))
+            with open_sink(settings.file) as sink:
+                spec = output.output_spec(method, settings, reporter.warn, single=query.single)
+                _write_rows(service, query, sink, settings.make, spec, reporter, _remedy(settings))
 
 
-def _identity(service: Service, query: Query, written: OutputSettings) -> dict[str, object]:
+def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[str, object]:
     """Return what a checkpoint tells queries apart by, as JSON values without secrets."""
     return {
         "command": query.method.command,
@@ -74,35 +74,35 @@ def _identity(service: Service, query: Query, written: OutputSettings) -> dict[s
         "start": query.bounds.start or 0 if query.bounds else 0,
         "url": mask_url(service.url),
         "dialect": service.dialect.name,
-        "format": written.format,
-        "columns": written.requested,
+        "format": settings.format,
+        "columns": settings.requested,
     }
 
 
-def _again(written: OutputSettings) -> str:
+def _remedy(settings: OutputSettings) -> str:
     """Return what to do after a failure where the output cannot be resumed; empty where it can."""
-    if written.file is not None:
-        return f"{written.file} was left unchanged; run the command again"
-    return "" if written.can.endless else f"the {written.format} output is incomplete; run the command again"
+    if settings.file is not None:
+        return f"{settings.file} was left unchanged; run the command again"
+    return "" if settings.can.endless else f"the {settings.format} output is incomplete; run the command again"
 
 
-def _answer(
+def _write_rows(
     service: Service,
     query: Query,
     sink: Sink,
     make: Format,
     spec: OutputSpec,
     reporter: Reporter,
-    again: str,
+    remedy: str,
 ) -> None:
-    """Write all rows of the query; `again` is what to do after a failure where the output cannot be resumed."""
+    """Write all rows of the query; `remedy` is what to do after a failure where the output cannot be resumed."""
     rest = None
     if query.bounds is not None:
         gc.enable()
         heights = service.height_range(query.bounds, reverse=query.reverse)
         if not len(heights) and not query.bounds.fixed:
             reporter.warn(f"no blocks in that range: the tip is {service.tip_height()}")
-        rest = _Rest(heights, query.reverse, query.limit, sink, again)
+        rest = _Rest(heights, query.reverse, query.limit, sink, remedy)
         reporter.begin(len(heights), rows_on_terminal=spec.terminal)
     try:
         writer = make(sink, spec)
@@ -127,7 +127,7 @@ class _Rest:
     reverse: bool
     limit: int | None
     sink: Sink
-    again: str
+    remedy: str
 
     def written(self, heights: HeightRange, rows: int) -> None:
         """Note that all rows of `heights` are written."""
@@ -138,8 +138,8 @@ class _Rest:
             self.limit -= rows
 
     def __str__(self) -> str:
-        if self.again:
-            return self.again
+        if self.remedy:
+            return self.remedy
         limit = "" if self.limit is None else f" --limit {self.limit}"
         reverse = " --reverse" if self.reverse else ""
         return f"resume with --start {self.heights.start} --end {self.heights.end}{reverse}{limit}"
