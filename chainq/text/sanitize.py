@@ -40,9 +40,15 @@ def printable_json(text: bytes) -> bytes:
 
 
 def excerpt(text: str, length: int = 200) -> str:
-    """Return one sanitized line of at most `length` characters, for error messages; tags and repeated spaces go."""
+    """Return one sanitized line of at most `length` characters, for error messages; tags and repeated spaces go.
+
+    What is too long loses its middle: what happened often stands at the end.
+    """
     line = " ".join(re.sub(r"<[^>]*>", " ", text).split())
-    return printable(line if len(line) <= length else line[: length - 1] + "…")
+    if len(line) > length:
+        head = length * 2 // 5
+        line = f"{line[:head]}…{line[head + 1 - length :]}"
+    return printable(line)
 
 
 def mask_url(url: str) -> str:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
-from chainq.errors import BrokenBodyError, ChainqError
+from chainq.errors import BrokenBodyError, ChainqError, ServiceError
 from chainq.transport import failures
-from chainq.transport.base import Endpoint, ExchangeError, Report, Request, Stopped, Transport
+from chainq.transport.base import Endpoint, ExchangeError, Report, Request, Response, Stopped, Transport
 from chainq.transport.concurrency import ConcurrencyLimit
 from chainq.transport.failures import TransientFailure
 from chainq.transport.jsonrpc import compact, encode, is_error
@@ -105,21 +105,20 @@ class Connection:
                 began = self._clock.monotonic()
                 retries.attempts += 1
                 try:
-                    body = self._exchange(encode(method, params, call_id), memory)
+                    response = self._exchange(encode(method, params, call_id), memory)
                 except TransientFailure as failure:  # while the slot is held: whoever gets it next has to know
-                    if failure.timed_out:
-                        self._slots.timed_out(began, self._clock.monotonic())
-                    self._weigh(failure, method, retries)
+                    self._weigh(failure, method, retries, began)
                     raise
-            size = len(body)
+            size = len(response.body)
             self._limiter.succeeded(method)
-            self._slots.succeeded()
             try:
-                decoded = decode(memory.view(compact(body)), call_id)
-            except BrokenBodyError as error:
-                broken = TransientFailure(error)
-                self._weigh(broken, method, retries)
-                raise broken from None
+                decoded = decode(memory.view(compact(response.body)), call_id)
+            except (BrokenBodyError, ServiceError) as error:
+                meaning = failures.of_body(error, response.status, retries.divisible)
+                if isinstance(meaning, TransientFailure):
+                    self._weigh(meaning, method, retries, began)
+                raise meaning from None
+            self._slots.succeeded()
             if isinstance(decoded, list):
                 count = len(decoded)
                 memory.grow(count * ROW_BYTES)
@@ -137,8 +136,13 @@ class Connection:
             seconds = self._clock.monotonic() - began
             self._report(Report(method, where, size, seconds, retries.attempts, outcome, count, wait))
 
-    def _weigh(self, failure: TransientFailure, method: str, retries: RetryBudget) -> None:
-        """Decide how long to wait after a failure; a 429 holds back all calls of its method so long."""
+    def _weigh(self, failure: TransientFailure, method: str, retries: RetryBudget, sent_at: float) -> None:
+        """Decide how long to wait after a failure, and how many requests there may be at a time from now on.
+
+        A 429 holds back all calls of its method so long.
+        """
+        if failure.overloaded:
+            self._slots.timed_out(sent_at, self._clock.monotonic())
         if failure.rate_limited:
             failure.wait = self._limiter.refused(method, failure.retry_after, self._clock.monotonic())
             if failure.wait is None:
@@ -168,8 +172,8 @@ class Connection:
         if self._clock.wait(self._stop, seconds):
             raise Stopped
 
-    def _exchange(self, request: bytes, memory: Reservation) -> bytes:
-        """Return the body of a 200 response, or of another whose JSON-RPC error says more than its status."""
+    def _exchange(self, request: bytes, memory: Reservation) -> Response:
+        """Return a response with HTTP 200, or another whose JSON-RPC error says more than its status."""
         deadline = self._clock.monotonic() + self.endpoint.timeout
         try:
             response = self._opened().call(Request(request, deadline, memory))
@@ -180,7 +184,7 @@ class Connection:
         by_status = response.status in failures.ALWAYS_BY_STATUS
         if response.status != 200 and (by_status or not is_error(response.body)):
             raise failures.of_status(response, self.endpoint.url, self._clock.time())
-        return response.body
+        return response
 
     def _opened(self) -> Transport:
         """Return the transport; the network's is opened by the first call, since most of a start is its import."""

@@ -3,6 +3,8 @@
 Source: docs/protocol.md, "Envelope and errors"; RFC 9110, section 15, for HTTP statuses.
 """
 
+import re
+
 from chainq.errors import (
     BrokenBodyError,
     ChainqError,
@@ -26,17 +28,36 @@ LONGEST_RETRY_AFTER = 3600.0  # seconds; a date in the year 9999 is a mistake
 # With these, many services send a JSON-RPC error as well: it says no more than the status, and is as transient.
 ALWAYS_BY_STATUS = {429, 503}
 _TRANSIENT = {408, 500, 502, 503, 504}
+# A database that restarts, lost its connection, or has too many: SQLSTATEs (PostgreSQL, appendix A; those of class 08
+# are all about connections) and errors of Node.js.
+_TRANSIENT_CODES = re.compile(
+    r"08...|40001|40P01|53300|57P0[123]|ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN"
+)
+_LOST = ("connection terminated", "econnrefused", "econnreset", "the database system is")
+_NO_CONNECTION = ("timeout acquiring a connection", "too many clients", "too many connections")
+_NO_CODE = ("0", "-32603", "")  # with which servers send errors that have none
+_PROTOCOL_CODES = ("-32700", "-32600", "-32601", "-32602")  # JSON-RPC 2.0, section 5.1: another attempt says the same
+_SQL = re.compile(r"\s*(select|with|insert|update|delete)\b.* - ", re.IGNORECASE | re.DOTALL)
+_OTHER_DIALECT = ("is not iterable", "undefined binding")  # parameters by other names than the server's
 _CREDENTIALS = "pass credentials by --header, or by headers in a profile"
 _PATH = "check the URL and its path"
-_HINTS = {401: _CREDENTIALS, 403: _CREDENTIALS, 404: _PATH, 405: _PATH}
+_HINTS = {
+    401: _CREDENTIALS,
+    403: _CREDENTIALS,
+    404: _PATH,
+    405: _PATH,
+    431: "the request headers are too large: check --header, and headers in the profile",
+}
+_DIALECT = "the server may speak another dialect: try --dialect auto, or run chainq doctor"
 
 
 class TransientFailure(Exception):  # noqa: N818  # never leaves the transport
     """One attempt failed in a way that another may mend.
 
     `error` is what to raise after the last attempt; `retry_after` the seconds that the service asks to wait, None where
-    it does not say; `rate_limited` whether the service wants fewer calls; `timed_out` whether there was no response in
-    time. `wait` is decided later: the seconds before the next attempt, None where there is none.
+    it does not say. `rate_limited`: the service wants fewer calls. `timed_out`: there was no response in time.
+    `overloaded`: fewer requests at a time may help. `wait` is decided later: the seconds before the next attempt, None
+    where there is none.
     """
 
     def __init__(
@@ -46,11 +67,53 @@ class TransientFailure(Exception):  # noqa: N818  # never leaves the transport
         *,
         rate_limited: bool = False,
         timed_out: bool = False,
+        overloaded: bool = False,
     ) -> None:
         super().__init__(str(error))
         self.error, self.retry_after = error, retry_after
-        self.rate_limited, self.timed_out = rate_limited, timed_out
+        self.rate_limited, self.timed_out, self.overloaded = rate_limited, timed_out, overloaded or timed_out
         self.wait: float | None = None
+
+
+class UnavailableError(ServiceError):
+    """The service returned an error that another attempt may not meet. Never leaves the transport."""
+
+
+def of_error(code: str, message: str) -> ServiceError:
+    """Return the error for the code and message of a JSON-RPC error (docs/protocol.md, "Envelope and errors")."""
+    lowered = message.lower()
+    text = f"the service returned error {excerpt(code, 20) or '(no code)'}: {excerpt(_without_sql(message))}"
+    uncoded = code in _NO_CODE
+    if _TRANSIENT_CODES.fullmatch(code) or (uncoded and any(words in lowered for words in _LOST + _NO_CONNECTION)):
+        return UnavailableError(text, code=code)
+    if code == "57014" or (uncoded and "timeout" in lowered):  # 57014: query_canceled
+        return TooHeavyError(text, code=code)
+    other = code == "-32601" or any(words in lowered for words in _OTHER_DIALECT)
+    return ServiceError(text, _DIALECT if other else "", code=code)
+
+
+def of_body(error: BrokenBodyError | ServiceError, status: int, divisible: bool) -> ChainqError | TransientFailure:
+    """Return what the error in a body means that came with that HTTP status; its type says whether to try again.
+
+    A query that is too heavy may be less so later, where its caller cannot ask for less.
+    """
+    if isinstance(error, BrokenBodyError):
+        return TransientFailure(error)
+    if isinstance(error, TooHeavyError):
+        return error if divisible or not error.code else TransientFailure(error)
+    if isinstance(error, UnavailableError) or (status >= 500 and error.code not in _PROTOCOL_CODES):
+        overloaded = error.code == "53300" or any(words in error.message.lower() for words in _NO_CONNECTION)
+        return TransientFailure(UnreachableError(error.message), overloaded=overloaded)
+    return error
+
+
+def _without_sql(message: str) -> str:
+    """Return a message without the statement in front of its reason, but for the first words of it."""
+    found = _SQL.match(message)
+    if not found:
+        return message
+    words = " ".join(excerpt(word, 24) for word in found[0].split(maxsplit=3)[:3])
+    return f"{words} … - {message[found.end() :]}"
 
 
 def of_exchange(error: ExchangeError, endpoint: Endpoint) -> ChainqError | TransientFailure:

@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from chainq.errors import BrokenBodyError, ResponseError, ServiceError, TooHeavyError
+from chainq.errors import BrokenBodyError, ResponseError, ServiceError
 from chainq.rows import fields, raw_json
 from chainq.text.sanitize import excerpt
+from chainq.transport.failures import of_error
 
 PIECE = 128 * 2**10  # bytes
 
@@ -83,7 +84,7 @@ def decode_result(text: memoryview, call_id: int) -> Raw:
     if failed and error is not None:
         if "result" in envelope and bytes(envelope["result"]) != b"null":
             raise ResponseError("response has both a result and an error")
-        raise _service_error(bytes(error))
+        raise _error(bytes(error))
     if "result" not in envelope:
         raise ResponseError("response has neither a result nor an error")
     return envelope["result"]
@@ -130,14 +131,9 @@ def _plain(body: bytes) -> bool:
     return bool(body)
 
 
-def _service_error(error: bytes) -> ServiceError:
+def _error(error: bytes) -> ServiceError:
     try:
         members = raw_json.members(error)
     except ValueError:
         return ServiceError(f"the service returned an error: {excerpt(error.decode())}")
-    code = fields.text_of(members.get("code"))
-    message = fields.text_of(members.get("message"))
-    # docs/protocol.md, "Envelope and errors"; 57014 is PostgreSQL's query_canceled.
-    heavy = code == "57014" or (code in ("0", "-32603") and "timeout" in message.lower())
-    kind = TooHeavyError if heavy else ServiceError
-    return kind(f"the service returned error {excerpt(code, 20) or '(no code)'}: {excerpt(message)}", code=code)
+    return of_error(fields.text_of(members.get("code")), fields.text_of(members.get("message")))

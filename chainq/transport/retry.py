@@ -17,14 +17,14 @@ class RetryBudget:
     """
 
     def __init__(self, retries: int, divisible: bool) -> None:
-        self._retries, self._divisible = retries, divisible
+        self._retries, self.divisible = retries, divisible
         self.attempts = self._failures = self._timeouts = 0
         self._waited = 0.0
 
     def wait_after(self, failure: TransientFailure) -> float | None:
         """Return the seconds before the next attempt, with full jitter; None where this one was the last."""
         self._failures += 1
-        self._timeouts += failure.timed_out and self._divisible
+        self._timeouts += failure.timed_out and self.divisible
         self._waited += failure.retry_after or 0.0
         if self._failures > self._retries or self._timeouts > 1 or self._waited > MAX_WAIT:
             return None

@@ -56,7 +56,7 @@ def main() -> None:
         with Connection(Endpoint(native.url())) as connection:
             body = timed(
                 "receive the body (httpx, sockets)",
-                lambda: connection._exchange(request, Reservation(MemoryBudget(MAX_MEMORY))),
+                lambda: connection._exchange(request, Reservation(MemoryBudget(MAX_MEMORY))).body,
             )
     timed("look for white space and for what is no UTF-8", lambda: jsonrpc.compact(body))
     timed("cut it into rows (msgspec)", lambda: jsonrpc._ROWS.decode(body))

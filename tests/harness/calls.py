@@ -73,7 +73,8 @@ def envelope(result: str, id_: str = "1") -> bytes:
 
 
 def failure(code: str, message: str = "no") -> bytes:
-    return f'{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":{json.dumps(message)}}}}}'.encode()
+    """A JSON-RPC error; its id is null, so that it fits any request."""
+    return f'{{"jsonrpc":"2.0","id":null,"error":{{"code":{code},"message":{json.dumps(message)}}}}}'.encode()
 
 
 def page(status: int, retry_after: str | None = None) -> Response:

@@ -178,3 +178,39 @@ def test_an_error_of_any_shape_is_an_error(error: str) -> None:
         with pytest.raises(ServiceError) as caught:
             decode_result(f'{{"jsonrpc":"2.0","id":{id_},"error":{error}}}'.encode(), 7)
         assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "sql", ["select x from y", 'with t as (select 1) select "a", ' + '"b", ' * 500, "SELECT\n*\nFROM t"]
+)
+def test_a_reason_is_told_and_not_the_statement_before_it(sql: str) -> None:
+    """The message of a deployed server is the whole statement, a dash, and the reason."""
+    with pytest.raises(ServiceError) as caught:
+        decode_rows(failure('"22P02"', f"{sql} - invalid input syntax for type bigint"), 7)
+    said = str(caught.value)
+    assert said.endswith("… - invalid input syntax for type bigint")
+    assert len(said) < 180
+    assert " ".join(sql.split()[:2]) in said
+
+
+def test_a_long_message_loses_its_middle() -> None:
+    """What happened is often said at the end."""
+    with pytest.raises(ServiceError, match=r"^the service returned error 1: first .*….* last$"):
+        decode_rows(failure("1", f"first {'x' * 5000} last"), 7)
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "hinted"),
+    [
+        ("-32601", "Method not found", True),
+        ("0", "params is not iterable", True),
+        ("0", "Undefined binding(s) detected when compiling SELECT. Undefined column(s): [height]", True),
+        ("-32602", "Invalid params", False),
+    ],
+)
+def test_errors_of_another_dialect_say_what_to_try(code: str, message: str, hinted: bool) -> None:
+    """A method or parameters that the server has no name for."""
+    with pytest.raises(ServiceError) as caught:
+        decode_rows(failure(code, message), 7)
+    assert ("--dialect auto" in str(caught.value)) == hinted
+    assert ("chainq doctor" in str(caught.value)) == hinted

@@ -1,5 +1,7 @@
 """When a call is made again, how long it waits, and what its errors say."""
 
+import re
+
 import pytest
 
 from chainq.errors import (
@@ -70,11 +72,10 @@ def test_connection_errors_and_timeouts_are_retried(connect: Connect, clock: Fak
         (Response(200, envelope("[]", id_="99")), ResponseError),
         (Response(200, failure("-32602")), ServiceError),
         (Response(400, failure("-32600")), ServiceError),
-        (Response(500, failure("0")), ServiceError),
         (UnusableRequestError("no such header"), UnreachableError),
         (NoConnectionError("[SSL: CERTIFICATE_VERIFY_FAILED]"), UnreachableError),
     ],
-    ids=["404", "401", "413", "redirect", "wrong id", "error", "error 400", "error 500", "unusable", "certificate"],
+    ids=["404", "401", "413", "redirect", "wrong id", "error", "error 400", "unusable", "certificate"],
 )
 def test_what_another_attempt_cannot_mend_is_raised_at_once(
     outcome: Outcome, kind: type[ChainqError], connect: Connect, clock: FakeClock
@@ -124,3 +125,76 @@ def test_very_many_retries_are_no_trouble(connect: Connect, clock: FakeClock) ->
     with pytest.raises(UnreachableError, match="after 2049 attempts"):
         call(connect(FakeTransport(*[page(500)] * 3000), retries=2048))
     assert max(clock.waits) == 30
+
+
+TERMINATED = "Connection terminated unexpectedly"
+POOL = "Knex: Timeout acquiring a connection. The pool is probably full. Are you missing a .transacting(trx) call?"
+SQL = 'select "id", "height" from "block" order by "height" desc limit $1'
+DATABASE = {
+    "restart": ('"57P01"', f"{SQL} - terminating connection due to administrator command"),
+    "crash": ('"57P02"', f"{SQL} - terminating connection because of crash of another server process"),
+    "start": ('"57P03"', f"{SQL} - the database system is starting up"),
+    "connection": ('"08006"', f"{SQL} - server closed the connection unexpectedly"),
+    "no connection": ('"08003"', "connection does not exist"),
+    "too many": ('"53300"', "sorry, too many clients already"),
+    "terminated": ("0", f"{SQL} - {TERMINATED}"),
+    "internal": ("-32603", TERMINATED),
+    "pool": ("0", POOL),
+    "down": ('"ECONNREFUSED"', "connect ECONNREFUSED 127.0.0.1:5432"),
+    "down without a code": ("0", "connect ECONNREFUSED 127.0.0.1:5432"),
+}
+
+
+@pytest.mark.parametrize(("code", "message"), DATABASE.values(), ids=DATABASE)
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize("divisible", [True, False])
+def test_trouble_of_the_database_is_transient(
+    code: str, message: str, status: int, divisible: bool, connect: Connect, clock: FakeClock
+) -> None:
+    """A minute later the same call succeeds. In the end the service is unreachable, with the reason."""
+    trouble = Response(status, failure(code, message))
+    assert call(connect(FakeTransport(trouble, trouble), retries=2), divisible=divisible) == []
+    assert len(clock.waits) == 2
+    with pytest.raises(UnreachableError, match=re.escape(message.rpartition(" - ")[2][-60:])) as caught:
+        call(connect(FakeTransport(trouble), retries=0), divisible=divisible)
+    assert code.strip('"') in str(caught.value)
+
+
+@pytest.mark.parametrize(("code", "retried"), [("0", True), ('"XX000"', True), ("-32602", False), ("-32601", False)])
+def test_an_error_with_500_is_transient_unless_it_is_about_the_request(
+    code: str, retried: bool, connect: Connect, clock: FakeClock
+) -> None:
+    """What JSON-RPC has codes for is the same at the next attempt."""
+    connection = connect(FakeTransport(Response(500, failure(code, "no"))), retries=1)
+    if retried:
+        assert call(connection) == []
+    else:
+        with pytest.raises(ServiceError, match=code):
+            call(connection)
+    assert len(clock.waits) == retried
+
+
+HEAVY = [("0", "Defined query timeout of 5000ms exceeded when running query."), ('"57014"', "canceling statement")]
+
+
+@pytest.mark.parametrize(("code", "message"), HEAVY)
+@pytest.mark.parametrize("status", [200, 500])
+def test_a_heavy_query_is_retried_where_the_caller_cannot_ask_for_less(
+    code: str, message: str, status: int, connect: Connect, clock: FakeClock
+) -> None:
+    """A lookup is as light as it can be; a range is divided at once."""
+    heavy = Response(status, failure(code, message))
+    assert call(connect(FakeTransport(heavy, heavy), retries=2), divisible=False) == []
+    with pytest.raises(TooHeavyError):
+        call(connect(FakeTransport(heavy, heavy), retries=1), divisible=False)
+    clock.waits.clear()
+    with pytest.raises(TooHeavyError):
+        call(connect(FakeTransport(heavy)))
+    assert clock.waits == []
+
+
+def test_a_service_without_connections_is_asked_less_at_a_time(connect: Connect) -> None:
+    """More requests than its database has connections make it slower for all."""
+    connection = connect(FakeTransport(Response(200, failure("0", POOL))), concurrency=8)
+    call(connection)
+    assert connection._slots.limit == 4
