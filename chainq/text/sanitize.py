@@ -1,8 +1,6 @@
 """Sanitizes text for terminals and masks secrets. Text from outside is shown only after it went through here."""
 
-import json
 import re
-import unicodedata
 from urllib.parse import urlsplit, urlunsplit
 
 # Cc: control characters (ANSI sequences begin with one); Cf: bidirectional overrides, zero-width marks;
@@ -21,6 +19,8 @@ def printable(text: str, keep: str = "") -> str:
     """
     if text.isascii() and text.isprintable():
         return text
+    import unicodedata  # here and below: what most runs do not need is loaded when it is needed
+
     return "".join(
         c if c in keep or unicodedata.category(c) not in _HARMFUL else c.encode("unicode_escape").decode() for c in text
     )
@@ -33,6 +33,9 @@ def printable_json(text: bytes) -> bytes:
     """
     if text.isascii() and b"\x7f" not in text:
         return text
+    import json
+    import unicodedata
+
     return "".join(
         c if c == "\n" or unicodedata.category(c) not in _HARMFUL else json.dumps(c)[1:-1].replace("\x7f", "\\u007f")
         for c in text.decode(errors="surrogateescape")
