@@ -100,7 +100,7 @@ def test_a_command_loads_no_more_than_it_needs(program: Program, server: Servers
     helps = line.endswith(("--help", "--version"))
     modules = loaded(program, line, None if helps else server())
     assert not own(modules) - BUDGETS[line], "modules that the command has no use for, or a budget that is too small"
-    heavy = NEVER | {"httpx", "msgspec", "orjson"} if helps else NEVER
+    heavy = NEVER | {"httpx", "json", "msgspec", "orjson"} if helps else NEVER
     assert not modules & (heavy - ({"rich"} if "--table" in line else set()))
 
 
