@@ -9,8 +9,8 @@ from chainq.catalog.methods import BY_COMMAND, Method, Role, Shape
 from chainq.cli.query import lookups
 from chainq.heights.bounds import DEFAULT_LAST, Bounds
 from chainq.heights.range import HeightRange
-from chainq.planning.chunking import Cutter
 from chainq.planning.query import LATEST, Lookup, Query
+from chainq.planning.range_plan import first_requests
 from chainq.transport.jsonrpc import encode
 
 
@@ -58,10 +58,10 @@ def _range(dialect: Dialect, query: Query, bounds: Bounds, paging: dict[Role, Va
     """Yield the requests of a range; where it depends on the tip a single one, with words as its bounds."""
     method, arguments = query.method, query.arguments
     if bounds.fixed and bounds.start is not None and bounds.end is not None:
-        cutter = Cutter(method, HeightRange(bounds.start, bounds.end), query.page_size, query.reverse)
-        while cutter:
-            span, _ = cutter.cut()
-            yield dialect.call(method, {**arguments, Role.START: span.start, Role.END: span.end, **paging})
+        heights = HeightRange(bounds.start, bounds.end)
+        for request in first_requests(method, heights, query.page_size, reverse=query.reverse):
+            edges = {Role.START: request.heights.start, Role.END: request.heights.end}
+            yield dialect.call(method, {**arguments, **edges, **paging})
     else:
         start, end = _words(bounds)
         yield dialect.call(BY_COMMAND["latest"], {})

@@ -28,7 +28,7 @@ class Service:
     `dialect`: one of `DIALECTS`, or `auto`; `names`: the server's own method and parameter names beside it. `timeout`:
     seconds per request. `retries`: for transient failures. `rate`: requests per second, None for no limit. `headers`:
     sent with every request. `concurrency`: requests at a time. `max_memory`: bytes that all responses may take up.
-    `report`: called after every attempt of a request.
+    `report`: called after every attempt of a request. `warn`: told what the user should know of the server.
     Raises UsageError for an unknown dialect or an invalid concurrency.
     """
 
@@ -45,6 +45,7 @@ class Service:
         concurrency: int = 8,
         max_memory: int = MAX_MEMORY,
         report: Callable[[Report], None] = lambda _: None,
+        warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         if dialect not in (AUTO, *DIALECTS):
             raise UsageError(f"unknown dialect {dialect!r}", f"the dialects are {', '.join(DIALECTS)} and {AUTO}")
@@ -69,7 +70,7 @@ class Service:
             transport=transport,
         )
         self.connection = Connection(endpoint, report)
-        self._concurrency = concurrency
+        self._concurrency, self._warn = concurrency, warn
         self._tip: Tip | None = None
         self._times: dict[int, int] = {}  # block times by height, for the search by time
 
@@ -159,9 +160,18 @@ class Service:
 
     def fetch_range(self, query: Query, heights: HeightRange) -> Iterator[Batch]:
         """Yield every row of a height range (what the query's bounds resolve to), exactly once, in height order."""
-        from chainq.fetching.ranges import RangeFetch
+        from chainq.fetching.ranges import fetch_range
 
-        return iter(RangeFetch(self.connection, self.dialect, query, heights, self.tip_height, self._concurrency))
+        return fetch_range(
+            self.connection,
+            self.dialect,
+            query,
+            heights,
+            tip=None if self._tip is None else self._tip.height,
+            tip_height=self.tip_height,
+            concurrency=self._concurrency,
+            warn=self._warn,
+        )
 
     def fetch_pages(self, query: Query) -> Iterator[Batch]:
         """Yield every row of a method that has pages but no heights."""

@@ -10,6 +10,11 @@ class HeightRange:
     start: int
     end: int
 
+    @property
+    def edges(self) -> tuple[int, int]:
+        """`start` and `end`."""
+        return self.start, self.end
+
     def __len__(self) -> int:
         return self.end - self.start
 

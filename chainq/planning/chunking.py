@@ -1,88 +1,84 @@
-"""How a range is cut into chunks, and what proves a chunk's answer complete. Pure: no calls, no rows, only counts.
+"""How long chunks are: as many heights as fill a response, by what earlier responses held."""
 
-The rules are those of docs/completeness.md; numbers of rows are per method, because row caps are.
-"""
+from collections import deque
+from math import ceil
 
 from chainq.catalog.methods import Method
 from chainq.heights.range import HeightRange
 
-AIM_BYTES = 6 * 2**20  # of an answer: larger ones cost memory, smaller ones round trips
-WIDEST = 100_000  # heights of a chunk where the document sets no limit
+AIM_BYTES = 8 * 2**20  # of a response: larger ones cost memory, smaller ones round trips
+WIDEST = 1_000_000  # heights of a chunk where the document sets no limit
 WIDEST_LINKED = 1000  # the same for full blocks; deployed servers refuse more
-FILL = 0.8  # of a page: room for chunks that are denser than those before
-FOLLOW = 0.9  # of the leading chunk's heights, so that its answer stays the longest
+FILL = 0.97  # of the page size that is asked for: chunks differ in density
+ROOM = 1.5  # times the documented page size is asked for, so that a full page is rare
+OVERLAP_ROWS = 8  # expected in an overlap: none comes in 1 of 3,000, where rows are spread evenly
+GROWTH = 8  # times the heights of the longest chunk so far, at most
+RECENT = 8  # responses that the estimate rests on
 
 
-class Cutter:
-    """Cuts chunks off a range, one at a time, each as long as earlier answers suggest and never over the limit.
+class Chunker:
+    """Chooses the lengths of chunks. `page_size`: the rows that a chunk should come near to, None without pages."""
 
-    Of the chunks under way at one time, the first (the leader) is the longest, so that on an even chain its answer,
-    once proved, proves the others'.
-    """
-
-    def __init__(self, method: Method, span: HeightRange, page_size: int | None, reverse: bool = False) -> None:
-        self._rest = span
-        self._reverse = reverse
+    def __init__(self, method: Method, page_size: int | None) -> None:
         self._limit = method.max_heights or (WIDEST_LINKED if method.linked else WIDEST)
-        self._steady = method.linked  # one row a height: the only weight that varies is a row's
-        self._next = min(method.first_heights or self._limit, self._limit)
-        self._leader = 0
-        self._leader_out = False
-        self._aim_rows: float = page_size * FILL if page_size else self._limit
-        self._density: float | None = None  # rows a height, of late
-        self._row_bytes: float | None = None
-        self._longest = 0  # rows
+        self._first = min(method.first_heights or self._limit, self._limit)
+        self._overlaps = method.height is not None and not method.linked
+        self._page_rows: float = page_size * FILL if page_size else self._limit
+        self._ceiling: float = self._page_rows  # rows; lower while responses are cut or fail
+        self._cap: float | None = None  # rows, where the server cuts responses
+        self._seen: deque[tuple[int, int, int]] = deque(maxlen=RECENT)  # heights, rows, bytes
+        self._longest = 0  # heights of one response
+        self._dense = 0  # rows of a single height that was left out of the estimate
 
-    def __bool__(self) -> bool:
-        """Whether heights are left to cut."""
-        return len(self._rest) > 0
+    @property
+    def rows_per_height(self) -> float:
+        """The density of rows, weighed by heights, over the recent responses; 0 before the first."""
+        heights = sum(seen[0] for seen in self._seen)
+        return sum(seen[1] for seen in self._seen) / heights if heights else 0.0
 
-    def cut(self) -> tuple[HeightRange, bool]:
-        """The next chunk and whether it is the leader. Needs heights left."""
-        leads = not self._leader_out and not self._steady
-        if leads:
-            self._leader, self._leader_out = self._next, True
-        length = self._next if leads or self._steady else max(1, int(self._leader * FOLLOW))
-        rest = self._rest
-        if self._reverse:
-            middle = max(rest.start, rest.end - length)
-            chunk, self._rest = HeightRange(middle, rest.end), HeightRange(rest.start, middle)
-        else:
-            middle = min(rest.end, rest.start + length)
-            chunk, self._rest = HeightRange(rest.start, middle), HeightRange(middle, rest.end)
-        return chunk, leads
+    @property
+    def learned(self) -> bool:
+        """Whether a response has been seen."""
+        return bool(self._seen)
 
-    def stop_at(self, top: int) -> None:
-        """Leave out the heights from `top` on."""
-        self._rest = HeightRange(min(self._rest.start, top), min(self._rest.end, top))
-
-    def learn(self, span: HeightRange, rows: int, size: int, leads: bool) -> None:
-        """Take in what an answer weighed: rows, and bytes."""
-        density = rows / len(span)
-        self._density = density if self._density is None else (self._density + density) / 2
+    def choose(self) -> tuple[int, int]:
+        """The length of the next chunk and its overlap, in heights."""
+        if not self._seen:
+            overlap = max(1, self._first // 16) if self._overlaps else 0
+            return max(1, self._first - (overlap if self._first == self._limit else 0)), overlap
+        rows = sum(seen[1] for seen in self._seen)
+        size = sum(seen[2] for seen in self._seen)
+        aim = min(self._ceiling, self._page_rows)
         if rows:
-            self._row_bytes = size / rows
-        self._longest = max(self._longest, rows)
-        if leads:
-            self._leader_out = False
-        self._choose(len(span))
+            aim = min(aim, max(1.0, AIM_BYTES * rows / max(1, size)))
+        density = self.rows_per_height
+        grown = GROWTH * max(1, self._longest)
+        length = min(grown, self._limit, int(aim / density) if density else grown)
+        overlap = 0
+        if self._overlaps:
+            overlap = ceil(OVERLAP_ROWS / density) if density else length // 4
+            overlap = max(1, min(overlap, length // 4))
+            length = min(length - overlap, self._limit - overlap)
+        return max(1, length), overlap
 
-    def hold_back(self, span: HeightRange, rows: int | None, leads: bool) -> None:
-        """Take in that a chunk was too much for one answer; `rows` is how many an answer can hold, where known."""
-        if rows is not None:
-            self._aim_rows = min(self._aim_rows, rows * FILL)
-        elif self._density:
-            self._aim_rows = max(1.0, min(self._aim_rows, self._density * len(span) / 2))
-        if leads:
-            self._leader_out = False
-        self._next = max(1, min(self._next, len(span) // 2))
+    def learn(self, heights: HeightRange, rows: int, size: int, *, complete: bool) -> None:
+        """Take in a response: it covered `heights`, with so many rows and bytes. `complete`: it was not cut."""
+        if len(heights):
+            self._seen.append((len(heights), rows, size))
+            self._longest = max(self._longest, len(heights))
+        if complete:
+            self._ceiling = min(self._page_rows if self._cap is None else self._cap, self._ceiling * 1.25)
 
-    def _choose(self, length: int) -> None:
-        aim = self._aim_rows
-        if self._row_bytes:
-            aim = min(aim, AIM_BYTES / self._row_bytes)
-        if not self._steady and self._longest >= aim * FILL:
-            aim = min(aim, self._longest * FOLLOW)
-        grown = length * 4
-        wanted = int(aim / self._density) if self._density else grown
-        self._next = max(1, min(wanted, grown, self._limit))
+    def cut(self, rows: int) -> None:
+        """Take in that the server cuts responses at about so many rows."""
+        self._cap = max(1.0, 0.9 * rows) if self._cap is None else min(self._cap, max(1.0, 0.9 * rows))
+        self._ceiling = min(self._ceiling, self._cap)
+
+    def too_heavy(self, heights: HeightRange) -> None:
+        """Take in that a response to so many heights failed for its size."""
+        expected = self.rows_per_height * len(heights)
+        if expected:
+            self._ceiling = max(1.0, min(self._ceiling, expected / 2))
+        else:
+            self._first = max(1, min(self._first, len(heights) // 2))
+            self._longest = max(1, min(self._longest or self._first, len(heights) // 2))

@@ -1,45 +1,148 @@
-"""What proves a response complete."""
+"""Proves chunks complete whose rows carry a height, from the order of responses alone (docs/completeness.md).
 
-from dataclasses import dataclass, field
-from enum import Enum, auto
+Deployed servers order rows by height, so a response is a prefix of the rows that are due: whatever cuts it (a cap in
+rows or bytes, a clamped range, a timeout), it lacks the highest heights. Therefore
+
+    a response that shows a row at height m holds every row below m.
+
+A chunk is requested beyond its end. A row there proves the chunk complete. Else the response proves the heights below
+its last row, and `look_ahead` finds out whether anything follows that row. Responses out of height order are proved
+by counts.
+
+Rejected: to compare numbers of rows ("no response was longer, so this one was not cut"). That holds for caps which are
+constant and counted in rows, and for no others.
+"""
+
+from bisect import bisect_left
+
+from chainq.errors import IncompleteError
+from chainq.heights.range import HeightRange
+from chainq.planning.counts import prove_by_counts
+from chainq.planning.dense_height import prove_height
+from chainq.planning.look_ahead import ATTEMPTS, Asking, check_start, first_row_at_or_after, look_ahead
+from chainq.planning.server import ServerFacts
+from chainq.planning.steps import (
+    DIVISIBLE,
+    ChunkResult,
+    ChunkSpec,
+    Page,
+    Proof,
+    ProofKind,
+    Request,
+    Steps,
+    TipRequest,
+    Unsettled,
+)
 
 
-class Verdict(Enum):
-    """What the number of rows in an answer says."""
+def prove_rows(chunk: ChunkSpec, server: ServerFacts) -> Steps:
+    """Fetch a chunk and prove it, or as much of it as its response proves.
 
-    WHOLE = auto()
-    FULL = auto()  # more rows exist, or may: a smaller range or a larger page is needed
-    DOUBT = auto()  # as long as any answer so far: only an empty page 1 would prove it
-
-
-@dataclass(slots=True)
-class Evidence:
-    """What the answers of one method have shown of the server's caps on rows.
-
-    An answer shorter than its page is whole, unless the server has a cap that it does not tell. Any answer of m rows
-    shows that such a cap is at least m, so an answer shorter than one seen before was not cut. That leaves those as
-    long as the longest. `counts` are pairs (rows, distinct rows): a server may page by something other than rows
-    where rows repeat, and both measures must be shorter.
+    Raises IncompleteError where that cannot be, and the failures of requests.
     """
+    for _ in range(ATTEMPTS):
+        chunk, page = yield from _request(chunk)
+        if page is None:
+            return (yield from prove_height(chunk, server, too_heavy=True))
+        if not server.ordered:
+            server.note("the service does not order rows by height: completeness is proved by counts")
+            return (yield from prove_by_counts(chunk, server))
+        if page.rows:
+            return (yield from _prove_prefix(chunk, page, server))
+        settled = yield from _prove_without_rows(chunk, server)
+        if settled is not None:
+            return settled
+    raise IncompleteError(f"{chunk.heights}: {ATTEMPTS} responses were empty, although rows exist there")
 
-    longest: tuple[int, int] = (0, 0)
-    cuts: set[int] = field(default_factory=set)
 
-    def see(self, counts: tuple[int, int]) -> None:
-        """Take in an answer."""
-        self.longest = (max(self.longest[0], counts[0]), max(self.longest[1], counts[1]))
+def _request(chunk: ChunkSpec) -> Asking[tuple[ChunkSpec, Page | None]]:
+    """Request the chunk and its overlap, less of it where a response fails for its size; no page where one height
+    alone does."""
+    while True:
+        start, end = chunk.heights.start, chunk.heights.end
+        reach = max(end, min(end + chunk.overlap, chunk.run_end))
+        try:
+            page: Page = yield Request(HeightRange(start, reach), chunk.page_size)
+        except DIVISIBLE:
+            if reach > end and end - start == 1:
+                chunk = chunk._replace(overlap=0)
+            elif end - start == 1:
+                return chunk, None
+            else:
+                half = (end - start) // 2
+                chunk = chunk._replace(heights=HeightRange(start, start + half), overlap=min(chunk.overlap, half))
+        else:
+            return chunk, page
 
-    def cut_at(self, rows: int) -> None:
-        """Take in that an answer of so many rows was followed by more."""
-        self.cuts.add(rows)
 
-    def judge(self, counts: tuple[int, int], page_size: int) -> Verdict:
-        """What an answer to a call for `page_size` rows is worth."""
-        rows, distinct = counts
-        if rows == 0:
-            return Verdict.WHOLE
-        if rows == page_size or rows in self.cuts:
-            return Verdict.FULL
-        if rows < page_size and rows < self.longest[0] and distinct < self.longest[1]:
-            return Verdict.WHOLE
-        return Verdict.DOUBT
+def _prove_prefix(chunk: ChunkSpec, page: Page, server: ServerFacts) -> Steps:
+    """Prove what a response with rows proves."""
+    start, end = chunk.heights.start, chunk.heights.end
+    first, last = page.heights[0], page.heights[-1]
+    responses = 1
+    if not server.start_included:
+        responses += 1
+        yield from check_start(first, server)
+    if last >= end:
+        return cut_page(page, HeightRange(start, end), Proof(ProofKind.OVERLAP, responses))
+    known_cut = server.cut_rows is not None and len(page.rows) >= server.cut_rows * 0.9
+    full = chunk.page_size is not None and len(page.rows) >= chunk.page_size
+    if full or known_cut:
+        if last > start:
+            return cut_page(page, HeightRange(start, last), Proof(ProofKind.OVERLAP, responses))
+        return (yield from prove_height(chunk, server))
+    following = yield from look_ahead(page, chunk.horizon, server)
+    responses += following.responses
+    if not following.complete or (following.height is not None and following.height < end):
+        server.cut_at(len(page.rows))
+    if not following.complete:  # the last height is cut
+        if last > start:
+            return cut_page(page, HeightRange(start, last), Proof(ProofKind.OVERLAP, responses))
+        return (yield from prove_height(chunk, server))
+    kind = ProofKind.TAIL if following.height is None else ProofKind.OVERLAP
+    covered = end if following.height is None else min(end, following.height)
+    return cut_page(page, HeightRange(start, covered), Proof(kind, responses))
+
+
+def _prove_without_rows(chunk: ChunkSpec, server: ServerFacts) -> Asking[ChunkResult | Unsettled | None]:
+    """Prove that a chunk holds no rows; None where it does, so that its response was wrong."""
+    start, end = chunk.heights.start, chunk.heights.end
+    if server.tip is None:
+        near = min(chunk.horizon, end + 8 * len(chunk.heights))
+        found = yield from _first_row(start, near, server, thorough=False)
+        if found is not None:
+            return _empty(chunk, ProofKind.OVERLAP) if found >= end else None
+        server.tip = yield TipRequest()
+    top = server.top
+    if top is not None and start >= top:  # no blocks there, so no rows
+        return _empty(chunk, ProofKind.TAIL)
+    if chunk.anchor is None:
+        found = yield from _first_row(start, chunk.horizon, server, thorough=chunk.first)
+        if found is None and not chunk.first:
+            return Unsettled()
+    else:
+        found = (yield from look_ahead(Page([], [chunk.anchor]), chunk.horizon, server)).height
+        if found is not None and found < start:
+            raise IncompleteError(f"height {found}: its rows came in no response but one", "run the command again")
+    if found is None:
+        return _empty(chunk, ProofKind.TAIL)
+    return _empty(chunk, ProofKind.OVERLAP) if found >= end else None
+
+
+def _first_row(start: int, horizon: int, server: ServerFacts, *, thorough: bool) -> Asking[int | None]:
+    """The height of the first row from `start` on, of a server that shows the rows of its first height."""
+    found = yield from first_row_at_or_after(start, horizon, server, thorough=thorough)
+    if found is not None and not server.start_included:
+        yield from check_start(found, server)
+    return found
+
+
+def _empty(chunk: ChunkSpec, kind: ProofKind) -> ChunkResult:
+    return ChunkResult(chunk.heights, [], [], Proof(kind, 2))
+
+
+def cut_page(page: Page, heights: HeightRange, proof: Proof) -> ChunkResult:
+    """Return the rows of `heights` as a result; the others are kept as rows beyond it."""
+    at = bisect_left(page.heights, heights.end)
+    beyond = Page(page.rows[at:], page.heights[at:]) if at < len(page.rows) else None
+    return ChunkResult(heights, page.rows[:at], page.heights[:at], proof, beyond)

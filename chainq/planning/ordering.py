@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import groupby, islice
-from operator import attrgetter, lt
+from operator import attrgetter, le, lt
 from typing import Any
 
 import msgspec
@@ -11,63 +11,84 @@ from msgspec import Raw
 from chainq.catalog.methods import Method
 from chainq.errors import IncompleteError, ResponseError
 from chainq.heights.range import HeightRange
+from chainq.planning.steps import Page
 from chainq.rows.fields import Picker, integer_of, text_of
 from chainq.rows.raw_json import check_objects
 
 _Read = tuple[Sequence[Any], list[int]] | None  # keys and heights; None where the height of a row is not to be read
 
 
-class Arranger:
-    """Puts the rows of a chunk in height order, newest first where `reverse`; made once for a run.
+class Sorter:
+    """Sorts the rows of a response by height, and inside a height by the method's `order`; made once for a run."""
 
-    Inside a height rows come by the method's `order`, always ascending. Rows without a readable height keep the
-    server's order, turned round where `reverse`: deployed servers order by height.
-    """
-
-    def __init__(self, method: Method, reverse: bool = False) -> None:
+    def __init__(self, method: Method) -> None:
         self._method = method
-        self._reverse = reverse
         self._read = _reader(method.height, method.order) if method.height else _unread
 
-    def __call__(self, rows: list[Raw], span: HeightRange) -> tuple[list[Raw], list[int] | None]:
-        """The rows in order and their heights, None where they have none.
+    def __call__(self, rows: list[Raw], heights: HeightRange, *, verify: bool = True) -> Page:
+        """Return the rows of a response to a request for `heights`.
 
-        Raises ResponseError where a row is no object or nested too deeply, IncompleteError where one lies outside the
-        heights asked for or stands twice in the answer.
+        Rows of a single height that carry none have that height. Raises ResponseError where a row is no object or
+        nested too deeply; IncompleteError where one lies outside the heights, has no readable height, or comes twice
+        (blocks without `verify` are passed on).
         """
         try:
             read = self._read(rows)
         except (ResponseError, RecursionError) as error:
             said = error.message if isinstance(error, ResponseError) else "a row is nested too deeply"
-            raise ResponseError(f"{self._method.name} {span}: {said}") from None
+            raise ResponseError(f"{self._method.name} {heights}: {said}") from None
         if read is None:
-            if not self._method.repeats and len(set(map(bytes, rows))) < len(rows):
-                raise self._twice(span)
-            return (rows[::-1] if self._reverse else rows), None
-        keys, heights = read
-        low, high = (min(heights), max(heights)) if heights else (span.start, span.start)
-        if low < span.start or high >= span.end:
+            return self._without_heights(rows, heights, verify=verify)
+        keys, found = read
+        low, high = (min(found), max(found)) if found else (heights.start, heights.start)
+        if low < heights.start or high >= heights.end:
             raise IncompleteError(
-                f"{self._method.name} {span}: the answer holds a row of height {low if low < span.start else high}",
+                f"{self._method.name} {heights}: the response holds a row of height"
+                f" {low if low < heights.start else high}",
                 "the service contradicts the range it was asked for",
             )
-        if not _rising(keys):
-            places = sorted(range(len(keys)), key=keys.__getitem__)
-            if not _rising([keys[i] for i in places]):
-                for _, same in groupby(places, keys.__getitem__):
-                    first, *others = same
-                    if len({bytes(rows[i]) for i in (first, *others)}) <= len(others):
-                        raise self._twice(HeightRange(heights[first], heights[first] + 1))
-            rows, heights = [rows[i] for i in places], [heights[i] for i in places]
-        if self._reverse:
-            places = sorted(range(len(rows)), key=heights.__getitem__, reverse=True)
-            rows, heights = [rows[i] for i in places], [heights[i] for i in places]
-        return rows, heights
+        if _rising(keys):
+            return Page(rows, found)
+        ordered = all(map(le, found, islice(found, 1, None)))
+        places = sorted(range(len(keys)), key=keys.__getitem__)
+        if not _rising([keys[i] for i in places]) and (verify or not self._method.linked):
+            self._refuse_doubles(rows, keys, places, found)
+        return Page([rows[i] for i in places], [found[i] for i in places], ordered)
 
-    def _twice(self, span: HeightRange) -> IncompleteError:
+    def _without_heights(self, rows: list[Raw], heights: HeightRange, *, verify: bool) -> Page:
+        if self._method.height and not self._method.linked:
+            raise IncompleteError(
+                f"{self._method.name} {heights}: a row has no readable height", "nothing can be proved complete then"
+            )
+        if not self._method.repeats and (verify or not self._method.linked) and len(set(map(bytes, rows))) < len(rows):
+            raise self._twice(heights)
+        single = len(heights) == 1 and not self._method.linked
+        return Page(rows, [heights.start] * len(rows) if single else [])
+
+    def _refuse_doubles(self, rows: list[Raw], keys: Sequence[Any], places: list[int], found: list[int]) -> None:
+        """Raise IncompleteError where a row comes twice, or one identity with different content."""
+        for key, same in groupby(places, keys.__getitem__):
+            first, *others = same
+            if not others:
+                continue
+            heights = HeightRange(found[first], found[first] + 1)
+            if len({bytes(rows[i]) for i in (first, *others)}) <= len(others):
+                raise self._twice(heights)
+            if self._method.order and _identifies(key):
+                raise IncompleteError(
+                    f"{self._method.name} {heights}: two different rows have the same {self._method.order}",
+                    "the service contradicts itself",
+                )
+
+    def _twice(self, heights: HeightRange) -> IncompleteError:
         return IncompleteError(
-            f"{self._method.name} {span}: a row stands twice in one answer", "the service repeats rows"
+            f"{self._method.name} {heights}: a row comes twice in one response", "the service repeats rows"
         )
+
+
+def _identifies(key: Any) -> bool:
+    """Whether a key names its row: a row without an id is compared by its bytes alone."""
+    return not isinstance(key, tuple) or bool(key[1][1])
 
 
 def _rising(keys: Sequence[Any]) -> bool:

@@ -13,6 +13,7 @@ from chainq.catalog.dialects import Value
 from chainq.catalog.methods import Method, Role, Shape
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
+from chainq.planning.steps import Proof
 
 STDIN = "-"
 """As a lookup: those on standard input, one a line."""
@@ -53,7 +54,8 @@ class Query(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Rows in order, and the heights that they make complete; no heights where the method has no range."""
+    """Rows in order, the heights that they make complete, and how that was proved; both None for a method without."""
 
     rows: list[Raw]
     heights: HeightRange | None = None
+    proof: Proof | None = None

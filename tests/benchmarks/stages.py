@@ -22,7 +22,7 @@ from chainq.formats.csv import Csv
 from chainq.formats.jsonl import Jsonl
 from chainq.formats.protocol import OutputSpec
 from chainq.heights.range import HeightRange
-from chainq.planning.ordering import Arranger
+from chainq.planning.ordering import Sorter
 from chainq.sinks.stdout import StreamSink
 from chainq.transport import jsonrpc
 from chainq.transport.base import MAX_MEMORY, Endpoint
@@ -61,7 +61,7 @@ def main() -> None:
     timed("look for white space and for what is no UTF-8", lambda: jsonrpc.compact(body))
     timed("cut it into rows (msgspec)", lambda: jsonrpc._ROWS.decode(body))
     rows = jsonrpc.decode_array(memoryview(body), 1)
-    arrange = Arranger(method)
+    arrange = Sorter(method)
     timed("read heights and ids (msgspec), check order", lambda: arrange(rows, span))
     out, spec = StreamSink(os.open(os.devnull, os.O_WRONLY), os.devnull), OutputSpec("records", method.columns)
     jsonl, csv = Jsonl(out, spec), Csv(out, spec)

@@ -1,0 +1,125 @@
+"""Proves a single height that fills a response: by a larger page, else by walks through its pages."""
+
+from math import log
+
+from msgspec import Raw
+
+from chainq.errors import IncompleteError
+from chainq.heights.range import HeightRange
+from chainq.planning.look_ahead import Asking, count_further, first_row_at_or_after
+from chainq.planning.server import ServerFacts
+from chainq.planning.steps import DIVISIBLE, ChunkResult, ChunkSpec, Page, Proof, ProofKind, Request, Steps
+
+LARGER = 4  # times the page size, for a height that fills a page
+TRIES = 3  # of larger pages
+SMALLEST_PAGE = 50  # rows; a height that is too heavy even so is given up
+MOST_PAGES = 100_000  # of one walk through a height
+
+
+def prove_height(chunk: ChunkSpec, server: ServerFacts, *, too_heavy: bool = False) -> Steps:
+    """Fetch the first height of a chunk and prove it. `too_heavy`: a response of the usual page size already failed.
+
+    Raises IncompleteError where that cannot be, and the failures of requests.
+    """
+    start = chunk.heights.start
+    size = chunk.page_size or 1
+    if too_heavy:
+        size = max(1, size // LARGER)
+    else:
+        result = yield from _in_one_response(chunk, server)
+        if result is not None:
+            return result
+    following = yield from first_row_at_or_after(start + 1, chunk.horizon, server, thorough=False)
+    while True:
+        try:
+            rows, pages = yield from _walk(start, size, following)
+        except DIVISIBLE:
+            size //= LARGER
+            if size < SMALLEST_PAGE:
+                raise
+        else:
+            return ChunkResult(HeightRange(start, start + 1), rows, [start] * len(rows), Proof(ProofKind.WALK, pages))
+
+
+def _in_one_response(chunk: ChunkSpec, server: ServerFacts) -> Asking[ChunkResult | None]:
+    """Fetch the height in larger pages; None where no response holds it."""
+    start, size = chunk.heights.start, chunk.page_size or 1
+    for _ in range(TRIES):
+        size *= LARGER
+        try:
+            page: Page = yield Request(HeightRange(start, start + 1 + chunk.overlap), size)
+        except DIVISIBLE:
+            return None
+        if page.heights and page.heights[-1] > start:
+            heights = HeightRange(start, min(page.heights[-1], chunk.heights.end))
+            at = next(i for i, height in enumerate(page.heights) if height >= heights.end)
+            return ChunkResult(heights, page.rows[:at], page.heights[:at], Proof(ProofKind.OVERLAP, 2))
+        if page.rows and len(page.rows) < size:
+            heights = HeightRange(start, start + 1)
+            if (yield from count_further(page, heights, server)) == 0:
+                return ChunkResult(heights, page.rows, [start] * len(page.rows), Proof(ProofKind.COUNTS, 3))
+            return None
+    return None
+
+
+def _walk(height: int, size: int, following: int | None) -> Asking[tuple[list[Raw], int]]:
+    """All rows of one height by its pages, and how many pages that took.
+
+    Rows of one height come in another order in each response, so the pages of one walk repeat some and lack others;
+    but they add up to the true number, so walks are repeated until so many distinct rows have been seen. A walk lacks
+    a row with a chance of about 1/e. With `following`, the height of the next row, a walk must come as far as that
+    row: a server whose pages end early is found out.
+    """
+    heights = HeightRange(height, height + 1 if following is None else following + 1)
+    first: Page = yield Request(heights, size)
+    # What a server gives for the first page is its true page size: a cap of its own may be lower than the size asked.
+    size = len(first.rows) or 1
+    if following is None and not (yield Request(heights, size, 1)).rows:
+        size = max(1, (size + 1) // 2)  # without a row to come as far as, two pages show that there is paging at all
+    seen: dict[bytes, Raw] = {}
+    total = walks = pages = 0
+    while walks == 0 or len(seen) < total:
+        if walks and walks > 3 * log(total) + 10:
+            raise IncompleteError(
+                f"height {height}: {walks} walks through its pages of {size} rows showed {len(seen)} of {total} rows",
+                "a larger --page-size may hold them all",
+            )
+        count, more = yield from _walk_once(heights, size, following, seen)
+        pages += more
+        if walks and count != total:
+            raise IncompleteError(f"height {height}: its pages added up to {total} rows, and later to {count}")
+        total, walks = count, walks + 1
+    if len(seen) > total:
+        raise IncompleteError(f"height {height}: its {total} rows differ from response to response")
+    return [seen[key] for key in seen], pages
+
+
+def _walk_once(
+    heights: HeightRange, size: int, following: int | None, seen: dict[bytes, Raw]
+) -> Asking[tuple[int, int]]:
+    """Go through the pages once: the number of rows of the first height, and of pages."""
+    count = number = 0
+    while True:
+        page: Page = yield Request(heights, size, number)
+        rows = [row for row, height in zip(page.rows, page.heights, strict=True) if height == heights.start]
+        number += 1
+        if rows and count != (number - 1) * size:
+            raise IncompleteError(f"height {heights.start}: its pages of {size} rows differ in length")
+        seen.update((bytes(row), row) for row in rows)
+        count += len(rows)
+        if len(page.rows) > len(rows):
+            return count, number
+        if not page.rows:
+            if following is not None or number < 3:
+                raise IncompleteError(
+                    f"height {heights.start}: its pages of {size} rows end after {count} rows, which proves nothing: "
+                    + (
+                        "no second page came"
+                        if following is None
+                        else f"the next row, at height {following}, is missing"
+                    ),
+                    "a larger --page-size may hold all of them",
+                )
+            return count, number
+        if count > 100 * max(1, len(seen)) or number == MOST_PAGES:
+            raise IncompleteError(f"height {heights.start}: its pages of {size} rows do not end")

@@ -1,0 +1,160 @@
+"""Proves chunks whose rows carry no height (ownership, public transactions of an address).
+
+Their responses are prefixes in height order too, but nobody sees where one ends. So the last heights of a chunk are
+asked for by themselves: a response that holds those rows, as its last ones, was not cut before them. Where the last
+heights hold no rows, counts decide.
+"""
+
+from collections import Counter
+from math import ceil
+
+from msgspec import Raw
+
+from chainq.errors import IncompleteError
+from chainq.heights.range import HeightRange
+from chainq.planning.dense_height import prove_height
+from chainq.planning.look_ahead import Asking, count_further
+from chainq.planning.server import ServerFacts
+from chainq.planning.steps import DIVISIBLE, ChunkResult, ChunkSpec, Page, Proof, ProofKind, Request, Steps
+
+TAIL_ROWS = 12  # that the last heights of a chunk are expected to hold
+NARROW = 32  # heights that even a server which refuses wide ranges in silence looks at
+DOUBTED = 2  # chunks without rows, in a run, whose narrower parts are looked at
+SPORADIC = 6  # further requests for heights without rows, of a server that was seen to leave out rows now and then
+
+
+def prove_heightless(chunk: ChunkSpec, server: ServerFacts, *, repeats: bool) -> Steps:
+    """Fetch a chunk, or the beginning of it, and prove it. `repeats`: equal rows may stand in one response.
+
+    Raises IncompleteError where that cannot be, and the failures of requests.
+    """
+    heights, responses, most = chunk.heights, 0, 0
+    while True:
+        responses += 1
+        try:
+            page: Page = yield Request(heights, chunk.page_size)
+        except DIVISIBLE:
+            page = None  # type: ignore[assignment]
+        if page is not None and len(page.rows) < (chunk.page_size or 0):
+            kind = yield from _check(page, heights, server, doubtful=chunk.doubtful)
+            if kind is not None:
+                proof = Proof(kind, responses + 1)
+                return ChunkResult(heights, page.rows, [], proof, more=len(page.rows) < most)
+        if len(heights) == 1:
+            return (yield from _single(chunk._replace(heights=heights), page, server, repeats=repeats))
+        if page is not None:
+            most = max(most, len(page.rows))
+            server.cut_at(len(page.rows))
+        heights = HeightRange(heights.start, heights.start + len(heights) // 2)
+
+
+def _check(
+    page: Page, heights: HeightRange, server: ServerFacts, *, doubtful: bool = False
+) -> Asking[ProofKind | None]:
+    """How a response is proved complete; None where it is not."""
+    if not page.rows:
+        return ProofKind.COUNTS if (yield from _is_empty(heights, server, doubtful=doubtful)) else None
+    if len(heights) > 1:
+        width = max(1, min(len(heights) // 2, ceil(TAIL_ROWS * len(heights) / len(page.rows))))
+        for some in dict.fromkeys((width, len(heights) // 2)):
+            last = HeightRange(heights.end - some, heights.end)
+            tail: Page = yield Request(last, len(page.rows) + 1)
+            if tail.rows and len(tail.rows) < len(page.rows):  # as long as the response, it may be cut alike
+                if not server.start_included:
+                    yield from _check_bounds(last, server)
+                if _counted(tail.rows) != _counted(page.rows[-len(tail.rows) :]):
+                    return None
+                server.trusted_width, server.saw_rows = max(server.trusted_width, len(heights)), True
+                return ProofKind.TAIL
+    if not server.start_included:
+        yield from _check_bounds(heights, server)
+    server.saw_rows = True
+    if len(heights) > max(server.trusted_width, 1) and not (yield from _adds_up(page, heights)):
+        return None
+    further = yield from count_further(page, heights, server)
+    if further is None:  # no pages: two responses alike, in which a cut would have shown other rows of the height
+        again = yield Request(heights, len(page.rows) + 1)
+        return ProofKind.COUNTS if _counted(again.rows) == _counted(page.rows) else None
+    return ProofKind.COUNTS if further == 0 else None
+
+
+def _is_empty(heights: HeightRange, server: ServerFacts, *, doubtful: bool) -> Asking[bool]:
+    """Whether a range without rows in one response has none in others, narrower ones among them."""
+    for _ in range(SPORADIC if doubtful or server.sporadic else 1):
+        again: Page = yield Request(heights, 2)
+        if again.rows:
+            server.sporadic = True
+            return False
+    if len(heights) > max(server.trusted_width, 1) and (server.saw_rows or server.doubted < DOUBTED):
+        server.doubted += 1
+        eighth = max(1, -(-len(heights) // 8))
+        parts = [HeightRange(at, min(heights.end, at + eighth)) for at in range(heights.start, heights.end, eighth)]
+        for part in (*parts, HeightRange(heights.start, min(heights.end, heights.start + NARROW))):
+            shown: Page = yield Request(part, 2)
+            if shown.rows:
+                return False
+    if heights.start and not server.start_included:  # what a service loses that leaves out `start`
+        before = HeightRange(max(0, heights.start - 64), heights.start)
+        without: Page = yield Request(before, server.page_size)
+        with_start: Page = yield Request(HeightRange(before.start, heights.start + 1), server.page_size)
+        if _counted(without.rows) != _counted(with_start.rows):
+            raise _start_left_out(HeightRange(heights.start, heights.start + 1))
+    return True
+
+
+def _adds_up(page: Page, heights: HeightRange) -> Asking[bool]:
+    """Whether narrower requests show no more rows than a response whose last heights hold none."""
+    eighth = max(1, -(-len(heights) // 8))
+    count = 0
+    for at in range(heights.start, heights.end, eighth):
+        part: Page = yield Request(HeightRange(at, min(heights.end, at + eighth)), len(page.rows) + 1)
+        count += len(part.rows)
+    return count == len(page.rows)
+
+
+def _check_bounds(heights: HeightRange, server: ServerFacts) -> Asking[None]:
+    """Make sure that the service includes `start` and excludes `end`, at a height that has rows."""
+    while len(heights) > 1:
+        middle = heights.start + len(heights) // 2
+        upper: Page = yield Request(HeightRange(middle, heights.end), 2)
+        heights = HeightRange(middle, heights.end) if upper.rows else HeightRange(heights.start, middle)
+    shown: Page = yield Request(heights, server.page_size)
+    if not shown.rows:
+        raise _start_left_out(heights)
+    for start in (heights.start - 1, heights.end):
+        other: Page = (yield Request(HeightRange(start, start + 1), server.page_size)) if start >= 0 else Page([], [])
+        if not {bytes(row) for row in shown.rows}.isdisjoint(map(bytes, other.rows)):
+            raise IncompleteError(
+                f"heights {heights.start} and {start}: the same rows came for both", "the service includes `end`"
+            )
+    server.start_included = True
+
+
+def _counted(rows: list[Raw]) -> Counter[bytes]:
+    return Counter(map(bytes, rows))
+
+
+def _start_left_out(heights: HeightRange) -> IncompleteError:
+    return IncompleteError(
+        f"{heights}: its rows are missing when the range starts there", "the service leaves out `start`"
+    )
+
+
+def _single(chunk: ChunkSpec, page: Page | None, server: ServerFacts, *, repeats: bool) -> Steps:
+    """One height that no response proves: by a larger page, or by walks where its rows can be told apart."""
+    if not repeats:
+        return (
+            yield from prove_height(
+                chunk._replace(overlap=0, horizon=chunk.heights.end), server, too_heavy=page is None
+            )
+        )
+    size = chunk.page_size or 1
+    while page is not None and len(page.rows) >= size and size < 100 * (chunk.page_size or 1):
+        size *= 4
+        page = yield Request(chunk.heights, size)
+        if len(page.rows) < size and (yield from _check(page, chunk.heights, server)) is not None:
+            return ChunkResult(chunk.heights, page.rows, [], Proof(ProofKind.COUNTS, 2))
+    raise IncompleteError(
+        f"{chunk.heights}: the height holds more rows than one response gives, and its rows cannot be told apart",
+        "a larger --page-size may hold all of them",
+    )

@@ -1,0 +1,191 @@
+"""Finds the row that follows a last row, or makes sure that none does (docs/completeness.md, "The last row")."""
+
+from collections.abc import Generator
+from typing import Any, NamedTuple, TypeVar
+
+from chainq.errors import IncompleteError
+from chainq.heights.range import HeightRange
+from chainq.planning.server import ServerFacts
+from chainq.planning.steps import DIVISIBLE, Page, Request, TipRequest
+
+T = TypeVar("T")
+Asking = Generator[Request | TipRequest, Any, T]
+"""Yields requests, is sent their pages, and returns a T."""
+
+ATTEMPTS = 6  # requests for rows that are known to exist, before a server that does not show them is given up
+CONFIRMATIONS = 4  # of a server that was seen to cut responses, before it is believed that nothing follows
+ROWS = 12  # at the end of a response that are asked for again, and as many after them
+MOST_WINDOWS = 1000  # requests for heights without rows in one proof
+NARROWEST = 64  # heights of such a request, where no wider one has shown a row
+
+
+class Following(NamedTuple):
+    """What follows a last row: the next row's height, None where there is none up to the horizon.
+
+    `complete`: whether the response held all rows of its last height. `responses`: how many this took.
+    """
+
+    height: int | None
+    complete: bool = True
+    responses: int = 1
+
+
+def look_ahead(page: Page, horizon: int, server: ServerFacts) -> Asking[Following]:
+    """Find out what follows the last row of a page, up to `horizon` (excluded).
+
+    "Nothing" is believed at once of a server that was not seen to cut responses, else when it was told several times;
+    and never where a row is known further on. Raises IncompleteError where known rows are not shown again.
+    """
+    responses = 0
+    for _ in range(1 if server.cut_rows is None else CONFIRMATIONS):
+        following = yield from _look_once(page, max(horizon, page.heights[-1] + 1), server)
+        responses += following.responses
+        if following.height is not None or not following.complete:
+            return following._replace(responses=responses)
+    if page.heights[-1] < server.highest < horizon:
+        raise IncompleteError(
+            f"height {page.heights[-1]}: no response shows a row after it, although there is one at {server.highest}",
+            "run the command again",
+        )
+    return Following(None, responses=responses)
+
+
+def _look_once(page: Page, horizon: int, server: ServerFacts) -> Asking[Following]:
+    """Look once: of the last rows, n of them, page 1 of n - 1 rows begins with the last row, and the next follows.
+
+    A server that does not page that way is asked for the last height again, and for what comes after it.
+    """
+    last = page.heights[-1]
+    start = page.heights[-min(len(page.rows), ROWS)] if page.rows else last
+    rows = len(page.heights) - page.heights.index(start)  # all rows of that first height too
+    if 1 < rows <= 2 * ROWS:  # of one dense height, page 1 would be as heavy again
+        try:
+            shown: Page = yield Request(HeightRange(start, horizon), rows - 1, 1)
+        except DIVISIBLE:
+            shown = Page([], [])
+        known = {bytes(row) for row in page.rows[-rows:]}
+        if shown.ordered and shown.heights and shown.heights[0] == last and bytes(shown.rows[0]) in known:
+            after = [height for height in shown.heights if height > last]
+            complete = len(shown.heights) - len(after) == 1
+            if after or not complete:
+                return Following(after[0] if after else None, complete)
+            if horizon - start <= server.trusted_width:
+                return Following(None)
+    return (yield from _again(page, horizon, server))
+
+
+def _again(page: Page, horizon: int, server: ServerFacts) -> Asking[Following]:
+    """Look by requests for the last height, and for what comes after it."""
+    last = page.heights[-1]
+    known = {bytes(row) for row, height in zip(page.rows, page.heights, strict=False) if height == last}
+    size, responses = len(known) + ROWS, 1
+    width = horizon - last
+    complete = True
+    for _ in range(ATTEMPTS):
+        responses += 1
+        try:
+            shown: Page = yield Request(HeightRange(last, last + width), size)
+        except DIVISIBLE:
+            width = max(1, width // 8)
+            continue
+        if not shown.heights or shown.heights[0] != last:
+            width = max(1, width // 8)  # too wide for the server, or a response that lacks rows now and then
+            continue
+        rows = {bytes(row) for row, height in zip(shown.rows, shown.heights, strict=True) if height == last}
+        complete = not known or rows == known
+        if shown.heights[-1] > last:
+            return Following(next(height for height in shown.heights if height > last), complete, responses)
+        if not complete:
+            return Following(None, complete=False, responses=responses)
+        if len(shown.rows) < size:
+            break
+        size *= 8  # the page was full of rows of that height
+    else:
+        raise IncompleteError(
+            f"height {last}: its rows are missing in {ATTEMPTS} later responses", "run the command again"
+        )
+    found = yield from first_row_at_or_after(last + 1, horizon, server)
+    return Following(found, complete, responses + 1)
+
+
+def first_row_at_or_after(
+    start: int, horizon: int, server: ServerFacts, *, thorough: bool = True
+) -> Asking[int | None]:
+    """Return the height of the first row from `start` on, None where there is none up to `horizon` (excluded).
+
+    A row that comes back proves that nothing lies before it, however wide the request. That no row comes back is
+    believed over the trusted width only: wider stretches are gone through in windows of that width, each three times.
+    Not `thorough`: one request only, and None says nothing.
+    """
+    if start >= horizon:
+        return None
+    try:
+        page: Page = yield Request(HeightRange(start, horizon), ROWS)
+    except DIVISIBLE:
+        page = Page([], [])
+    if page.heights or not thorough:
+        return page.heights[0] if page.heights else None
+    if horizon - start > server.trusted_width:
+        yield from _earn_width(server)
+    narrow = max(server.trusted_width, NARROWEST)
+    windows = 0
+    while start < horizon:
+        end = min(horizon, start + narrow)
+        windows += 1
+        if windows > MOST_WINDOWS:
+            raise IncompleteError(
+                f"heights {start}-{horizon - 1}: no row came in {windows} requests, which does not prove that there is"
+                " none",
+                "narrow the range to where rows are",
+            )
+        for _ in range(3):
+            page = yield Request(HeightRange(start, end), ROWS)
+            if page.heights:
+                return page.heights[0]
+        start = end
+        narrow = max(narrow, server.trusted_width)
+    return None
+
+
+def _earn_width(server: ServerFacts) -> Asking[None]:
+    """Make the server show a row at the far end of all heights proved so far: the last of their pages holds it."""
+    if server.proved_start is None or server.page_size is None or not server.proved_rows:
+        return
+    heights = HeightRange(server.proved_start, server.proved_last + 1)
+    if len(heights) > server.trusted_width:
+        try:
+            yield Request(heights, server.page_size, (server.proved_rows - 1) // server.page_size)
+        except DIVISIBLE:
+            return
+
+
+def count_further(page: Page, heights: HeightRange, server: ServerFacts) -> Asking[int | None]:
+    """Return how many rows exist beyond a response (as far as one more response tells).
+
+    None where that cannot be told, since the server's pages do not follow the size that is asked for.
+    """
+    count = len(page.rows)
+    if count < 2:
+        shown: Page = yield Request(heights, 1, count)
+        return len(shown.rows)
+    if server.honours_size is None:
+        one: Page = yield Request(heights, 1)
+        server.honours_size = len(one.rows) == 1
+    if not server.honours_size:
+        return None
+    shown = yield Request(heights, count - 1, 1)
+    if not shown.rows:
+        return None
+    return len(shown.rows) - 1
+
+
+def check_start(height: int, server: ServerFacts) -> Asking[None]:
+    """Make sure that rows of a height come when the range starts there. Raises IncompleteError."""
+    shown: Page = yield Request(HeightRange(height, height + 1), server.page_size)
+    for _ in range(ATTEMPTS):
+        if shown.rows:
+            return
+        shown = yield Request(HeightRange(height, height + 1), server.page_size)
+    raise IncompleteError(
+        f"height {height}: its rows are missing when the range starts there", "the service leaves out `start`"
+    )

@@ -1,0 +1,101 @@
+"""The values that planning exchanges with whoever sends requests: requests, pages of rows, chunks and their proofs.
+
+All of them are plain and can be pickled, so that another process or machine can fetch and prove a chunk.
+"""
+
+from collections.abc import Generator
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from msgspec import Raw
+
+from chainq.errors import BrokenBodyError, GatewayError, TooHeavyError
+from chainq.heights.range import HeightRange
+
+DIVISIBLE = (TooHeavyError, GatewayError, BrokenBodyError)
+"""Failures that a request for fewer rows may avoid."""
+
+
+class Request(NamedTuple):
+    """One call of the method: its heights, and the page of `page_size` rows where the method has pages."""
+
+    heights: HeightRange
+    page_size: int | None = None
+    page: int = 0
+
+
+class TipRequest(NamedTuple):
+    """The height of the newest block, -1 for a chain without blocks."""
+
+
+class Page(NamedTuple):
+    """The rows of one response, sorted by height and inside a height by the method's order.
+
+    `heights`: the height of each row; empty where rows of the method carry none. `ordered`: whether the rows came in
+    height order. `size`: bytes of the rows, estimated.
+    """
+
+    rows: list[Raw]
+    heights: list[int]
+    ordered: bool = True
+    size: int = 0
+
+
+class ProofKind(StrEnum):
+    """How a chunk was proved complete (docs/completeness.md)."""
+
+    OVERLAP = "overlap"  # the response shows a row at or beyond the end of the chunk
+    TAIL = "tail"  # a second response shows the last row again, and none after it
+    COUNTS = "counts"  # a second page, one row shorter than the response, holds exactly one row
+    EXACT = "exact heights"  # every height came once
+    WALK = "walk"  # the pages of one height, until as many distinct rows were seen as the pages add up to
+
+
+class Proof(NamedTuple):
+    """How a chunk was proved complete, and from how many responses."""
+
+    kind: ProofKind
+    responses: int = 1
+
+
+class ChunkSpec(NamedTuple):
+    """A chunk to fetch and prove.
+
+    `overlap`: how many heights beyond its end a request reaches, for a row that proves the response whole; but not
+    beyond `run_end`, the end of the run. `horizon`: where the search for a following row ends. `first`: all heights
+    before the chunk are proved (in reverse: all after it). `anchor`: then the height of the last row before the chunk,
+    None where there is none. `doubtful`: an earlier response showed rows of these heights, or of some next to them.
+    """
+
+    heights: HeightRange
+    overlap: int
+    run_end: int
+    horizon: int
+    page_size: int | None = None
+    first: bool = False
+    anchor: int | None = None
+    doubtful: bool = False
+
+
+class ChunkResult(NamedTuple):
+    """All rows of `heights`, which may end before the chunk does: the rest is still to be fetched.
+
+    `row_heights`: the height of each row, empty where rows carry none. `beyond`: the rows that the response showed
+    after `heights`; all of them, but for those of the last height shown. `more`: the rest of the chunk
+    is known to hold rows.
+    """
+
+    heights: HeightRange
+    rows: list[Raw]
+    row_heights: list[int]
+    proof: Proof
+    beyond: Page | None = None
+    more: bool = False
+
+
+class Unsettled(NamedTuple):
+    """A chunk without rows: to be proved empty when its turn comes, and the last row before it is known."""
+
+
+Steps = Generator[Request | TipRequest, Any, ChunkResult | Unsettled]
+"""Yields requests; is sent the Page (or tip height) that answers each, or has its failure thrown in."""
