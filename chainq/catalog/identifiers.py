@@ -1,6 +1,6 @@
 """Checks of arguments before any request; `--no-check` skips those in CHECKS.
 
-Each check returns its argument, or raises UsageError.
+Each check returns its argument, in lower case where case says nothing, or raises UsageError.
 """
 
 import re
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from chainq.catalog import bech32
 from chainq.catalog.methods import Role
 from chainq.errors import UsageError
-from chainq.text.sanitize import mask_url, printable
+from chainq.text.sanitize import excerpt, mask_url, printable
 
 _HINT = "--no-check skips this check"
 
@@ -18,14 +18,14 @@ def transaction_id(text: str) -> str:
     """Check a transaction ID: bech32 or bech32m with prefix `at` (docs/protocol.md, "Values")."""
     if fault := bech32.fault(text, prefix="at"):
         raise UsageError(f"invalid transaction ID {text!r}: {fault}", _HINT)
-    return text
+    return text.lower()  # servers compare texts; BIP 173 allows upper case, for QR codes
 
 
 def address(text: str) -> str:
     """Check an address: bech32 or bech32m with any prefix, because each network has its own."""
     if fault := bech32.fault(text):
         raise UsageError(f"invalid address {text!r}: {fault}", _HINT)
-    return text
+    return text.lower()
 
 
 def program(text: str) -> str:
@@ -65,19 +65,28 @@ def url(text: str) -> str:
         return text
     try:
         parts = urlsplit(text)
-        valid_port = parts.port is None or parts.port > 0
+        usable = _is_host(parts.hostname or "") and parts.port != 0
     except ValueError:
-        valid_port = False
-        parts = urlsplit("")
+        usable = False
     if (
-        parts.scheme not in ("http", "https")
-        or not parts.hostname
-        or not valid_port
+        not usable
+        or parts.scheme not in ("http", "https")
         or not text.isprintable()
         or " " in text
+        or "\\" in text  # which some take for a slash, so that the host is another
     ):
-        raise UsageError(f"invalid URL {mask_url(text)!r}: expected http://127.0.0.1:8545, https://host/path or demo:")
+        raise UsageError(
+            f"invalid URL {excerpt(mask_url(text))!r}: expected http://127.0.0.1:8545, https://host/path or demo:"
+        )
     return text
+
+
+def _is_host(name: str) -> bool:
+    """Return whether a name can be looked up (RFC 1035, section 2.3.4). Raises UnicodeError, a ValueError."""
+    if ":" in name:  # IPv6, which `urlsplit` has checked
+        return True
+    labels = name.removesuffix(".").encode("ascii" if name.isascii() else "idna").split(b".")
+    return all(0 < len(label) < 64 for label in labels) and sum(map(len, labels)) + len(labels) < 255
 
 
 def is_loopback(host: str | None) -> bool:

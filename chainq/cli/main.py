@@ -40,9 +40,10 @@ def main() -> NoReturn:
     except OSError as error:
         _complain(arguments, f"cannot write the output: {error.strerror}", error)
         code = ExitCode.OUTPUT
-    except RecursionError as error:
-        _complain(arguments, "the response is nested too deeply", error)
-        code = ExitCode.RESPONSE
+    except (RecursionError, MemoryError) as error:
+        deep = isinstance(error, RecursionError)
+        _complain(arguments, "the response is nested too deeply" if deep else "out of memory; lower -j", error)
+        code = ExitCode.RESPONSE if deep else ExitCode.UNREACHABLE
     except Exception as error:
         if os.environ.get("CHAINQ_DEBUG"):
             raise

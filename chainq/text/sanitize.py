@@ -7,9 +7,16 @@ from urllib.parse import urlsplit, urlunsplit
 # Cs: lone surrogates; Zl, Zp: separators that some terminals take for a new line.
 _HARMFUL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _MASK = "***"
-# Hosts of chain services put the caller's API key into the path, as a long word or a UUID; names of versions and
-# networks are shorter.
-_KEY = r"(?=[^/]*[0-9])(?=[^/]*[A-Za-z])[A-Za-z0-9_-]{20,}"
+# Hosts of chain services put the caller's API key into the path, and it can look like anything. So only what is surely
+# no key is shown: a lower-case word of at most five letters, and words that such paths are made of, perhaps with a
+# number (v1, testnet3, json-rpc).
+_WORDS = (
+    "v|api|rpc|json|jsonrpc|http|https|rest|ext|graphql|net|network|mainnet|testnet|devnet|testnetbeta|canary|beta|alpha|"
+    "main|test|dev|prod|production|staging|local|latest|public|private|aleo|chain|chains|block|blocks|blockchain|"
+    "explorer|node|nodes|full|archive|gateway|proxy|service|services|server|data|query|records|index|indexer"
+)
+_NO_KEY = re.compile(rf"[a-z]{{0,5}}|(?:{_WORDS})[0-9]{{0,3}}(?:[-_.](?:{_WORDS})?[0-9]{{0,3}})*")
+_HOST = re.compile(r"[a-z0-9-]{1,20}(?:\.[a-z0-9-]{1,20})*(?::[0-9]{1,5}|(?<=\.[a-z]{2})|(?<=\.[a-z]{3}))")  # no scheme
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -68,7 +75,10 @@ def mask_url(url: str) -> str:
     where = parts.netloc.rpartition("@")[2]
     host = f"{_MASK}@{where}" if "@" in parts.netloc else where
     query = "&".join(map(_masked_pair, parts.query.split("&"))) if parts.query else ""
-    path = "/".join(map(_masked_step, parts.path.split("/")))
+    first, *rest = parts.path.split("/")
+    if parts.netloc or not _HOST.fullmatch(f"{parts.scheme}:{first}" if parts.scheme else first):
+        first = _masked_step(first)
+    path = "/".join([first, *map(_masked_step, rest)])
     return printable(urlunsplit((parts.scheme, host, path, query, "")))
 
 
@@ -79,4 +89,4 @@ def _masked_pair(pair: str) -> str:
 
 def _masked_step(step: str) -> str:
     name, semicolon, _ = step.partition(";")
-    return (_MASK if re.fullmatch(_KEY, name) else name) + (f";{_MASK}" if semicolon else "")
+    return (name if _NO_KEY.fullmatch(name) else _MASK) + (f";{_MASK}" if semicolon else "")

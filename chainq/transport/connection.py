@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
-from chainq.errors import BrokenBodyError, ChainqError, ServiceError
+from chainq.errors import BrokenBodyError, ChainqError, ServiceError, TooHeavyError
 from chainq.transport import failures
 from chainq.transport.base import Endpoint, ExchangeError, Report, Request, Response, Stopped, Transport
 from chainq.transport.concurrency import ConcurrencyLimit
@@ -130,6 +130,9 @@ class Connection:
         except ChainqError as error:
             outcome = error.message
             raise
+        except MemoryError:
+            outcome = "out of memory"
+            raise TooHeavyError("not enough memory for the response", "lower -j or --max-memory") from None
         finally:
             if outcome != "ok":
                 memory.release()

@@ -19,7 +19,7 @@ import httpx
 from chainq._version import __version__
 from chainq.catalog.identifiers import is_loopback
 from chainq.errors import UsageError
-from chainq.text.sanitize import excerpt
+from chainq.text.sanitize import excerpt, mask_url
 from chainq.transport.base import (
     BrokenResponseError,
     DeadlineError,
@@ -43,7 +43,10 @@ class HttpTransport:
     """
 
     def __init__(self, endpoint: Endpoint, now: Now = time.monotonic) -> None:
-        self._url = httpx.URL(endpoint.url)
+        try:
+            self._url = httpx.URL(endpoint.url)
+        except (httpx.InvalidURL, ValueError) as error:
+            raise UsageError(f"invalid URL {mask_url(endpoint.url)!r}: {_reason(error)}") from None
         self._headers = _headers(endpoint, self._url)
         self._pool = _Pool(_proxy(endpoint.url), _tls(endpoint.url), Network(now))
 
@@ -127,8 +130,11 @@ def _tls(url: str) -> ssl.SSLContext:
 
 def _headers(endpoint: Endpoint, url: httpx.URL) -> httpx.Headers:
     # Decompressing takes longer than receiving from this machine; from any other machine, receiving takes longer.
-    coding = "identity" if is_loopback(url.host) else "gzip"
-    headers = httpx.Headers({"Accept": "*/*", "Accept-Encoding": coding, "User-Agent": f"chainq/{__version__}"})
+    coding = "identity" if is_loopback(urlsplit(endpoint.url).hostname) else "gzip"
+    host = url.netloc.decode("ascii")  # named here, since httpx would decode an IDNA name for it, perhaps in vain
+    headers = httpx.Headers(
+        {"Host": host, "Accept": "*/*", "Accept-Encoding": coding, "User-Agent": f"chainq/{__version__}"}
+    )
     if url.username or url.password:  # RFC 7617
         headers["Authorization"] = f"Basic {b64encode(f'{url.username}:{url.password}'.encode()).decode()}"
     headers.update(endpoint.headers)

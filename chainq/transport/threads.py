@@ -1,4 +1,4 @@
-"""Threads that make calls side by side, and whoever waits for what they bring."""
+"""Threads that make calls side by side, and hand the results to the thread that wants them."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -11,7 +11,8 @@ K = TypeVar("K")
 
 
 class Pool(Generic[K]):
-    """At most `size` threads, started as needed.
+    """At most `size` threads, started as needed. Where the system has no thread left, those that there are do all work;
+    where there is none, the thread that submits it.
 
     Daemon threads, not concurrent.futures: that joins its threads when the interpreter ends, so that a run that was
     interrupted would wait for calls that nobody wants any more.
@@ -25,20 +26,26 @@ class Pool(Generic[K]):
         self._done: SimpleQueue[tuple[K, object]] = SimpleQueue()
 
     def submit(self, token: K, work: Callable[[], object]) -> None:
-        """Have a thread do `work`; `wait` gives back `token` with the outcome."""
+        """Have `work` done by a thread; `wait` returns `token` with the outcome."""
         self._busy += 1
         if self._started < min(self._busy, self._size):
-            self._started += 1
-            threading.Thread(target=self._run, name=f"chainq-call-{self._started}", daemon=True).start()
-        self._todo.put((token, work))
+            try:
+                threading.Thread(target=self._run, name=f"chainq-call-{self._started}", daemon=True).start()
+                self._started += 1
+            except (RuntimeError, MemoryError):  # "can't start new thread"
+                self._size = self._started
+        if self._started:
+            self._todo.put((token, work))
+        else:
+            self._do(token, work)
 
     def wait(self) -> tuple[K, object]:
-        """The next finished work as (token, result), where the result of failed work is its exception.
+        """Return the next finished work as (token, result), where the result of failed work is its exception.
 
         Raises RuntimeError where no work is under way: better than to wait for ever.
         """
         if not self._busy:
-            raise RuntimeError("waiting, but no call is under way")
+            raise RuntimeError("no work is under way that could be waited for")
         token, outcome = self._done.get()
         self._busy -= 1
         return token, outcome
@@ -54,20 +61,22 @@ class Pool(Generic[K]):
 
     def _run(self) -> None:
         while (task := self._todo.get()) is not None:
-            token, work = task
-            try:
-                outcome: object = work()
-            except BaseException as error:  # handed to whoever waits
-                outcome = error
-            self._done.put((token, outcome))
-            del task, work, outcome
+            self._do(*task)
+            del task
+
+    def _do(self, token: K, work: Callable[[], object]) -> None:
+        try:
+            outcome: object = work()
+        except BaseException as error:  # raised by the thread that waits
+            outcome = error
+        self._done.put((token, outcome))
 
 
 def in_order(size: int, jobs: Iterator[Callable[[], T] | None], ahead: int) -> Iterator[T]:
-    """Do the jobs side by side, at most `ahead` of them under way or waiting; give their results in their order.
+    """Do jobs side by side, in `size` threads, and yield their results in the order of the jobs.
 
-    A job of None means that there is none yet: what is under way is seen to first. Raises what a job raised, when its
-    turn comes.
+    At most `ahead` jobs are under way or finished and not yet yielded. A job of None means that there is none yet: what
+    is under way is finished first. Raises what a job raised, when its turn comes.
     """
     pool: Pool[int] = Pool(size)
     finished: dict[int, object] = {}

@@ -130,3 +130,41 @@ def test_a_database_that_does_not_come_back_is_exit_4(chainq: Program) -> None:
     assert "57P01" in said
     assert "terminating connection due to administrator command" in said
     assert len(said) < 250
+
+
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("http://a..b/", 2),
+        ("http://\uff11\uff12\uff17.0.0.1/", 2),
+        ("http://256.256.256.256/", 2),
+        ("http://[v1.a]/", 2),
+        (f"http://127.0.0.1:1/{'x' * 70_000}", 2),
+        ("http://xn--a.example/", 4),
+        ("http://xn--.invalid/", 4),
+        ("http://[fe80::1%25eth9]/", 4),
+        ("http://u%ff:p@127.0.0.1:1/", 4),
+    ],
+)
+def test_odd_urls_are_no_bug(url: str, code: int, chainq: Program) -> None:
+    """Those that cannot be used are usage errors, those that lead nowhere are exit 4."""
+    assert len(one_line(chainq("block", "5", "--retries", "0", url=url), code)) < 400
+
+
+@pytest.mark.parametrize(
+    "target", ["http://xn--a.example/", "http://a..b/", "http://[::1", "//", "\xff", "http://a:b/"]
+)
+def test_odd_redirects_are_no_bug(target: str, chainq: Program) -> None:
+    """Nothing of where a redirect points is followed, or has to be a URL."""
+    redirect = Canned(b"", 302, headers=(("Location", target),))
+    with canned(lambda _: redirect) as (url, _):
+        assert "redirect" in one_line(chainq("block", "5", url=url), 5)
+
+
+def test_very_many_retries_are_no_bug(chainq: Program, nowhere: str) -> None:
+    """Their waits do not overflow; a signal still ends the run."""
+    process = chainq.start("block", "5", "--retries", "100000", "-v", url=nowhere)
+    assert process.stderr is not None
+    assert b"attempt 1" in process.stderr.readline()
+    process.terminate()
+    assert "stopped by SIGTERM" in finish(process).err

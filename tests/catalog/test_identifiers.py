@@ -148,3 +148,39 @@ def test_a_refused_url_shows_no_password() -> None:
         identifiers.url("ftp://someone:hunter2@host/?key=hunter3")
     assert "hunter" not in str(caught.value)
     assert "someone" not in str(caught.value)
+
+
+def test_ids_and_addresses_are_sent_in_lower_case() -> None:
+    """Upper case is the same ID (BIP 173), but servers compare texts."""
+    assert identifiers.transaction_id(ID.upper()) == ID
+    assert identifiers.address(ADDRESS.upper()) == ADDRESS
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "a..b",
+        ".a",
+        "a" * 64,
+        "a." * 130,
+        "\u2024",
+        "\u3002",
+        "a:0",
+        "a:80:80",
+        "a:\u00b2",
+        "a:65536",
+        "[::1",
+        "a\\@b",
+        "a b",
+    ],
+)
+def test_a_host_that_cannot_be_looked_up_is_found(host: str) -> None:
+    """Empty labels, labels and names that are too long, ports that are none."""
+    with pytest.raises(UsageError, match="invalid URL"):
+        identifiers.url(f"http://{host}/")
+
+
+@pytest.mark.parametrize("host", ["a", "a.", "a-b.c_d", "b\u00fccher.example", "xn--a.example", "127.1", "[::1]:8545"])
+def test_a_host_that_can_be_looked_up_passes(host: str) -> None:
+    """What it is, its lookup will show."""
+    assert identifiers.url(f"http://{host}/") == f"http://{host}/"

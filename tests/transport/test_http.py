@@ -96,6 +96,16 @@ def test_cookies_are_not_kept() -> None:
     assert not any("cookie" in head_of(request) for request in seen)
 
 
+def test_secrets_stay_out_of_logs(caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever level of logging the process has that uses chainq."""
+    caplog.set_level("DEBUG")
+    with server(answering(b"{}")) as (url, _):
+        place = url.removeprefix("http://")
+        exchange(f"http://me:hunter2@{place}hunter3?key=hunter4", headers={"X-Key": "hunter5"})
+    assert caplog.text
+    assert "hunter" not in caplog.text
+
+
 def test_a_redirect_is_not_followed_nor_read() -> None:
     """Wherever it points: also to what is no URL."""
     with server(answering(b"", "Location: http://xn--a.example/", status="302 Found")) as (url, seen):

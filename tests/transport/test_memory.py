@@ -145,3 +145,13 @@ def test_what_is_no_size(text: str) -> None:
     """Zero, too little, or no size at all."""
     with pytest.raises(UsageError, match="--max-memory"):
         memory(text)
+
+
+def test_where_the_system_has_no_memory_less_is_asked_for(connect: Connect) -> None:
+    """As where the run has none: the caller may divide."""
+
+    def answer(_: Request) -> Response:
+        raise MemoryError
+
+    with pytest.raises(TooHeavyError, match="not enough memory"):
+        call(connect(FakeTransport(answer)))

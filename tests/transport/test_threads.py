@@ -1,0 +1,81 @@
+"""Threads: results in order, errors in turn, and a system that has no threads left."""
+
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+
+from chainq.transport.threads import Pool, in_order
+
+
+def fail() -> int:
+    raise ValueError("no")
+
+
+def test_results_come_in_the_order_of_the_jobs() -> None:
+    """Whichever is finished first."""
+    second = threading.Event()
+
+    def first() -> int:
+        assert second.wait(10)
+        return 1
+
+    def other() -> int:
+        second.set()
+        return 2
+
+    assert list(in_order(2, iter([first, other]), 2)) == [1, 2]
+
+
+def test_an_error_is_raised_when_its_turn_comes() -> None:
+    """What was before it is yielded first."""
+    results = in_order(4, iter([lambda: 1, lambda: 2, fail, lambda: 4]), 4)
+    assert [next(results), next(results)] == [1, 2]
+    with pytest.raises(ValueError, match="no"):
+        next(results)
+
+
+def test_no_more_jobs_are_begun_than_wanted() -> None:
+    """A job is taken when there is room for its result."""
+    taken: list[int] = []
+
+    def jobs() -> Iterator[Callable[[], int]]:
+        for number in range(10):
+            taken.append(number)
+            yield partial(int, number)
+
+    results = in_order(2, jobs(), 3)
+    assert next(results) == 0
+    assert len(taken) <= 4
+    assert list(results) == list(range(1, 10))
+
+
+@pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), MemoryError()])
+@pytest.mark.parametrize("threads", [0, 1, 2])
+def test_where_the_system_has_no_thread_left_the_work_is_done_all_the_same(
+    threads: int, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By those that there are, or by the caller."""
+    start = threading.Thread.start
+    started: list[threading.Thread] = []
+
+    def limited(thread: threading.Thread) -> None:
+        if len(started) == threads:
+            raise error
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    assert list(in_order(8, iter([partial(int, number) for number in range(50)]), 10)) == list(range(50))
+    assert len(started) == threads
+    results = in_order(8, iter([lambda: 1, fail]), 10)
+    assert next(results) == 1
+    with pytest.raises(ValueError, match="no"):
+        next(results)
+
+
+def test_waiting_for_nothing_is_an_error() -> None:
+    """And not for ever."""
+    with pytest.raises(RuntimeError, match="no work"):
+        Pool[int](2).wait()
