@@ -50,6 +50,8 @@ def prove_rows(chunk: ChunkSpec, server: ServerFacts) -> Steps:
         if page.rows:
             return (yield from _prove_prefix(chunk, page, server))
         settled = yield from _prove_without_rows(chunk, server)
+        if not server.order_seen:  # the row found first may not be the lowest: only the chunk itself tells
+            settled = yield from _empty_by_counts(chunk)
         if settled is not None:
             return settled
     raise IncompleteError(f"{chunk.heights}: {ATTEMPTS} responses were empty, although rows exist there")
@@ -127,6 +129,14 @@ def _prove_without_rows(chunk: ChunkSpec, server: ServerFacts) -> Asking[ChunkRe
     if found is None:
         return _empty(chunk, ProofKind.TAIL)
     return _empty(chunk, ProofKind.OVERLAP) if found >= end else None
+
+
+def _empty_by_counts(chunk: ChunkSpec) -> Asking[ChunkResult | None]:
+    for _ in range(3):
+        page: Page = yield Request(chunk.heights, chunk.page_size)
+        if page.rows:
+            return None
+    return _empty(chunk, ProofKind.COUNTS)
 
 
 def _first_row(start: int, horizon: int, server: ServerFacts, *, thorough: bool) -> Asking[int | None]:

@@ -12,7 +12,8 @@ class ServerFacts:
 
     `trusted_width`: the widest request, in heights, whose response showed a row at its far end; only over such widths
     does "no rows" mean that there are none. `start_included`: whether a response showed rows at its first height.
-    `ordered`: whether all responses came in height order. `sporadic`: whether a response lacked rows that the next one
+    `ordered`: whether all responses came in height order; `order_seen`: whether
+    one of several heights did. `sporadic`: whether a response lacked rows that the next one
     showed. `cut_rows`: the fewest rows of a response that was followed by more rows, None where none was. `highest`:
     the highest height of any row, -1 without one. `tip`: the tip height, None while it is not known. `page_size`: of
     the run's requests. `doubted`: how many wide responses without rows were doubted.
@@ -25,6 +26,7 @@ class ServerFacts:
     trusted_width: int = 0
     start_included: bool = False
     ordered: bool = True
+    order_seen: bool = False
     sporadic: bool = False
     cut_rows: int | None = None
     highest: int = -1
@@ -41,6 +43,8 @@ class ServerFacts:
     def see(self, request: Request, page: Page) -> None:
         """Take in a response."""
         self.ordered &= page.ordered
+        if page.heights and page.heights[0] < page.heights[-1]:
+            self.order_seen = self.ordered
         if page.heights:
             self.trusted_width = max(self.trusted_width, page.heights[-1] - request.heights.start + 1)
             self.highest = max(self.highest, page.heights[-1])
