@@ -19,7 +19,7 @@ import operator
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 from msgspec import Raw
@@ -27,14 +27,25 @@ from msgspec import Raw
 from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.config import values
-from chainq.errors import ResponseError, UsageError
+from chainq.errors import IncompleteError, ResponseError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import HIGHEST, Bounds
 from chainq.planning.query import Batch, Query
+from chainq.planning.steps import Proof
 from chainq.text.sanitize import excerpt
 from chainq.transport.base import MAX_MEMORY, TIMEOUT, Stopped
 
 Row = dict[str, Any]
+
+
+class ProvedRows(NamedTuple):
+    """Rows of `heights` (start included, end excluded), complete, and how that was proved (docs/completeness.md)."""
+
+    rows: list[Row]
+    heights: tuple[int, int]
+    proof: Proof
+
+
 MOST_REQUESTS = 64  # at a time
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 
@@ -182,6 +193,22 @@ class Client:
         """
         return self._range("records", start, end, reverse=reverse)
 
+    def batches(
+        self, command: str, start: int = 0, end: int | None = None, *, reverse: bool = False
+    ) -> Iterator[ProvedRows]:
+        """Yield the rows of a range command in batches: the rows, their heights, and how they were proved complete.
+
+        Raises UsageError for a command without a height range, and for `address-transactions`.
+
+        >>> with Client("demo:") as client:
+        ...     batch = next(client.batches("records", 0, 500))
+        ...     len(batch.rows), batch.heights, batch.proof.kind.value
+        (2867, (0, 500), 'overlap')
+        """
+        if command not in ("blocks", "full-blocks", "records", "ownership", "transitions"):
+            raise UsageError(f"no batches of {command!r}: expected a command with a height range, such as 'records'")
+        return map(_proved, self._fetch(command, start, end, reverse=reverse))
+
     def ownership(self, start: int = 0, end: int | None = None, *, reverse: bool = False) -> Iterator[Row]:
         """Yield the ownership rows of a height range; they have no height of their own.
 
@@ -223,13 +250,25 @@ class Client:
         reverse: bool = False,
         verify: bool = True,
     ) -> Iterator[Row]:
+        return _rows(self._fetch(command, start, end, arguments, reverse=reverse, verify=verify))
+
+    def _fetch(
+        self,
+        command: str,
+        start: int,
+        end: int | None,
+        arguments: dict[Role, int | str] | None = None,
+        *,
+        reverse: bool = False,
+        verify: bool = True,
+    ) -> Iterator[Batch]:
         bounds = Bounds(start=_height("start", start), end=None if end is None else _height("end", end))
         if bounds.end is not None and start > bounds.end:
             raise UsageError(f"start {start} is greater than end {end}")
         query = Query(BY_COMMAND[command], arguments or {}, bounds=bounds, reverse=reverse, verify=verify)
         with _open():
             heights = self._service.height_range(bounds, reverse=reverse)
-        return _rows(self._service.fetch_range(query, heights))
+        return self._service.fetch_range(query, heights)
 
     def _row(self, command: str, lookup: int | str) -> Row:
         return next(_rows(self._service.fetch_lookups(BY_COMMAND[command], [lookup])))
@@ -242,6 +281,12 @@ def _open() -> Iterator[None]:
         yield
     except Stopped:
         raise UsageError("the client is closed") from None
+
+
+def _proved(batch: Batch) -> ProvedRows:
+    if batch.heights is None or batch.proof is None:
+        raise IncompleteError("a batch came without a proof", "this is a bug in chainq")
+    return ProvedRows(list(map(_decode, batch.rows)), batch.heights.edges, batch.proof)
 
 
 def _rows(batches: Iterator[Batch]) -> Iterator[Row]:

@@ -88,6 +88,8 @@ def open_service(settings: ConnectionSettings, reporter: Reporter) -> Service:
         concurrency=settings.concurrency,
         max_memory=config_values.memory(settings.max_memory),
         report=reporter.call,
+        warn=reporter.warn,
+        trace=reporter.trace,
     )
 
 

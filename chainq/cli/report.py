@@ -36,6 +36,11 @@ class Reporter:
         if not self.quiet:
             self.line(f"chainq: warning: {text}")
 
+    def trace(self, text: str) -> None:
+        """Print a step of the run with `--verbose`."""
+        if self._verbose:
+            self.line(f"chainq: {text}")
+
     def call(self, report: Report) -> None:
         """Count one attempt of a request; print it with `--verbose`, or if the wait for its retry is long."""
         with self._lock, suppress(*_GONE):

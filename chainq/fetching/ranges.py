@@ -27,12 +27,13 @@ def fetch_range(
     tip_height: Callable[[], int],
     concurrency: int = 8,
     warn: Callable[[str], None] = lambda _: None,
+    trace: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Batch]:
     """Yield every row of a height range, exactly once, in batches that end with the last row of a height.
 
     `tip`: the tip height where it is known already; else `tip_height` is called if the range turns out to need it.
-    `concurrency`: requests at a time; a few chunks more are decoded or held until their turn comes. `warn` is told
-    what the user should know of the server. Raises ChainqError.
+    `concurrency`: requests at a time; a few chunks more are decoded or held until their turn comes. `warn` is called
+    with what the user should know of the server, `trace` with how each chunk was proved complete. Raises ChainqError.
     """
     plan = RangePlan(
         query.method,
@@ -51,6 +52,7 @@ def fetch_range(
     try:
         while not plan.done:
             for result in plan.ready():
+                trace(f"{query.method.name} {result.heights}: {len(result.rows)} rows, proved by {result.proof}")
                 yield Batch(result.rows, result.heights, result.proof)
             for number, request in plan.requests():
                 pool.submit(number, partial(send, request))

@@ -28,7 +28,8 @@ class Service:
     `dialect`: one of `DIALECTS`, or `auto`; `names`: the server's own method and parameter names beside it. `timeout`:
     seconds per request. `retries`: for transient failures. `rate`: requests per second, None for no limit. `headers`:
     sent with every request. `concurrency`: requests at a time. `max_memory`: bytes that all responses may take up.
-    `report`: called after every attempt of a request. `warn`: told what the user should know of the server.
+    `report`: called after every attempt of a request. `warn`: called with what the
+    user should know of the server; `trace`: with how each chunk was proved complete.
     Raises UsageError for an unknown dialect or an invalid concurrency.
     """
 
@@ -46,6 +47,7 @@ class Service:
         max_memory: int = MAX_MEMORY,
         report: Callable[[Report], None] = lambda _: None,
         warn: Callable[[str], None] = lambda _: None,
+        trace: Callable[[str], None] = lambda _: None,
     ) -> None:
         if dialect not in (AUTO, *DIALECTS):
             raise UsageError(f"unknown dialect {dialect!r}", f"the dialects are {', '.join(DIALECTS)} and {AUTO}")
@@ -70,7 +72,7 @@ class Service:
             transport=transport,
         )
         self.connection = Connection(endpoint, report)
-        self._concurrency, self._warn = concurrency, warn
+        self._concurrency, self._warn, self._trace = concurrency, warn, trace
         self._tip: Tip | None = None
         self._times: dict[int, int] = {}  # block times by height, for the search by time
 
@@ -171,6 +173,7 @@ class Service:
             tip_height=self.tip_height,
             concurrency=self._concurrency,
             warn=self._warn,
+            trace=self._trace,
         )
 
     def fetch_pages(self, query: Query) -> Iterator[Batch]:

@@ -50,10 +50,13 @@ def prove_rows(chunk: ChunkSpec, server: ServerFacts) -> Steps:
         if page.rows:
             return (yield from _prove_prefix(chunk, page, server))
         settled = yield from _prove_without_rows(chunk, server)
-        if not server.order_seen:  # the row found first may not be the lowest: only the chunk itself tells
-            settled = yield from _empty_by_counts(chunk)
+        # Of a server that may not order rows, the row found first may not be the lowest.
+        if isinstance(settled, ChunkResult) and not server.order_seen and (yield from _shows_rows(chunk)):
+            settled = None
         if settled is not None:
             return settled
+        half = max(1, len(chunk.heights) // 2)  # perhaps the range is too wide for the server
+        chunk = chunk._replace(heights=HeightRange(chunk.heights.start, chunk.heights.start + half), overlap=half // 4)
     raise IncompleteError(f"{chunk.heights}: {ATTEMPTS} responses were empty, although rows exist there")
 
 
@@ -131,12 +134,12 @@ def _prove_without_rows(chunk: ChunkSpec, server: ServerFacts) -> Asking[ChunkRe
     return _empty(chunk, ProofKind.OVERLAP) if found >= end else None
 
 
-def _empty_by_counts(chunk: ChunkSpec) -> Asking[ChunkResult | None]:
+def _shows_rows(chunk: ChunkSpec) -> Asking[bool]:
     for _ in range(3):
         page: Page = yield Request(chunk.heights, chunk.page_size)
         if page.rows:
-            return None
-    return _empty(chunk, ProofKind.COUNTS)
+            return True
+    return False
 
 
 def _first_row(start: int, horizon: int, server: ServerFacts, *, thorough: bool) -> Asking[int | None]:

@@ -57,6 +57,9 @@ class Proof(NamedTuple):
     kind: ProofKind
     responses: int = 1
 
+    def __str__(self) -> str:
+        return f"{self.kind} ({self.responses} response{'s' if self.responses > 1 else ''})"
+
 
 class ChunkSpec(NamedTuple):
     """A chunk to fetch and prove.

@@ -1,0 +1,95 @@
+"""Servers that cut, clamp, leak or lie without a word: a run prints exactly the truth, or ends with exit 6.
+
+Each of these once ended in exit 0 with rows missing or doubled.
+"""
+
+import pytest
+
+from harness.program import Program, Servers
+from harness.truth import Truth, difference
+
+RANGE = (3_000, 6_000)
+
+# What chainq makes good.
+MENDED = {
+    "cap in bytes": ("--byte-cap", "300000"),
+    "small cap in bytes": ("--byte-cap", "60000"),
+    "range clamped": ("--clamp-heights", "300"),
+    "cap that varies": ("--row-cap", "500", "--cap-varies"),
+    "empty now and then": ("--empty-rate", "0.1"),
+    "empty when wide": ("--empty-above", "400"),
+    "no page but the first": ("--no-pages",),
+    "no page but the first, and a cap": ("--no-pages", "--row-cap", "700"),
+    "the same page always": ("--repeat-pages", "--row-cap", "700"),
+    "page size ignored, and a cap": ("--ignore-page-size", "--row-cap", "700"),
+    "pages by the size given": ("--row-cap", "700", "--page-offset", "given"),
+    "pages by the size asked": ("--row-cap", "700", "--page-offset", "asked"),
+}
+# What nobody can mend: an error, and a whole prefix before it.
+REFUSED = {
+    "end included": ("--inclusive-end",),
+    "start left out": ("--exclusive-start",),
+    "rows of neighbours": ("--neighbour-rows",),
+    "rows doubled": ("--duplicate-rate", "0.01"),
+}
+
+
+@pytest.mark.parametrize("name", MENDED)
+@pytest.mark.parametrize("command", ["records", "transitions"])
+def test_rows_come_whole_from(command: str, name: str, chainq: Program, server: Servers, truth: Truth) -> None:
+    """Rows with heights: whatever cuts a response, none is lost."""
+    ran = chainq(command, "--start", str(RANGE[0]), "--end", str(RANGE[1]), "-q", url=server(*MENDED[name]))
+    assert (ran.code, difference(ran.rows, truth.groups(command, *RANGE))) == (0, ""), ran.err
+
+
+@pytest.mark.parametrize(
+    "name", ["cap in bytes", "range clamped", "cap that varies", "no page but the first", "empty when wide"]
+)
+@pytest.mark.parametrize("command", ["ownership", "address-transactions"])
+def test_rows_without_heights_come_whole_from(
+    command: str, name: str, chainq: Program, server: Servers, truth: Truth
+) -> None:
+    """Rows without heights: the truth, or exit 6."""
+    name_of = truth.chain.addresses[0] if command == "address-transactions" else ""
+    words = (name_of,) if name_of else ()
+    ran = chainq(command, *words, "--start", "3000", "--end", "6000", "-q", url=server(*MENDED[name]))
+    if ran.code == 0:
+        assert difference(ran.rows, truth.groups(command, *RANGE, name_of)) == ""
+    else:
+        assert ran.code == 6, ran.err
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("command", ["records", "ownership", "transitions"])
+def test_an_error_from(command: str, name: str, chainq: Program, server: Servers, truth: Truth) -> None:
+    """What contradicts itself ends in exit 6, and nothing wrong was printed before."""
+    ran = chainq(command, "--start", "3000", "--end", "4000", "-q", url=server(*REFUSED[name]))
+    due = {row for group in truth.groups(command, 3_000, 4_000) for row in group}
+    if ran.code == 0:
+        assert difference(ran.rows, truth.groups(command, 3_000, 4_000)) == "", ran.err
+    assert ran.code in (0, 6), ran.err
+    assert set(ran.rows) <= due
+    assert len(set(ran.rows)) == len(ran.rows)
+
+
+def test_a_server_in_no_order_is_proved_by_counts(chainq: Program, server: Servers, truth: Truth) -> None:
+    """Responses in no order of height come whole, with a warning that says how they were proved."""
+    for faults in (("--shuffle-heights",), ("--shuffle-heights", "--row-cap", "700")):
+        ran = chainq("records", "--start", "3000", "--end", "4000", url=server(*faults))
+        assert (ran.code, difference(ran.rows, truth.groups("records", 3_000, 4_000))) == (0, ""), ran.err
+        assert ran.err.count("does not order rows by height") == 1
+
+
+def test_two_runs_print_the_same_before_an_error(chainq: Program, server: Servers) -> None:
+    """An error waits for its turn: what comes before it is the same in every run."""
+    url = server("--missing-height", "7500")
+    outs = {chainq("blocks", "--start", "0", "--end", "12000", url=url).out for _ in range(3)}
+    assert len(outs) == 1
+    assert next(iter(outs)).count(b"\n") == 7_000
+
+
+def test_how_a_chunk_was_proved_is_shown(chainq: Program, server: Servers) -> None:
+    """-v names the proof of each chunk."""
+    ran = chainq("records", "--start", "3000", "--end", "6000", "-v", url=server())
+    assert ran.code == 0
+    assert "proved by overlap" in ran.err
