@@ -1,13 +1,18 @@
 """The entry point of the program: `chainq`, and `python -m chainq`."""
 
 import gc
+import signal
 from typing import NoReturn
 
 
 def main() -> NoReturn:
     """Run the program and end the process."""
+    # Until the program handles signals itself (`process.signals`), Ctrl-C ends it as it ends a program in C: without a
+    # traceback, for nothing was begun. A signal that is ignored stays ignored.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Loading modules makes many objects and no garbage: collecting meanwhile takes a tenth of a short run. `cli.run`
-    # turns it on again for long runs; the rows of a response are many objects and no garbage either, hence the
+    # turns it on again when rows come; the rows of a response are many objects and no garbage either, hence the
     # threshold. Only the program does this: `chainq.Client` leaves its process alone.
     gc.disable()
     gc.set_threshold(50_000, 20, 100)

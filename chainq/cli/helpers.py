@@ -10,6 +10,7 @@ from chainq.catalog import identifiers
 from chainq.cli import connect
 from chainq.cli.output import on_terminal
 from chainq.cli.report import Reporter
+from chainq.cli.stdin import check_open
 from chainq.errors import UsageError
 from chainq.process.signals import signals_deferred
 from chainq.rows import raw_json
@@ -24,6 +25,8 @@ def rpc(name: str, params: str | None, values: Mapping[str, Any]) -> None:
     `values`: the parsed values of the command line, with those of the connection. Raises ChainqError.
     """
     identifiers.sendable(name)
+    if params == "-":
+        check_open()
     text = sys.stdin.read() if params == "-" else params
     sent: msgspec.Raw | None = None
     if text is not None and text.strip():

@@ -13,11 +13,12 @@ from chainq.cli import connect, output
 from chainq.cli.output import OutputSettings
 from chainq.cli.query import check_page_size, lookups, read_query, resume_settings
 from chainq.cli.report import Reporter
+from chainq.cli.stdin import check_open
 from chainq.errors import NotFoundError, UsageError
 from chainq.fetching.service import Service
 from chainq.formats.protocol import Format, OutputSpec, Writer
 from chainq.heights.range import HeightRange
-from chainq.planning.query import LATEST, Batch, Query
+from chainq.planning.query import LATEST, STDIN, Batch, Query
 from chainq.process.signals import PipeClosed, signals_deferred
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
@@ -33,6 +34,8 @@ def run(method: Method, values: Mapping[str, Any]) -> None:
         output.list_columns(method)
         return
     query = read_query(method, values)
+    if query.lookups and STDIN in query.lookups:
+        check_open()
     resume = resume_settings(query, values)
     settings = output.settings(
         method,
@@ -98,7 +101,6 @@ def _write_rows(
     """Write all rows of the query; `remedy` is what to do after a failure where the output cannot be resumed."""
     rest = None
     if query.bounds is not None:
-        gc.enable()
         heights = service.height_range(query.bounds, reverse=query.reverse)
         if not len(heights) and not query.bounds.fixed:
             reporter.warn(f"no blocks in that range: the tip is {service.tip_height()}")
@@ -183,6 +185,8 @@ def _copy(batches: Iterator[Batch], writer: Writer, limit: int | None, rest: _Re
             batch = next(batches, None)
             if batch is None:
                 break
+            # Not before: all is loaded now, and a lookup or two, which end here, are spared a tenth of their time.
+            gc.enable()
             rows = batch.rows if left is None else batch.rows[:left]
             with signals_deferred():
                 writer.write(rows)

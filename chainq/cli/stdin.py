@@ -2,16 +2,27 @@
 
 import os
 import select
+import sys
 from collections.abc import Iterator
 
 from chainq.errors import UsageError
 
 STDIN_WAIT = 0.1  # seconds between two looks at results that have arrived
+LONGEST_LINE = 64 * 2**20  # bytes; a full block as jsonl has up to 12 MB
+
+
+def check_open() -> None:
+    """Raise UsageError where standard input is closed."""
+    # Rejected: asking whether descriptor 0 is open. Where it was closed, the next file opened gets its number, and that
+    # may be the connection to the service.
+    if sys.stdin is None:
+        raise UsageError("standard input is closed")
 
 
 def lines() -> Iterator[str | None]:
     """Yield the lines of standard input that are not empty; None each time that none is ready. Raises UsageError."""
-    rest = b""
+    unfinished: list[bytes] = []  # pieces of a line that has not ended; joined once, since there may be hundreds
+    size = 0  # of them together
     while True:
         try:
             if not select.select([0], [], [], STDIN_WAIT)[0]:
@@ -20,10 +31,15 @@ def lines() -> Iterator[str | None]:
             piece = os.read(0, 65536)
         except OSError as error:
             raise UsageError(f"cannot read standard input: {error.strerror}") from None
-        *lines, rest = (rest + piece).split(b"\n")
-        if not piece and rest:
-            lines, rest = [rest], b""
-        for line in lines:
+        *ended, rest = piece.split(b"\n")
+        if ended or not piece:
+            unfinished, ended = [], [b"".join((*unfinished, *ended[:1])), *ended[1:]]
+            size = 0
+        unfinished.append(rest)
+        size += len(rest)
+        if size > LONGEST_LINE:
+            raise UsageError(f"a line of standard input is longer than {LONGEST_LINE // 2**20} MiB")
+        for line in ended:
             if word := line.decode(errors="replace").strip():
                 yield word
         if not piece:

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import NoReturn
 
 GRACE = 0.5  # seconds; a reader that takes no byte for so long after a signal has stalled
+AFTER_IMPORT = 0.01  # seconds between two looks whether an import has ended
 MAX_PERIODS = 10  # of GRACE, for a write under way whose reader is slow but does read
 
 
@@ -37,22 +38,37 @@ class _State:
     periods = 0  # of GRACE since `pending` came
 
 
-def _on_signal(number: int, _: FrameType | None) -> None:
+def _on_signal(number: int, frame: FrameType | None) -> None:
     # A second signal (an impatient Ctrl-C; timeout(1) sends each twice) changes nothing: a write has GRACE, or
     # MAX_PERIODS of it while its reader reads, and cleaning up has GRACE after that.
     if _State.ending is not None:
         signal.setitimer(signal.ITIMER_REAL, GRACE)
-    elif not _State.deferring:
+    elif not _State.deferring and not _importing(frame):
         raise _interrupted(number)
     elif _State.pending is None:
         _State.pending, _State.progress, _State.periods = number, False, 0
-        signal.setitimer(signal.ITIMER_REAL, GRACE)
+        signal.setitimer(signal.ITIMER_REAL, GRACE if _State.deferring else AFTER_IMPORT)
 
 
-def _on_alarm(_: int, __: FrameType | None) -> None:
+def _importing(frame: FrameType | None) -> bool:
+    """Return whether the frame belongs to an import: modules turn an exception into another one, or are left half
+    loaded by it, so that what follows fails in other ways."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _on_alarm(_: int, frame: FrameType | None) -> None:
     if _State.ending is not None:
         die(_State.ending)
-    if _State.deferring and _State.pending is not None:
+    if _State.pending is None:
+        return
+    if not _State.deferring:  # the signal came during an import
+        number, _State.pending = _State.pending, None
+        _on_signal(number, frame)
+    else:
         _State.periods += 1
         if not _State.progress or _State.periods == MAX_PERIODS:
             raise _interrupted(_State.pending, mid_write=True)
@@ -81,16 +97,24 @@ def install() -> None:
 @contextmanager
 def signals_deferred() -> Iterator[None]:
     """Defer signals to the end of the block; one that comes meanwhile is raised there."""
+    if (number := _taken()) is not None:  # it came during an import
+        raise _interrupted(number)
     _State.deferring = True
     try:
         yield
     finally:
         _State.deferring = False
-        number, _State.pending = _State.pending, None
-        if number is not None:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+        number = _taken()
     if number is not None:
         raise _interrupted(number)
+
+
+def _taken() -> int | None:
+    """Return the pending signal, which is none then, and stop its alarm."""
+    number, _State.pending = _State.pending, None
+    if number is not None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return number
 
 
 def die(number: int) -> NoReturn:
