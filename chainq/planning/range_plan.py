@@ -258,6 +258,8 @@ class RangePlan:
     def _finish(self, chunk: _Chunk, result: ChunkResult) -> None:
         """Take in a result: learn from it, hold it against its neighbours', put what it leaves back into the line."""
         covered, wanted = result.heights, chunk.heights
+        if result.proof.kind is ProofKind.WALK:  # rows of many pages, each in an order of its own
+            result = result._replace(rows=self._sort(result.rows, covered).rows)
         if len(covered) > 1 or len(wanted) == 1:
             size = _bytes(result.rows)
             self._chunker.learn(covered, len(result.rows), size, complete=covered == wanted)

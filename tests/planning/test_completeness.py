@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chainq.errors import ChainqError
+from chainq.planning.steps import ProofKind
 from harness.model import KINDS, Faults, Outcome, Server, chain, combined, drive, verdict
 
 EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "2000"))
@@ -87,3 +88,12 @@ def test_an_error_comes_when_its_turn_comes(kind: str) -> None:
         if isinstance(outcome.error, ChainqError):
             covered = outcome.results[-1].heights.end if outcome.results else 0
             assert sorted(outcome.rows) == sorted(made.due(0, covered))
+
+
+def test_a_height_that_was_walked_comes_in_order() -> None:
+    """The rows of many pages of one height are put in order like any others."""
+    rng = Random(3)  # noqa: S311  # as above
+    made = chain(rng, 3, 400.0, bursts=False)
+    outcome = drive(Server(made, Faults(row_cap=50), rng), 0, 3, page_size=100, tip=made.tip)
+    assert any(result.proof.kind is ProofKind.WALK for result in outcome.results)
+    assert verdict(outcome, made.due(0, 3), exact_order=True) == "truth"
