@@ -18,6 +18,7 @@ from typing import Any
 
 # What is loaded by some format only, or writes the documentation, is left to those who need it.
 LATER = ("chainq.__main__", "chainq._docgen", "chainq.formats.chart", "chainq.formats.parquet")
+RUNS: dict[int, socket.socket] = {}  # by process id: who is told of the end
 
 
 def load() -> None:
@@ -31,8 +32,13 @@ def load() -> None:
         importlib.import_module(name)
 
 
-def run(request: dict[str, Any]) -> None:
-    """Be the program, with the arguments, environment and folder of the request."""
+def run(request: dict[str, Any], streams: list[int]) -> None:
+    """Be the program, with the arguments, environment, folder and streams of the request."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["folder"])
@@ -42,33 +48,30 @@ def run(request: dict[str, Any]) -> None:
     main()
 
 
-def watch(request: dict[str, Any], told: socket.socket, streams: list[int]) -> None:
-    """Start the run, and tell of its beginning and its end."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+def start(request: dict[str, Any], streams: list[int], told: socket.socket) -> None:
+    """Fork a run, and tell of it."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})  # until its end can be told
     child = os.fork()
     if child == 0:
-        told.close()
-        for number, stream in enumerate(streams):
-            os.dup2(stream, number)
-        os.closerange(3, max(streams) + 1)
         try:
-            run(request)
+            run(request, streams)
         except BaseException:
             sys.excepthook(*sys.exc_info())
         finally:
             os._exit(1)
-    for stream in streams:
-        os.close(stream)
+    RUNS[child] = told
     told.sendall(b"%d\n" % child)
-    _, status = os.waitpid(child, 0)
-    told.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
 
 
 def reap(*_: object) -> None:
-    """Wait for those who watch and are done."""
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+    """Tell of the runs that have ended."""
+    while RUNS:
+        child, status = os.waitpid(-1, os.WNOHANG)
+        if not child:
+            return
+        with RUNS.pop(child) as told, contextlib.suppress(BrokenPipeError):  # a test that failed waits for nothing
+            told.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
 
 
 def main() -> None:
@@ -81,14 +84,9 @@ def main() -> None:
         if not message:
             return
         *streams, told = descriptors
-        if os.fork() == 0:
-            control.close()
-            try:
-                watch(json.loads(message), socket.socket(fileno=told), streams)
-            finally:
-                os._exit(0)
-        for descriptor in descriptors:
-            os.close(descriptor)
+        start(json.loads(message), streams, socket.socket(fileno=told))
+        for stream in streams:
+            os.close(stream)
 
 
 if __name__ == "__main__":
