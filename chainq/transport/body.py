@@ -38,17 +38,13 @@ def decompress(stream: Iterable[bytes]) -> Iterator[bytes]:
     try:
         for piece in stream:
             rest = piece
-            more = bool(rest)
-            while more:
+            while rest:
                 member = member or zlib.decompressobj(wbits=31)
-                out = member.decompress(rest, PIECE_BYTES)
-                yield out
+                yield member.decompress(rest, PIECE_BYTES)
                 if member.eof:
                     rest, member = member.unused_data, None
-                    more = bool(rest)
                 else:
-                    rest = member.unconsumed_tail
-                    more = bool(rest) or len(out) == PIECE_BYTES  # zlib may hold more than it gave
+                    rest = member.unconsumed_tail  # what does not fit is kept until the trailer, which always follows
     except zlib.error as error:
         raise BrokenResponseError(f"the compressed body is damaged: {error}") from None
     if member is not None:

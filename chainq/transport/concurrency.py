@@ -48,6 +48,6 @@ class ConcurrencyLimit:
         with self._changed:
             if self._limit < self._most:
                 before = self.limit
-                self._limit = min(float(self._most), self._limit + 1 / self._limit)
+                self._limit += 1 / self._limit
                 if self.limit > before:
                     self._changed.notify()

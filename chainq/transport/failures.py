@@ -24,7 +24,6 @@ from chainq.transport.base import (
     UnusableRequestError,
 )
 
-LONGEST_RETRY_AFTER = 3600.0  # seconds; a date in the year 9999 is a mistake
 # With these, many services send a JSON-RPC error as well: it says no more than the status, and is as transient.
 ALWAYS_BY_STATUS = {429, 503}
 _TRANSIENT = {408, 500, 502, 503, 504}
@@ -163,9 +162,9 @@ def _retry_after(response: Response, now: float) -> float | None:
 
     value = response.headers.get("retry-after", "").strip()
     if value.isascii() and value.isdecimal():
-        return min(float(value), LONGEST_RETRY_AFTER)
+        return float(value)
     try:
         seconds = parsedate_to_datetime(value).timestamp() - now
     except (ValueError, TypeError, OverflowError):
         return None
-    return min(max(0.0, seconds), LONGEST_RETRY_AFTER)
+    return max(0.0, seconds)

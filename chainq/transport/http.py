@@ -114,7 +114,8 @@ def _proxy(url: str) -> httpx.Proxy | None:
         return httpx.Proxy(proxy if "://" in proxy else f"http://{proxy}")
     except (ValueError, httpx.InvalidURL):  # whose texts hold the proxy's password
         raise UsageError(
-            "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is not the URL of a proxy", "expected such as http://127.0.0.1:3128"
+            "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is not the URL of a proxy",
+            "expected a URL such as http://127.0.0.1:3128",
         ) from None
 
 

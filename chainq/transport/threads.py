@@ -29,11 +29,9 @@ class Pool(Generic[K]):
         """Have `work` done by a thread; `wait` returns `token` with the outcome."""
         self._busy += 1
         if self._started < min(self._busy, self._size):
-            try:
+            with suppress(RuntimeError, MemoryError):  # "can't start new thread"
                 threading.Thread(target=self._run, name=f"chainq-call-{self._started}", daemon=True).start()
                 self._started += 1
-            except (RuntimeError, MemoryError):  # "can't start new thread"
-                self._size = self._started
         if self._started:
             self._todo.put((token, work))
         else:

@@ -115,3 +115,13 @@ def test_closing_ends_a_call_that_waits(connect: Connect) -> None:
     connection = connect(FakeTransport(close_and_refuse), retries=5)
     with pytest.raises(Stopped):
         call(connection)
+
+
+def test_after_closing_nothing_is_sent(connect: Connect) -> None:
+    """A call that waited for a slot, or begins only then, ends as one that waited."""
+    transport = FakeTransport()
+    connection = connect(transport)
+    connection.close()
+    with pytest.raises(Stopped):
+        call(connection)
+    assert transport.requests == []

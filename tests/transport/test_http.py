@@ -171,7 +171,9 @@ def test_bodies_of_any_length_come_whole(content: bytes) -> None:
     for piece in (1, 7, 4096):
         packed = gzip.compress(content)
         pieces = [packed[at : at + piece] for at in range(0, len(packed), piece)]
-        assert b"".join(body.decompress(pieces)) == content
+        unpacked = list(body.decompress(pieces))
+        assert b"".join(unpacked) == content
+        assert max(map(len, unpacked)) <= body.PIECE_BYTES
 
 
 @pytest.mark.parametrize("level", [0, 9])

@@ -11,7 +11,7 @@ from chainq.transport.base import Request, Response
 from chainq.transport.connection import Connection, Decode
 from chainq.transport.jsonrpc import decode_array, decode_result
 from chainq.transport.memory import COUNTED_BYTES, ROW_BYTES, MemoryBudget, Reservation
-from harness.calls import Connect, FakeTransport, Outcome, call, envelope
+from harness.calls import Connect, FakeClock, FakeTransport, Outcome, call, envelope
 
 
 def taken(connection: Connection) -> int:
@@ -90,6 +90,8 @@ def test_a_response_that_is_none_gives_all_back(outcome: Response, connect: Conn
         call(connection)
     assert caught.value is not None
     assert taken(connection) == 0
+    del caught
+    assert taken(connection) == 0
 
 
 def test_very_short_rows_are_counted_before_they_are_made() -> None:
@@ -98,6 +100,18 @@ def test_very_short_rows_are_counted_before_they_are_made() -> None:
     reservation.view(b"[" + b"{}," * 1000 + b"{}]")
     with pytest.raises(TooHeavyError):
         reservation.view(b"[" + b"{}," * COUNTED_BYTES + b"{}]")
+
+
+def test_what_does_not_fit_is_not_asked_for_again(
+    connect: Connect, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other than a query that is too heavy for the service, it cannot fit later."""
+    monkeypatch.setattr("chainq.transport.memory.COUNTED_BYTES", 1000)
+    body = envelope(f"[{','.join(['{}'] * 20_000)}]")
+    connection = connect(FakeTransport(Response(200, body)), max_memory=2**20)
+    with pytest.raises(TooHeavyError, match="--max-memory"):
+        call(connection, divisible=False)
+    assert clock.waits == []
 
 
 def test_rows_take_memory_beside_their_text(connect: Connect) -> None:

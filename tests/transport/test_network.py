@@ -153,6 +153,19 @@ def test_a_server_that_says_nothing_is_given_up() -> None:
         transport.close()
 
 
+def test_a_connection_that_is_not_made_in_time_is_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To ask for less would not help, as it may where a response does not come."""
+
+    def connect(*_: object) -> httpcore.NetworkStream:
+        raise httpcore.ConnectTimeout
+
+    monkeypatch.setattr(httpcore.SyncBackend, "connect_tcp", connect)
+    transport = HttpTransport(Endpoint("http://127.0.0.1:1/"))
+    with pytest.raises(NoConnectionError, match="in time"):
+        transport.call(request(b"{}", 99.0))
+    transport.close()
+
+
 def test_a_deadline_that_has_passed_connects_to_nothing(nowhere: str) -> None:
     """No time is left to connect."""
     transport = HttpTransport(Endpoint(nowhere), now=lambda: 100.0)
