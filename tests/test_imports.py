@@ -59,6 +59,10 @@ RANGED = LOOKED_UP | {
     ),
     *("planning.neighbours", "planning.range_plan", "planning.server"),
 }
+PAGED = LOOKED_UP | {
+    *("fetching.pages", "planning.list_end", "planning.ordering", "planning.page_facts", "planning.page_plan"),
+    *("planning.page_steps", "planning.split_block", "text.humanize"),
+}
 TABLE = {"formats.cells", "formats.table", "formats.tree", "text.humanize", "text.style", "text.width"}
 
 BUDGETS: dict[str, Set[str]] = {
@@ -73,8 +77,7 @@ BUDGETS: dict[str, Set[str]] = {
     "records --start 0 --end 5 --json": RANGED | {"formats.json"},
     "records --start 0 --end 5 --table": RANGED | TABLE,
     "records --start 0 --end 5 --jsonl --dry-run": RANGED | {"formats.jsonl", "cli.dry_run"},
-    "program-transactions a.aleo b --limit 1 --jsonl": LOOKED_UP
-    | {"fetching.pages", "formats.jsonl", "planning.ordering"},
+    "program-transactions a.aleo b --limit 1 --jsonl": PAGED | {"formats.jsonl"},
 }
 """Which of chainq's own modules a command may load. `demo`, `_docgen` and `config.profiles` load only where needed."""
 

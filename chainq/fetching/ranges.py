@@ -63,8 +63,6 @@ def fetch_range(
             while warned < len(plan.server.notes):
                 warn(f"{query.method.name}: {plan.server.notes[warned]}")
                 warned += 1
-        if plan.server.top is not None and plan.server.top < heights.end:
-            warn(f"height {heights.end - 1} is not reached: the tip is {plan.server.top - 1}")
     except ChainqError as error:
         name = dialect.wire(query.method).name
         if not error.message.startswith((query.method.name, name)):  # planning knows heights, not methods

@@ -178,9 +178,11 @@ class Service:
 
     def fetch_pages(self, query: Query) -> Iterator[Batch]:
         """Yield every row of a method that has pages but no heights."""
-        from chainq.fetching.pages import PageFetch
+        from chainq.fetching.pages import fetch_pages
 
-        return iter(PageFetch(self.connection, self.dialect, query, self._concurrency))
+        return fetch_pages(
+            self.connection, self.dialect, query, concurrency=self._concurrency, warn=self._warn, trace=self._trace
+        )
 
     def fetch_one_page(self, query: Query, heights: HeightRange | None) -> Iterator[Batch]:
         """Yield the one page that the query names, unverified and in the server's order."""

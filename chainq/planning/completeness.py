@@ -104,8 +104,6 @@ def _prove_prefix(chunk: ChunkSpec, page: Page, server: ServerFacts) -> Steps:
         if last > start:
             return cut_page(page, HeightRange(start, last), Proof(ProofKind.OVERLAP, responses))
         return (yield from prove_height(chunk, server))
-    if following.height is None and server.tip is None:  # does the range end beyond the chain?
-        server.tip = yield TipRequest()
     kind = ProofKind.TAIL if following.height is None else ProofKind.OVERLAP
     covered = end if following.height is None else min(end, following.height)
     return cut_page(page, HeightRange(start, covered), Proof(kind, responses))

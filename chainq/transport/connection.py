@@ -77,10 +77,9 @@ class Connection:
         """Make a call, again after transient failures (every call only reads), and return what `decode` returns.
 
         `decode` is given the body, compact, and the request id. What it returns may refer to the body: its memory is
-        taken until nothing does. `where` names the heights or the object of the call, for errors and reports.
-        `divisible`: whether the caller can ask for less when a response is too large or too slow, as it may after
-        TooHeavyError, GatewayError and BrokenBodyError.
-
+        taken until nothing does. `where` names the heights or the object of the call, for errors
+        and reports. `divisible`: whether the caller can ask for less when a response is too large or too slow, as it
+        may after TooHeavyError, GatewayError and BrokenBodyError.
         Raises these, or ServiceError, ResponseError or UnreachableError, with the method and `where` in the message.
         """
         retries = RetryBudget(self.endpoint.retries, divisible)

@@ -62,7 +62,7 @@ class HttpTransport:
         )
         with _plain_errors(), contextlib.closing(self._pool.handle_request(outgoing)) as incoming:
             length = incoming.headers.get("content-length", "")
-            if length.isdecimal() and len(length) < 20:
+            if length.isdecimal():
                 request.memory.check(int(length))
             body = read_body(incoming.iter_raw(), incoming.headers.get("content-encoding", ""), request.memory)
             secured = incoming.extensions["network_stream"].get_extra_info("ssl_object")

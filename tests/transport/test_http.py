@@ -208,13 +208,7 @@ def closing(data: bytes) -> Serve:
 
 @pytest.mark.parametrize(
     "data",
-    [
-        b"",
-        b"HTTP/1.1 200 OK\r\nContent-",
-        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{",
-        b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n{",
-        b"SSH-2.0-OpenSSH\r\n",
-    ],
+    [b"", b"HTTP/1.1 200 OK\r\nContent-", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", b"SSH-2.0-OpenSSH\r\n"],
 )
 def test_a_response_that_ends_early_or_is_no_http_is_broken(data: bytes) -> None:
     """Wherever the connection is closed, and whatever speaks there."""

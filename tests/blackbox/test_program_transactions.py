@@ -1,0 +1,126 @@
+"""Lists in pages, against servers that cut them, end them early, disorder them, or are slow: all rows, or exit 6."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from random import Random
+from typing import Any
+
+import pytest
+
+from chainq.errors import ServiceError
+from harness.page_model import Blocks, PageFaults, PageServer, blocks, transaction
+from harness.program import Program, Servers, one_line
+from harness.services import Canned, canned, result
+from harness.truth import Truth
+
+WORDS = ("program-transactions", "a.aleo", "f")
+HELLO = ("program-transactions", "hello_hello.aleo", "hello")
+
+
+def singles(count: int) -> Blocks:
+    """Blocks of one row each."""
+    return [[transaction(number, 0, 10 * number, 1)] for number in range(1, count + 1)]
+
+
+@contextmanager
+def listed(chain: Blocks, faults: PageFaults) -> Iterator[tuple[str, PageServer]]:
+    """A server of such a list on a socket, its rows shuffled inside blocks: its URL, and itself."""
+    from chainq.planning.page_steps import PageRequest
+
+    server = PageServer(chain, faults, 1)
+
+    def answer(request: Any) -> Canned:
+        params = request["params"]
+        try:
+            rows = server.page(PageRequest(params["page"], params["maxTransactions"]))
+        except ServiceError:
+            error = f'{{"jsonrpc":"2.0","id":{request["id"]},"error":{{"code":0,"message":"query timeout"}}}}'
+            return Canned(error.encode())
+        return result("[" + ",".join(bytes(row).decode() for row in rows) + "]")(request)
+
+    with canned(answer) as (url, _):
+        yield url, server
+
+
+COMPLETE = {
+    "an empty page now and then": PageFaults(empty=0.1),
+    "pages cut by bytes": PageFaults(byte_cap=4000),
+    "pages cut by rows": PageFaults(row_cap=30),
+    "pages cut by rows, and counted by them": PageFaults(row_cap=30, by_given=True),
+    "pages that are too heavy": PageFaults(heavy=20),
+    "the page size ignored": PageFaults(ignored=40),
+    "each transaction once": PageFaults(once=True),
+}
+
+
+@pytest.mark.parametrize("kind", COMPLETE)
+def test_all_rows_come(kind: str, chainq: Program) -> None:
+    """What a server leaves out of one page is found by others."""
+    with listed(blocks(Random(3), 40, 60), COMPLETE[kind]) as (url, server):  # noqa: S311  # a seed is to be repeated
+        ran = chainq(*WORDS, "-q", "--page-size", "60", "-j", "1", url=url)
+        assert (ran.code, ran.err) == (0, "")
+        assert ran.rows == server.due
+
+
+REFUSED = {
+    "nothing from a row on": PageFaults(window=100, window_kind="offset"),
+    "nothing beyond a row": PageFaults(window=100, window_kind="end"),
+    "an unordered page": PageFaults(swapped=1),
+    "one page alone": PageFaults(no_pages=True, row_cap=60),
+    "the page number ignored": PageFaults(same_page=True),
+    "rows that come twice": PageFaults(doubled=0.1),
+}
+
+
+@pytest.mark.parametrize("size", ["50", "500"])
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_cannot_be_proved_is_exit_6(kind: str, size: str, chainq: Program) -> None:
+    """A list whose end nothing shows, or whose rows contradict each other: what was printed before is a prefix."""
+    with listed(singles(130), REFUSED[kind]) as (url, server):
+        ran = chainq(*WORDS, "-q", "--page-size", size, url=url)
+        assert "a.aleo" not in one_line(ran, 6)
+        assert ran.rows == server.due[: len(ran.rows)]
+
+
+def test_a_block_with_more_calls_than_a_page_holds(chainq: Program) -> None:
+    """1,500 transactions and 1,500 calls of 60 more, in one block each: collected from several pages."""
+    many = [transaction(number, number, 20, 1) for number in range(1500)]
+    repeated = [row for n in range(2000, 2060) for row in [transaction(n, n, 30, 25)] * 25]
+    with listed([*singles(1), many, repeated, [transaction(3000, 0, 40, 1)]], PageFaults()) as (url, server):
+        ran = chainq(*WORDS, "-v", url=url)
+        assert ran.code == 0, ran.err
+        assert ran.rows == server.due
+    assert "1500 rows, proved by walk" in ran.err
+
+
+def test_a_limit_reads_one_page(chainq: Program) -> None:
+    """--limit 5 makes one call for a few rows, where these were enough; so it is near the end of a list."""
+    for count in (1000, 20):
+        with listed(singles(count), PageFaults()) as (url, server):
+            ran = chainq(*WORDS, "--limit", "5", url=url)
+            assert (ran.code, ran.rows) == (0, server.due[:5])
+        assert [(number, size) for number, size, _ in server.requests] == [(0, 55)]
+
+
+def test_a_list_that_ends_at_a_round_number_is_a_warning(chainq: Program) -> None:
+    """A server that never shows more than 1,000 rows cannot be found out, but be suspected."""
+    with listed(singles(1200), PageFaults(window=1000, window_kind="rows")) as (url, _):
+        ran = chainq(*WORDS, url=url)
+    assert (ran.code, len(ran.rows)) == (0, 1000)
+    assert "exactly 1000 rows" in ran.err
+
+
+@pytest.mark.parametrize("faults", [("--byte-cap", "30000"), ("--empty-rate", "0.1"), ("--no-pages",)])
+def test_the_faults_of_the_sample_server(
+    faults: tuple[str, ...], chainq: Program, server: Servers, truth: Truth
+) -> None:
+    """The same with `chainq serve`; without pages nothing shows where the list ends."""
+    ran = chainq(*HELLO, "-q", url=server(*faults))
+    due = truth.program_transactions("hello_hello.aleo", "hello")
+    assert ran.code == (6 if "--no-pages" in faults else 0), ran.err
+    assert ran.rows == due[: len(ran.rows) if ran.code else None]
+
+
+def test_a_server_without_order_is_exit_6(chainq: Program, server: Servers) -> None:
+    """Pages whose rows are in no order."""
+    assert "not in order" in one_line(chainq(*HELLO, url=server("--shuffle-heights")), 6)

@@ -1,0 +1,247 @@
+"""The promise for methods of pages: whatever a server does, a run ends in exactly the truth, or in an error.
+
+`CHAINQ_EXAMPLES=20000 pytest tests/planning/test_page_plan.py` tries more.
+"""
+
+import os
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from chainq.errors import ChainqError, GatewayError
+from chainq.planning.page_facts import PageFacts
+from chainq.planning.page_steps import PageRequest
+from chainq.planning.steps import ProofKind
+from harness.page_model import KINDS, Blocks, PageFaults, PageServer, blocks, plan, results, transaction
+
+EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "500"))
+
+
+def run(server: PageServer, page_size: int | None = None, limit: int | None = None) -> tuple[list[bytes], str]:
+    """The rows of a run, and the error that ended it."""
+    rows: list[bytes] = []
+    try:
+        for result in results(plan(page_size, limit), server):
+            rows += map(bytes, result.rows)
+    except ChainqError as error:
+        return rows, str(error)
+    return rows, ""
+
+
+def numbers(server: PageServer) -> list[tuple[int, int]]:
+    """The pages that were requested, in order."""
+    return [(request.number, request.size) for request in server.requests]
+
+
+def singles(count: int) -> Blocks:
+    """Blocks of one row each."""
+    return [[transaction(number, 0, 10 * number, 1)] for number in range(1, count + 1)]
+
+
+def one_block(count: int, calls: int = 1) -> Blocks:
+    """One block with so many transactions."""
+    return [[row for index in range(count) for row in [transaction(index, index, 10, calls)] * calls]]
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 10**9), kind=st.sampled_from(list(KINDS)))
+def test_a_run_ends_in_the_truth_or_in_an_error(seed: int, kind: str) -> None:
+    """Every kind of server, long lists and short ones, pages of any size, with a limit or without."""
+    rng = Random(seed)  # noqa: S311  # a seed is to be repeated
+    made = blocks(rng, rng.choice([0, 1, 3, 20, 60]), rng.choice([3, 10, 60]), repeats=rng.random() < 0.6)
+    server = PageServer(made, KINDS[kind](rng), seed)
+    before = len(server.due)
+    limit = rng.choice([None, None, None, 1, 5, 30])
+    rows, error = run(server, rng.choice([None, 1, 2, 7, 33, 61, 500]), limit)
+    assert rows == server.due[: len(rows)]
+    assert error or len(rows) >= min(before, before if limit is None else limit)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("kind", ["honest", "stable order", "a transaction once", "page size ignored"])
+def test_what_can_be_proved_is_not_refused(kind: str, seed: int) -> None:
+    """Honest servers end in the truth."""
+    rng = Random(seed)  # noqa: S311  # as above
+    server = PageServer(blocks(rng, 40, 30), KINDS[kind](rng), seed)
+    assert run(server, rng.choice([None, 7, 61])) == (server.due, "")
+
+
+def test_a_list_that_fits_a_page_takes_four_requests() -> None:
+    """The page, one that shows its last row once more and none after it, and two looks beyond."""
+    server = PageServer(singles(100), PageFaults(), 0)
+    assert run(server) == (server.due, "")
+    assert numbers(server) == [(0, 500), (33, 3), (100, 1), (100, 1)]
+
+
+def test_a_list_without_rows_is_looked_at_again() -> None:
+    """No row can be shown again there, so that several looks must agree."""
+    server = PageServer([], PageFaults(), 0)
+    assert run(server) == ([], "")
+    assert numbers(server) == [(0, 500), (0, 1), (0, 1), (0, 1)]
+
+
+def test_a_limit_takes_one_small_page() -> None:
+    """What is requested beyond the limit only shows where its last block ends."""
+    server = PageServer(singles(1000), PageFaults(), 0)
+    rows, error = run(server, limit=5)
+    assert (rows[:5], error) == (server.due[:5], "")
+    assert numbers(server) == [(0, 55)]
+    short = PageServer(singles(20), PageFaults(), 0)
+    assert run(short, limit=5)[0][:5] == short.due[:5]
+    assert numbers(short) == [(0, 55)]
+
+
+def test_pages_are_requested_ahead() -> None:
+    """Page 0 alone, for most lists have no more; then more with each page that comes whole."""
+    server = PageServer(singles(100), PageFaults(), 0)
+    run(server, 10)
+    assert [request.ahead for request in server.requests[:6]] == [0, 1, 3, 7, 10, 10]
+
+
+class Busy(PageServer):
+    """Fails ten times in the middle of the list, where pages are not small."""
+
+    failures = 0
+
+    def page(self, request: PageRequest) -> list[Raw]:
+        if request.size > 25 and 200 < (request.number + 1) * request.size <= 400 and self.failures < 10:
+            self.failures += 1
+            self.requests.append(request)
+            raise GatewayError("HTTP 504")
+        return super().page(request)
+
+
+def test_heavy_pages_become_smaller_and_grow_again() -> None:
+    """After failures smaller pages, one at a time; after pages that came whole, larger ones and more ahead."""
+    server = Busy(singles(4000), PageFaults(), 0)
+    assert run(server, 100) == (server.due, "")
+    sizes = [request.size for request in server.requests]
+    smallest = sizes.index(25)
+    assert server.failures == 2
+    assert server.requests[smallest].ahead == 0
+    assert sizes[smallest:].count(100) > 10
+    assert server.requests[-10].ahead == 10
+
+
+def test_growth_waits_longer_after_each_failure() -> None:
+    """So that a server with a limit does not fail again and again."""
+    facts = PageFacts(64, 999, 10)
+    waits = []
+    for _ in range(3):
+        assert facts.failed()
+        size, worked = facts.size, 0
+        while facts.size == size:
+            facts.worked(0)
+            worked += 1
+        waits.append(worked)
+    assert waits == [8, 16, 32]
+
+
+def test_a_block_larger_than_any_page_is_collected() -> None:
+    """3,000 rows of one block, in pages of at most 999 of them: distinct rows add up."""
+    server = PageServer(one_block(3000), PageFaults(), 0)
+    found = list(results(plan(), server))
+    assert [bytes(row) for result in found for row in result.rows] == server.due
+    assert found[0].proof.kind is ProofKind.TAIL
+    assert found[0].proof.responses > 12
+
+
+def test_a_block_of_transactions_with_many_transitions_is_collected() -> None:
+    """Few distinct transactions: their transitions add up to the rows."""
+    server = PageServer(one_block(100, 25), PageFaults(), 0)
+    assert run(server) == (server.due, "")
+    assert len(server.requests) < 15
+
+
+def test_a_walk_proves_nothing_where_transitions_do_not_add_up() -> None:
+    """A server that returns each transaction once: nothing but as many distinct rows as positions is a proof."""
+    made = [[transaction(index, index, 10, 2) for index in range(2000)]]
+    server = PageServer(made, PageFaults(), 0)
+    assert run(server) == (server.due, "")
+
+
+def test_rows_that_come_twice_are_found_out() -> None:
+    """A transaction that calls the function once cannot come twice in one response."""
+    server = PageServer(singles(50), PageFaults(doubled=0.2), 0)
+    rows, error = run(server)
+    assert rows == server.due[: len(rows)]
+    assert error
+
+
+def test_a_list_that_ends_inside_a_block_is_found_out() -> None:
+    """Where other blocks show that a transaction comes once for each transition, the last block must have them all."""
+    made = [[row] * 5 for row in (transaction(n, 0, 10 * n, 5) for n in range(1, 30))]
+    server = PageServer(made, PageFaults(window=98, window_kind="rows"), 0)
+    rows, error = run(server)
+    assert rows == server.due[:95]
+    assert "the list ends inside a block" in error
+
+
+def test_a_list_of_a_round_number_of_rows_is_noted() -> None:
+    """It may be a limit of the service: that cannot be found out, so it is said."""
+    server = PageServer(singles(1300), PageFaults(window=1000, window_kind="rows"), 0)
+    made = plan()
+    assert sum(len(result.rows) for result in results(made, server)) == 1000
+    assert made.facts.notes == ["the list ends after exactly 1000 rows: the service may show no more than that"]
+
+
+@pytest.mark.parametrize(("kind", "words"), [("offset", "does not show the last row"), ("end", "does not show")])
+def test_a_window_on_the_list_is_found_out(kind: str, words: str) -> None:
+    """A server that serves no page from a row on, or none that goes beyond a row."""
+    server = PageServer(singles(1300), PageFaults(window=1000, window_kind=kind), 0)
+    rows, error = run(server)
+    assert words in error
+    assert rows == server.due[: len(rows)]
+
+
+def test_pages_must_be_in_order() -> None:
+    """A page whose rows are not ordered proves nothing."""
+    server = PageServer(singles(30), PageFaults(swapped=1), 0)
+    rows, error = run(server)
+    assert rows == []
+    assert "not in order" in error
+
+
+class Slipping(PageServer):
+    """A row slips in among those that were read."""
+
+    def page(self, request: PageRequest) -> list[Raw]:
+        if len(self.requests) == 4:
+            self.blocks.insert(3, [transaction(9999, 0, 35, 1)])
+        return super().page(request)
+
+
+@pytest.mark.parametrize("faults", [PageFaults(), PageFaults(heavy=40)], ids=["pages in line", "overlapping pages"])
+def test_a_list_that_changes_is_found_out(faults: PageFaults) -> None:
+    """All rows after it move, and one comes twice."""
+    server = Slipping(singles(200), faults, 0)
+    rows, error = run(server, 61)
+    assert rows == [row for block in singles(200) for row in block][: len(rows)]
+    assert error
+
+
+def test_rows_without_a_time_are_of_no_block() -> None:
+    """Their blocks cannot be told, so that all rows must be shown to have come, as of one block."""
+    made = [[row.replace(b'"finalizedAt":"10"', b'"finalizedAt":null') for row in one_block(1200)[0]]]
+    server = PageServer(made, PageFaults(), 0)
+    assert run(server) == (server.due, "")
+
+
+class Lacking(PageServer):
+    """Never shows one of the rows, but another in its place."""
+
+    def page(self, request: PageRequest) -> list[Raw]:
+        rows = super().page(request)
+        return [rows[0] if b'"at7"' in bytes(row) else row for row in rows]
+
+
+def test_an_error_of_a_walk_says_what_came() -> None:
+    """Walks through the pages of a block end."""
+    server = Lacking(one_block(1200), PageFaults(), 0)
+    rows, error = run(server)
+    assert rows == []
+    assert "a block has 1200 rows there, and" in error
+    assert "1199 distinct" in error
