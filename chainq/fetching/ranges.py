@@ -54,6 +54,7 @@ def fetch_range(
             for result in plan.ready():
                 trace(f"{query.method.name} {result.heights}: {len(result.rows)} rows, proved by {result.proof}")
                 yield Batch(result.rows, result.heights, result.proof)
+                del result  # its rows keep their whole response alive, and the next wait may be long
             for number, request in plan.requests():
                 pool.submit(number, partial(send, request))
             if plan.waiting:

@@ -194,6 +194,7 @@ class RangePlan:
                 )
             self._ended |= result.proof.kind is ProofKind.TAIL and self._method.height is not None
             self._line.pop(0)
+            self._neighbours.given(result, reverse=self._reverse)
             self.server.proved(result.heights, result.row_heights)
             if result.row_heights:
                 self._anchor = result.row_heights[-1]
@@ -291,8 +292,6 @@ class RangePlan:
             return True
         wrong = self._neighbours.contradiction(result, chunk.overlap)
         if wrong is None:
-            if len(self._line) % 16 == 0:
-                self._neighbours.keep_only({edge for one in self._line for edge in one.heights.edges})
             return True
         self._neighbours.drop(result)
         chunk.retries += 1
