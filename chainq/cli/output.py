@@ -11,7 +11,7 @@ from chainq.catalog.methods import METHODS, Column, Method
 from chainq.errors import UsageError
 from chainq.formats import registry
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, capabilities
-from chainq.sinks.open import open_sink
+from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.sanitize import printable
 
 FORMAT_FLAGS = ("table", "jsonl", "json", "csv")
@@ -59,9 +59,9 @@ def settings(
 
 
 def file_of(values: Mapping[str, Any]) -> Path | None:
-    """Return the file to write, None for standard output, which `-` names too."""
+    """Return the file to write, None for standard output, which `-` and `/dev/stdout` name too."""
     file: Path | None = values["output"]
-    return None if file is None or str(file) == "-" else file
+    return None if file is None or str(file) == "-" or descriptor_of(file) == 1 else file
 
 
 def format_name(values: Mapping[str, Any], *, appended: bool) -> str:

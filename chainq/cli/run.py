@@ -104,13 +104,13 @@ def _write_rows(
         heights = service.height_range(query.bounds, reverse=query.reverse)
         if not len(heights) and not query.bounds.fixed:
             reporter.warn(f"no blocks in that range: the tip is {service.tip_height()}")
-        rest = _Rest(heights, query.reverse, query.limit, sink, remedy)
+        rest = _Rest(heights, query.reverse, query.limit, remedy)
         reporter.begin(len(heights), rows_on_terminal=spec.terminal)
     try:
         writer = make(sink, spec)
-        if rest is not None:
-            sink.keep()
-        _copy(_batches(service, query, rest.heights if rest else None), writer, query.limit, rest, reporter)
+        sink.keep()
+        batches = _batches(service, query, rest.heights if rest else None)
+        _copy(batches, writer, sink, query.limit, rest, reporter)
     except (NotFoundError, PipeClosed, UsageError):  # these leave nothing to resume
         raise
     except BaseException as error:
@@ -128,12 +128,10 @@ class _Rest:
     heights: HeightRange
     reverse: bool
     limit: int | None
-    sink: Sink
     remedy: str
 
     def written(self, heights: HeightRange, rows: int) -> None:
         """Note that all rows of `heights` are written."""
-        self.sink.keep()  # first: a row that comes twice is better than one that is removed and not requested again
         start, end = self.heights.start, self.heights.end
         self.heights = HeightRange(start, heights.start) if self.reverse else HeightRange(heights.end, end)
         if self.limit is not None:
@@ -177,7 +175,9 @@ def _plan(service: Service, query: Query) -> None:
             sink.write(line)
 
 
-def _copy(batches: Iterator[Batch], writer: Writer, limit: int | None, rest: _Rest | None, reporter: Reporter) -> None:
+def _copy(
+    batches: Iterator[Batch], writer: Writer, sink: Sink, limit: int | None, rest: _Rest | None, reporter: Reporter
+) -> None:
     """Write batches until they end or `limit` rows are written; a signal waits for the end of a batch."""
     left = limit
     try:
@@ -190,6 +190,7 @@ def _copy(batches: Iterator[Batch], writer: Writer, limit: int | None, rest: _Re
             rows = batch.rows if left is None else batch.rows[:left]
             with signals_deferred():
                 writer.write(rows)
+                sink.keep()  # before `rest`: a row that comes twice is better than one removed and not requested
                 if left is not None:
                     left -= len(rows)
                 if rest is not None and batch.heights is not None:

@@ -9,6 +9,8 @@ from chainq.sinks.base import Sink
 from chainq.sinks.stdout import StreamSink
 from chainq.text.sanitize import printable
 
+MAX_LINKS = 40  # symbolic links on the way of a path, as many as Linux follows
+
 
 def open_sink(path: Path | None, *, append: bool = False, recorded: int | None = None) -> Sink:
     """Return the sink for `-o PATH`; for standard output where `path` is None.
@@ -17,13 +19,18 @@ def open_sink(path: Path | None, *, append: bool = False, recorded: int | None =
     bytes that a checkpoint recorded for it. Raises OutputError where it cannot be opened, BusyError where another run
     is appending to it, IncompleteError where it is shorter than `recorded`.
     """
-    if path is None:
+    number = None if path is None else descriptor_of(path)
+    if path is None or number == 1:
         # Rejected: asking whether descriptor 1 is open. Where it was closed, the next file opened gets its number.
         if sys.stdout is None:
             raise OutputError("standard output is closed", "no request was sent yet")
         sys.stdout.flush()
         return StreamSink(1, "standard output")
     try:
+        if number is not None:
+            if not os.get_inheritable(number):  # one of our own, which nobody can mean
+                raise OSError(0, "not open")
+            return StreamSink(os.dup(number), printable(str(path)))
         regular = path.is_file() or not path.exists()
         descriptor = -1 if regular or path.is_dir() else os.open(path, os.O_WRONLY)  # a device or a FIFO
     except OSError as error:
@@ -37,3 +44,21 @@ def open_sink(path: Path | None, *, append: bool = False, recorded: int | None =
     from chainq.sinks.atomic_file import AtomicFileSink
 
     return AtomicFileSink(path)
+
+
+def descriptor_of(path: Path) -> int | None:
+    """Return the open descriptor that a path names, None for any other path: 1 for `/dev/stdout`, 7 for `/dev/fd/7`.
+
+    Such a path leads on to the file that is open there. To replace that file, or to write it from its beginning, would
+    destroy what `>> FILE` is to keep.
+    """
+    folders = {os.path.realpath(folder) for folder in ("/dev/fd", "/proc/self/fd", "/proc/thread-self/fd")}
+    for _ in range(MAX_LINKS):
+        folder = os.path.realpath(path.parent)
+        if folder in folders and path.name.isdecimal() and len(path.name) < 10:
+            return int(path.name)
+        try:
+            path = Path(folder, (Path(folder) / path.name).readlink())
+        except OSError:  # no link
+            return None
+    return None

@@ -1,5 +1,6 @@
 """Standard output, a device or a FIFO: bytes go straight there."""
 
+import fcntl
 import os
 import stat
 from contextlib import suppress
@@ -13,7 +14,7 @@ class StreamSink(DescriptorSink):
 
     def __init__(self, descriptor: int, name: str) -> None:
         super().__init__(descriptor, name)
-        self._kept: tuple[int, int] | None = None  # file offset and `written` at the last `keep`
+        self._kept: tuple[int, int] | None = None  # where the next byte went at the last `keep`, and `written`
 
     def keep(self) -> None:
         """Mark what is written so far as valid, whatever happens later: it ends with a complete row."""
@@ -31,8 +32,12 @@ class StreamSink(DescriptorSink):
                 os.lseek(self._descriptor, self._kept[0], os.SEEK_SET)
 
     def _offset(self) -> int | None:
-        """Return the offset in a regular file; None for anything else."""
+        """Return where the next byte goes in a regular file; None for anything else."""
         with suppress(OSError):
-            if stat.S_ISREG(os.fstat(self._descriptor).st_mode):
+            status = os.fstat(self._descriptor)
+            if stat.S_ISREG(status.st_mode):
+                # `>> FILE`: bytes go to the end, and the descriptor's own offset is 0 until the first of them.
+                if fcntl.fcntl(self._descriptor, fcntl.F_GETFL) & os.O_APPEND:
+                    return status.st_size
                 return os.lseek(self._descriptor, 0, os.SEEK_CUR)
         return None
