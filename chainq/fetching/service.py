@@ -15,6 +15,7 @@ from chainq.heights import bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.query import Batch, Lookup, Query
 from chainq.rows import fields
+from chainq.text.sanitize import printable
 from chainq.transport.base import MAX_MEMORY, TIMEOUT, Endpoint, Report
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_result, decode_rows
@@ -74,7 +75,7 @@ class Service:
         self.connection = Connection(endpoint, report)
         self._concurrency, self._warn, self._trace = concurrency, warn, trace
         self._tip: Tip | None = None
-        self._times: dict[int, int] = {}  # block times by height, for the search by time
+        self._times: dict[int, int] = {}  # block times by height, for searches by time below one tip
 
     def __enter__(self) -> Self:
         return self
@@ -110,12 +111,12 @@ class Service:
                 self._tip = Tip(-1, "", "", None)
             else:
                 sent = fields.Picker(["height", "timestamp", "block_hash", "previous_hash"])(found[0])
-                height, time = fields.integer_of(sent[0]), fields.integer_of(sent[1])
-                if height is None or height < 0:
+                height = fields.integer_of(sent[0])
+                if height is None or not 0 <= height <= bounds.HIGHEST:
                     raise ResponseError("latest/block: the block has no readable height")
-                if time is not None:
-                    self._times[height] = time
-                self._tip = Tip(height, fields.text_of(sent[2]), fields.text_of(sent[3]), time)
+                time = _seconds(sent[1])
+                self._times = {} if time is None else {height: time}
+                self._tip = Tip(height, hash_text(sent[2]), hash_text(sent[3]), time)
         return self._tip
 
     def hash_of(self, height: int) -> str | None:
@@ -129,7 +130,7 @@ class Service:
             (found,) = self.fetch_lookups(BY_COMMAND["block"], [height])
         except NotFoundError:
             return None
-        return fields.text_of(fields.Picker(["block_hash"])(found.rows[0])[0])
+        return hash_text(fields.Picker(["block_hash"])(found.rows[0])[0])
 
     def _latest(self) -> list[Raw]:
         """Return the summary of the tip as one row; no row for a chain without blocks."""
@@ -144,7 +145,7 @@ class Service:
     def _time_of(self, height: int) -> int:
         if height not in self._times:
             (batch,) = self.fetch_lookups(BY_COMMAND["block"], [height])
-            time = fields.integer_of(fields.Picker(["timestamp"])(batch.rows[0])[0])
+            time = _seconds(fields.Picker(["timestamp"])(batch.rows[0])[0])
             if time is None:
                 raise ResponseError(f"block {height} has no readable timestamp, so no block can be found by its time")
             self._times[height] = time
@@ -215,3 +216,14 @@ class Service:
     def call(self, name: str, params: Any) -> Raw:
         """Return the `result` of any method. `params`: an object, an array, or None to send none."""
         return self.connection.call(name, params, decode_result, divisible=False)
+
+
+def hash_text(value: Raw | None) -> str:
+    """Return a block hash as text that any file can hold, empty where there is none: it is only compared."""
+    return printable(fields.text_of(value))
+
+
+def _seconds(value: Raw | None) -> int | None:
+    """Return a block time; None for what is no whole number, or one beyond any time."""
+    seconds = fields.integer_of(value)
+    return seconds if seconds is not None and abs(seconds) <= bounds.HIGHEST else None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import msgspec
 
 from chainq.errors import BrokenBodyError, IncompleteError, OutputError, UnreachableError, UsageError
-from chainq.fetching.service import Service
+from chainq.fetching.service import Service, hash_text
 from chainq.fetching.tip import Tip
 from chainq.formats.protocol import Writer
 from chainq.heights.block_time import format_age
@@ -24,7 +24,7 @@ from chainq.process.signals import Interrupted, PipeClosed, signals_deferred
 from chainq.resume.checkpoint import Checkpoint, Position
 from chainq.resume.reorg import check_block
 from chainq.resume.settings import ResumeSettings
-from chainq.rows.fields import Picker, integer_of, text_of
+from chainq.rows.fields import Picker, integer_of
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted, duration
@@ -219,7 +219,7 @@ class IncrementalRun:
     def _check_link(self, batch: Batch) -> None:
         """Raise IncompleteError where a reorg happened between the check of this round and the response."""
         if self.query.method.linked and self.query.verify and self.position.hash and batch.rows:
-            self._check_block(text_of(Picker(["previous_hash"])(batch.rows[0])[0]))
+            self._check_block(hash_text(Picker(["previous_hash"])(batch.rows[0])[0]))
 
     def _check_block(self, found: str | None) -> None:
         check_block(self.position, found, checkpoint=self.checkpoint is not None)
@@ -233,7 +233,7 @@ class IncrementalRun:
         if method.linked and batch.rows:
             block_hash, height = Picker(["block_hash", method.height or ""])(batch.rows[-1])
             if integer_of(height) == covered.end - 1:  # with --no-verify the last block may be missing
-                return text_of(block_hash)
+                return hash_text(block_hash)
         if self.checkpoint is None and covered.end < heights.end:
             return ""
         found = self.service.hash_of(covered.end - 1)

@@ -104,7 +104,7 @@ def test_no_verify_records_the_last_blocks_own_hash(chainq: Program) -> None:
     service = Moving(20, faults=Faults(missing_height=20))
     with serving(service) as url:
         job = Job(chainq, url, "blocks", "--no-verify")
-        said(job(), 0)
+        said(job(), 0, "missing height 20")
         assert job.next == 21
         said(job(), 0)
 
