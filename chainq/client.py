@@ -325,7 +325,7 @@ def _integer(name: str, value: int, low: int, high: int) -> int:
 def _number(name: str, value: float) -> float:
     """Check a timeout or a rate. Raises UsageError."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not values.fits(value):
-        raise UsageError(f"invalid {name} {_shown(value)}: expected a number between a millionth and a million")
+        raise UsageError(f"invalid {name} {_shown(value)}: expected a number from 0.000001 to 1000000")
     return float(value)
 
 

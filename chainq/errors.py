@@ -36,7 +36,7 @@ class ExitCode(IntEnum):
     USAGE = 2, "Usage error: an invalid argument, no service URL, or an invalid configuration file."
     SERVICE = 3, "The service returned an error."
     UNREACHABLE = 4, "The service is unreachable, timed out, or kept refusing after all retries."
-    RESPONSE = 5, "The service sent an invalid response: not JSON-RPC, or not to this request."
+    RESPONSE = 5, "The service sent an invalid response: not JSON-RPC, or for another request."
     INCOMPLETE = 6, "The data is incomplete or contradicts itself."
     OUTPUT = 7, "The output cannot be written."
     BUG = 70, "A bug in chainq; CHAINQ_DEBUG=1 shows the traceback."  # EX_SOFTWARE of sysexits.h

@@ -9,8 +9,8 @@ _chainq_commands() {
     _chainq_offer 'transactions' 'transaction summaries of one block'
     _chainq_offer 'transaction' 'full details of one transaction by ID'
     _chainq_offer 'program-transactions' 'transactions that call a given program function'
-    _chainq_offer 'records' 'records produced in a block range'
-    _chainq_offer 'ownership' 'minimal ownership data of records in a block range'
+    _chainq_offer 'records' 'records produced in a height range'
+    _chainq_offer 'ownership' 'minimal ownership data of records in a height range'
     _chainq_offer 'transitions' 'transitions that have no record inputs, in a height range'
     _chainq_offer 'address-transactions' 'IDs of public transactions of an address in a height range'
     _chainq_offer 'rpc' 'call any method and print its result'
@@ -35,8 +35,8 @@ _chainq_options() {
             _chainq_offer '--reverse' 'Highest heights first'
             _chainq_offer '--checkpoint' 'Resume where the last run ended'
             _chainq_offer '--lag' 'Leave out the last N blocks'
-            _chainq_offer '--rewind' 'Go back at least N blocks, then resume'
-            _chainq_offer '--max-age' 'Exit with code 6 if the tip is older: 10m'
+            _chainq_offer '--rewind' 'Fetch the last N or more blocks again, then resume'
+            _chainq_offer '--max-age' 'Exit with code 6 if the tip is older: 10m, 2h, 7d'
             _chainq_offer '--follow' 'Keep running and print new blocks'
             _chainq_offer '-f' 'Keep running and print new blocks'
             _chainq_offer '--interval' 'Seconds between polls'
@@ -78,9 +78,9 @@ _chainq_options() {
             _chainq_offer '--retries' 'Retries for transient failures'
             _chainq_offer '--concurrency' 'Parallel requests'
             _chainq_offer '-j' 'Parallel requests'
-            _chainq_offer '--max-memory' 'Memory for responses: 512M, 2G'
+            _chainq_offer '--max-memory' 'Maximum memory for responses: 512M, 2G'
             _chainq_offer '--rate' 'Maximum requests per second'
-            _chainq_offer '--header' 'HTTP header of every request; keep secrets in a profile'
+            _chainq_offer '--header' 'HTTP header for every request; keep secrets in a profile'
             _chainq_offer '--quiet' 'Suppress warnings and progress'
             _chainq_offer '-q' 'Suppress warnings and progress'
             _chainq_offer '--verbose' 'Log every request to stderr'
@@ -156,20 +156,21 @@ _chainq_options() {
             _chainq_offer '--host' 'A loopback address'
             _chainq_offer '--dialect' 'chain or aleo'
             _chainq_offer '--tip' 'Tip height; -1: an empty chain'
+            _chainq_offer '--newest' 'Tip height; -1: an empty chain'
             _chainq_offer '--grow' 'Seconds between new blocks; 0: no new blocks'
             _chainq_offer '--seed' 'Seed for the chain'
-            _chainq_offer '--dense-height' 'Give height H a number of N records'
-            _chainq_offer '--shuffle' 'Change the order of rows inside a height'
-            _chainq_offer '--no-shuffle' 'Change the order of rows inside a height'
+            _chainq_offer '--dense-height' 'Number of records at height H'
+            _chainq_offer '--shuffle' 'Shuffle the rows inside each height'
+            _chainq_offer '--no-shuffle' 'Shuffle the rows inside each height'
             _chainq_offer '--gzip' 'Compress responses for clients that accept it'
             _chainq_offer '--latency' 'Seconds before each response'
-            _chainq_offer '--drip' 'Send a byte at a time, with these pauses'
+            _chainq_offer '--drip' 'Seconds between single bytes of a response'
             _chainq_offer '--rate-limit' 'HTTP 429 after N calls of a method'
             _chainq_offer '--rate-window' 'Length of the rate-limit window'
             _chainq_offer '--retry-after' 'Retry-After header of a 429 response'
             _chainq_offer '--fail-rate' 'Share of 503 responses'
             _chainq_offer '--database-down' 'JSON-RPC error 57P01 for the first N calls, or for calls A:B'
-            _chainq_offer '--heavy-rows' 'Query timeout above N rows'
+            _chainq_offer '--heavy-rows' 'Query timeout for responses of more than N rows'
             _chainq_offer '--truncate-rate' 'Share of bodies that end early'
             _chainq_offer '--wrong-id-rate' 'Share of responses with a wrong id'
             _chainq_offer '--clamp-heights' 'Silently serve only the first N heights of a range'
@@ -181,17 +182,17 @@ _chainq_options() {
             _chainq_offer '--cap-varies' 'Double the row cap of half of the calls, at random'
             _chainq_offer '--byte-cap' 'Silently cap responses at N bytes of rows'
             _chainq_offer '--ignore-page-size' 'Ignore the page size'
-            _chainq_offer '--page-offset' 'Offset of pages by the page size asked or given'
+            _chainq_offer '--page-offset' 'Page offset: page number times the size asked, or the size given'
             _chainq_offer '--no-pages' 'Empty results for every page but page 0'
             _chainq_offer '--repeat-pages' 'Ignore the page number'
-            _chainq_offer '--result-window' 'Pages end after the first N rows of a range'
+            _chainq_offer '--result-window' 'No pages beyond the first N rows of a range'
             _chainq_offer '--empty-rate' 'Share of empty results'
-            _chainq_offer '--duplicate-rate' 'Share of rows that come twice'
-            _chainq_offer '--shuffle-heights' 'Return rows in no order of height'
+            _chainq_offer '--duplicate-rate' 'Share of rows that are sent twice'
+            _chainq_offer '--shuffle-heights' 'Return rows in random order of height'
             _chainq_offer '--missing-height' 'Leave out a block'
             _chainq_offer '--broken-link' 'Give a block a wrong previous_hash'
             _chainq_offer '--stale-tip-rate' 'Share of latest/block calls with an old tip'
-            _chainq_offer '--lag-blocks' 'Hide the newest N blocks from all methods but latest/block'
+            _chainq_offer '--lag-blocks' 'Hide the last N blocks from all methods but latest/block'
             _chainq_offer '--late-records' 'Calls until a new block'"'"'s records appear'
             _chainq_offer '--reorg-at' 'Replace the blocks from H on'
             _chainq_offer '--reorg-after' 'Calls before --reorg-at takes effect'
@@ -239,7 +240,7 @@ _chainq_takes() {
         *' --port') ;;
         *' --host') ;;
         serve' --dialect') ;;
-        *' --tip') ;;
+        *' --tip'|*' --newest') ;;
         *' --grow') ;;
         *' --seed') ;;
         *' --dense-height') ;;
@@ -334,15 +335,15 @@ _chainq_value() {
 _chainq_argument() {
     case "$1 $2" in
         block' '*)
-            _chainq_offer 'latest' 'the newest block'
-            _chainq_offer '-' 'one a line on standard input'
+            _chainq_offer 'latest' 'the block at the tip'
+            _chainq_offer '-' 'one per line on standard input'
             ;;
         transactions' '*)
-            _chainq_offer 'latest' 'the newest block'
-            _chainq_offer '-' 'one a line on standard input'
+            _chainq_offer 'latest' 'the block at the tip'
+            _chainq_offer '-' 'one per line on standard input'
             ;;
         transaction' '*)
-            _chainq_offer '-' 'one a line on standard input'
+            _chainq_offer '-' 'one per line on standard input'
             ;;
         program-transactions' '0)
             _chainq_offer 'credits.aleo' ''
@@ -370,8 +371,8 @@ _chainq_argument() {
             _chainq_offer 'transactions' 'transaction summaries of one block'
             _chainq_offer 'chainTransaction' 'full details of one transaction by ID'
             _chainq_offer 'chainTransactionsForProgram' 'transactions that call a given program function'
-            _chainq_offer 'records/all' 'records produced in a block range'
-            _chainq_offer 'records/isOwner' 'minimal ownership data of records in a block range'
+            _chainq_offer 'records/all' 'records produced in a height range'
+            _chainq_offer 'records/isOwner' 'minimal ownership data of records in a height range'
             _chainq_offer 'transitionsWithoutRecordInputs' 'transitions that have no record inputs, in a height range'
             _chainq_offer 'getPublicTransactionsForAddress' 'IDs of public transactions of an address in a height range'
             ;;

@@ -35,7 +35,7 @@ def test_a_range_is_whole_and_in_order() -> None:
 
 
 def test_an_end_of_none_is_the_newest_block() -> None:
-    """Without an end a range goes up to and with the newest block."""
+    """Without an end a range goes up to and including the newest block."""
     with Client("demo:") as client:
         newest = client.tip_height()
         assert [int(row["height"]) for row in client.blocks(newest - 2)] == [newest - 2, newest - 1, newest]

@@ -22,15 +22,15 @@ RANGES = (
     "put back in height order. `--reverse` starts with the highest heights; `--limit` N stops after N rows and makes "
     "no more calls than those need.",
     "Commands that take heights or IDs accept several, and print them in the order given; `-` reads them from standard "
-    "input, one a line.",
+    "input, one per line.",
 )
 
 OUTPUT = (
     "Only data goes to standard output; progress, warnings and errors go to standard error, an error as one line. The "
     "default format is `table` on a terminal and `jsonl` in a pipe or file.",
-    "`jsonl` has one row a line: every field, in the order of the service, with every digit. `json` is the same as one "
-    "array, or as one object where the command returns a single one. `csv` follows RFC 4180 with a header; nested "
-    "objects become dotted columns, arrays are compact JSON, null is empty. `table` is for people.",
+    "`jsonl` has one row per line: every field, in the order of the service, with every digit. `json` is the same as "
+    "one array, or as one object where the command returns a single one. `csv` follows RFC 4180 with a header; nested "
+    "objects become dotted columns, arrays are compact JSON, null is empty. `table` is for reading.",
     "`--columns` a,b.c selects columns in any format, and `--columns help` lists them. `-o` FILE writes a file that "
     "appears complete or not at all.",
 )
@@ -52,8 +52,8 @@ VARIABLES = {
     "SSL_CERT_FILE, SSL_CERT_DIR": "Certificates to trust instead of those that come with chainq's libraries.",
     "NO_COLOR": "Not empty: no colours on the terminal.",
     "XDG_CONFIG_HOME": "Folder that holds `chainq/config.toml`, instead of `~/.config`.",
-    "XDG_CACHE_HOME": "Folder whose subfolder `chainq` remembers the dialects that `--dialect auto` found, instead of "
-    "`~/.cache`.",
+    "XDG_CACHE_HOME": "Folder of the cache `chainq/`, which holds the dialects that `--dialect auto` detected, instead "
+    "of `~/.cache`.",
 }
 
 CONFIG_FILE = "~/.config/chainq/config.toml"
@@ -79,11 +79,11 @@ CONFIG = (
 CONFIG_KEYS = {
     "url": "URL of the service: `http://`, `https://`, or `demo:`.",
     "dialect": "Dialect of the server; the help of `--dialect` lists them.",
-    "rate": "Requests a second, at most.",
-    "timeout": "Seconds that one call may take.",
+    "rate": "Maximum requests per second.",
+    "timeout": "Seconds per request.",
     "headers": "HTTP headers by name, sent with every call to the profile's own host and to no other. A value "
     "`env:NAME` is read from the environment variable NAME, so that secrets need not be in the file.",
-    "methods": "Methods with other names on this server: the published name, then the name there.",
+    "methods": "Methods with other names on this server: the published name, then the name on the server.",
     "parameters": "For each method, by its published name, a table of parameters with other names on this server.",
     "transactions-by-row-id": "Whether `transactions` takes the block's row id instead of its height, where that "
     "differs from the dialect.",

@@ -84,9 +84,9 @@ def _words(name: str, text: str) -> tuple[tuple[str, str], ...]:
         case "url":
             return (("demo:", "the sample chain, with no network"),)
         case "heights":
-            return (("latest", "the newest block"), ("-", "one a line on standard input"))
+            return (("latest", "the block at the tip"), ("-", "one per line on standard input"))
         case "ids":
-            return (("-", "one a line on standard input"),)
+            return (("-", "one per line on standard input"),)
         case "program":
             return tuple((program, "") for program in WELL_KNOWN)
         case "method":

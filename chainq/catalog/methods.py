@@ -330,7 +330,7 @@ METHODS = (
         command="records",
         name="records/all",
         group="Records",
-        purpose="records produced in a block range",
+        purpose="records produced in a height range",
         params=(
             START,
             END,
@@ -349,7 +349,7 @@ METHODS = (
         command="ownership",
         name="records/isOwner",
         group="Records",
-        purpose="minimal ownership data of records in a block range",
+        purpose="minimal ownership data of records in a height range",
         params=(
             START,
             END,

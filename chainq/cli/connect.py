@@ -71,7 +71,7 @@ def open_service(settings: ConnectionSettings, reporter: Reporter) -> Service:
     headers |= dict(config_values.header(header) for header in settings.header or [])
     for name, value in (("--timeout", timeout), ("--rate", rate)):
         if value is not None and not config_values.fits(value):
-            raise UsageError(f"invalid {name} {value:g}: expected a number between a millionth and a million")
+            raise UsageError(f"invalid {name} {value:g}: expected a number from 0.000001 to 1000000")
     if settings.dry_run and dialect == AUTO:
         from chainq.config import dialect_cache
 

@@ -58,7 +58,8 @@ def _usage(error: typer.TyperException) -> str:
     """Return what Typer finds wrong with the command line, in the words of all other messages."""
     option = getattr(error, "option_name", "")
     if re.fullmatch(r"-[0-9]", option):
-        return "invalid height: it cannot be negative here; for the last N blocks use --last N with blocks or records"
+        hint = "for the last N blocks use --last N with blocks or records"
+        return f"invalid height: negative numbers are not allowed here; {hint}"
     message = error.format_message().rstrip(".")
     if message.startswith("No such option"):
         near = " or ".join(sorted(getattr(error, "possibilities", None) or ()))

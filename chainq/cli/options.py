@@ -84,11 +84,22 @@ class ResumeOptions(Group):
     ] = 0
     rewind: Annotated[
         int | None,
-        Option("--rewind", metavar="N", min=1, rich_help_panel=RESUME, help="Go back at least N blocks, then resume."),
+        Option(
+            "--rewind",
+            metavar="N",
+            min=1,
+            rich_help_panel=RESUME,
+            help="Fetch the last N or more blocks again, then resume.",
+        ),
     ] = None
     max_age: Annotated[
         str | None,
-        Option("--max-age", metavar="AGE", rich_help_panel=RESUME, help="Exit with code 6 if the tip is older: 10m."),
+        Option(
+            "--max-age",
+            metavar="AGE",
+            rich_help_panel=RESUME,
+            help="Exit with code 6 if the tip is older: 10m, 2h, 7d.",
+        ),
     ] = None
     follow: Annotated[
         bool, Option("--follow", "-f", rich_help_panel=RESUME, help="Keep running and print new blocks.")
@@ -181,7 +192,8 @@ class ServiceOptions(Group):
         Option("--concurrency", "-j", metavar="N", min=1, max=64, rich_help_panel=SERVICE, help="Parallel requests."),
     ] = 8
     max_memory: Annotated[
-        str, Option("--max-memory", metavar="SIZE", rich_help_panel=SERVICE, help="Memory for responses: 512M, 2G.")
+        str,
+        Option("--max-memory", metavar="SIZE", rich_help_panel=SERVICE, help="Maximum memory for responses: 512M, 2G."),
     ] = "1G"
     rate: Annotated[
         float | None, Option("--rate", metavar="N", rich_help_panel=SERVICE, help="Maximum requests per second.")
@@ -192,7 +204,7 @@ class ServiceOptions(Group):
             "--header",
             metavar="'NAME: VALUE'",
             rich_help_panel=SERVICE,
-            help="HTTP header of every request; keep secrets in a profile.",
+            help="HTTP header for every request; keep secrets in a profile.",
         ),
     ] = None
     quiet: Annotated[bool, Option("--quiet", "-q", rich_help_panel=SERVICE, help="Suppress warnings and progress.")] = (

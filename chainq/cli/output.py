@@ -47,7 +47,9 @@ def settings(
     make = registry.load(name)
     can = capabilities(make)
     if appended and not can.append:
-        raise UsageError(f"{name} cannot be appended to, as --checkpoint and --follow -o FILE do", "use jsonl or csv")
+        raise UsageError(
+            f"{name} cannot be used with --checkpoint or --follow -o FILE, which append", "use jsonl or csv"
+        )
     if endless and not can.endless:
         raise UsageError(f"{name} needs a finished range and cannot be used with --follow")
     if can.needs_heights and method.height is None:
@@ -100,8 +102,8 @@ def columns(method: Method, requested: str | None, check: bool) -> tuple[Column,
             chosen.append(known[name])
         elif check or not name:
             near = get_close_matches(name, known, 3, 0.5)
-            hint = f"did you mean {', '.join(near)}?" if near else f"the columns are {', '.join(known)}"
-            raise UsageError(f"unknown column {name!r}; {hint}", "--no-check skips this check")
+            hint = f" (did you mean {' or '.join(near)}?)" if near else f"; the columns are {', '.join(known)}"
+            raise UsageError(f"unknown column {name!r}{hint}", "--no-check skips this check")
         else:
             chosen.append(Column(name, "unknown"))
         if chosen[-1] in chosen[:-1]:

@@ -36,15 +36,17 @@ class ServeOptions(Group):
     port: Annotated[int, Option("--port", metavar="N", min=0, max=65535, help="TCP port; 0: any free one.")] = 8545
     host: Annotated[str, Option("--host", metavar="ADDRESS", help="A loopback address.")] = "127.0.0.1"
     dialect: Annotated[str, Option("--dialect", metavar="NAME", help="chain or aleo.")] = "chain"
-    tip: Annotated[int | None, Option("--tip", metavar="H", min=-1, help="Tip height; -1: an empty chain.")] = None
+    tip: Annotated[
+        int | None, Option("--tip", "--newest", metavar="H", min=-1, help="Tip height; -1: an empty chain.")
+    ] = None
     grow: Annotated[
         float, Option("--grow", metavar="SECONDS", min=0.0, help="Seconds between new blocks; 0: no new blocks.")
     ] = 0.0
     seed: Annotated[int, Option("--seed", metavar="N", help="Seed for the chain.")] = 0
     dense_height: Annotated[
-        str | None, Option("--dense-height", metavar="H:N", help="Give height H a number of N records.")
+        str | None, Option("--dense-height", metavar="H:N", help="Number of records at height H.")
     ] = None
-    shuffle: Annotated[bool, Option("--shuffle/--no-shuffle", help="Change the order of rows inside a height.")] = True
+    shuffle: Annotated[bool, Option("--shuffle/--no-shuffle", help="Shuffle the rows inside each height.")] = True
     gzip: Annotated[bool, Option("--gzip", help="Compress responses for clients that accept it.")] = False
 
 
@@ -52,7 +54,7 @@ class FaultOptions(Group):
     """The faults of the service: each field of `chainq.demo.faults.Faults` but `gzip`, which is no fault."""
 
     latency: Annotated[float, _fault("--latency", "SECONDS", "Seconds before each response.", low=0.0)] = 0.0
-    drip: Annotated[float, _fault("--drip", "SECONDS", "Send a byte at a time, with these pauses.", low=0.0)] = 0.0
+    drip: Annotated[float, _fault("--drip", "SECONDS", "Seconds between single bytes of a response.", low=0.0)] = 0.0
     rate_limit: Annotated[int, _fault("--rate-limit", "N", "HTTP 429 after N calls of a method.", low=0)] = 0
     rate_window: Annotated[
         float, _fault("--rate-window", "SECONDS", "Length of the rate-limit window.", low=0.0, shown=True)
@@ -64,7 +66,9 @@ class FaultOptions(Group):
     database_down: Annotated[
         str | None, _fault("--database-down", "N", "JSON-RPC error 57P01 for the first N calls, or for calls A:B.")
     ] = None
-    heavy_rows: Annotated[int, _fault("--heavy-rows", "N", "Query timeout above N rows.", low=0)] = 0
+    heavy_rows: Annotated[
+        int, _fault("--heavy-rows", "N", "Query timeout for responses of more than N rows.", low=0)
+    ] = 0
     truncate_rate: Annotated[float, _share("--truncate-rate", "Share of bodies that end early.")] = 0.0
     wrong_id_rate: Annotated[float, _share("--wrong-id-rate", "Share of responses with a wrong id.")] = 0.0
     clamp_heights: Annotated[
@@ -81,23 +85,26 @@ class FaultOptions(Group):
     byte_cap: Annotated[int, _fault("--byte-cap", "N", "Silently cap responses at N bytes of rows.", low=0)] = 0
     ignore_page_size: Annotated[bool, _switch("--ignore-page-size", "Ignore the page size.")] = False
     page_offset: Annotated[
-        str, _fault("--page-offset", "KIND", "Offset of pages by the page size asked or given.", shown=True)
+        str,
+        _fault(
+            "--page-offset", "KIND", "Page offset: page number times the size asked, or the size given.", shown=True
+        ),
     ] = "given"
     no_pages: Annotated[bool, _switch("--no-pages", "Empty results for every page but page 0.")] = False
     repeat_pages: Annotated[bool, _switch("--repeat-pages", "Ignore the page number.")] = False
     result_window: Annotated[
-        int, _fault("--result-window", "N", "Pages end after the first N rows of a range.", low=0)
+        int, _fault("--result-window", "N", "No pages beyond the first N rows of a range.", low=0)
     ] = 0
     empty_rate: Annotated[float, _share("--empty-rate", "Share of empty results.")] = 0.0
-    duplicate_rate: Annotated[float, _share("--duplicate-rate", "Share of rows that come twice.")] = 0.0
-    shuffle_heights: Annotated[bool, _switch("--shuffle-heights", "Return rows in no order of height.")] = False
+    duplicate_rate: Annotated[float, _share("--duplicate-rate", "Share of rows that are sent twice.")] = 0.0
+    shuffle_heights: Annotated[bool, _switch("--shuffle-heights", "Return rows in random order of height.")] = False
     missing_height: Annotated[int | None, _fault("--missing-height", "H", "Leave out a block.", low=0)] = None
     broken_link: Annotated[int | None, _fault("--broken-link", "H", "Give a block a wrong previous_hash.", low=0)] = (
         None
     )
     stale_tip_rate: Annotated[float, _share("--stale-tip-rate", "Share of latest/block calls with an old tip.")] = 0.0
     lag_blocks: Annotated[
-        int, _fault("--lag-blocks", "N", "Hide the newest N blocks from all methods but latest/block.", low=0)
+        int, _fault("--lag-blocks", "N", "Hide the last N blocks from all methods but latest/block.", low=0)
     ] = 0
     late_records: Annotated[
         int, _fault("--late-records", "CALLS", "Calls until a new block's records appear.", low=0)

@@ -110,7 +110,7 @@ def profile(name: str | None, settings: Settings) -> Profile:
         return Profile()
     if name not in settings.profiles:
         known = ", ".join(sorted(settings.profiles)) or "none"
-        raise UsageError(f"no profile {name!r} in {settings.path}", f"its profiles: {known}")
+        raise UsageError(f"no profile {name!r} in {settings.path}", f"profiles there: {known}")
     found = settings.profiles[name]
     return replace(found, headers={key: _resolved(name, key, value) for key, value in found.headers.items()})
 
@@ -227,14 +227,16 @@ class _Check:
         file = self._convert(content, _ConfigFile, ())
         profiles = {name: self._profile(values, ("profiles", name)) for name, values in file.profiles.items()}
         if file.default_profile is not None and file.default_profile not in profiles:
-            raise self._error(("default-profile",), "no such profile", f"its profiles: {', '.join(profiles) or 'none'}")
+            raise self._error(
+                ("default-profile",), "no such profile", f"profiles there: {', '.join(profiles) or 'none'}"
+            )
         return Settings(self._path, profiles, file.default_profile)
 
     def _profile(self, values: object, at: tuple[str, ...]) -> Profile:
         table = self._convert(values, _ProfileTable, at)
         for key, value in (("rate", table.rate), ("timeout", table.timeout)):
             if value is not None and not fits(value):
-                raise self._error((*at, key), "expected a number between a millionth and a million")
+                raise self._error((*at, key), "expected a number from 0.000001 to 1000000")
         if table.url is not None:
             try:
                 identifiers.url(table.url)
@@ -257,7 +259,7 @@ class _Check:
         except UsageError:
             valid = False
         if not valid:
-            raise self._error(at, "a header cannot have this name or value")
+            raise self._error(at, "invalid header name or value")
         return checked
 
     def _parameters(self, tables: dict[str, Any], at: tuple[str, ...]) -> dict[str, dict[str, str]]:

@@ -8,7 +8,7 @@ LEAST_MEMORY = 2**20  # bytes
 
 
 def fits(value: float) -> bool:
-    """Return whether a rate (requests a second) or a timeout (seconds) is between a millionth and a million."""
+    """Return whether a rate (requests per second) or a timeout (seconds) is from 0.000001 to 1000000."""
     return 1e-6 < value < 1e6
 
 
@@ -28,9 +28,9 @@ def checked_header(name: str, value: str) -> tuple[str, str]:
     if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
         raise UsageError("invalid header name: expected letters, digits or hyphens, as in 'Name: value'")
     if name.lower() in ("content-length", "transfer-encoding"):
-        raise UsageError(f"the header {name} cannot be set: it follows from the body of each request")
+        raise UsageError(f"the header {name} cannot be set: chainq sets it for each request")
     if not value.isascii() or not value.isprintable():
-        raise UsageError(f"the value of the header {name} has characters that a header cannot carry")
+        raise UsageError(f"the value of the header {name} has characters that are not allowed in a header")
     return name, value
 
 

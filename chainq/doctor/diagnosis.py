@@ -108,13 +108,13 @@ class _Examination:
         name = "tip"
         height, timestamp = map(integer_of, Picker(["height", "timestamp"])(latest.result))
         if latest.result == b"null":
-            return Check(name, "none", "the chain is empty, many checks are impossible")
+            return Check(name, "none", "the chain is empty; many checks are not possible")
         if height is None:
-            fault = latest.error or ResponseError("latest/block: the block has no readable height")
+            fault = latest.error or ResponseError("latest/block: the block has no valid height")
             return Check(name, UNKNOWN, str(fault), None if latest.skipped else fault)
         self._tip = height
         if timestamp is None:
-            return Check(name, str(height), "the block has no readable time")
+            return Check(name, str(height), "the block has no valid time")
         seconds = self._now - timestamp
         if seconds < -_MINUTE:
             return Check(name, f"{height}, in the future", "the clock of the server or of this machine is wrong")
@@ -199,7 +199,7 @@ class _Examination:
         bad = self.methods.call("block", {Role.HEIGHT: "x"})
         if unknown.skipped or bad.skipped:
             return Check(name, UNKNOWN, str(unknown.error or bad.error))
-        finding = f"{_code(unknown)} for an unknown method, {_code(bad)} for a bad parameter"
+        finding = f"{_code(unknown)} for an unknown method, {_code(bad)} for an invalid parameter"
         if unknown.unknown_method and bad.code and '"' not in bad.code:
             return Check(name, finding, "as in JSON-RPC 2.0")
         return Check(name, finding, "not as in JSON-RPC 2.0; errors are shown as the server sends them")
@@ -207,7 +207,7 @@ class _Examination:
     def _rate_limit(self) -> Check:
         if not self.prober.rate_limited:
             finding = f"none seen in {counted(self.prober.calls, 'call')}"
-            return Check("rate limit", finding, "if there is one, chainq waits")
+            return Check("rate limit", finding, "chainq slows down when it meets one")
         methods = [
             f"{method}{f' (retry after {excerpt(wait, 40)})' if wait else ''}"
             for method, wait in self.prober.rate_limited.items()

@@ -105,7 +105,7 @@ class PaginationProber:
                 third = self._methods.call("records", window.arguments(2, count))
                 if third.rows:
                     fault = IncompleteError("records/all returns the same rows for every page")
-                    return Check(name, "pages are ignored", "responses cut by a cap cannot be completed", fault)
+                    return Check(name, "pages are ignored", "responses truncated by a cap cannot be completed", fault)
                 self._first_page = 1 if third.result else 0
         if self._first_page:
             fault = IncompleteError("records/all counts pages from 1, the published interface from 0")
@@ -161,12 +161,14 @@ class PaginationProber:
         first = self._methods.call("records", wide.arguments(self._first_page, CAP_ROWS))
         count = len(first.rows)
         if first.code or not count:
-            return Check(name, UNKNOWN, f"a call for {CAP_ROWS:,} rows returned none: {first.error or 'no error'}")
+            return Check(name, UNKNOWN, f"a call for {CAP_ROWS:,} rows returned no rows: {first.error or 'no error'}")
         if count >= CAP_ROWS:
-            return Check(name, f"{count:,} rows or more", "no page that chainq requests is cut")
+            return Check(name, f"{count:,} rows or more", "no page that chainq requests is truncated")
         second = self._methods.call("records", wide.arguments(self._first_page + 1, count))
         if second.rows:
-            return Check(name, f"{count:,} rows", "responses are cut silently; chainq notices and splits the range")
+            return Check(
+                name, f"{count:,} rows", "responses are truncated silently; chainq detects that and splits the range"
+            )
         if not second.result:
             return Check(name, UNKNOWN, str(second.error))
         return Check(name, f"none up to {count:,} rows", "all rows arrived")
@@ -180,7 +182,7 @@ class PaginationProber:
             return Check(name, UNKNOWN, _reason(window, again))
         if one == other:
             return Check(name, "the same in two calls", "no guarantee; chainq sorts rows itself")
-        return Check(name, "changes with each call", "page by page rows would be lost; chainq does not rely on pages")
+        return Check(name, "changes with each call", "paging would lose rows; chainq does not rely on pages")
 
     def transactions_by(self, window: Window, row_id: int | None, by_height: Outcome, block: Outcome) -> Check:
         """Return whether `transactions` takes a height or a row id: which of the two returns the block's transactions.
@@ -193,7 +195,7 @@ class PaginationProber:
             inner = array_of(Picker(["transactions"])(row)[0])
             expected |= {text_of(Picker(["transaction.id"])(item)[0]) for item in inner}
         if not expected or row_id is None or row_id == height:
-            return Check(name, UNKNOWN, "there is no transaction to compare, or the row id equals the height")
+            return Check(name, UNKNOWN, "no transaction to compare, or the row id equals the height")
         by_row = self._methods.call("transactions", {Role.HEIGHT: row_id})
         fits = {
             kind: expected <= {text_of(Picker(["transaction_id"])(row)[0]) for row in outcome.rows}
@@ -221,4 +223,4 @@ def _reason(window: Window, outcome: Outcome | None = None) -> str:
     """Return why a check cannot be made: the error of its call, or too few records."""
     if outcome is not None and outcome.error is not None:
         return str(outcome.error)
-    return f"{counted(len(window.rows), 'record')} in the newest {window.end - window.start} heights are too few"
+    return f"{counted(len(window.rows), 'record')} in the last {window.end - window.start} heights are too few"

@@ -55,7 +55,7 @@ def detect(call: Call) -> str:
     hint = f"pass --dialect {names}; chainq doctor examines the server"
     if refusals and not fitting:
         raise ServiceError(f"the server fits no known dialect: {'; '.join(refusals)}", hint)
-    raise UsageError(f"the server's dialect cannot be detected: it fits {names} alike", hint)
+    raise UsageError(f"the server's dialect cannot be detected: {names} all fit", hint)
 
 
 def _fits(call: Call, dialect: Dialect, method: Method, arguments: dict[Role, int], refusals: list[str]) -> bool:

@@ -80,7 +80,7 @@ def _rows_by_row_id(connection: Connection, dialect: Dialect, method: Method, ke
         return None
     row_id = fields.integer_of(fields.Picker(["id"])(block[0])[0])
     if row_id is None:
-        raise ResponseError(f"{method.name} height {key}: the block has no readable row id")
+        raise ResponseError(f"{method.name} height {key}: the block has no valid row id")
     name, params = dialect.call(method, {Role.HEIGHT: row_id})
     found = connection.call(name, params, decode_rows, f"height {key}", divisible=False)
     pick = fields.Picker(["block_id"])

@@ -113,7 +113,7 @@ class Service:
                 sent = fields.Picker(["height", "timestamp", "block_hash", "previous_hash"])(found[0])
                 height = fields.integer_of(sent[0])
                 if height is None or not 0 <= height <= bounds.HIGHEST:
-                    raise ResponseError("latest/block: the block has no readable height")
+                    raise ResponseError("latest/block: the block has no valid height")
                 time = _seconds(sent[1])
                 self._times = {} if time is None else {height: time}
                 self._tip = Tip(height, hash_text(sent[2]), hash_text(sent[3]), time)
@@ -147,7 +147,7 @@ class Service:
             (batch,) = self.fetch_lookups(BY_COMMAND["block"], [height])
             time = _seconds(fields.Picker(["timestamp"])(batch.rows[0])[0])
             if time is None:
-                raise ResponseError(f"block {height} has no readable timestamp, so no block can be found by its time")
+                raise ResponseError(f"block {height} has no valid timestamp, so no block can be found by its time")
             self._times[height] = time
         return self._times[height]
 

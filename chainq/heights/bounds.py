@@ -19,7 +19,7 @@ def parse_height(text: str) -> int:
     """Return a height, 0 or above, from `12345`, `12_345`, `12K` or `1.5M`. Raises UsageError."""
     match = _HEIGHT.fullmatch(text.strip())
     if not match:
-        hint = "use --last N for the newest N blocks" if re.fullmatch(r"-[0-9_.KkMm]+", text.strip()) else ""
+        hint = "for the last N blocks use --last N" if re.fullmatch(r"-[0-9_.KkMm]+", text.strip()) else ""
         raise UsageError(f"invalid height {text!r}: expected a whole number such as 12345, 12_345, 12K or 1.5M", hint)
     whole, fraction, unit = match.groups()
     digits = (fraction or ".")[1:]

@@ -128,7 +128,7 @@ def _prove_without_rows(chunk: ChunkSpec, server: ServerFacts) -> Asking[ChunkRe
     else:
         found = (yield from look_ahead(Page([], [chunk.anchor]), chunk.horizon, server)).height
         if found is not None and found < start:
-            raise IncompleteError(f"height {found}: its rows came in no response but one", "run the command again")
+            raise IncompleteError(f"height {found}: its rows appear in only one response", "run the command again")
     if found is None:
         return _empty(chunk, ProofKind.TAIL)
     return _empty(chunk, ProofKind.OVERLAP) if found >= end else None

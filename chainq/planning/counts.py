@@ -27,8 +27,9 @@ def prove_by_counts(chunk: ChunkSpec, server: ServerFacts) -> Steps:
             break
         if more is None:
             raise IncompleteError(
-                f"{heights}: {len(page.rows)} rows came in no order and without further pages, which proves nothing",
-                "a smaller range may be within what the service sends at once",
+                f"{heights}: {len(page.rows)} rows came unordered and without further pages, so they cannot be proved"
+                " complete",
+                "try a smaller range",
             )
         if len(heights) == 1:
             return (

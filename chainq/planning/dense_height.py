@@ -82,15 +82,15 @@ def _walk(height: int, size: int, following: int | None) -> Asking[tuple[list[Ra
         if walks and walks > 3 * log(total) + 10:
             raise IncompleteError(
                 f"height {height}: {walks} walks through its pages of {size} rows showed {len(seen)} of {total} rows",
-                "a larger --page-size may hold them all",
+                "a larger --page-size may return all of them",
             )
         count, more = yield from _walk_once(heights, size, following, seen)
         pages += more
         if walks and count != total:
-            raise IncompleteError(f"height {height}: its pages added up to {total} rows, and later to {count}")
+            raise IncompleteError(f"height {height}: its pages held {total} rows in total, and later {count}")
         total, walks = count, walks + 1
     if len(seen) > total:
-        raise IncompleteError(f"height {height}: its {total} rows differ from response to response")
+        raise IncompleteError(f"height {height}: its {total} rows differ between responses")
     return [seen[key] for key in seen], pages
 
 
@@ -112,13 +112,10 @@ def _walk_once(
         if not page.rows:
             if following is not None or number < 3:
                 raise IncompleteError(
-                    f"height {heights.start}: its pages of {size} rows end after {count} rows, which proves nothing: "
-                    + (
-                        "no second page came"
-                        if following is None
-                        else f"the next row, at height {following}, is missing"
-                    ),
-                    "a larger --page-size may hold all of them",
+                    f"height {heights.start}: its pages of {size} rows end after {count} rows, so they cannot be proved"
+                    " complete: "
+                    + ("there is no second page" if following is None else f"the row at height {following} is missing"),
+                    "a larger --page-size may return all of them",
                 )
             return count, number
         if count > 100 * max(1, len(seen)) or number == MOST_PAGES:

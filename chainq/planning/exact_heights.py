@@ -21,7 +21,7 @@ def prove_blocks(chunk: ChunkSpec, server: ServerFacts, *, verify: bool) -> Step
         heights, page = yield from _request(heights)
     faults = list(_faults(page, heights, server))
     if faults and verify:
-        raise IncompleteError(f"{heights}: {faults[0]}", "--no-verify reads on")
+        raise IncompleteError(f"{heights}: {faults[0]}", "--no-verify skips this check")
     for fault in faults:
         server.note(f"{heights}: {fault}")
     end = max(heights.start, min(heights.end, server.top or 0))
@@ -51,7 +51,7 @@ def _missing(page: Page, heights: HeightRange, server: ServerFacts) -> list[int]
 def _faults(page: Page, heights: HeightRange, server: ServerFacts) -> list[str]:
     """What is wrong with a response, in words that follow its heights."""
     if len(page.heights) < len(page.rows):
-        return ["a block has no readable height, so none can be proved present"]
+        return ["a block has no valid height, so no height can be proved present"]
     faults = []
     if missing := _missing(page, heights, server):
         faults.append(f"missing {listed(missing)}, though the tip is {(server.top or 0) - 1}")

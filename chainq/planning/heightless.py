@@ -125,7 +125,7 @@ def _check_bounds(heights: HeightRange, server: ServerFacts) -> Asking[None]:
         other: Page = (yield Request(HeightRange(start, start + 1), server.page_size)) if start >= 0 else Page([], [])
         if not {bytes(row) for row in shown.rows}.isdisjoint(map(bytes, other.rows)):
             raise IncompleteError(
-                f"heights {heights.start} and {start}: the same rows came for both", "the service includes `end`"
+                f"heights {heights.start} and {start}: both returned the same rows", "the service includes `end`"
             )
     server.start_included = True
 
@@ -157,6 +157,6 @@ def _single(chunk: ChunkSpec, page: Page | None, server: ServerFacts, *, repeats
         if len(page.rows) < size and (yield from _check(page, chunk.heights, server)) is not None:
             return ChunkResult(chunk.heights, page.rows, [], Proof(ProofKind.COUNTS, 2))
     raise IncompleteError(
-        f"{chunk.heights}: the height holds more rows than one response gives, and its rows cannot be told apart",
-        "a larger --page-size may hold all of them",
+        f"{chunk.heights}: the height holds more rows than one response returns, and its rows cannot be distinguished",
+        "a larger --page-size may return all of them",
     )

@@ -38,9 +38,9 @@ class Links:
             at = next(i for i in range(len(found)) if not found[i] or named[i] != found[i])
             low, high = sorted(heights[at : at + 2])
             raise IncompleteError(
-                f"{self._name}: block {high} names {excerpt(named[at], 80) or 'nothing'} as the block before it,"
+                f"{self._name}: block {high} names {excerpt(named[at], 80) or 'nothing'} as its previous block,"
                 f" but block {low} is {excerpt(found[at], 80) or 'without a hash'}",
-                "the chain is broken there, or changed while it was read; --no-verify reads on",
+                "the chain is broken there, or changed while it was read; --no-verify skips this check",
             )
         if hashes:
             self._last = heights[-1], hashes[-1]

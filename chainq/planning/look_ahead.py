@@ -134,9 +134,9 @@ def first_row_at_or_after(
         windows += 1
         if windows > MOST_WINDOWS:
             raise IncompleteError(
-                f"heights {start}-{horizon - 1}: no row came in {windows} requests, which does not prove that there is"
-                " none",
-                "narrow the range to where rows are",
+                f"heights {start}-{horizon - 1}: {windows} requests returned no rows, which does not prove that there"
+                " are none",
+                "narrow the range to heights that have rows",
             )
         for _ in range(3):
             page = yield Request(HeightRange(start, end), ROWS)

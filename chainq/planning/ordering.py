@@ -29,7 +29,7 @@ class Sorter:
         """Return the rows of a response to a request for `heights`.
 
         Rows of a single height that carry none have that height. Raises ResponseError where a row is no object or
-        nested too deeply; IncompleteError where one lies outside the heights, has no readable height, or comes twice
+        nested too deeply; IncompleteError where one lies outside the heights, has no valid height, or appears twice
         (blocks without `verify` are passed on).
         """
         try:
@@ -45,7 +45,7 @@ class Sorter:
             raise IncompleteError(
                 f"{self._method.name} {heights}: the response holds a row of height"
                 f" {low if low < heights.start else high}",
-                "the service contradicts the range it was asked for",
+                "it is outside the requested range",
             )
         if _rising(keys):
             return Page(rows, found)
@@ -58,7 +58,8 @@ class Sorter:
     def _without_heights(self, rows: list[Raw], heights: HeightRange, *, verify: bool) -> Page:
         if self._method.height and not self._method.linked:
             raise IncompleteError(
-                f"{self._method.name} {heights}: a row has no readable height", "nothing can be proved complete then"
+                f"{self._method.name} {heights}: a row has no valid height",
+                "without heights no response can be proved complete",
             )
         if not self._method.repeats and (verify or not self._method.linked) and len(set(map(bytes, rows))) < len(rows):
             raise self._twice(heights)
@@ -82,7 +83,7 @@ class Sorter:
 
     def _twice(self, heights: HeightRange) -> IncompleteError:
         return IncompleteError(
-            f"{self._method.name} {heights}: a row comes twice in one response", "the service repeats rows"
+            f"{self._method.name} {heights}: a row appears twice in one response", "the service repeats rows"
         )
 
 

@@ -16,7 +16,7 @@ from chainq.heights.range import HeightRange
 from chainq.planning.steps import Proof
 
 STDIN = "-"
-"""As a lookup: those on standard input, one a line."""
+"""As a lookup: those on standard input, one per line."""
 LATEST = "latest"
 """As a lookup of a height: the tip."""
 

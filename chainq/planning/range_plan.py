@@ -189,7 +189,7 @@ class RangePlan:
                 self._links.check(rows, row_heights)
             if result.rows and self._ended and not self._reverse:
                 raise IncompleteError(
-                    f"{result.heights}: rows came, after two responses had shown none from height {self._anchor} on",
+                    f"{result.heights}: rows appeared after two responses had none from height {self._anchor} on",
                     "the data changed while it was read, or the service leaves out rows; run the command again",
                 )
             self._ended |= result.proof.kind is ProofKind.TAIL and self._method.height is not None

@@ -64,7 +64,7 @@ def run(
         incremental = IncrementalRun(service, query, settings, warn, sink, position, checkpoint, output)
         if checkpoint and not same_output:
             if position.length and not known:
-                warn(f"{output} has content that the new checkpoint does not know; rows are appended to it")
+                warn(f"{output} already has content that is not from this checkpoint; rows are appended to it")
             incremental.record(position)  # before the first row: the next run can then remove what a crash leaves
         continued = position.length > 0 if sink.appends else known is not None
         incremental.run(lambda: begin(sink, continued))
@@ -96,7 +96,10 @@ def _rewind(checkpoint: Checkpoint, blocks: int, warn: Callable[[str], None] | N
     checkpoint.rewind(blocks)
     if warn and before and checkpoint.last and checkpoint.last.next != before.next - blocks:
         again = counted(before.next - checkpoint.last.next, "height")
-        warn(f"--rewind {blocks} goes back to the nearest position, height {checkpoint.last.next}: {again} come again")
+        warn(
+            f"--rewind {blocks} goes back to the nearest checkpoint position, height {checkpoint.last.next}:"
+            f" {again} to fetch again"
+        )
 
 
 def _first_height(service: Service, query: Query, settings: ResumeSettings) -> int:

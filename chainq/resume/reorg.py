@@ -16,7 +16,5 @@ def check_block(position: Position, found: str | None, *, checkpoint: bool = Tru
         recorded = f"{'the checkpoint recorded' if checkpoint else 'this run has seen'} {excerpt(position.hash, 80)}"
         raise IncompleteError(
             f"reorg: block {position.next - 1} {now}, {recorded}",
-            "--rewind N goes back N blocks"
-            if checkpoint
-            else "rows that are already written may be of blocks that are gone",
+            "--rewind N goes back N blocks" if checkpoint else "rows already written may belong to replaced blocks",
         )

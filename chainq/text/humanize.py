@@ -40,5 +40,6 @@ def in_bytes(count: int) -> str:
     """Return a number of bytes in the largest unit that it fills: `900 bytes`, `1 KiB`, `1.5 GiB`."""
     for power, unit in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
         if count >= 1024**power:
-            return f"{count / 1024**power:.3g} {unit}"
+            number = count / 1024**power
+            return f"{number:.{4 if number >= 999.5 else 3}g} {unit}"  # never 1e+03
     return counted(count, "byte")

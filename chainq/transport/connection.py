@@ -150,7 +150,7 @@ class Connection:
             failure.wait = self._limiter.refused(method, failure.retry_after, self._clock.monotonic())
             if failure.wait is None:
                 asked = failure.retry_after or 0.0
-                limit = f"asked to wait {asked:g} s" if asked > PATIENCE else f"refused for {PATIENCE:g} s"
+                limit = f"it asks to wait {asked:g} s" if asked > PATIENCE else f"refused for {PATIENCE:g} s"
                 failure.error.message += f", {limit}"
         else:
             failure.wait = retries.wait_after(failure)

@@ -119,7 +119,7 @@ def of_exchange(error: ExchangeError, endpoint: Endpoint) -> ChainqError | Trans
     """Return what a failed exchange means; its type says whether to try again."""
     url, reason = mask_url(endpoint.url), str(error)
     if isinstance(error, UnusableRequestError):
-        return UnreachableError(f"the URL or a header cannot be sent: {reason}")
+        return UnreachableError(f"invalid URL or header: {reason}")
     if isinstance(error, BrokenResponseError):
         return TransientFailure(BrokenBodyError(f"response ended early: {reason}"))
     if isinstance(error, DeadlineError):

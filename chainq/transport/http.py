@@ -114,7 +114,7 @@ def _proxy(url: str) -> httpx.Proxy | None:
         return httpx.Proxy(proxy if "://" in proxy else f"http://{proxy}")
     except (ValueError, httpx.InvalidURL):  # whose texts hold the proxy's password
         raise UsageError(
-            "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is not the URL of a proxy",
+            "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is not a valid proxy URL",
             "expected a URL such as http://127.0.0.1:3128",
         ) from None
 
@@ -153,7 +153,7 @@ def _plain_errors() -> Iterator[None]:
     except httpx.RemoteProtocolError as error:
         raise BrokenResponseError(_reason(error)) from None
     except httpx.ConnectTimeout:
-        raise NoConnectionError("no connection in time") from None
+        raise NoConnectionError("timed out while connecting") from None
     except httpx.TimeoutException:
         raise DeadlineError from None
     except httpx.HTTPError as error:

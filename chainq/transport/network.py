@@ -105,4 +105,4 @@ class Network(httpcore.NetworkBackend):
                     raise
             else:
                 return Stream(stream, self._now, deadline)
-        raise httpcore.ConnectError("the host has no address")
+        raise httpcore.ConnectError("the host name has no address")

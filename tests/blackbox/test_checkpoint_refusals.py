@@ -111,7 +111,7 @@ def test_rewind_says_where_it_goes_when_rows_come_again(chainq: Program) -> None
         said(chainq(*words, end, url="demo:"), 0)
     ran = chainq(*words, "40", "--rewind", "3", url="demo:")
     assert len(ran.rows) == 10
-    said(ran, 0, "--rewind 3 goes back to the nearest position, height 30")
+    said(ran, 0, "--rewind 3 goes back to the nearest checkpoint position, height 30")
     said(chainq(*words, "40", "--rewind", "10", url="demo:"), 0)
 
 

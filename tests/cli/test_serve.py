@@ -48,6 +48,12 @@ def test_options_reach_the_chain_and_the_faults(chainq: Program, server: Servers
     assert len(json.loads(page.out)) == 10
 
 
+def test_newest_is_another_name_of_tip(chainq: Program, server: Servers) -> None:
+    """The name of 0.1.0 still sets the tip height."""
+    with server.own("--newest", "41") as (url, _):
+        assert b'{"height":"41"}' in chainq("latest", "--columns", "height", url=url).out
+
+
 def test_a_port_that_is_taken_is_a_usage_error(server: Servers) -> None:
     """An address that cannot be had is named."""
     with server.own() as (url, _):

@@ -37,7 +37,7 @@ def test_both_dialects_are_distinguished(dialect: str) -> None:
         "page size": "honoured",
         "row cap": "10,000 rows or more",
         "row order": "changes with each call",
-        "error codes": "-32601 for an unknown method, -32602 for a bad parameter",
+        "error codes": "-32601 for an unknown method, -32602 for an invalid parameter",
         "rate limit": f"none seen in {diagnosis.calls} calls",
         "compression": "none",
     }
@@ -100,7 +100,7 @@ def test_error_codes_that_are_strings_are_seen() -> None:
 
     diagnosis = examined(Odd(mend=mend))
     check = found(diagnosis, "error codes")
-    assert check.finding == '"22P02" for an unknown method, "22P02" for a bad parameter'
+    assert check.finding == '"22P02" for an unknown method, "22P02" for an invalid parameter'
     assert not any("\x1b" in text for one in diagnosis.checks for text in (one.finding, one.meaning))
 
 

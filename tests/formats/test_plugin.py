@@ -139,7 +139,7 @@ def test_a_format_that_declares_nothing_is_not_appended_to(environment: Environm
     out, checkpoint = tmp_path / "rows", tmp_path / "checkpoint"
     ran = environment.run("blocks", "--checkpoint", str(checkpoint), "-o", str(out), "--format", "bare")
     assert (ran.code, ran.out) == (2, b"")
-    assert "bare cannot be appended to" in ran.err
+    assert "bare cannot be used with --checkpoint" in ran.err
     ran = environment.run("blocks", "--follow", "--format", "bare")
     assert (ran.code, ran.out) == (2, b"")
     assert "bare needs a finished range and cannot be used with --follow" in ran.err

@@ -128,7 +128,7 @@ def test_a_retry_after_that_says_nothing_is_as_none(value: str, connect: Connect
 
 def test_a_far_retry_after_is_not_waited_for_without_end(connect: Connect, clock: FakeClock) -> None:
     """A date in another millennium is no reason to sleep until then."""
-    for status, said in ((503, "503"), (429, "asked to wait 2.5.*e.11 s")):
+    for status, said in ((503, "503"), (429, "asks to wait 2.5.*e.11 s")):
         with pytest.raises(UnreachableError, match=said):
             call(connect(FakeTransport(page(status, "Fri, 01 Jan 9999 00:00:00 GMT")), retries=1))
     assert clock.waits == []
