@@ -178,12 +178,12 @@ def test_an_added_profile_leaves_the_rest_alone(write: Write, before: str) -> No
     """Adding appends a table that reads back the same, and changes no byte before it; headers stay out."""
     path = write(before)
     names = Names({"records/all": "r\u00e9\x7f\U0001f600"}, {"getBlocks": {"start": 'fr"om'}}, True)
-    new = profiles.Profile("https://h/\"x", "aleo", 2.5, 10, {"Authorization": SECRET}, names)
+    new = profiles.Profile('https://h/"x', "aleo", 2.5, 10, {"Authorization": SECRET}, names)
     assert profiles.add("new-1", new) == path
     text = path.read_bytes().decode()
     assert text.startswith(before)
     read = profiles.read().profiles["new-1"]
-    assert read == profiles.Profile("https://h/\"x", "aleo", 2.5, 10, {}, names)
+    assert read == profiles.Profile('https://h/"x', "aleo", 2.5, 10, {}, names)
     assert SECRET not in text.removeprefix(before)
     assert tomllib.loads(text)["profiles"].keys() == tomllib.loads(before).get("profiles", {}).keys() | {"new-1"}
 

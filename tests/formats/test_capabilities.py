@@ -41,7 +41,7 @@ def test_what_is_not_declared_is_false() -> None:
     """A bare function can do nothing special, and only True counts: not a method that has the name by chance."""
 
     def bare(out: Output, spec: OutputSpec) -> Writer:
-        raise AssertionError("not to be called")
+        raise AssertionError(f"not to be called: {out}, {spec}")
 
     class Odd:
         binary = 1
