@@ -39,6 +39,11 @@ def run(request: dict[str, Any], streams: list[int]) -> None:
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    for number, name in enumerate(("stdin", "stdout", "stderr")):  # as Python opens them
+        old = getattr(sys, name)
+        mode, buffering = "w" if number else "r", 1 if number == 2 else -1
+        new = open(number, mode, buffering, encoding=old.encoding, errors=old.errors, closefd=False)  # noqa: SIM115
+        setattr(sys, name, new)
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["folder"])

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]  # of the project
 # The dialect that the sample servers speak and the program is told: the suite is run in both.
 DIALECT = os.environ.get("CHAINQ_TEST_DIALECT", "chain")
 # Runs are forked from a process that has loaded chainq, which costs a tenth of a new interpreter. CHAINQ_TEST_EXEC=1
-# starts the installed script each time, and so does a run with more in its environment than chainq itself reads. Where
+# starts the installed script each time, and so does a run whose environment says something to Python itself. Where
 # libraries of the system do not bear to be forked (macOS), nothing is.
 FORKS = sys.platform == "linux" and not os.environ.get("CHAINQ_TEST_EXEC")
 LONGEST = 60  # seconds that any run of the program may take before it counts as hanging
@@ -78,7 +78,7 @@ class Program:
         if url not in (None, "demo:") and args[0] != "rpc" and "--dialect" not in args:
             where += ["--dialect", DIALECT]
         line, environment = [self.path, *args, *where], self.environment(env)
-        if FORKS and all(name.startswith("CHAINQ_") for name in env or ()):
+        if FORKS and not any(name.startswith("PYTHON") for name in env or ()):
             return Forked(line, environment, self.home, stdin, stdout)
         return subprocess.Popen(
             line,
