@@ -9,6 +9,7 @@ from chainq.catalog.methods import BY_COMMAND, Method, Role, Shape
 from chainq.cli.query import lookups
 from chainq.heights.bounds import DEFAULT_LAST, Bounds
 from chainq.heights.range import HeightRange
+from chainq.planning.chunking import page_sizes
 from chainq.planning.query import LATEST, Lookup, Query
 from chainq.planning.range_plan import first_requests
 from chainq.transport.jsonrpc import encode
@@ -22,7 +23,10 @@ def lines(dialect: Dialect, query: Query) -> Iterator[bytes]:
     method, arguments = query.method, query.arguments
     paging: dict[Role, Value] = {}
     if method.param(Role.SIZE):
-        paging = {Role.PAGE: query.page or 0, Role.SIZE: query.page_size or 1}
+        page_size = query.page_size or method.page_size
+        if method.ranged and query.page is None:
+            page_size, _ = page_sizes(method, query.page_size, query.limit)
+        paging = {Role.PAGE: query.page or 0, Role.SIZE: page_size or 1}
     if query.lookups is not None:
         calls = _lookups(dialect, method, lookups(query))
     elif query.bounds is None:

@@ -37,7 +37,7 @@ def read_query(method: Method, values: Mapping[str, Any]) -> Query:
         reverse=values.get("reverse", False),
         limit=values.get("limit"),
         page=values.get("page"),
-        page_size=values.get("page_size") or method.page_size,
+        page_size=values.get("page_size"),
         verify=not values.get("no_verify", False),
         check=check,
     )

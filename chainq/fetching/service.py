@@ -187,7 +187,11 @@ class Service:
 
     def fetch_one_page(self, query: Query, heights: HeightRange | None) -> Iterator[Batch]:
         """Yield the one page that the query names, unverified and in the server's order."""
-        arguments = {**query.arguments, Role.PAGE: query.page or 0, Role.SIZE: query.page_size or 1}
+        arguments = {
+            **query.arguments,
+            Role.PAGE: query.page or 0,
+            Role.SIZE: query.page_size or query.method.page_size or 1,
+        }
         if heights is not None:
             arguments |= {Role.START: heights.start, Role.END: heights.end}
         name, params = self.dialect.call(query.method, arguments)

@@ -9,21 +9,37 @@ from chainq.heights.range import HeightRange
 AIM_BYTES = 8 * 2**20  # of a response: larger ones cost memory, smaller ones round trips
 WIDEST = 1_000_000  # heights of a chunk where the document sets no limit
 WIDEST_LINKED = 1000  # the same for full blocks; deployed servers refuse more
-FILL = 0.97  # of the page size that is asked for: chunks differ in density
+FILL = 0.97  # of a page size of the user's own: chunks differ in density
 ROOM = 1.5  # times the documented page size is asked for, so that a full page is rare
 OVERLAP_ROWS = 8  # expected in an overlap: none comes in 1 of 3,000, where rows are spread evenly
 GROWTH = 8  # times the heights of the longest chunk so far, at most
 RECENT = 8  # responses that the estimate rests on
 
 
-class Chunker:
-    """Chooses the lengths of chunks. `page_size`: the rows that a chunk should come near to, None without pages."""
+def page_sizes(method: Method, page_size: int | None, limit: int | None = None) -> tuple[int | None, float | None]:
+    """Return the page size that requests ask for, and the rows that a chunk should hold; None without pages.
 
-    def __init__(self, method: Method, page_size: int | None) -> None:
+    `page_size`: the user's own, which is asked for as it is. Else chunks hold the documented page size, and requests
+    ask for more: how many rows the next heights hold is an estimate. `limit`: rows after which no request is made.
+    """
+    if method.page_size is None:
+        return None, None
+    if page_size is not None:
+        return page_size, page_size * FILL
+    rows = method.page_size
+    if limit is not None and method.height is not None:
+        rows = min(rows, limit + 50)
+    return min(ceil(rows * ROOM), method.page_size_max or WIDEST), rows
+
+
+class Chunker:
+    """Chooses the lengths of chunks. `rows`: that a chunk should hold, None for methods without pages."""
+
+    def __init__(self, method: Method, rows: float | None) -> None:
         self._limit = method.max_heights or (WIDEST_LINKED if method.linked else WIDEST)
         self._first = min(method.first_heights or self._limit, self._limit)
         self._overlaps = method.height is not None and not method.linked
-        self._page_rows: float = page_size * FILL if page_size else self._limit
+        self._page_rows: float = rows or self._limit
         self._ceiling: float = self._page_rows  # rows; lower while responses are cut or fail
         self._cap: float | None = None  # rows, where the server cuts responses
         self._seen: deque[tuple[int, int, int]] = deque(maxlen=RECENT)  # heights, rows, bytes
@@ -37,29 +53,33 @@ class Chunker:
         return sum(seen[1] for seen in self._seen) / heights if heights else 0.0
 
     @property
-    def learned(self) -> bool:
-        """Whether a response has been seen."""
-        return bool(self._seen)
+    def settled(self) -> bool:
+        """Whether chunks have the length that fills a response, and are not still growing towards it."""
+        return bool(self._seen) and (
+            GROWTH * self._longest >= self._limit or GROWTH * self._longest * self.rows_per_height >= self._aim()
+        )
 
     def choose(self) -> tuple[int, int]:
         """The length of the next chunk and its overlap, in heights."""
         if not self._seen:
             overlap = max(1, self._first // 16) if self._overlaps else 0
             return max(1, self._first - (overlap if self._first == self._limit else 0)), overlap
-        rows = sum(seen[1] for seen in self._seen)
-        size = sum(seen[2] for seen in self._seen)
-        aim = min(self._ceiling, self._page_rows)
-        if rows:
-            aim = min(aim, max(1.0, AIM_BYTES * rows / max(1, size)))
         density = self.rows_per_height
         grown = GROWTH * max(1, self._longest)
-        length = min(grown, self._limit, int(aim / density) if density else grown)
+        length = min(grown, self._limit, int(self._aim() / density) if density else grown)
         overlap = 0
         if self._overlaps:
             overlap = ceil(OVERLAP_ROWS / density) if density else length // 4
             overlap = max(1, min(overlap, length // 4))
             length = min(length - overlap, self._limit - overlap)
         return max(1, length), overlap
+
+    def _aim(self) -> float:
+        """The rows that the next response should hold."""
+        rows = sum(seen[1] for seen in self._seen)
+        size = sum(seen[2] for seen in self._seen)
+        aim = min(self._ceiling, self._page_rows)
+        return min(aim, max(1.0, AIM_BYTES * rows / max(1, size))) if rows else aim
 
     def learn(self, heights: HeightRange, rows: int, size: int, *, complete: bool) -> None:
         """Take in a response: it covered `heights`, with so many rows and bytes. `complete`: it was not cut."""

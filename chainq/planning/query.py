@@ -30,9 +30,9 @@ class Query(NamedTuple):
     `lookups`: heights or IDs in the order of the output, LATEST and STDIN among them; None for a method without.
     `bounds`: the height range as requested, None for a method without one; what it resolves to depends on the tip and
     is handed over beside the query. `reverse`: highest heights first. `limit`: rows after which no further request is
-    made. `page`: the one page to send as is, unverified. `page_size`: rows that requests ask for at first. `verify`:
-    check that every height is present and linked to the one before. `check`: whether arguments are held against the
-    catalogue and the dialect.
+    made. `page`: the one page to send as is, unverified. `page_size`: rows that requests ask for at first,
+    None for what suits the method. `verify`: check that every height is present and linked to the one before.
+    `check`: whether arguments are held against the catalogue and the dialect.
     """
 
     method: Method

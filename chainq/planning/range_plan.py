@@ -24,7 +24,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Method
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.chunking import ROOM, Chunker
+from chainq.planning.chunking import Chunker, page_sizes
 from chainq.planning.completeness import prove_rows
 from chainq.planning.exact_heights import prove_blocks
 from chainq.planning.heightless import prove_heightless
@@ -94,16 +94,12 @@ class RangePlan:
                 if reverse
                 else HeightRange(heights.start, heights.start + kept)
             )
-        # A page size of the user's own is asked for as it is; beside the documented one there is room to ask for more.
-        aim = (page_size or method.page_size) if method.page_size else None
-        self._page_size = int(aim * ROOM) if aim and not page_size else aim
-        if limit is not None and self._page_size and method.height and not page_size:
-            self._page_size = aim = min(self._page_size, 2 * limit + 100)
+        self._page_size, chunk_rows = page_sizes(method, page_size, limit)
         self._rest = heights
         self._end = heights.end
         # With a limit, one after the other: a request too many would be one that was not needed.
         self.window = 1 if limit is not None and not method.linked else window
-        self._chunker = Chunker(method, aim)
+        self._chunker = Chunker(method, chunk_rows)
         self._sort = Sorter(method)
         self._links = Links(method, reverse) if method.linked and verify else None
         self._line: list[_Chunk] = []  # in the order of the output
@@ -204,10 +200,10 @@ class RangePlan:
             yield result
 
     def _extend(self) -> None:
-        """Cut new chunks off the rest while the window has room; the first one alone, to learn how dense rows are."""
+        """Cut new chunks off the rest while the window has room; one after the other while their length still grows."""
         if (top := self.server.top) is not None and self._rest.end > top:
             self._rest = HeightRange(min(self._rest.start, top), top)
-        wanted = self.window if self._chunker.learned or self._method.linked else 1
+        wanted = self.window if self._chunker.settled or self._method.linked else 1
         while len(self._rest) and len(self._line) < wanted:
             length, overlap = self._chunker.choose()
             rest = self._rest
@@ -308,7 +304,8 @@ def first_requests(
     method: Method, heights: HeightRange, page_size: int | None, *, reverse: bool = False
 ) -> Iterator[Request]:
     """Yield the first request of each chunk of a range, as if nothing were learned from responses."""
-    length, overlap = Chunker(method, page_size).choose()
+    page_size, chunk_rows = page_sizes(method, page_size)
+    length, overlap = Chunker(method, chunk_rows).choose()
     for at in range(0, len(heights), length):
         if reverse:
             start, end = max(heights.start, heights.end - at - length), heights.end - at

@@ -35,9 +35,9 @@ def test_options_of_a_range() -> None:
 
 
 def test_defaults_are_those_of_the_method() -> None:
-    """Without options a range is open, the page size the method's own, and everything is checked."""
+    """Without options a range is open, the page size what suits the method, and everything is checked."""
     query = query_of("records")
-    assert query == Query(BY_COMMAND["records"], {}, bounds=Bounds(), page_size=10_000)
+    assert query == Query(BY_COMMAND["records"], {}, bounds=Bounds())
     assert query_of("blocks", no_verify=True).verify is False
     assert query_of("block", heights=["5"], no_check=True).check is False
 
