@@ -25,7 +25,7 @@ def lines(dialect: Dialect, query: Query) -> Iterator[bytes]:
     if method.param(Role.SIZE):
         page_size = query.page_size or method.page_size
         if method.ranged and query.page is None:
-            page_size, _ = page_sizes(method, query.page_size, query.limit)
+            page_size, _ = page_sizes(method, query.page_size)
         paging = {Role.PAGE: query.page or 0, Role.SIZE: page_size or 1}
     if query.lookups is not None:
         calls = _lookups(dialect, method, lookups(query))

@@ -16,20 +16,17 @@ GROWTH = 8  # times the heights of the longest chunk so far, at most
 RECENT = 8  # responses that the estimate rests on
 
 
-def page_sizes(method: Method, page_size: int | None, limit: int | None = None) -> tuple[int | None, float | None]:
+def page_sizes(method: Method, page_size: int | None) -> tuple[int | None, float | None]:
     """Return the page size that requests ask for, and the rows that a chunk should hold; None without pages.
 
     `page_size`: the user's own, which is asked for as it is. Else chunks hold the documented page size, and requests
-    ask for more: how many rows the next heights hold is an estimate. `limit`: rows after which no request is made.
+    ask for more: how many rows the next heights hold is an estimate.
     """
     if method.page_size is None:
         return None, None
     if page_size is not None:
         return page_size, page_size * FILL
-    rows = method.page_size
-    if limit is not None and method.height is not None:
-        rows = min(rows, limit + 50)
-    return min(ceil(rows * ROOM), method.page_size_max or WIDEST), rows
+    return min(ceil(method.page_size * ROOM), method.page_size_max or WIDEST), method.page_size
 
 
 class Chunker:

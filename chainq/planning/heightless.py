@@ -19,6 +19,7 @@ from chainq.planning.steps import DIVISIBLE, ChunkResult, ChunkSpec, Page, Proof
 
 TAIL_ROWS = 12  # that the last heights of a chunk are expected to hold
 NARROW = 32  # heights that even a server which refuses wide ranges in silence looks at
+SMALL = 0.25  # of a page: rows of half a range whose response was full, so that the other half is full too
 DOUBTED = 2  # chunks without rows, in a run, whose narrower parts are looked at
 SPORADIC = 6  # further requests for heights without rows, of a server that was seen to leave out rows now and then
 
@@ -28,7 +29,10 @@ def prove_heightless(chunk: ChunkSpec, server: ServerFacts, *, repeats: bool) ->
 
     Raises IncompleteError where that cannot be, and the failures of requests.
     """
-    heights, responses, most = chunk.heights, 0, 0
+    heights, responses, most, full_until = chunk.heights, 0, 0, 0
+    if chunk.full and len(heights) > 1:
+        full_until = heights.end
+        heights = _lower_half(heights)
     while True:
         responses += 1
         try:
@@ -39,13 +43,21 @@ def prove_heightless(chunk: ChunkSpec, server: ServerFacts, *, repeats: bool) ->
             kind = yield from _check(page, heights, server, doubtful=chunk.doubtful)
             if kind is not None:
                 proof = Proof(kind, responses + 1)
-                return ChunkResult(heights, page.rows, [], proof, more=len(page.rows) < most)
+                if len(page.rows) > SMALL * (chunk.page_size or 0):  # the rest may hold as few as those it lacks
+                    full_until = 0
+                return ChunkResult(heights, page.rows, [], proof, more=len(page.rows) < most, full_until=full_until)
         if len(heights) == 1:
             return (yield from _single(chunk._replace(heights=heights), page, server, repeats=repeats))
         if page is not None:
             most = max(most, len(page.rows))
             server.cut_at(len(page.rows))
-        heights = HeightRange(heights.start, heights.start + len(heights) // 2)
+            if len(page.rows) >= (chunk.page_size or 0):
+                full_until = heights.end
+        heights = _lower_half(heights)
+
+
+def _lower_half(heights: HeightRange) -> HeightRange:
+    return HeightRange(heights.start, heights.start + len(heights) // 2)
 
 
 def _check(

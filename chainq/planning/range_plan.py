@@ -61,6 +61,7 @@ class _Chunk:
     error: BaseException | None = None
     retries: int = 0
     doubtful: bool = False
+    full: bool = False
 
     @property
     def settled(self) -> bool:
@@ -94,7 +95,7 @@ class RangePlan:
                 if reverse
                 else HeightRange(heights.start, heights.start + kept)
             )
-        self._page_size, chunk_rows = page_sizes(method, page_size, limit)
+        self._page_size, chunk_rows = page_sizes(method, page_size)
         self._rest = heights
         self._end = heights.end
         # With a limit, one after the other: a request too many would be one that was not needed.
@@ -228,6 +229,7 @@ class RangePlan:
             first,
             self._anchor if first and not self._reverse else None,
             chunk.doubtful,
+            chunk.full,
         )
         if self._method.linked:
             chunk.steps = prove_blocks(spec, self.server, verify=self._verify)
@@ -266,12 +268,16 @@ class RangePlan:
             return
         chunk.result, chunk.heights = result, covered
         if covered.end < wanted.end and not (self._method.linked and (self.server.top or wanted.end) <= covered.end):
-            self._put_back(chunk, HeightRange(covered.end, wanted.end), doubtful=result.more)
+            self._put_back(chunk, HeightRange(covered.end, wanted.end), result)
 
-    def _put_back(self, chunk: _Chunk, rest: HeightRange, *, doubtful: bool) -> None:
+    def _put_back(self, chunk: _Chunk, rest: HeightRange, result: ChunkResult) -> None:
         """Divide what a result leaves of its chunk into chunks of the length that suits now."""
         length, overlap = self._chunker.choose()
+        doubtful = result.more
         parts = []
+        if rest.start < result.full_until <= rest.end:
+            parts.append(_Chunk(HeightRange(rest.start, result.full_until), overlap, doubtful=doubtful, full=True))
+            rest = HeightRange(result.full_until, rest.end)
         while len(rest):
             middle = min(rest.end, rest.start + length)
             parts.append(_Chunk(HeightRange(rest.start, middle), overlap, doubtful=doubtful))

@@ -68,6 +68,7 @@ class ChunkSpec(NamedTuple):
     beyond `run_end`, the end of the run. `horizon`: where the search for a following row ends. `first`: all heights
     before the chunk are proved (in reverse: all after it). `anchor`: then the height of the last row before the chunk,
     None where there is none. `doubtful`: an earlier response showed rows of these heights, or of some next to them.
+    `full`: a response to the whole chunk is likely to fill its page.
     """
 
     heights: HeightRange
@@ -78,6 +79,7 @@ class ChunkSpec(NamedTuple):
     first: bool = False
     anchor: int | None = None
     doubtful: bool = False
+    full: bool = False
 
 
 class ChunkResult(NamedTuple):
@@ -85,7 +87,8 @@ class ChunkResult(NamedTuple):
 
     `row_heights`: the height of each row, empty where rows carry none. `beyond`: the rows that the response showed
     after `heights`; all of them, but for those of the last height shown. `more`: the rest of the chunk
-    is known to hold rows.
+    is known to hold rows. `full_until`: the rest up to this height is likely to fill a response; 0 where that is not
+    known.
     """
 
     heights: HeightRange
@@ -94,6 +97,7 @@ class ChunkResult(NamedTuple):
     proof: Proof
     beyond: Page | None = None
     more: bool = False
+    full_until: int = 0
 
 
 class Unsettled(NamedTuple):
