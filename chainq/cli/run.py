@@ -17,9 +17,11 @@ from chainq.cli.stdin import check_open
 from chainq.errors import NotFoundError, UsageError
 from chainq.fetching.service import Service
 from chainq.formats.protocol import Format, OutputSpec, Writer
+from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.query import LATEST, STDIN, Batch, Query
 from chainq.process.signals import PipeClosed, signals_deferred
+from chainq.rows.fields import Picker, integer_of
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url
@@ -104,13 +106,15 @@ def _write_rows(
         heights = service.height_range(query.bounds, reverse=query.reverse)
         if not len(heights) and not query.bounds.fixed:
             reporter.warn(f"no blocks in that range: the tip is {service.tip_height()}")
-        rest = _Rest(heights, query.reverse, query.limit, remedy)
+        rest = _Rest(query, heights, query.limit, remedy)
         reporter.begin(len(heights), rows_on_terminal=spec.terminal)
     try:
         writer = make(sink, spec)
         sink.keep()
         batches = _batches(service, query, rest.heights if rest else None)
         _copy(batches, writer, sink, query.limit, rest, reporter)
+        if rest is not None and not rest.reached and query.limit is None and query.page is None:
+            _warn_unreached(service, query, reporter)
     except (NotFoundError, PipeClosed, UsageError):  # these leave nothing to resume
         raise
     except BaseException as error:
@@ -123,17 +127,26 @@ def _write_rows(
 
 @dataclass(slots=True)
 class _Rest:
-    """What is left of a range, for the message that says how to get it."""
+    """What is left of a range, for the message that says how to get it.
 
+    `heights`: those that are left. `limit`: rows that are left, None without a limit. `reached`: whether a row of the
+    last height was seen.
+    """
+
+    query: Query
     heights: HeightRange
-    reverse: bool
     limit: int | None
     remedy: str
+    reached: bool = False
 
-    def written(self, heights: HeightRange, rows: int) -> None:
-        """Note that all rows of `heights` are written."""
+    def written(self, batch: Batch, rows: int) -> None:
+        """Note that all rows of a batch are written, `rows` of them as far as the limit goes."""
+        heights, method, reverse = batch.heights or self.heights, self.query.method, self.query.reverse
         start, end = self.heights.start, self.heights.end
-        self.heights = HeightRange(start, heights.start) if self.reverse else HeightRange(heights.end, end)
+        if method.height and batch.rows:
+            highest = integer_of(Picker([method.height])(batch.rows[0 if reverse else -1])[0])
+            self.reached |= highest is not None and highest + 1 == (self.query.bounds or Bounds()).end
+        self.heights = HeightRange(start, heights.start) if reverse else HeightRange(heights.end, end)
         if self.limit is not None:
             self.limit -= rows
 
@@ -141,8 +154,15 @@ class _Rest:
         if self.remedy:
             return self.remedy
         limit = "" if self.limit is None else f" --limit {self.limit}"
-        reverse = " --reverse" if self.reverse else ""
+        reverse = " --reverse" if self.query.reverse else ""
         return f"resume with --start {self.heights.start} --end {self.heights.end}{reverse}{limit}"
+
+
+def _warn_unreached(service: Service, query: Query, reporter: Reporter) -> None:
+    """Say where the chain ends below `--end`; for that the tip is requested, unless a row showed the last height."""
+    end = query.bounds.end if query.bounds else None
+    if end is not None and end > 0 and (tip := service.tip_for(end)) < end - 1:
+        reporter.warn(f"--end {end} is not reached: the tip is {tip}")
 
 
 def _batches(service: Service, query: Query, heights: HeightRange | None) -> Iterator[Batch]:
@@ -194,7 +214,7 @@ def _copy(
                 if left is not None:
                     left -= len(rows)
                 if rest is not None and batch.heights is not None:
-                    rest.written(batch.heights, len(rows))
+                    rest.written(batch, len(rows))
                     reporter.wrote(len(batch.heights), len(rows))
     except NotFoundError:  # raised after the last row, so that the output of those that exist is complete
         writer.close()

@@ -10,7 +10,7 @@ from chainq.catalog.dialects import AUTO, DIALECTS, Dialect, Names
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import NotFoundError, ResponseError, UsageError
 from chainq.fetching import lookups
-from chainq.fetching.tip import Tip
+from chainq.fetching.tip import Tip, highest_block
 from chainq.heights import bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.query import Batch, Lookup, Query
@@ -119,6 +119,16 @@ class Service:
                 self._tip = Tip(height, hash_text(sent[2]), hash_text(sent[3]), time)
         return self._tip
 
+    def tip_for(self, end: int) -> int:
+        """Return the height of the tip, as far as it matters to a range that ends before `end`.
+
+        One response of latest/block may be stale, and must not cut the range: that no block follows is looked up.
+        """
+        tip = self.tip_height()
+        if tip < end - 1:
+            return highest_block(tip, end - 1, lambda height: self.block_hash(height) is not None)
+        return tip
+
     def hash_of(self, height: int) -> str | None:
         """Return the hash of a block, None where it does not exist; the tip knows its own and the one below it."""
         tip = self.tip()
@@ -126,6 +136,10 @@ class Service:
             return tip.hash
         if height == tip.height - 1 and tip.previous_hash:
             return tip.previous_hash
+        return self.block_hash(height)
+
+    def block_hash(self, height: int) -> str | None:
+        """Return the hash of a block as the service has it now, None where it does not exist."""
         try:
             (found,) = self.fetch_lookups(BY_COMMAND["block"], [height])
         except NotFoundError:
@@ -158,20 +172,21 @@ class Service:
         """
         start, end = bounds.resolve(requested, self.tip_height, self.first_at)
         if reverse and end > start:
-            end = max(start, min(end, self.tip_height() + 1))
+            end = max(start, min(end, self.tip_for(end) + 1))
         return HeightRange(start, end)
 
     def fetch_range(self, query: Query, heights: HeightRange) -> Iterator[Batch]:
         """Yield every row of a height range (what the query's bounds resolve to), exactly once, in height order."""
         from chainq.fetching.ranges import fetch_range
 
+        tip = None if self._tip is None else self._tip.height
         return fetch_range(
             self.connection,
             self.dialect,
             query,
             heights,
-            tip=None if self._tip is None else self._tip.height,
-            tip_height=self.tip_height,
+            tip=tip if tip is not None and tip >= heights.end - 1 else None,
+            tip_height=lambda: self.tip_for(heights.end),
             concurrency=self._concurrency,
             warn=self._warn,
             trace=self._trace,

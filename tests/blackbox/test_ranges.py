@@ -176,6 +176,8 @@ def test_every_call_says_its_page_and_page_size(chainq: Program, truth: Truth) -
         with witnessed() as (url, calls):
             assert chainq(*words, "--start", "640", "--end", "800", url=url).code == 0
         for call in calls:
+            if call.method == "latest/block":  # whether the chain reaches --end
+                continue
             sizes = [call.params.get("recordsPerRequest"), call.params.get("transitionsPerRequest")]
             assert isinstance(call.params["page"], int)
             assert any(isinstance(size, int) for size in sizes)

@@ -1,0 +1,45 @@
+"""A service that names an old tip now and then: --end counts, and where it is not reached, the run says so."""
+
+import pytest
+
+from harness.jobs import said
+from harness.program import Program, Servers
+from harness.truth import Truth, difference
+
+COMMANDS = ["blocks", "records", "ownership", "transitions"]
+STALE = ("--tip", "195", "--stale-tip-rate", "1")  # latest/block always names block 185
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("more", [(), ("--reverse",), ("--since",)], ids=["forward", "reverse", "since"])
+def test_a_stale_tip_does_not_outrank_the_end(
+    command: str, more: tuple[str, ...], chainq: Program, server: Servers, truth: Truth
+) -> None:
+    """All rows up to --end come, although the tip that the service names is below it."""
+    start = ("--since", "2020-01-01") if more == ("--since",) else ("--start", "0", *more)
+    ran = chainq(command, *start, "--end", "190", url=server(*STALE))
+    assert (ran.code, ran.err) == (0, "")
+    groups = truth.groups(command, 0, 190)
+    if more == ("--reverse",):
+        assert sorted(ran.rows) == sorted(row for group in groups for row in group)
+    else:
+        assert difference(ran.rows, groups) == ""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("more", [(), ("--reverse",)], ids=["forward", "reverse"])
+def test_an_end_that_is_not_reached_is_told(
+    command: str, more: tuple[str, ...], chainq: Program, server: Servers, truth: Truth
+) -> None:
+    """A chain that ends below --end is a warning with the tip that there is, whatever latest/block says."""
+    for switches in (STALE, STALE[:2]):
+        ran = chainq(command, "--start", "0", "--end", "200", *more, url=server(*switches))
+        said(ran, 0, "--end 200 is not reached: the tip is 195")
+        assert len(ran.rows) == len(truth.rows(command, 0, 196))
+
+
+def test_an_end_that_is_reached_takes_no_call_to_know(chainq: Program, server: Servers) -> None:
+    """Rows of the last height show that the chain goes so far: nobody asks for the tip."""
+    for command in ("blocks", "records", "transitions"):
+        ran = chainq(command, "--start", "0", "--end", "190", "-v", url=server("--tip", "195"))
+        assert "latest/block" not in ran.err
