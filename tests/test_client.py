@@ -34,7 +34,7 @@ def test_a_range_is_whole_and_in_order() -> None:
     assert backwards == sorted((height for height, _ in keys), reverse=True)
 
 
-def test_an_end_of_none_is_the_newest_block() -> None:
+def test_an_end_of_none_is_the_tip_check() -> None:
     """Without an end a range goes up to and including the newest block."""
     with Client("demo:") as client:
         newest = client.tip_height()

@@ -223,7 +223,7 @@ class _Check:
         self._path, self._text = path, text
 
     def settings(self, content: dict[str, Any]) -> Settings:
-        """Convert the whole file."""
+        """Convert the file."""
         file = self._convert(content, _ConfigFile, ())
         profiles = {name: self._profile(values, ("profiles", name)) for name, values in file.profiles.items()}
         if file.default_profile is not None and file.default_profile not in profiles:

@@ -20,7 +20,7 @@ Row = dict[str, Any]
 """One row of a result, keys in the order of docs/reference.md. Integers are exact, also those above 64 bits."""
 
 DEFAULT_TIP = 3_000_000
-"""Height of the newest block by default."""
+"""Tip height by default."""
 
 NETWORK = 3
 GENESIS_TIME = 1_685_577_600
@@ -53,7 +53,7 @@ class Chain:
     """
 
     def __init__(self, seed: int = 0, tip: int = DEFAULT_TIP, dense: tuple[int, int] | None = None) -> None:
-        """Takes a seed (any integer), the height of the newest block (-1 or more), and a height with the number of
+        """Takes a seed (any integer), the tip height (-1 or more), and a height with the number of
         records there."""
         self.seed, self.tip, self.dense = seed, tip, dense
         keys = [mix(seed & WORD, 0x51ED + purpose) for purpose in range(8)]

@@ -66,7 +66,7 @@ class Faults:
 
     Tip and reorgs:
     stale_tip_rate: share of calls of latest/block that name a block STALE_BLOCKS heights below the tip.
-    lag_blocks: all methods but latest/block lack the newest so many blocks, as on a replica that is behind.
+    lag_blocks: all methods but latest/block lack the last so many blocks, as on a replica that is behind.
     late_records: the rows of a block's records and transitions appear so many calls after the block; blocks below
         the tip of the first call have theirs.
     reorg_at: from this height on there are other blocks with other rows, once `reorg_after` calls were made; None:

@@ -29,7 +29,7 @@ class FaultyResults:
         self._tips: list[tuple[int, int]] = []  # heights that were the tip, each with the first call that saw it
 
     def result(self, method: Method, args: dict[str, Any], tip: int, number: int) -> bytes:
-        """Return the JSON of a method's result. `args` by the names of wire.Param; `tip`: height of the newest block;
+        """Return the JSON of a method's result. `args` by the names of wire.Param; `tip`: the tip height;
         `number`: the number of the call, from 0. Raises RpcError."""
         results = self._reorged if number >= self._faults.reorg_after else self._results
         call = Call(self._slice(method, args, number), self._tip(method.handler, tip, number), number)
@@ -78,7 +78,7 @@ class FaultyResults:
         return sliced
 
     def _tip(self, handler: str, tip: int, number: int) -> int:
-        """Return the height of the newest block that the call sees."""
+        """Return the tip height that the call sees."""
         faults = self._faults
         if handler == "latest":
             stale = faults.strikes(faults.stale_tip_rate, STALE_TIP, number)
@@ -88,7 +88,7 @@ class FaultyResults:
         return max(-1, tip - faults.lag_blocks)
 
     def _indexed(self, tip: int, number: int) -> int:
-        """Return the height of the newest block whose records are written."""
+        """Return the height of the last block whose records are written."""
         late = self._faults.late_records
         with self._lock:
             if not self._tips or tip > self._tips[-1][0]:

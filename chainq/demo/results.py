@@ -82,7 +82,7 @@ class Results:
         return [self._chain.block(height)] if height <= call.tip else []
 
     def latest(self, call: Call) -> Row | None:
-        """Return the newest block summary; None for an empty database."""
+        """Return the block summary of the tip; None for an empty database."""
         return self._chain.block(call.tip) if call.tip >= 0 else None
 
     def full_blocks(self, call: Call) -> list[Row]:

@@ -81,7 +81,7 @@ class _Examination:
         yield Check("connection", f"reachable, {self.prober.http}".rstrip(", "), "requests get responses")
         yield self._tls()
         yield self._latency()
-        yield self._newest_block(latest)
+        yield self._tip_check(latest)
         yield self._dialect()
         yield from self._method_checks(latest)
         yield self._error_codes()
@@ -104,7 +104,7 @@ class _Examination:
         calls = counted(len(self.prober.seconds), "call")
         return Check("latency", f"{milliseconds} ms", f"median of {calls}; -j makes calls in parallel")
 
-    def _newest_block(self, latest: Outcome) -> Check:
+    def _tip_check(self, latest: Outcome) -> Check:
         name = "tip"
         height, timestamp = map(integer_of, Picker(["height", "timestamp"])(latest.result))
         if latest.result == b"null":

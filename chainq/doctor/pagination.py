@@ -21,7 +21,7 @@ from chainq.rows.fields import Picker, array_of, integer_of, text_of
 from chainq.text.humanize import counted
 
 WINDOWS = (4, 32, 256, 2048)
-"""Numbers of newest heights that are searched for records, one after the other."""
+"""Numbers of last heights that are searched for records, one after the other."""
 
 WINDOW_ROWS = 2000
 """The page size of calls for a window: more rows than a busy chain has in four heights."""

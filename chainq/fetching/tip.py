@@ -1,11 +1,11 @@
-"""The tip: the newest block of the chain."""
+"""The tip: the last block of the chain."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 
 class Tip(NamedTuple):
-    """The newest block: its height (-1 for a chain without blocks), hashes (empty where not sent), time in seconds."""
+    """The tip: its height (-1 for a chain without blocks), hashes (empty where not sent), time in seconds."""
 
     height: int
     hash: str

@@ -1,4 +1,4 @@
-"""`jsonl`: one row a line, byte for byte as the server sent it."""
+"""`jsonl`: one row per line, byte for byte as the server sent it."""
 
 from collections.abc import Sequence
 

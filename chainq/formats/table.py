@@ -1,4 +1,4 @@
-"""`table`: for people. A list as columns that fit the terminal, written as rows arrive; one object as lines of fields.
+"""`table`: for reading. A list as columns that fit the terminal, written as rows arrive; one object as lines of fields.
 
 The first rows and the catalogue determine the widths. Rejected: rich.table, which needs all rows before it draws the
 first. What a value looks like is in `cells`, what is nested in a single object in `tree`.
@@ -238,7 +238,7 @@ def _transaction(outer: Mapping[str, Raw], spec: OutputSpec, now: float) -> list
 
 
 def _value(value: Raw | None, column: Column, abbreviate: bool, now: float) -> Sequence[Cell]:
-    """Return a value as cells, one a line: only a text has several."""
+    """Return a value as cells, one per line: only a text has several."""
     text = text_of(value)
     if column.kind is not Kind.TEXT or "\n" not in text:
         return [cell_of(value, column, now)]

@@ -43,7 +43,7 @@ class Bounds(NamedTuple):
     """The bounds of a height range as given. Negative `start` and `end` count back from the end of the chain.
 
     `last`: a number of blocks. `since`, `until`: block times in seconds since 1970; the range has the blocks of `since`
-    and later, before `until`. `whole`: without any other bound the range is the whole chain, not the newest blocks.
+    and later, before `until`. `whole`: without any other bound the range is the whole chain, not the last blocks.
     """
 
     start: int | None = None
@@ -77,7 +77,7 @@ class Bounds(NamedTuple):
 def resolve(bounds: Bounds, tip_height: Callable[[], int], first_at: Callable[[float], int]) -> tuple[int, int]:
     """Return the height range (start included, end excluded) that the bounds mean, start <= end.
 
-    `tip_height` returns the height of the newest block, -1 for a chain without blocks; `first_at` the first height of a
+    `tip_height` returns the tip height, -1 for a chain without blocks; `first_at` the first height of a
     block time or later. They are called only where the range needs them. Raises UsageError.
     """
     bounds.check()

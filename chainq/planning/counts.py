@@ -1,7 +1,7 @@
 """Proves chunks by counts, where responses are not in height order or rows carry no height.
 
-Of a response with n rows, page 1 of n - 1 rows holds exactly one row where the response was whole, and more where it
-was cut. It needs a server whose pages follow the size that is asked for; one without pages gives none.
+Of a response with n rows, page 1 of n - 1 rows holds exactly one row where the response was complete, and more where it
+was truncated. It needs a server whose pages follow the size that is asked for; one without pages gives none.
 """
 
 from chainq.errors import IncompleteError

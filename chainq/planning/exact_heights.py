@@ -17,7 +17,7 @@ def prove_blocks(chunk: ChunkSpec, server: ServerFacts, *, verify: bool) -> Step
         return ChunkResult(heights, page.rows, page.heights, Proof(ProofKind.EXACT))
     if server.tip is None:
         server.tip = yield TipRequest()
-    if _missing(page, heights, server):  # the newest block may have come after the first response
+    if _missing(page, heights, server):  # the tip may have come after the first response
         heights, page = yield from _request(heights)
     faults = list(_faults(page, heights, server))
     if faults and verify:

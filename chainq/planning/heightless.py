@@ -153,7 +153,7 @@ def _start_left_out(heights: HeightRange) -> IncompleteError:
 
 
 def _single(chunk: ChunkSpec, page: Page | None, server: ServerFacts, *, repeats: bool) -> Steps:
-    """One height that no response proves: by a larger page, or by walks where its rows can be told apart."""
+    """One height that no response proves: by a larger page, or by walks where its rows can be distinguished."""
     if not server.start_included:
         yield from _check_bounds(chunk.heights, server)
     if not repeats:

@@ -33,7 +33,7 @@ class Following(NamedTuple):
 def look_ahead(page: Page, horizon: int, server: ServerFacts) -> Asking[Following]:
     """Find out what follows the last row of a page, up to `horizon` (excluded).
 
-    "Nothing" is believed at once of a server that was not seen to cut responses, else when it was told several times;
+    "Nothing" is believed at once of a server that was not seen to cut responses, else when several responses said so;
     and never where a row is known further on. Raises IncompleteError where known rows are not shown again.
     """
     responses = 0
@@ -162,7 +162,7 @@ def _earn_width(server: ServerFacts) -> Asking[None]:
 def count_further(page: Page, heights: HeightRange, server: ServerFacts) -> Asking[int | None]:
     """Return how many rows exist beyond a response (as far as one more response tells).
 
-    None where that cannot be told, since the server's pages do not follow the size that is asked for.
+    None where that cannot be known, since the server's pages do not follow the size that is asked for.
     """
     count = len(page.rows)
     if count < 2:

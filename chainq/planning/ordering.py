@@ -52,7 +52,7 @@ class Sorter:
         ordered = all(map(le, found, islice(found, 1, None)))
         places = sorted(range(len(keys)), key=keys.__getitem__)
         if not _rising([keys[i] for i in places]) and (verify or not self._method.linked):
-            self._refuse_doubles(rows, keys, places, found)
+            self._refuse_duplicates(rows, keys, places, found)
         return Page([rows[i] for i in places], [found[i] for i in places], ordered)
 
     def _without_heights(self, rows: list[Raw], heights: HeightRange, *, verify: bool) -> Page:
@@ -66,7 +66,7 @@ class Sorter:
         single = len(heights) == 1 and not self._method.linked
         return Page(rows, [heights.start] * len(rows) if single else [])
 
-    def _refuse_doubles(self, rows: list[Raw], keys: Sequence[Any], places: list[int], found: list[int]) -> None:
+    def _refuse_duplicates(self, rows: list[Raw], keys: Sequence[Any], places: list[int], found: list[int]) -> None:
         """Raise IncompleteError where a row comes twice, or one identity with different content."""
         for key, same in groupby(places, keys.__getitem__):
             first, *others = same

@@ -50,7 +50,7 @@ class _After(Enum):
 
 class _Page(NamedTuple):
     """The rows of a response from position `start` on. `sent`: how many rows it had in all; `full`: as many as were
-    asked for; `misplaced`: it does not go on where the page before it ended."""
+    asked for; `misplaced`: it does not continue where the page before it ended."""
 
     start: int
     rows: list[Raw]
@@ -157,7 +157,7 @@ class PagePlan:
             if position:
                 raise IncompleteError(
                     f"row {position}: a page of {size} rows has {len(sent)}",
-                    "the service ignores the page size now and then",
+                    "the service sometimes ignores the page size",
                 )
             facts.ignores_size(len(sent))
         full = len(sent) >= size
@@ -167,7 +167,7 @@ class PagePlan:
         )
         if misplaced and full:
             raise IncompleteError(
-                f"row {position}: page {number} of {size} rows does not go on where the page before it ended",
+                f"row {position}: page {number} of {size} rows does not continue where the page before it ended",
                 "the data changed while it was read, or the service ignores `page`; run the command again",
             )
         if full:

@@ -49,7 +49,7 @@ def times_of(rows: Sequence[Raw]) -> list[Time]:
         if earlier(other, one):
             raise IncompleteError(
                 f"a page is not in order: a row finalized at {other} follows one finalized at {one}",
-                "nothing can be proved complete then",
+                "without that order no response can be proved complete",
             )
     return times
 

@@ -32,7 +32,7 @@ class Query(NamedTuple):
     is handed over beside the query. `reverse`: highest heights first. `limit`: rows after which no further request is
     made. `page`: the one page to send as is, unverified. `page_size`: rows that requests ask for at first,
     None for what suits the method. `verify`: check that every height is present and linked to the one before.
-    `check`: whether arguments are held against the catalogue and the dialect.
+    `check`: whether arguments are checked against the catalogue and the dialect.
     """
 
     method: Method

@@ -321,7 +321,7 @@ def first_requests(
 
 
 def _turned(result: ChunkResult) -> tuple[list[Raw], list[int]]:
-    """Rows with the newest height first, inside a height in their order; rows without heights from the last on."""
+    """Rows with the highest height first, inside a height in their order; rows without heights from the last on."""
     if not result.row_heights:
         return result.rows[::-1], []
     places = sorted(range(len(result.rows)), key=result.row_heights.__getitem__, reverse=True)

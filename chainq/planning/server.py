@@ -51,7 +51,7 @@ class ServerFacts:
             self.start_included |= page.heights[0] == request.heights.start
 
     def cut_at(self, rows: int) -> None:
-        """Take in that a response of so many rows, fewer than it was asked for, was followed by more."""
+        """Take in that a response of so many rows, fewer than requested, was followed by more."""
         self.cut_rows = rows if self.cut_rows is None else min(self.cut_rows, rows)
 
     def proved(self, heights: HeightRange, row_heights: list[int]) -> None:
@@ -63,7 +63,7 @@ class ServerFacts:
 
     @property
     def top(self) -> int | None:
-        """The height after the highest block known of; None while the tip was not asked for.
+        """The height after the highest block known of; None while the tip is not known.
 
         One of several servers behind a URL may name a stale tip: rows seen above it outrank it.
         """

@@ -81,7 +81,7 @@ class BlockTally:
             most = self._calls.at_most(row) if count > 1 else 0
             if most and count > most:
                 raise IncompleteError(
-                    f"a transaction that calls the function {counted(most, 'time')} comes {counted(count, 'time')} in"
+                    f"a transaction that calls the function {counted(most, 'time')} appears {counted(count, 'time')} in"
                     " one response",
                     "the service repeats rows",
                 )
@@ -94,7 +94,7 @@ class BlockTally:
         """
         if self.distinct > count:
             raise IncompleteError(
-                f"{count} rows are due, and {self.distinct} different ones came", "run the command again"
+                f"{count} rows were expected, {self.distinct} different rows were sent", "run the command again"
             )
         if self.distinct == count:
             return [Raw(row) for row in self._weights]
@@ -183,7 +183,7 @@ def _collect(block: Block, facts: PageFacts) -> PageAsking[tuple[list[Raw], int]
         rows = block.tally.proved(count, by_transition=facts.by_transition)
     raise IncompleteError(
         f"row {block.position}: a block has {count} rows there, and {responses} responses showed {block.tally}",
-        "a larger --page-size may hold all of them",
+        "a larger --page-size may return all of them",
     )
 
 

@@ -25,7 +25,7 @@ class Request(NamedTuple):
 
 
 class TipRequest(NamedTuple):
-    """The height of the newest block, -1 for a chain without blocks."""
+    """The tip height, -1 for a chain without blocks."""
 
 
 class Page(NamedTuple):
@@ -64,7 +64,7 @@ class Proof(NamedTuple):
 class ChunkSpec(NamedTuple):
     """A chunk to fetch and prove.
 
-    `overlap`: how many heights beyond its end a request reaches, for a row that proves the response whole; but not
+    `overlap`: how many heights beyond its end a request reaches, for a row that proves the response complete; but not
     beyond `run_end`, the end of the run. `horizon`: where the search for a following row ends. `first`: all heights
     before the chunk are proved (in reverse: all after it). `anchor`: then the height of the last row before the chunk,
     None where there is none. `doubtful`: an earlier response showed rows of these heights, or of some next to them.

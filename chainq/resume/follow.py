@@ -91,7 +91,7 @@ def first_round(query: Query, settings: ResumeSettings, identity: Mapping[str, o
 
 
 def _rewind(checkpoint: Checkpoint, blocks: int, warn: Callable[[str], None] | None) -> None:
-    """Go back at least `blocks` blocks; `warn`, where given, gets a line if more heights than that come again."""
+    """Go back at least `blocks` blocks; `warn`, where given, is called if more heights than that are fetched again."""
     before = checkpoint.last
     checkpoint.rewind(blocks)
     if warn and before and checkpoint.last and checkpoint.last.next != before.next - blocks:
@@ -122,8 +122,8 @@ class IncrementalRun:
     position: Position
     checkpoint: Checkpoint | None
     output: str  # path of the output file; empty for standard output
-    behind: bool = False  # the tip is below the position; the user was told
-    failing: bool = False  # the last round failed; the user was told
+    behind: bool = False  # the tip is below the position; the user was warned
+    failing: bool = False  # the last round failed; the user was warned
     written: int = 0  # rows
 
     def run(self, begin: Callable[[], Writer]) -> None:

@@ -1,4 +1,4 @@
-"""Writes counts and ages for people."""
+"""Human-readable counts and ages."""
 
 
 def counted(count: int, one: str, many: str = "") -> str:

@@ -13,7 +13,7 @@ PIECE_BYTES = 2**20  # that decompression may add at a time, however little ther
 def read_body(stream: Iterable[bytes], coding: str, memory: Reservation) -> bytes:
     """Return the body that arrives as `stream`, taken from `memory`; `coding` is its Content-Encoding.
 
-    Raises ResponseError for a coding that was not asked for, BrokenResponseError, and TooHeavyError where memory ends.
+    Raises ResponseError for a coding that was not requested, BrokenResponseError, and TooHeavyError where memory ends.
     """
     coding = coding.strip().lower()
     if coding in ("gzip", "x-gzip"):  # RFC 9110, section 8.4.1.3

@@ -1,4 +1,4 @@
-"""Sockets for httpcore: as its own, but with one deadline for a whole exchange, and read in larger pieces.
+"""Sockets for httpcore: as its own, but with one deadline for each exchange, and read in larger pieces.
 
 httpcore hands its caller's timeouts on to every single read, write and connection attempt, so that a byte now and then
 keeps a call alive for ever. `http` therefore passes not seconds but the deadline of the call (a point of

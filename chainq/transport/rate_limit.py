@@ -55,7 +55,7 @@ class RateLimiter:
         return 0.0
 
     def refused(self, name: str, retry_after: float | None, now: float) -> float | None:
-        """Take in a refusal. Return the seconds until the method may be called again, None when patience has ended."""
+        """Record a refusal. Return the seconds until the method may be called again, None when PATIENCE is used up."""
         with self._lock:
             method = self._methods.setdefault(name, _Method())
             if method.refusals and now < method.open_at:  # sent before the refusal that counted

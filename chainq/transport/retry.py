@@ -4,7 +4,7 @@ import random
 
 from chainq.transport.failures import TransientFailure
 
-MAX_WAIT = 120.0  # seconds of one call, all waits together that the service asked for (Retry-After)
+MAX_WAIT = 120.0  # seconds of one call, for all waits that the service requested (Retry-After)
 MAX_BACKOFF = 30.0  # seconds
 FIRST_BACKOFF = 0.6  # seconds
 

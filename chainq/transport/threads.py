@@ -103,6 +103,6 @@ def in_order(size: int, jobs: Iterator[Callable[[], T] | None], ahead: int) -> I
             given += 1
             if isinstance(result, BaseException):
                 raise result
-            yield result  # type: ignore[misc]  # jobs of one call give one type, and errors are told apart above
+            yield result  # type: ignore[misc]  # jobs of one call give one type, and errors are distinguished above
     finally:
         pool.close()

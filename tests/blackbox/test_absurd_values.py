@@ -54,13 +54,13 @@ def test_5_a_tip_beyond_any_height(words: tuple[str, ...], chainq: Program) -> N
 
     with altered(change) as url:
         ran = chainq(*words, url=url)
-    said(ran, 5, "latest/block", "no readable height")
+    said(ran, 5, "latest/block", "no valid height")
     assert ran.out == b""
 
 
 @pytest.mark.parametrize("digits", [20, 400])
 def test_a_time_beyond_any_time(digits: int, chainq: Program) -> None:
-    """A block of the second 10^400 has no readable time: a search by time says so, and a table shows the digits."""
+    """A block of the second 10^400 has no valid time: a search by time says so, and a table shows the digits."""
 
     def change(_: str, row: Row) -> None:
         for name in ("timestamp", "last_coinbase_timestamp"):
@@ -70,7 +70,7 @@ def test_a_time_beyond_any_time(digits: int, chainq: Program) -> None:
     with altered(change) as url:
         for words in (("--since", "2h"), ("--until", "2h")):
             ran = chainq("blocks", *words, url=url)
-            said(ran, 5, "no readable timestamp")
+            said(ran, 5, "no valid timestamp")
             assert ran.out == b""
         for command in ("blocks", "latest", "records"):
             for flag in ("--table", "--csv", "--jsonl"):

@@ -125,7 +125,7 @@ def test_a_service_behind_is_only_behind(chainq: Program, truth: Truth) -> None:
     assert job.out.read_bytes() == lines(truth.rows("blocks", 0, 23))
 
 
-def test_a_start_above_the_newest_block_waits_for_it(chainq: Program, truth: Truth) -> None:
+def test_a_start_above_the_tip_check_waits_for_it(chainq: Program, truth: Truth) -> None:
     """A first run whose --start is still to come writes nothing, claims nothing as written, and goes on from there."""
     service = Moving(5)
     with serving(service) as url:

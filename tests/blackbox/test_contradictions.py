@@ -77,7 +77,7 @@ def test_another_block_than_asked_for(chainq: Program, truth: Truth) -> None:
 
 
 @pytest.mark.parametrize("height", ['"-5"', "-5", '"five"', "null", "[]", "1.5", "{}"])
-def test_a_newest_block_without_a_height(height: str, chainq: Program) -> None:
+def test_a_tip_check_without_a_height(height: str, chainq: Program) -> None:
     """A newest block whose height is none ends in exit 5 or 6, never in a range that is upside down."""
     with canned(result(f'{{"height":{height}}}')) as (url, _):
         for words in (["blocks"], ["records", "--last", "5"], ["block", "latest"]):

@@ -228,7 +228,7 @@ def test_6_no_verify_reads_on_past_a_missing_height(chainq: Program, server: Ser
     assert (ran.code, difference(ran.rows, due)) == (0, "")
 
 
-def test_6_a_missing_height_at_the_newest_block_is_not_taken_for_the_end(chainq: Program, server: Servers) -> None:
+def test_6_a_missing_height_at_the_tip_check_is_not_taken_for_the_end(chainq: Program, server: Servers) -> None:
     """A height that is missing below the newest block is told although it is the last of the range."""
     ran = chainq("blocks", "--start", "2999990", "--end", "3000050", url=server("--missing-height", "2999999"))
     assert ran.code == 6

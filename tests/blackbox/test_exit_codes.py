@@ -41,7 +41,7 @@ def test_1_transactions_of_an_unknown_block(chainq: Program, server: Servers) ->
     assert ran == (0, b"", "")
 
 
-def test_1_the_newest_block_of_a_chain_without_one(chainq: Program, server: Servers) -> None:
+def test_1_the_tip_check_of_a_chain_without_one(chainq: Program, server: Servers) -> None:
     """`block latest` and `latest` of an empty chain say the same, and exit 1."""
     url = server("--tip", "-1")
     for words in (("latest",), ("block", "latest"), ("transactions", "latest")):

@@ -142,7 +142,7 @@ def test_blocks_of_a_range_take_one_call_a_thousand(chainq: Program, truth: Trut
         assert max(call.params["end"] - call.params["start"] for call in calls) == 1000
 
 
-def test_the_newest_block_is_asked_for_once_and_only_when_needed(chainq: Program) -> None:
+def test_the_tip_check_is_asked_for_once_and_only_when_needed(chainq: Program) -> None:
     """One latest/block where the range counts from the end, none where it is fixed."""
     for words, count in (
         (["blocks", "--start", "-2500"], 1),
