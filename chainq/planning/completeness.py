@@ -44,6 +44,8 @@ def prove_rows(chunk: ChunkSpec, server: ServerFacts) -> Steps:
         chunk, page = yield from _request(chunk)
         if page is None:
             return (yield from prove_height(chunk, server, too_heavy=True))
+        if page.rows and not server.order_seen:
+            yield from _check_order(chunk, page, server)
         if not server.ordered:
             server.note("the service does not order rows by height: completeness is proved by counts")
             return (yield from prove_by_counts(chunk, server))
@@ -78,6 +80,14 @@ def _request(chunk: ChunkSpec) -> Asking[tuple[ChunkSpec, Page | None]]:
                 chunk = chunk._replace(heights=HeightRange(start, start + half), overlap=min(chunk.overlap, half))
         else:
             return chunk, page
+
+
+def _check_order(chunk: ChunkSpec, page: Page, server: ServerFacts) -> Asking[None]:
+    """Where all rows of a response have one height, make sure that none was due below it: the order is not known."""
+    first = page.heights[0]
+    if first == page.heights[-1] and first > chunk.heights.start:
+        below: Page = yield Request(HeightRange(chunk.heights.start, first), chunk.page_size)
+        server.ordered &= not below.rows
 
 
 def _prove_prefix(chunk: ChunkSpec, page: Page, server: ServerFacts) -> Steps:

@@ -59,6 +59,28 @@ def test_a_run_ends_in_the_truth_or_in_an_error(kind: str, seed: int) -> None:
     assert found in ("truth", "error")
 
 
+@pytest.mark.parametrize(
+    ("seed", "kind"),
+    [
+        (328123118, "newest first"),
+        (328751, "newest first"),
+        (20929, "two at once"),
+        (392805, "two at once"),
+        (902, "two at once"),
+        (13246081, "start excluded"),
+        (84, "end included"),
+        (193, "random cuts"),
+        (1348, "random cuts"),
+        (136, "page size ignored"),
+        (47, "clamped"),
+        (384, "empty when wide"),
+    ],
+)
+def test_what_was_lost_once_is_not_lost_again(seed: int, kind: str) -> None:
+    """Seeds that ended in lost or doubled rows without an error while this was written."""
+    assert attempt(seed, kind)[0] in ("truth", "error")
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_honest_servers_end_in_the_truth(seed: int) -> None:
     """What is proved is not refused either."""
