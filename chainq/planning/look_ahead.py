@@ -58,7 +58,8 @@ def _look_once(page: Page, horizon: int, server: ServerFacts) -> Asking[Followin
     last = page.heights[-1]
     start = page.heights[-min(len(page.rows), ROWS)] if page.rows else last
     rows = len(page.heights) - page.heights.index(start)  # all rows of that first height too
-    if 1 < rows <= 2 * ROWS:  # of one dense height, page 1 would be as heavy again
+    # Page 1 of fewer than two rows has no room for a following one; of a dense height it would be as heavy again.
+    if 2 < rows <= 2 * ROWS:
         try:
             shown: Page = yield Request(HeightRange(start, horizon), rows - 1, 1)
         except DIVISIBLE:
@@ -165,8 +166,8 @@ def count_further(page: Page, heights: HeightRange, server: ServerFacts) -> Aski
     None where that cannot be known, since the server's pages do not follow the size that is asked for.
     """
     count = len(page.rows)
-    if count < 2:
-        shown: Page = yield Request(heights, 1, count)
+    if count < 3:  # page 1 of n - 1 rows would have no room for another row
+        shown: Page = yield Request(heights, max(1, count), min(1, count))
         return len(shown.rows)
     if server.honours_size is None:
         one: Page = yield Request(heights, 1)
