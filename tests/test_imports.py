@@ -33,15 +33,7 @@ ANSWERED = SHELL | {
     *("catalog.bech32", "catalog.dialects", "catalog.identifiers", "config", "config.values"),
     *("cli.connect", "cli.output", "cli.progress", "cli.query", "cli.report", "cli.run", "cli.stdin"),
     *("fetching", "fetching.service", "fetching.tip", "formats", "formats.protocol", "formats.registry"),
-    *(
-        "heights",
-        "heights.block_time",
-        "heights.bounds",
-        "heights.range",
-        "planning",
-        "planning.query",
-        "planning.steps",
-    ),
+    *("heights", "heights.block_time", "heights.bounds", "heights.range", "planning", "planning.query"),
     *("rows", "rows.fields", "rows.raw_json", "sinks", "sinks.base", "sinks.stdout", "sinks.open"),
     *("transport", "transport.base", "transport.body", "transport.concurrency"),
     *("transport.connection", "transport.failures", "transport.http", "transport.memory"),
@@ -49,19 +41,13 @@ ANSWERED = SHELL | {
 }
 LOOKED_UP = ANSWERED | {"fetching.lookups"}
 RANGED = LOOKED_UP | {
-    *("fetching.ranges", "planning.chunking", "planning.completeness", "planning.links", "planning.ordering"),
-    *(
-        "planning.counts",
-        "planning.dense_height",
-        "planning.exact_heights",
-        "planning.heightless",
-        "planning.look_ahead",
-    ),
-    *("planning.neighbours", "planning.range_plan", "planning.server"),
+    *("fetching.ranges", "planning.chunking", "planning.completeness", "planning.counts", "planning.dense_height"),
+    *("planning.exact_heights", "planning.heightless", "planning.links", "planning.look_ahead", "planning.neighbours"),
+    *("planning.ordering", "planning.range_plan", "planning.server", "planning.steps"),
 }
 PAGED = LOOKED_UP | {
     *("fetching.pages", "planning.list_end", "planning.ordering", "planning.page_facts", "planning.page_plan"),
-    *("planning.page_steps", "planning.split_block", "text.humanize"),
+    *("planning.page_steps", "planning.split_block", "planning.steps", "text.humanize"),
 }
 TABLE = {"formats.cells", "formats.table", "formats.tree", "text.humanize", "text.style", "text.width"}
 

@@ -5,7 +5,7 @@ Tuples and not dataclasses: every run loads this module, and a dataclass takes s
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Raw
 
@@ -13,7 +13,9 @@ from chainq.catalog.dialects import Value
 from chainq.catalog.methods import Method, Role, Shape
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
-from chainq.planning.steps import Proof
+
+if TYPE_CHECKING:
+    from chainq.planning.steps import Proof
 
 STDIN = "-"
 """As a lookup: those on standard input, one per line."""
@@ -58,4 +60,4 @@ class Batch(NamedTuple):
 
     rows: list[Raw]
     heights: HeightRange | None = None
-    proof: Proof | None = None
+    proof: "Proof | None" = None

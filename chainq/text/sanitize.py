@@ -9,14 +9,14 @@ _HARMFUL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _MASK = "***"
 # Hosts of chain services put the caller's API key into the path, and it can look like anything. So only what is surely
 # no key is shown: a lower-case word of at most five letters, and words that such paths are made of, perhaps with a
-# number (v1, testnet3, json-rpc).
+# number (v1, testnet3, json-rpc). Compiled at their first use, since every start loads this module.
 _WORDS = (
     "v|api|rpc|json|jsonrpc|http|https|rest|ext|graphql|net|network|mainnet|testnet|devnet|testnetbeta|canary|beta|alpha|"
     "main|test|dev|prod|production|staging|local|latest|public|private|aleo|chain|chains|block|blocks|blockchain|"
     "explorer|node|nodes|full|archive|gateway|proxy|service|services|server|data|query|records|index|indexer"
 )
-_NO_KEY = re.compile(rf"[a-z]{{0,5}}|(?:{_WORDS})[0-9]{{0,3}}(?:[-_.](?:{_WORDS})?[0-9]{{0,3}})*")
-_HOST = re.compile(r"[a-z0-9-]{1,20}(?:\.[a-z0-9-]{1,20})*(?::[0-9]{1,5}|(?<=\.[a-z]{2})|(?<=\.[a-z]{3}))")  # no scheme
+_NO_KEY = rf"[a-z]{{0,5}}|(?:{_WORDS})[0-9]{{0,3}}(?:[-_.](?:{_WORDS})?[0-9]{{0,3}})*"
+_HOST = r"[a-z0-9-]{1,20}(?:\.[a-z0-9-]{1,20})*(?::[0-9]{1,5}|(?<=\.[a-z]{2})|(?<=\.[a-z]{3}))"  # no scheme
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -76,7 +76,7 @@ def mask_url(url: str) -> str:
     host = f"{_MASK}@{where}" if "@" in parts.netloc else where
     query = "&".join(map(_masked_pair, parts.query.split("&"))) if parts.query else ""
     first, *rest = parts.path.split("/")
-    if parts.netloc or not _HOST.fullmatch(f"{parts.scheme}:{first}" if parts.scheme else first):
+    if parts.netloc or not re.fullmatch(_HOST, f"{parts.scheme}:{first}" if parts.scheme else first):
         first = _masked_step(first)
     path = "/".join([first, *map(_masked_step, rest)])
     return printable(urlunsplit((parts.scheme, host, path, query, "")))
@@ -89,4 +89,4 @@ def _masked_pair(pair: str) -> str:
 
 def _masked_step(step: str) -> str:
     name, semicolon, _ = step.partition(";")
-    return (name if _NO_KEY.fullmatch(name) else _MASK) + (f";{_MASK}" if semicolon else "")
+    return (name if re.fullmatch(_NO_KEY, name) else _MASK) + (f";{_MASK}" if semicolon else "")

@@ -29,14 +29,14 @@ ALWAYS_BY_STATUS = {429, 503}
 _TRANSIENT = {408, 500, 502, 503, 504}
 # A database that restarts, lost its connection, or has too many: SQLSTATEs (PostgreSQL, appendix A; those of class 08
 # are all about connections) and errors of Node.js.
-_TRANSIENT_CODES = re.compile(
+_TRANSIENT_CODES = (
     r"08...|40001|40P01|53300|57P0[123]|ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN"
 )
 _LOST = ("connection terminated", "econnrefused", "econnreset", "the database system is")
 _NO_CONNECTION = ("timeout acquiring a connection", "too many clients", "too many connections")
 _NO_CODE = ("0", "-32603", "")  # with which servers send errors that have none
 _PROTOCOL_CODES = ("-32700", "-32600", "-32601", "-32602")  # JSON-RPC 2.0, section 5.1: another attempt says the same
-_SQL = re.compile(r"\s*(select|with|insert|update|delete)\b.* - ", re.IGNORECASE | re.DOTALL)
+_SQL = r"(?is)\s*(select|with|insert|update|delete)\b.* - "
 _OTHER_DIALECT = ("is not iterable", "undefined binding")  # parameters by other names than the server's
 _CREDENTIALS = "pass credentials by --header, or by headers in a profile"
 _PATH = "check the URL and its path"
@@ -83,7 +83,7 @@ def of_error(code: str, message: str) -> ServiceError:
     lowered = message.lower()
     text = f"the service returned error {excerpt(code, 20) or '(no code)'}: {excerpt(_without_sql(message))}"
     uncoded = code in _NO_CODE
-    if _TRANSIENT_CODES.fullmatch(code) or (uncoded and any(words in lowered for words in _LOST + _NO_CONNECTION)):
+    if re.fullmatch(_TRANSIENT_CODES, code) or (uncoded and any(words in lowered for words in _LOST + _NO_CONNECTION)):
         return UnavailableError(text, code=code)
     if code == "57014" or (uncoded and "timeout" in lowered):  # 57014: query_canceled
         return TooHeavyError(text, code=code)
@@ -108,7 +108,7 @@ def of_body(error: BrokenBodyError | ServiceError, status: int, divisible: bool)
 
 def _without_sql(message: str) -> str:
     """Return a message without the statement in front of its reason, but for the first words of it."""
-    found = _SQL.match(message)
+    found = re.match(_SQL, message)
     if not found:
         return message
     words = " ".join(excerpt(word, 24) for word in found[0].split(maxsplit=3)[:3])
