@@ -120,7 +120,7 @@ class Client:
             ...     [row["height"] for row in client.blocks(7, 10, reverse=True)]
             ['9', '8', '7']
         """
-        return self._range("blocks", start, end, reverse=reverse, verify=verify)
+        return _rows(self._fetch("blocks", start, end, reverse=reverse, verify=verify))
 
     def block(self, height: int) -> Row:
         """Return the summary of one block. Raises NotFoundError.
@@ -149,7 +149,7 @@ class Client:
         ...     [len(block["transactions"]) for block in client.full_blocks(670, 673)]
         [7, 4, 4]
         """
-        return self._range("full-blocks", start, end, reverse=reverse, verify=verify)
+        return _rows(self._fetch("full-blocks", start, end, reverse=reverse, verify=verify))
 
     def transactions(self, height: int) -> list[Row]:
         """Return the transaction summaries of one block, by index. Raises NotFoundError.
@@ -191,7 +191,7 @@ class Client:
         ...     sum(1 for record in client.records(0, 500))
         2867
         """
-        return self._range("records", start, end, reverse=reverse)
+        return _rows(self._fetch("records", start, end, reverse=reverse))
 
     def batches(
         self, command: str, start: int = 0, end: int | None = None, *, reverse: bool = False
@@ -216,7 +216,7 @@ class Client:
         ...     sorted(next(client.ownership(0, 500)))
         ['nonce_x', 'nonce_y', 'output_index', 'owner_x', 'transition_id']
         """
-        return self._range("ownership", start, end, reverse=reverse)
+        return _rows(self._fetch("ownership", start, end, reverse=reverse))
 
     def transitions(self, start: int = 0, end: int | None = None, *, reverse: bool = False) -> Iterator[Row]:
         """Yield the transitions without record inputs of a height range, by height and ID.
@@ -225,7 +225,7 @@ class Client:
         ...     sum(1 for transition in client.transitions(0, 3))
         15
         """
-        return self._range("transitions", start, end, reverse=reverse)
+        return _rows(self._fetch("transitions", start, end, reverse=reverse))
 
     def address_transactions(
         self, address: str, start: int = 0, end: int | None = None, *, reverse: bool = False
@@ -238,19 +238,7 @@ class Client:
         ['transaction_id']
         """
         arguments: dict[Role, int | str] = {Role.ADDRESS: identifiers.address(_text("address", address))}
-        return self._range("address-transactions", start, end, arguments, reverse=reverse)
-
-    def _range(
-        self,
-        command: str,
-        start: int,
-        end: int | None,
-        arguments: dict[Role, int | str] | None = None,
-        *,
-        reverse: bool = False,
-        verify: bool = True,
-    ) -> Iterator[Row]:
-        return _rows(self._fetch(command, start, end, arguments, reverse=reverse, verify=verify))
+        return _rows(self._fetch("address-transactions", start, end, arguments, reverse=reverse))
 
     def _fetch(
         self,

@@ -59,7 +59,7 @@ def fit(cell: Cell, room: int) -> str:
 
 
 def time_cell(text: str, now: float) -> Cell:
-    """Return seconds since 1970 as UTC, and their age; as they were sent where that is no time in the past."""
+    """Return seconds since 1970 as UTC, and their age; as they were sent unless that is a time in the past."""
     if not re.fullmatch(r"[1-9][0-9]{0,11}", text) or (seconds := int(text)) > now + _SKEW:
         return Cell(printable(text))
     return Cell(datetime.fromtimestamp(seconds, UTC).isoformat(" ")[:19], more=age(int(now) - seconds))

@@ -41,7 +41,6 @@ class Chunker:
         self._cap: float | None = None  # rows, where the server cuts responses
         self._seen: deque[tuple[int, int, int]] = deque(maxlen=RECENT)  # heights, rows, bytes
         self._longest = 0  # heights of one response
-        self._dense = 0  # rows of a single height that was left out of the estimate
 
     @property
     def rows_per_height(self) -> float:

@@ -11,7 +11,7 @@ from chainq.planning.steps import Proof
 from chainq.rows.fields import Picker, integer_of, text_of
 
 Time = int | str
-"""When a row was finalized; a text that is no number as it is, empty where there is none."""
+"""When a row was finalized; text that is not a number is kept as text, and is empty for a row without a time."""
 
 
 class PageRequest(NamedTuple):

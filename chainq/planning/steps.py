@@ -32,13 +32,12 @@ class Page(NamedTuple):
     """The rows of one response, sorted by height and inside a height by the method's order.
 
     `heights`: the height of each row; empty where rows of the method carry none. `ordered`: whether the rows came in
-    height order. `size`: bytes of the rows, estimated.
+    height order.
     """
 
     rows: list[Raw]
     heights: list[int]
     ordered: bool = True
-    size: int = 0
 
 
 class ProofKind(StrEnum):
