@@ -25,6 +25,7 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog import identifiers
+from chainq.catalog.dialects import AUTO
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.config import values
 from chainq.errors import IncompleteError, ResponseError, UsageError
@@ -53,10 +54,10 @@ _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 class Client:
     """A service at a URL; `demo:` is the built-in sample chain. A context manager; not to be shared between threads.
 
-    `dialect`: `chain`, `aleo`, or `auto` to detect it. `timeout`: seconds per request. `retries`: for transient
-    failures. `rate`: maximum requests per second, None for no limit. `headers`: HTTP headers of every request.
-    `concurrency`: parallel requests, up to 64. `max_memory`: bytes that responses may take up, all of them together.
-    Raises UsageError for an invalid argument.
+    `dialect`: `chain`, `aleo`, or `auto` to detect it where it makes a difference. `timeout`: seconds per request.
+    `retries`: for transient failures. `rate`: maximum requests per second, None for no limit. `headers`: of every HTTP
+    request. `concurrency`: parallel requests, up to 64. `max_memory`: bytes that responses may take up, all of them
+    together. Raises UsageError for an invalid argument.
 
         >>> client = Client("demo:", concurrency=2)
         >>> client.block(5)["height"]
@@ -68,7 +69,7 @@ class Client:
         self,
         url: str,
         *,
-        dialect: str = "chain",
+        dialect: str = AUTO,
         timeout: float = TIMEOUT,
         retries: int = 5,
         rate: float | None = None,

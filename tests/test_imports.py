@@ -49,6 +49,7 @@ PAGED = LOOKED_UP | {
     *("fetching.pages", "planning.list_end", "planning.ordering", "planning.page_facts", "planning.page_plan"),
     *("planning.page_steps", "planning.split_block", "planning.steps", "text.humanize"),
 }
+DETECTED = {"config.dialect_cache", "config.paths", "fetching.dialect_detection", "sinks.atomic_file"}
 TABLE = {"formats.cells", "formats.table", "formats.tree", "text.humanize", "text.style", "text.width"}
 
 BUDGETS: dict[str, Set[str]] = {
@@ -63,7 +64,7 @@ BUDGETS: dict[str, Set[str]] = {
     "records --start 0 --end 5 --json": RANGED | {"formats.json"},
     "records --start 0 --end 5 --table": RANGED | TABLE,
     "records --start 0 --end 5 --jsonl --dry-run": RANGED | {"formats.jsonl", "cli.dry_run"},
-    "program-transactions a.aleo b --limit 1 --jsonl": PAGED | {"formats.jsonl"},
+    "program-transactions a.aleo b --limit 1 --jsonl": PAGED | DETECTED | {"formats.jsonl"},
 }
 """Which of chainq's own modules a command may load. `demo`, `_docgen` and `config.profiles` load only where needed."""
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from chainq.catalog.methods import BY_NAME, Method, Role
+from chainq.catalog.methods import BY_NAME, Method, Role, Shape
 
 Value = int | str
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -35,6 +35,9 @@ class Names(NamedTuple):
     methods: Mapping[str, str] = _NOTHING
     parameters: Mapping[str, Mapping[str, str]] = _NOTHING
     transactions_by_row_id: bool | None = None
+
+
+NO_NAMES = Names()
 
 
 class Dialect(NamedTuple):
@@ -102,3 +105,17 @@ DIALECTS = {
         transactions_by_row_id=True,
     ),
 }
+
+
+def is_shared(method: Method, names: Names = NO_NAMES) -> bool:
+    """Return whether a method is called alike in every dialect, so that the server's need not be known.
+
+    `names`: the server's own beside its dialect.
+    """
+    first, *others = (dialect.with_names(names) for dialect in DIALECTS.values())
+    by_block = method.shape is Shape.ROWS and method.param(Role.HEIGHT) is not None
+    return all(
+        other.wire(method) == first.wire(method)
+        and (not by_block or other.transactions_by_row_id == first.transactions_by_row_id)
+        for other in others
+    )

@@ -72,14 +72,9 @@ def open_service(settings: ConnectionSettings, reporter: Reporter) -> Service:
     for name, value in (("--timeout", timeout), ("--rate", rate)):
         if value is not None and not config_values.fits(value):
             raise UsageError(f"invalid {name} {value:g}: expected a number from 0.000001 to 1000000")
-    if settings.dry_run and dialect == AUTO:
-        from chainq.config import dialect_cache
-
-        if dialect_cache.remembered(url) is None:
-            raise UsageError("--dry-run sends no requests, so it cannot detect the dialect", "pass --dialect NAME")
     return Service(
         url,
-        dialect=dialect or "chain",
+        dialect=dialect or AUTO,
         names=names,
         timeout=TIMEOUT if timeout is None else timeout,
         retries=settings.retries,

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from chainq.catalog import identifiers
+from chainq.catalog.dialects import AUTO
 from chainq.cli import connect
 from chainq.cli.output import on_terminal
 from chainq.cli.report import Reporter
@@ -58,7 +59,7 @@ def list_profiles(as_json: bool) -> None:
         (
             name,
             mask_url(one.url) if one.url else None,
-            one.dialect or "chain",
+            one.dialect or AUTO,
             list(one.headers),
             name == settings.default,
         )

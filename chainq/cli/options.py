@@ -177,7 +177,7 @@ class ServiceOptions(Group):
             "--dialect",
             metavar="NAME",
             rich_help_panel=SERVICE,
-            help="Dialect of the server: chain, aleo, or auto to detect it.  [default: chain]",
+            help="Dialect of the server: chain, aleo, or auto to detect it.  [default: auto]",
         ),
     ] = None
     timeout: Annotated[

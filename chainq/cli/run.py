@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from chainq.catalog.dialects import is_shared
 from chainq.catalog.methods import Method, Role
 from chainq.cli import connect, output
 from chainq.cli.output import OutputSettings
@@ -49,13 +50,13 @@ def run(method: Method, values: Mapping[str, Any]) -> None:
     reporter = connect.reporter(values)
     with connect.open_service(connect.settings(values), reporter) as service:
         if method.page_size_max is not None:
-            check_page_size(query, service.dialect)
+            check_page_size(query, service.known_dialect(method) or service.published_dialect)
         if resume is not None:
             from chainq.resume import follow
 
-            identity = _identity(service, query, settings)
+            identity = _identity(service, query, settings, dry_run=values["dry_run"])
             if values["dry_run"]:
-                _plan(service, follow.first_round(query, resume, identity))
+                _plan(service, follow.first_round(query, resume, identity), reporter)
                 return
 
             def begin(sink: Sink, continued: bool) -> Writer:
@@ -64,21 +65,25 @@ def run(method: Method, values: Mapping[str, Any]) -> None:
             gc.enable()
             follow.run(service, query, resume, identity, begin, reporter.warn)
         elif values["dry_run"]:
-            _plan(service, query)
+            _plan(service, query, reporter)
         else:
             with open_sink(settings.file) as sink:
                 spec = output.output_spec(method, settings, reporter.warn, single=query.single)
                 _write_rows(service, query, sink, settings.make, spec, reporter, _remedy(settings))
 
 
-def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[str, object]:
+def _identity(service: Service, query: Query, settings: OutputSettings, *, dry_run: bool) -> dict[str, object]:
     """Return what a checkpoint tells queries apart by, as JSON values without secrets."""
+    method, dialect = query.method, None
+    if not is_shared(method, service.names):  # else it makes no difference, and need not be detected
+        known = service.known_dialect(method) or service.published_dialect
+        dialect = (known if dry_run else service.dialect_for(method)).name
     return {
-        "command": query.method.command,
+        "command": method.command,
         "arguments": {role.value: value for role, value in query.arguments.items()},
         "start": query.bounds.start or 0 if query.bounds else 0,
         "url": mask_url(service.url),
-        "dialect": service.dialect.name,
+        "dialect": dialect,
         "format": settings.format,
         "columns": settings.requested,
     }
@@ -186,12 +191,15 @@ def _batches(service: Service, query: Query, heights: HeightRange | None) -> Ite
     return service.fetch_latest()
 
 
-def _plan(service: Service, query: Query) -> None:
+def _plan(service: Service, query: Query, reporter: Reporter) -> None:
     """Print the requests that the query would send, one per line."""
     from chainq.cli import dry_run
 
+    dialect = service.known_dialect(query.method)
+    if dialect is None:
+        reporter.warn("the server's dialect is not known, and --dry-run does not detect it: shown with --dialect chain")
     with open_sink(None) as sink:
-        for line in dry_run.lines(service.dialect, query):
+        for line in dry_run.lines(dialect or service.published_dialect, query):
             sink.write(line)
 
 

@@ -18,10 +18,21 @@ def remembered(url: str) -> str | None:
 
 def remember(url: str, name: str) -> None:
     """Store the dialect's name for this URL. Does nothing for `demo:` or if the cache folder cannot be written."""
+    if url != "demo:":
+        _store({**_stored(), _key(url): name})
+
+
+def forget(url: str) -> None:
+    """Remove what was stored for this URL, if anything was."""
+    names = _stored()
+    if names.pop(_key(url), None) is not None:
+        _store(names)
+
+
+def _store(names: dict[str, str]) -> None:
     path = dialects_file()
-    if path is None or url == "demo:":
+    if path is None:
         return
-    names = {**_stored(), _key(url): name}
     with suppress(OSError, OutputError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with AtomicFileSink(path) as sink:

@@ -9,10 +9,10 @@ from typing import Any
 
 from msgspec import Raw
 
-from chainq.catalog.dialects import DIALECTS, Dialect
+from chainq.catalog.dialects import DIALECTS, NO_NAMES, Dialect, Names
 from chainq.catalog.methods import BY_COMMAND, Method, Role
-from chainq.config.dialect_cache import remember, remembered
-from chainq.errors import ServiceError, TooHeavyError, UsageError
+from chainq.config.dialect_cache import forget, remember, remembered
+from chainq.errors import ServiceError, TooHeavyError
 from chainq.rows import fields, raw_json
 
 Call = Callable[[str, Any], Raw]
@@ -24,26 +24,30 @@ JSON-RPC error."""
 # tells dialects apart is whether a name, its parameters and the rows fit together.
 _PROBES = (("blocks", {Role.START: 0, Role.END: 1}), ("full-blocks", {Role.START: 0, Role.END: 0}))
 
+# Of JSON-RPC errors by servers that do not expect named parameters, or not under these names (docs/protocol.md,
+# "Dialects"). Error -32601 is an unknown method (JSON-RPC 2.0, section 5.1).
+_MISUNDERSTOOD = ("is not iterable", "Undefined binding")
 
-def dialect_of(url: str, call: Call) -> Dialect:
+
+def dialect_of(url: str, call: Call, names: Names = NO_NAMES) -> Dialect:
     """Return the dialect of the server at `url`, remembered or detected through `call`, and remember it.
 
-    Raises ServiceError or UsageError if it cannot be detected, and what `call` raises.
+    `names`: the server's own beside it. Raises ServiceError if it cannot be detected, and what `call` raises.
     """
     name = remembered(url)
     if name is None:
-        name = detect(call)
+        name = detect(call, names)
         remember(url, name)
-    return DIALECTS[name]
+    return DIALECTS[name].with_names(names)
 
 
-def detect(call: Call) -> str:
+def detect(call: Call, names: Names = NO_NAMES) -> str:
     """Return the name of the one dialect whose calls the server understands, by at most two calls for each dialect.
 
-    Raises ServiceError if it understands none, UsageError if it understands several alike, and what `call` raises for
-    other reasons (HTTP statuses, query timeouts, no connection).
+    Raises ServiceError if it understands none, or several alike, and what `call` raises for other reasons (HTTP
+    statuses, query timeouts, no connection).
     """
-    candidates = list(DIALECTS.values())
+    candidates = [dialect.with_names(names) for dialect in DIALECTS.values()]
     refusals: list[str] = []
     for command, arguments in _PROBES:
         method = BY_COMMAND[command]
@@ -51,11 +55,30 @@ def detect(call: Call) -> str:
         if len(fitting) == 1:
             return fitting[0].name
         candidates = fitting or candidates
-    names = " or ".join(dialect.name for dialect in DIALECTS.values())
-    hint = f"pass --dialect {names}; chainq doctor examines the server"
+    known = " or ".join(DIALECTS)
+    hint = f"pass --dialect {known}; chainq doctor examines the server"
     if refusals and not fitting:
         raise ServiceError(f"the server fits no known dialect: {'; '.join(refusals)}", hint)
-    raise UsageError(f"the server's dialect cannot be detected: {names} all fit", hint)
+    raise ServiceError(f"the server's dialect cannot be detected: {known} all fit", hint)
+
+
+def explain(error: ServiceError, url: str, dialect: Dialect, *, stated: bool, shared: bool) -> None:
+    """Say in an error that the server speaks another dialect, where that is what it means, and what to do.
+
+    `stated`: whether the user chose the dialect; else it was detected, now or earlier. `shared`: whether the method is
+    called alike in all dialects.
+    """
+    if error.code != "-32601" and not any(sign in error.message for sign in _MISUNDERSTOOD):
+        return
+    if shared:
+        error.hint = "chainq doctor shows which methods the server has"
+        return
+    head, _, tail = error.message.partition(": ")
+    error.message = f"{head}: this server speaks another dialect than {dialect.name}: {tail}"
+    error.hint = "--dialect auto detects it; chainq doctor examines the server"
+    if not stated:
+        forget(url)
+        error.hint = "what was detected earlier is forgotten: run the command again, or chainq doctor"
 
 
 def _fits(call: Call, dialect: Dialect, method: Method, arguments: dict[Role, int], refusals: list[str]) -> bool:

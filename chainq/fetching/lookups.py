@@ -1,10 +1,11 @@
-"""Lookups, one or two calls each: blocks and transactions by height, transactions by ID.
+"""Lookups, a few calls each: blocks and transactions by height, transactions by ID.
 
 Rows come in the order of the lookups. What does not exist is an error at the end, after all that does.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import Any
 
 from msgspec import Raw
 
@@ -19,18 +20,25 @@ from chainq.transport.jsonrpc import decode_result, decode_rows
 from chainq.transport.threads import in_order
 
 _Found = list[Raw] | None
+_Fetch = Callable[[Any], _Found]
 
 
 def fetch_lookups(
-    connection: Connection, dialect: Dialect, method: Method, keys: Iterable[Lookup | None], concurrency: int
+    connection: Connection,
+    dialect_for: Callable[[Method], Dialect],
+    method: Method,
+    keys: Iterable[Lookup | None],
+    concurrency: int,
 ) -> Iterator[Batch]:
     """Yield one batch for each height or ID that exists, in their order.
 
-    A key of None means that the next one is not known yet. Raises NotFoundError after the last batch if a key does not
-    exist, ResponseError or IncompleteError for rows that are not those of their key, and what `Connection.call` raises.
+    `dialect_for` returns the dialect in which to call a method. A key of None means that the next one is not known yet.
+    Raises NotFoundError after the last batch if a key does not exist, ResponseError or IncompleteError for rows that
+    are not those of their key, and what `dialect_for` and `Connection.call` raise.
     """
     missing: list[str] = []
-    jobs = (None if key is None else partial(_lookup, connection, dialect, method, key) for key in keys)
+    fetch = _fetcher(connection, dialect_for, method)
+    jobs = (None if key is None else partial(_keyed, fetch, key) for key in keys)
     for key, found in in_order(concurrency, jobs, concurrency + 2):
         if found is None:
             missing.append(str(key))
@@ -47,51 +55,36 @@ def fetch_latest(connection: Connection, dialect: Dialect) -> list[Raw]:
     return _object(connection.call(name, params, decode_result, divisible=False), name)
 
 
-def _lookup(connection: Connection, dialect: Dialect, method: Method, key: Lookup) -> tuple[Lookup, _Found]:
-    return key, _rows(connection, dialect, method, key)
+def fetch_block(connection: Connection, dialect: Dialect, height: int) -> _Found:
+    """Return the summary of the block at a height as one row, None where there is no such block.
 
-
-def _rows(connection: Connection, dialect: Dialect, method: Method, key: Lookup) -> _Found:
-    """Return the rows of one height or ID, None where it does not exist."""
-    if method.shape is Shape.ROW_OR_NULL:
-        name, params = dialect.call(method, {Role.ID: key})
-        found = _object(connection.call(name, params, decode_result, str(key), divisible=False), name)
-        return _check_transaction(found, name, key) if found else None
-    if method.shape is Shape.ROWS and dialect.transactions_by_row_id:
-        return _rows_by_row_id(connection, dialect, method, key)
-    name, params = dialect.call(method, {Role.HEIGHT: key})
-    found = connection.call(name, params, decode_rows, f"height {key}", divisible=False)
-    if method.shape is Shape.ROW_IN_ARRAY:
-        return _check_block(found, name, key) if found else None
-    # An empty list means that the block has no transactions, or that there is no such block.
-    if not found and _rows(connection, dialect, BY_COMMAND["block"], key) is None:
-        return None
-    return _sorted(found, method)
-
-
-def _rows_by_row_id(connection: Connection, dialect: Dialect, method: Method, key: Lookup) -> _Found:
-    """Return the transactions of a height, from a server that wants the block's row id (docs/protocol.md, "Results").
-
-    Given anything else, such a server returns another block's transactions and no error, so each row must have the
-    row id that was sent. Raises IncompleteError where one does not.
+    Raises ResponseError or IncompleteError for another block, and what `Connection.call` raises.
     """
-    block = _rows(connection, dialect, BY_COMMAND["block"], key)
-    if block is None:
-        return None
-    row_id = fields.integer_of(fields.Picker(["id"])(block[0])[0])
-    if row_id is None:
-        raise ResponseError(f"{method.name} height {key}: the block has no valid row id")
-    name, params = dialect.call(method, {Role.HEIGHT: row_id})
-    found = connection.call(name, params, decode_rows, f"height {key}", divisible=False)
-    pick = fields.Picker(["block_id"])
-    for row in found:
-        block_id = fields.integer_of(pick(row)[0])
-        if block_id != row_id:
-            raise IncompleteError(
-                f"{name} height {key}: a row has block_id {block_id}, expected row id {row_id}",
-                "run chainq doctor to see what the server expects",
-            )
-    return _sorted(found, method)
+    name, params = dialect.call(BY_COMMAND["block"], {Role.HEIGHT: height})
+    found = connection.call(name, params, decode_rows, f"height {height}", divisible=False)
+    return _check_block(found, name, height) if found else None
+
+
+def fetch_transaction(connection: Connection, dialect: Dialect, transaction_id: str) -> _Found:
+    """Return a transaction as one row, None where there is none of that ID. Raises as `fetch_block` does."""
+    name, params = dialect.call(BY_COMMAND["transaction"], {Role.ID: transaction_id})
+    result = connection.call(name, params, decode_result, transaction_id, divisible=False)
+    found = _object(result, name)
+    return _check_transaction(found, name, transaction_id) if found else None
+
+
+def _keyed(fetch: _Fetch, key: Lookup) -> tuple[Lookup, _Found]:
+    return key, fetch(key)
+
+
+def _fetcher(connection: Connection, dialect_for: Callable[[Method], Dialect], method: Method) -> _Fetch:
+    """Return what fetches the rows of one height or ID."""
+    if method.shape is Shape.ROWS:
+        from chainq.fetching.block_transactions import BlockTransactions
+
+        return BlockTransactions(connection, dialect_for).fetch
+    fetch: Callable[[Connection, Dialect, Any], _Found] = fetch_transaction if method.param(Role.ID) else fetch_block
+    return partial(fetch, connection, dialect_for(method))
 
 
 def _object(result: Raw, name: str) -> list[Raw]:
@@ -117,9 +110,3 @@ def _check_transaction(found: list[Raw], name: str, key: Lookup) -> list[Raw]:
     if transaction_id and transaction_id.lower() != str(key).lower():  # BIP 173: either case, but not mixed
         raise IncompleteError(f"{name} {key}: response has transaction {excerpt(transaction_id, 80)}")
     return found
-
-
-def _sorted(found: list[Raw], method: Method) -> list[Raw]:
-    from chainq.planning.ordering import in_place
-
-    return in_place(found, method.order or "")

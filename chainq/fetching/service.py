@@ -1,14 +1,13 @@
 """`Service`: one chain data service, as the command line and the Python API use it. Every row passes through here."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import Any, Self
 
 from msgspec import Raw
 
-from chainq.catalog.dialects import AUTO, DIALECTS, Dialect, Names
+from chainq.catalog.dialects import AUTO, DIALECTS, NO_NAMES, Dialect, Names, is_shared
 from chainq.catalog.methods import BY_COMMAND, Method, Role
-from chainq.errors import NotFoundError, ResponseError, UsageError
+from chainq.errors import NotFoundError, ResponseError, ServiceError, UsageError
 from chainq.fetching import lookups
 from chainq.fetching.tip import Tip, highest_block
 from chainq.heights import bounds
@@ -26,11 +25,11 @@ _NO_BLOCK = "the chain has no blocks yet"
 class Service:
     """One service at a URL (`demo:` is the sample chain). A context manager; not to be shared between threads.
 
-    `dialect`: one of `DIALECTS`, or `auto`; `names`: the server's own method and parameter names beside it. `timeout`:
-    seconds per request. `retries`: for transient failures. `rate`: requests per second, None for no limit. `headers`:
-    sent with every request. `concurrency`: requests at a time. `max_memory`: bytes that all responses may take up.
-    `report`: called after every attempt of a request. `warn`: called with what the
-    user should know of the server; `trace`: with how each chunk was proved complete.
+    `dialect`: one of `DIALECTS`, or `auto` to detect it; `names`: the server's own names beside it.
+    `timeout`: seconds per request. `retries`: for transient failures. `rate`: requests per second, None for no limit.
+    `headers`: sent with every request. `concurrency`: requests at a time. `max_memory`: bytes that all responses may
+    take up. `report`: called after every attempt of a request. `warn`: called with what the user should know of the
+    server; `trace`: with how each chunk was proved complete.
     Raises UsageError for an unknown dialect or an invalid concurrency.
     """
 
@@ -38,7 +37,7 @@ class Service:
         self,
         url: str,
         *,
-        dialect: str = "chain",
+        dialect: str = AUTO,
         names: Names | None = None,
         timeout: float = TIMEOUT,
         retries: int = 5,
@@ -52,7 +51,10 @@ class Service:
     ) -> None:
         if dialect not in (AUTO, *DIALECTS):
             raise UsageError(f"unknown dialect {dialect!r}", f"the dialects are {', '.join(DIALECTS)} and {AUTO}")
-        self.url, self.dialect_name, self.names = url, dialect, names or Names()
+        if url == "demo:" and dialect == AUTO:
+            dialect = "chain"
+        self.url, self.dialect_name, self.names = url, dialect, names or NO_NAMES
+        self._dialect = None if dialect == AUTO else DIALECTS[dialect].with_names(self.names)
         transport = None
         if url == "demo:":
             from chainq.demo.chain import Chain
@@ -87,17 +89,46 @@ class Service:
         """Cancel the requests under way and close the sockets."""
         self.connection.close()
 
-    @cached_property
-    def dialect(self) -> Dialect:
-        """Return the dialect of the server with its own names; `auto` is detected here, when it is first needed.
+    def dialect_for(self, method: Method) -> Dialect:
+        """Return the dialect in which to call a method, detected here where it is not known and makes a difference.
 
         Raises ChainqError where detection fails.
         """
-        if self.dialect_name != AUTO:
-            return DIALECTS[self.dialect_name].with_names(self.names)
-        from chainq.fetching import dialect_detection
+        known = self.known_dialect(method)
+        if known is None:
+            from chainq.fetching import dialect_detection
 
-        return dialect_detection.dialect_of(self.url, self.call).with_names(self.names)
+            known = self._dialect = dialect_detection.dialect_of(self.url, self.call, self.names)
+        return known
+
+    def known_dialect(self, method: Method) -> Dialect | None:
+        """Return the dialect in which to call a method, None where it would have to be detected. Sends nothing."""
+        if self._dialect is not None:
+            return self._dialect
+        if is_shared(method, self.names):
+            return self.published_dialect
+        from chainq.config import dialect_cache
+
+        if name := dialect_cache.remembered(self.url):
+            self._dialect = DIALECTS[name].with_names(self.names)
+        return self._dialect
+
+    @property
+    def published_dialect(self) -> Dialect:
+        """The published interface, with the server's own names."""
+        return DIALECTS["chain"].with_names(self.names)
+
+    def _explained(self, method: Method, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Pass batches on, and say so where an error means that the server speaks another dialect."""
+        try:
+            yield from batches
+        except ServiceError as error:
+            from chainq.fetching import dialect_detection
+
+            dialect, stated = self.known_dialect(method) or self.published_dialect, self.dialect_name != AUTO
+            shared = is_shared(method, self.names)
+            dialect_detection.explain(error, self.url, dialect, stated=stated, shared=shared)
+            raise
 
     def tip_height(self) -> int:
         """Return the height of the tip, -1 for a chain without blocks; requested once and then kept."""
@@ -148,7 +179,7 @@ class Service:
 
     def _latest(self) -> list[Raw]:
         """Return the summary of the tip as one row; no row for a chain without blocks."""
-        return lookups.fetch_latest(self.connection, self.dialect)
+        return lookups.fetch_latest(self.connection, self.dialect_for(BY_COMMAND["latest"]))
 
     def first_at(self, time: float) -> int:
         """Return the first height whose block time is `time` (seconds since 1970) or later; tip + 1 for none."""
@@ -180,9 +211,9 @@ class Service:
         from chainq.fetching.ranges import fetch_range
 
         tip = None if self._tip is None else self._tip.height
-        return fetch_range(
+        batches = fetch_range(
             self.connection,
-            self.dialect,
+            self.dialect_for(query.method),
             query,
             heights,
             tip=tip if tip is not None and tip >= heights.end - 1 else None,
@@ -191,17 +222,27 @@ class Service:
             warn=self._warn,
             trace=self._trace,
         )
+        return self._explained(query.method, batches)
 
     def fetch_pages(self, query: Query) -> Iterator[Batch]:
         """Yield every row of a method that has pages but no heights."""
         from chainq.fetching.pages import fetch_pages
 
-        return fetch_pages(
-            self.connection, self.dialect, query, concurrency=self._concurrency, warn=self._warn, trace=self._trace
+        batches = fetch_pages(
+            self.connection,
+            self.dialect_for(query.method),
+            query,
+            concurrency=self._concurrency,
+            warn=self._warn,
+            trace=self._trace,
         )
+        return self._explained(query.method, batches)
 
     def fetch_one_page(self, query: Query, heights: HeightRange | None) -> Iterator[Batch]:
         """Yield the one page that the query names, unverified and in the server's order."""
+        return self._explained(query.method, self._one_page(query, heights))
+
+    def _one_page(self, query: Query, heights: HeightRange | None) -> Iterator[Batch]:
         arguments = {
             **query.arguments,
             Role.PAGE: query.page or 0,
@@ -209,7 +250,7 @@ class Service:
         }
         if heights is not None:
             arguments |= {Role.START: heights.start, Role.END: heights.end}
-        name, params = self.dialect.call(query.method, arguments)
+        name, params = self.dialect_for(query.method).call(query.method, arguments)
         yield Batch(self.connection.call(name, params, decode_rows, str(heights or ""), divisible=False))
 
     def fetch_lookups(self, method: Method, wanted: Iterable[Lookup | None]) -> Iterator[Batch]:
@@ -217,7 +258,8 @@ class Service:
 
         Raises NotFoundError after the last one where some do not exist.
         """
-        return lookups.fetch_lookups(self.connection, self.dialect, method, wanted, self._concurrency)
+        batches = lookups.fetch_lookups(self.connection, self.dialect_for, method, wanted, self._concurrency)
+        return self._explained(method, batches)
 
     def fetch_latest(self) -> Iterator[Batch]:
         """Yield the summary of the tip. Raises NotFoundError for a chain without blocks."""

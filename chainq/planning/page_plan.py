@@ -71,8 +71,7 @@ class PagePlan:
         size = query.page_size or query.method.page_size or 1
         if query.limit is not None:  # what is requested ahead, or far beyond the limit, may not be needed
             window = 0
-            if size == query.method.page_size:  # one of the user's own is kept
-                size = min(size, query.limit + BEYOND_LIMIT)
+            size = query.page_size or min(size, query.limit + BEYOND_LIMIT)
         self._limit, self._order = query.limit, query.method.order or ""
         self._calls = Calls(str(query.arguments.get(Role.PROGRAM)), str(query.arguments.get(Role.FUNCTION)))
         self._given = 0  # rows

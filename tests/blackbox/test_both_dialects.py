@@ -104,49 +104,6 @@ def asked(err: str) -> list[str]:
     return [line.split()[1].rstrip(":") for line in err.splitlines() if line.startswith("chainq: ")]
 
 
-@each_dialect
-def test_auto_remembers(dialect: str, chainq: Program, server: Servers) -> None:
-    """The first run asks two questions more; the second none."""
-    url = speaks(server, dialect)
-    first, second = (chainq("latest", "--dialect", "auto", "-v", url=url) for _ in range(2))
-    assert first.out == second.out
-    assert asked(first.err) == ["getBlocks", "blocks", "latest/block"]
-    assert asked(second.err) == ["latest/block"]
-    assert url.encode() not in (chainq.home / "cache" / "chainq" / "dialects.json").read_bytes()
-
-
-def test_a_cache_that_cannot_be_written_is_no_error(chainq: Program, server: Servers) -> None:
-    """Where nothing can be remembered each run asks, and works."""
-    (chainq.home / "cache").write_text("no folder")
-    (chainq.home / "locked").mkdir(mode=0o500)
-    for folder in ("cache", "locked"):
-        env = {"XDG_CACHE_HOME": str(chainq.home / folder)}
-        ran = chainq("latest", "--dialect", "auto", "-q", url=speaks(server, "aleo"), env=env)
-        assert (ran.code, ran.err) == (0, "")
-        assert len(ran.rows) == 1
-
-
-def test_auto_leaves_nothing_behind_of_the_sample_chain(chainq: Program) -> None:
-    """demo: is never remembered."""
-    assert chainq("latest", "--dialect", "auto", url="demo:").code == 0
-    assert not (chainq.home / "cache").exists()
-
-
-@each_dialect
-def test_a_dry_run_shows_the_calls_of_the_dialect(dialect: str, chainq: Program, server: Servers) -> None:
-    """--dry-run shows a row id that is still to be asked for as a word; with auto it asks nothing."""
-    url = speaks(server, dialect)
-    ran = chainq("transactions", "640", "--dry-run", "--dialect", dialect, url=url)
-    calls = [(call["method"], call["params"]) for call in map(json.loads, ran.rows)]
-    by_row_id = [("block", {"block": 640}), ("transactions", {"blockId": "row id of block 640"})]
-    assert calls == (by_row_id if dialect == "aleo" else [("transactions", {"blockId": 640})])
-    unknown = chainq("transactions", "640", "--dry-run", "--dialect", "auto", url=url)
-    assert (unknown.code, unknown.out) == (2, b"")
-    assert chainq("latest", "--dialect", "auto", url=url).code == 0
-    known = chainq("transactions", "640", "--dry-run", "--dialect", "auto", "-v", url=url)
-    assert (known.out, known.err) == (ran.out, "")
-
-
 def test_an_unknown_dialect_is_a_usage_error(chainq: Program) -> None:
     """A dialect that is none lists those that are."""
     ran = chainq("latest", "--dialect", "latin", url="demo:")

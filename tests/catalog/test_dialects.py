@@ -2,7 +2,7 @@
 
 import pytest
 
-from chainq.catalog.dialects import DIALECTS, Names, Value
+from chainq.catalog.dialects import DIALECTS, Names, Value, is_shared
 from chainq.catalog.methods import BY_NAME, METHODS, Method, Role
 from chainq.demo.chain import Chain
 from chainq.demo.service import Service
@@ -79,3 +79,19 @@ def test_names_of_a_profile_come_on_top(name: str) -> None:
     assert mine.page_size_max(BY_NAME["chainTransactionsForProgram"]) == DIALECTS[name].page_size_max(
         BY_NAME["chainTransactionsForProgram"]
     )
+
+
+def test_shared_methods_are_those_that_the_table_lacks() -> None:
+    """Five methods are called alike everywhere; `transactions` is not, for what its number means."""
+    shared = {method.command for method in METHODS if is_shared(method)}
+    assert shared == {"block", "latest", "records", "ownership", "transitions"}
+
+
+def test_names_of_a_server_can_make_a_method_shared() -> None:
+    """Where a profile says all that dialects differ in, there is nothing to detect."""
+    names = Names({"getBlocks": "b"}, {"getBlocks": {"start": "from", "end": "to"}}, transactions_by_row_id=True)
+    for command in ("blocks", "transactions"):
+        method = next(method for method in METHODS if method.command == command)
+        assert is_shared(method, names)
+    assert not is_shared(BY_NAME["transactions"], Names({"block": "b"}))
+    assert not is_shared(BY_NAME["getBlocks"], Names({"getBlocks": "b"}))

@@ -84,8 +84,8 @@ def test_without_the_variable_the_usual_folder_is_taken(tmp_path: Path, monkeypa
 
 def test_the_sample_chain_is_never_remembered(cache: Path) -> None:
     """demo: is never remembered and leaves no file."""
-    with Service("demo:", dialect="auto") as service:
-        assert service.dialect.name == "chain"
+    with Service("demo:") as service:
+        assert service.dialect_for(BY_NAME["getBlocks"]).name == "chain"
         assert service.tip_height() > 0
     dialect_cache.remember("demo:", "aleo")
     assert dialect_cache.remembered("demo:") is None
@@ -96,6 +96,18 @@ def test_the_dialect_is_found_when_it_is_first_needed(cache: Path) -> None:
     """A client makes no call before one is needed, and one raw call is one call."""
     dialect_cache.remember("http://h.invalid/", "aleo")
     with Service("http://h.invalid/", dialect="auto", names=Names({"block": "b"})) as service:
-        assert service.dialect.call(BY_NAME["block"], {Role.HEIGHT: 5})[0] == "b"
-        assert service.dialect.name == "aleo"
+        for name, there in (("block", "b"), ("getBlocks", "blocks")):
+            method = BY_NAME[name]
+            assert service.dialect_for(method).call(method, {Role.HEIGHT: 5})[0] == there
     assert cache.exists()
+
+
+def test_a_dialect_can_be_forgotten(cache: Path) -> None:
+    """What turned out to be wrong is detected anew; other URLs are kept."""
+    for url in ("http://h/", "http://i/"):
+        dialect_cache.remember(url, "aleo")
+    for _ in range(2):
+        dialect_cache.forget("http://h/")
+    assert dialect_cache.remembered("http://h/") is None
+    assert dialect_cache.remembered("http://i/") == "aleo"
+    assert len(json.loads(cache.read_text())) == 1

@@ -256,7 +256,7 @@ def test_profiles_lists_without_secrets(chainq: Program) -> None:
     assert [line.split()[0] for line in shown.out.decode().splitlines()] == ["name", "near", "far"]
     assert SECRET.encode() not in shown.out + data.out
     assert data.out == (
-        b'[{"name":"near","url":"http://127.0.0.1:8545","dialect":"chain","headers":[],"default":true},'
+        b'[{"name":"near","url":"http://127.0.0.1:8545","dialect":"auto","headers":[],"default":true},'
         b'{"name":"far away","url":"https://***@far.example/rpc?key=***","dialect":"aleo",'
         b'"headers":["Authorization","X-Plain"],"default":false}]\n'
     )

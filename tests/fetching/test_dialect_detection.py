@@ -9,7 +9,7 @@ from msgspec import Raw
 from chainq.catalog.dialects import DIALECTS
 from chainq.demo.chain import Chain
 from chainq.demo.service import Service
-from chainq.errors import ServiceError, TooHeavyError, UnreachableError, UsageError
+from chainq.errors import ServiceError, TooHeavyError, UnreachableError
 from chainq.fetching import dialect_detection
 from harness.sample import answered
 
@@ -82,7 +82,7 @@ def test_a_server_that_fits_nothing_is_an_error_that_says_so() -> None:
 def test_a_server_that_fits_both_is_an_error_that_says_so() -> None:
     """If it understands both alike, the message asks for --dialect."""
     call = server(getBlocks=none, blocks=none, getChainBlocks=none, getAleoBlocks=none)
-    with pytest.raises(UsageError, match=r"cannot be detected.*--dialect chain or aleo"):
+    with pytest.raises(ServiceError, match=r"cannot be detected.*--dialect chain or aleo"):
         dialect_detection.detect(call)
 
 

@@ -1,0 +1,120 @@
+"""Looks up the transactions of blocks, and holds them against their blocks.
+
+`transactions` takes a block's height on some servers and its row id on others. Given the wrong one of the two, a server
+returns the transactions of another block, or none, and no error; and `block_id` in its rows is the number that was
+sent, whichever it takes it for (docs/protocol.md, "Results"). So once a run the rows of a block are compared with what
+another method says of that block.
+
+Rejected: to rely on the dialect, which is detected by the names of methods. Servers may share names and differ in this.
+"""
+
+from collections.abc import Callable
+from threading import Lock
+
+from msgspec import Raw
+
+from chainq.catalog.dialects import Dialect, Value
+from chainq.catalog.methods import BY_COMMAND, Method, Role
+from chainq.errors import BrokenBodyError, GatewayError, IncompleteError, ResponseError, ServiceError
+from chainq.fetching.lookups import fetch_block
+from chainq.planning.ordering import in_place
+from chainq.rows.fields import Picker, array_of, integer_of, text_of
+from chainq.transport.connection import Connection
+from chainq.transport.jsonrpc import decode_rows
+
+SAMPLE = 10  # records that show which transactions a block has
+_METHOD = BY_COMMAND["transactions"]
+_HINT = "this server seems to speak another dialect; chainq doctor finds out which"
+
+
+class BlockTransactions:
+    """Looks up transactions by height, for one run. Threads share it."""
+
+    def __init__(self, connection: Connection, dialect_for: Callable[[Method], Dialect]) -> None:
+        self._connection, self._dialect_for = connection, dialect_for
+        self._dialect = dialect_for(_METHOD)
+        self._name = self._dialect.wire(_METHOD).name
+        self._pick = Picker(["block_id", "transaction_id"])
+        self._lock = Lock()
+        self._proved = False  # whether the server takes the number that is sent for what it is
+
+    def fetch(self, height: int) -> list[Raw] | None:
+        """Return the transactions of a block by index, None where there is no such block.
+
+        Raises IncompleteError where they are not shown to be of that block, ResponseError for a block without a row id
+        where that is to be sent, and what `Connection.call` raises.
+        """
+        block, sent = None, height
+        if self._dialect.transactions_by_row_id:
+            block = self._block(height)
+            if block is None:
+                return None
+            row_id = _row_id(block)
+            if row_id is None:
+                raise ResponseError(f"{self._name} height {height}: the block has no valid row id")
+            sent = row_id
+        rows = self._call(_METHOD, {Role.HEIGHT: sent}, height)
+        named = {integer_of(self._pick(row)[0]) for row in rows}
+        if not (self._proved and named == {height}):
+            block = block or self._block(height)
+            if block is not None:
+                self._check(height, sent, _row_id(block), rows, named)
+            elif rows:
+                raise self._mismatch(height, "the rows are of another block, for there is no such block")
+            else:
+                return None
+        return in_place(rows, _METHOD.order or "")
+
+    def _check(self, height: int, sent: int, row_id: int | None, rows: list[Raw], named: set[int | None]) -> None:
+        """Raise IncompleteError unless rows with these values of `block_id` are of the block."""
+        for block_id in named - {height, row_id, None}:
+            raise self._mismatch(height, f"a row has block_id {block_id}, expected {height} or row id {row_id}")
+        if named and not named & {sent, None}:  # of height and row id the one that was not sent: both are as they must
+            self._proved = True
+        elif height != row_id:
+            with self._lock:
+                if not self._proved or None in named:
+                    self._compare(height, rows)
+                    self._proved = bool(rows)
+
+    def _compare(self, height: int, rows: list[Raw]) -> None:
+        """Compare rows with the block by another method. Raises IncompleteError where they have nothing in common."""
+        shown = {text_of(self._pick(row)[1]) for row in rows}
+        due, all_of_them = self._due(height)
+        if shown & due or (all_of_them and not shown and not due):
+            return
+        if due or all_of_them:
+            found = "the rows are of another block" if rows else "there are no rows, but the block has transactions"
+            raise self._mismatch(height, found)
+        raise self._mismatch(
+            height, "nothing shows whether this is the block: it has no records, and no full block came"
+        )
+
+    def _due(self, height: int) -> tuple[set[str], bool]:
+        """Return the IDs of transactions that a block has, and whether these are all."""
+        heights: dict[Role, Value] = {Role.START: height, Role.END: height + 1}
+        try:
+            blocks = self._call(BY_COMMAND["full-blocks"], heights, height)
+        except (ServiceError, GatewayError, BrokenBodyError):  # it may be called otherwise there, or be too large
+            blocks = []
+        for block in blocks:
+            at, transactions = Picker(["header.metadata.height", "transactions"])(block)
+            if integer_of(at) == height:
+                pick = Picker(["transaction.id"])
+                return {text_of(pick(transaction)[0]) for transaction in array_of(transactions)}, True
+        records = self._call(BY_COMMAND["records"], {**heights, Role.PAGE: 0, Role.SIZE: SAMPLE}, height)
+        return {text_of(Picker(["transaction_id"])(record)[0]) for record in records}, False
+
+    def _block(self, height: int) -> list[Raw] | None:
+        return fetch_block(self._connection, self._dialect_for(BY_COMMAND["block"]), height)
+
+    def _call(self, method: Method, arguments: dict[Role, Value], height: int) -> list[Raw]:
+        name, params = self._dialect_for(method).call(method, arguments)
+        return self._connection.call(name, params, decode_rows, f"height {height}", divisible=False)
+
+    def _mismatch(self, height: int, found: str) -> IncompleteError:
+        return IncompleteError(f"{self._name} height {height}: {found}", _HINT)
+
+
+def _row_id(block: list[Raw]) -> int | None:
+    return integer_of(Picker(["id"])(block[0])[0])

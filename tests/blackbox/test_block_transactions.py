@@ -1,0 +1,115 @@
+"""`transactions` on servers that take heights or row ids, and return either: the rows of the block, or exit 6."""
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from chainq.demo.chain import Chain
+from chainq.demo.service import Service
+from harness.program import Program, one_line
+from harness.services import serving
+from harness.truth import Truth
+
+TIP = 100_000
+FOREIGN = 77_928  # is the row id of block 12345
+
+
+class Server(Service):
+    """The sample chain under the names of a dialect; takes heights or row ids, and returns one of the two.
+
+    `lacks`: a method that it does not have.
+    """
+
+    def __init__(self, names: str, *, by_row_id: bool, heights: bool = False, lacks: str = "") -> None:
+        super().__init__(Chain(tip=TIP), dialect=names)
+        handler = "transactions_of_row" if by_row_id else "transactions"
+        self._methods = {**self._methods, "transactions": self._methods["transactions"]._replace(handler=handler)}
+        self._methods.pop(lacks, None)
+        self._heights = heights
+        self.calls: Counter[str] = Counter()
+
+    def respond(self, body: bytes) -> Any:
+        """As the service does, `block_id` being the height if so wanted."""
+        method = json.loads(body)["method"]
+        self.calls[method] += 1
+        reply = super().respond(body)
+        if method == "transactions" and self._heights:
+            answer = json.loads(reply.body)
+            for row in answer["result"]:
+                row["block_id"] = self.chain.height_of_row(row["block_id"])
+            reply = reply._replace(body=json.dumps(answer).encode())
+        return reply
+
+
+def due(truth: Truth, height: int, *, heights: bool) -> list[Any]:
+    """The transactions of a block, as such a server returns them."""
+    rows = [json.loads(row) for row in truth.transactions(height)]
+    return [row | {"block_id": height} for row in rows] if heights else rows
+
+
+@pytest.mark.parametrize("heights", [False, True], ids=["row ids in rows", "heights in rows"])
+@pytest.mark.parametrize(("names", "by_row_id"), [("chain", False), ("aleo", True)])
+def test_the_rows_are_those_of_the_block(
+    names: str, by_row_id: bool, heights: bool, chainq: Program, truth: Truth
+) -> None:
+    """On servers of either kind, for blocks with transactions and without; one control call a run at most."""
+    server = Server(names, by_row_id=by_row_id, heights=heights)
+    with serving(server) as url:
+        for asked in (["12345"], [str(FOREIGN), "12345", "640"], ["653", "640"], ["653"]):
+            server.calls.clear()
+            ran = chainq("transactions", *asked, "--url", url)
+            assert (ran.code, ran.err) == (0, "")
+            assert [json.loads(row) for row in ran.rows] == [
+                row for height in asked for row in due(truth, int(height), heights=heights)
+            ]
+            assert server.calls["transactions"] == len(asked)
+            assert server.calls["getChainBlocks"] + server.calls["getAleoBlocks"] <= 2
+    assert due(truth, 653, heights=False) == []
+
+
+@pytest.mark.parametrize("height", [12_345, FOREIGN, 640, 653])
+@pytest.mark.parametrize("heights", [False, True], ids=["row ids in rows", "heights in rows"])
+@pytest.mark.parametrize(
+    ("names", "by_row_id", "stated"),
+    [
+        pytest.param("aleo", True, "chain", id="chain said to a server of row ids"),
+        pytest.param("chain", False, "aleo", id="aleo said to a server of heights"),
+        pytest.param("chain", True, "auto", id="row ids under the names of chain"),
+        pytest.param("aleo", False, "auto", id="heights under the names of aleo"),
+    ],
+)
+def test_rows_of_another_block_are_never_printed(
+    names: str, by_row_id: bool, stated: str, heights: bool, height: int, chainq: Program
+) -> None:
+    """Exit 6 and no row, with or without rows to go by; for a block without transactions there may be nothing wrong."""
+    with serving(Server(names, by_row_id=by_row_id, heights=heights)) as url:
+        ran = chainq("transactions", str(height), "--dialect", stated, "--url", url)
+    assert ran.out == b""
+    if not (height == 653 and ran.code == 0):
+        said = one_line(ran, 6)
+        assert f"transactions height {height}: " in said
+        assert "another dialect" in said
+        assert "chainq doctor" in said
+
+
+def test_a_server_without_full_blocks_is_held_against_its_records(chainq: Program, truth: Truth) -> None:
+    """Where full blocks have another name, or are too large, records show which transactions a block has."""
+    server = Server("aleo", by_row_id=True, lacks="getAleoBlocks")
+    with serving(server) as url:
+        ran = chainq("transactions", "640", "--dialect", "aleo", "--url", url)
+        assert (ran.code, ran.rows) == (0, truth.transactions(640))
+        assert server.calls == {"block": 1, "transactions": 1, "getAleoBlocks": 1, "records/all": 1}
+        said = one_line(chainq("transactions", "653", "--dialect", "aleo", "--url", url), 6)
+        assert "nothing shows whether" in said
+
+
+def test_a_block_that_does_not_exist_is_not_found(chainq: Program) -> None:
+    """In both dialects, and after one that exists."""
+    for names, by_row_id in (("chain", False), ("aleo", True)):
+        with serving(Server(names, by_row_id=by_row_id)) as url:
+            ran = chainq("transactions", "640", str(TIP + 1), "--url", url)
+        assert ran.code == 1
+        assert f"block {TIP + 1} not found" in ran.err
+        assert ran.rows

@@ -1,0 +1,192 @@
+"""--dialect auto, the default: what it costs, when it asks, what it remembers; and what the wrong dialect ends in."""
+
+import json
+from typing import Any
+
+import pytest
+from test_commands import Case, each_command
+
+from chainq.demo.chain import Chain
+from chainq.demo.service import Service
+from harness.program import Program, Servers, one_line
+from harness.services import Call, canned, result, serving
+from harness.truth import Truth, difference
+
+DIALECTS = ("chain", "aleo")
+SHARED = {"block", "latest", "records", "ownership", "transitions"}
+each_dialect = pytest.mark.parametrize("dialect", DIALECTS)
+
+
+class Spoken(Service):
+    """The sample service of a dialect; it writes its calls down."""
+
+    def __init__(self, dialect: str, tip: int = 50_000) -> None:
+        super().__init__(Chain(tip=tip), dialect=dialect)
+        self.calls: list[Call] = []
+
+    def respond(self, body: bytes) -> Any:
+        """As the service does, with the call written down first."""
+        request = json.loads(body)
+        self.calls.append(Call(request["method"], request.get("params") or {}))
+        return super().respond(body)
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods that were called, in order."""
+        return [call.method for call in self.calls]
+
+
+def where(url: str) -> tuple[str, str]:
+    """The URL, and no word of the dialect."""
+    return "--url", url
+
+
+@each_command
+@each_dialect
+def test_every_command_finds_the_dialect_by_itself(case: Case, dialect: str, chainq: Program, truth: Truth) -> None:
+    """All rows come without --dialect, with at most four calls more, and none the second time or where none is due."""
+    service = Spoken(dialect, tip=truth.tip)
+    with serving(service) as url:
+        words = (case.command, *case.args(truth), "--jsonl", *where(url))
+        ran = chainq(*words)
+        assert (ran.code, ran.err) == (0, "")
+        assert difference(ran.rows, case.due(truth)) == ""
+        first = len(service.calls)
+        assert sorted(chainq(*words).rows) == sorted(ran.rows)
+        again = len(service.calls) - first
+    extra = first - again
+    assert extra == 0 if case.command in SHARED else 0 < extra <= 4
+    cache = chainq.home / "cache" / "chainq" / "dialects.json"
+    assert cache.exists() == (extra > 0)
+    assert not cache.exists() or url.encode() not in cache.read_bytes()
+
+
+def test_methods_that_are_the_same_everywhere_make_no_call_more(chainq: Program) -> None:
+    """records, block and latest call what they need, and nothing else."""
+    service = Spoken("aleo")
+    with serving(service) as url:
+        assert chainq("latest", *where(url)).code == 0
+        assert chainq("block", "5", "6", *where(url)).code == 0
+        assert chainq("records", "--start", "5", "--end", "10", "--limit", "1", *where(url)).code == 0
+    assert service.methods[:3] == ["latest/block", "block", "block"]
+    assert set(service.methods[3:]) == {"records/all"}
+
+
+def test_a_checkpoint_of_shared_methods_needs_no_dialect(chainq: Program) -> None:
+    """It resumes with any --dialect, or none."""
+    service = Spoken("aleo", tip=20)
+    with serving(service) as url:
+        for words in ((), ("--dialect", "aleo"), ("--dialect", "chain"), ()):
+            assert chainq("records", "--checkpoint", "c", *words, *where(url)).code == 0
+    assert set(service.methods) <= {"latest/block", "block", "records/all"}
+
+
+def test_the_built_in_chain_is_always_chain(chainq: Program) -> None:
+    """demo: is not asked, and never remembered."""
+    ran = chainq("blocks", "--last", "2", "-v", url="demo:")
+    assert ran.code == 0
+    assert "blocks:" not in ran.err.replace("getBlocks", "")
+    assert not (chainq.home / "cache").exists()
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(chainq: Program, server: Servers) -> None:
+    """Where nothing can be remembered each run detects the dialect anew, and works."""
+    (chainq.home / "cache").write_text("no folder")
+    (chainq.home / "locked").mkdir(mode=0o500)
+    for folder in ("cache", "locked"):
+        env = {"XDG_CACHE_HOME": str(chainq.home / folder)}
+        ran = chainq("blocks", "--last", "1", "-q", *where(server("--dialect", "aleo")), env=env)
+        assert (ran.code, ran.err) == (0, "")
+        assert len(ran.rows) == 1
+
+
+def test_a_dialect_that_cannot_be_told_is_exit_3(chainq: Program) -> None:
+    """A server that fits no dialect, or all: the message says the way out, and at most four calls were made."""
+
+    def unknown(request: Any) -> Any:
+        error = '"error":{"code":-32601,"message":"Method not found"}'
+        return result("null")(request)._replace(body=f'{{"jsonrpc":"2.0","id":{request["id"]},{error}}}'.encode())
+
+    for answer, words in ((unknown, "fits no known dialect"), (result("[]"), "chain or aleo all fit")):
+        with canned(answer) as (url, seen):
+            said = one_line(chainq("blocks", "--last", "5", "--end", "5", *where(url)), 2)
+            assert not seen
+            said = one_line(chainq("blocks", "--start", "0", "--end", "5", *where(url)), 3)
+        assert words in said
+        assert "--dialect chain or aleo" in said
+        assert "chainq doctor" in said
+        assert len(seen) <= 4
+
+
+@pytest.mark.parametrize(
+    ("words", "speaks", "told"),
+    [
+        (["blocks", "--start", "0", "--end", "5"], "aleo", "params is not iterable"),
+        (["full-blocks", "--start", "0", "--end", "2"], "aleo", "Method not found"),
+        (["program-transactions", "credits.aleo", "mint"], "chain", "Method not found"),
+        (["full-blocks", "--start", "0", "--end", "2"], "chain", "Method not found"),
+    ],
+)
+def test_errors_of_the_wrong_dialect_say_so(words: list[str], speaks: str, told: str, chainq: Program) -> None:
+    """Exit 3, that it is the dialect, what the server said, and the way out."""
+    stated = "chain" if speaks == "aleo" else "aleo"
+    with serving(Spoken(speaks)) as url:
+        said = one_line(chainq(*words, "--dialect", stated, *where(url)), 3)
+    assert f"this server speaks another dialect than {stated}: " in said
+    assert told in said
+    assert "--dialect auto" in said
+
+
+def test_a_dialect_that_is_no_longer_right_is_forgotten(chainq: Program) -> None:
+    """Where a server speaks another dialect than is remembered, one run says so and the next works."""
+    words = ("full-blocks", "--start", "0", "--end", "1")
+    with serving(Spoken("chain")) as url:
+        assert chainq(*words, *where(url)).code == 0
+    cache = chainq.home / "cache" / "chainq" / "dialects.json"
+    cache.write_text(cache.read_text().replace("chain", "aleo"))
+    with serving(Spoken("chain")) as other:
+        (key,) = json.loads(cache.read_text())
+        assert chainq(*words, *where(other)).code == 0
+        (new,) = json.loads(cache.read_text()).keys() - {key}
+        cache.write_text(json.dumps({new: "aleo"}))
+        assert "run the command again" in one_line(chainq(*words, *where(other)), 3)
+        assert chainq(*words, *where(other)).code == 0
+
+
+def test_a_dry_run_detects_nothing(chainq: Program) -> None:
+    """It shows the published names and says so, until the dialect is known; then those of the server."""
+    service = Spoken("aleo")
+    with serving(service) as url:
+        words = ("transactions", "640", "--dry-run", *where(url))
+        ran = chainq(*words)
+        assert [json.loads(row)["method"] for row in ran.rows] == ["transactions"]
+        assert ran.code == 0
+        assert "the server's dialect is not known" in ran.err
+        assert chainq(*words, "-q").err == ""
+        ran = chainq("records", "--start", "0", "--end", "5", "--dry-run", *where(url))
+        assert (ran.code, ran.err, len(ran.rows)) == (0, "", 1)
+        ran = chainq("blocks", "--checkpoint", "c", "--dry-run", *where(url))
+        assert (ran.code, "is not known" in ran.err) == (0, True)
+        assert service.calls == []
+        assert chainq("blocks", "--last", "1", *where(url)).code == 0
+        ran = chainq(*words)
+    assert [json.loads(row)["params"] for row in ran.rows] == [{"block": 640}, {"blockId": "row id of block 640"}]
+    assert ran.err == ""
+
+
+@each_dialect
+def test_a_dry_run_shows_the_calls_of_the_dialect(dialect: str, chainq: Program) -> None:
+    """--dry-run shows a row id that depends on a response as a word."""
+    ran = chainq("transactions", "640", "--dry-run", "--dialect", dialect, url="http://127.0.0.1:1/")
+    calls = [(call["method"], call["params"]) for call in map(json.loads, ran.rows)]
+    by_row_id = [("block", {"block": 640}), ("transactions", {"blockId": "row id of block 640"})]
+    assert calls == (by_row_id if dialect == "aleo" else [("transactions", {"blockId": 640})])
+
+
+def test_a_page_size_is_checked_without_a_call(chainq: Program, server: Servers, nowhere: str) -> None:
+    """1,000 rows are allowed where the dialect is known to allow them."""
+    words = ("program-transactions", "hello_hello.aleo", "hello", "--page-size", "1000")
+    assert "allows at most 999" in one_line(chainq(*words, *where(nowhere)), 2)
+    url = server("--dialect", "aleo")
+    assert chainq("blocks", "--last", "1", *where(url)).code == 0
+    assert chainq(*words, *where(url)).code == 0
