@@ -54,7 +54,7 @@ def run(method: Method, values: Mapping[str, Any]) -> None:
         if resume is not None:
             from chainq.resume import follow
 
-            identity = _identity(service, query, settings, dry_run=values["dry_run"])
+            identity = _identity(service, query, settings)
             if values["dry_run"]:
                 _plan(service, follow.first_round(query, resume, identity), reporter)
                 return
@@ -72,18 +72,16 @@ def run(method: Method, values: Mapping[str, Any]) -> None:
                 _write_rows(service, query, sink, settings.make, spec, reporter, _remedy(settings))
 
 
-def _identity(service: Service, query: Query, settings: OutputSettings, *, dry_run: bool) -> dict[str, object]:
+def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[str, object]:
     """Return what a checkpoint tells queries apart by, as JSON values without secrets."""
-    method, dialect = query.method, None
-    if not is_shared(method, service.names):  # else it makes no difference, and need not be detected
-        known = service.known_dialect(method) or service.published_dialect
-        dialect = (known if dry_run else service.dialect_for(method)).name
+    method = query.method
     return {
         "command": method.command,
         "arguments": {role.value: value for role, value in query.arguments.items()},
         "start": query.bounds.start or 0 if query.bounds else 0,
         "url": mask_url(service.url),
-        "dialect": dialect,
+        # As stated, and not as detected: a checkpoint is opened, and its place found writable, before any request.
+        "dialect": None if is_shared(method, service.names) else service.dialect_name,
         "format": settings.format,
         "columns": settings.requested,
     }

@@ -14,6 +14,7 @@ from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.config.dialect_cache import forget, remember, remembered
 from chainq.errors import ServiceError, TooHeavyError
 from chainq.rows import fields, raw_json
+from chainq.transport.failures import is_misunderstood
 
 Call = Callable[[str, Any], Raw]
 """Makes a call with a method name and `params` as they are sent; returns its `result`. Raises ServiceError for a
@@ -23,10 +24,6 @@ JSON-RPC error."""
 # only, since deployed servers know `getBlocks` too, and the published samples call a full-block method `blocks`; what
 # tells dialects apart is whether a name, its parameters and the rows fit together.
 _PROBES = (("blocks", {Role.START: 0, Role.END: 1}), ("full-blocks", {Role.START: 0, Role.END: 0}))
-
-# Of JSON-RPC errors by servers that do not expect named parameters, or not under these names (docs/protocol.md,
-# "Dialects"). Error -32601 is an unknown method (JSON-RPC 2.0, section 5.1).
-_MISUNDERSTOOD = ("is not iterable", "Undefined binding")
 
 
 def dialect_of(url: str, call: Call, names: Names = NO_NAMES) -> Dialect:
@@ -68,7 +65,7 @@ def explain(error: ServiceError, url: str, dialect: Dialect, *, stated: bool, sh
     `stated`: whether the user chose the dialect; else it was detected, now or earlier. `shared`: whether the method is
     called alike in all dialects.
     """
-    if error.code != "-32601" and not any(sign in error.message for sign in _MISUNDERSTOOD):
+    if not is_misunderstood(error.code, error.message):
         return
     if shared:
         error.hint = "chainq doctor shows which methods the server has"

@@ -87,8 +87,15 @@ def of_error(code: str, message: str) -> ServiceError:
         return UnavailableError(text, code=code)
     if code == "57014" or (uncoded and "timeout" in lowered):  # 57014: query_canceled
         return TooHeavyError(text, code=code)
-    other = code == "-32601" or any(words in lowered for words in _OTHER_DIALECT)
-    return ServiceError(text, _DIALECT if other else "", code=code)
+    return ServiceError(text, _DIALECT if is_misunderstood(code, message) else "", code=code)
+
+
+def is_misunderstood(code: str, message: str) -> bool:
+    """Return whether a JSON-RPC error means that the server knows methods or parameters by other names.
+
+    -32601 is an unknown method (JSON-RPC 2.0, section 5.1); the messages are those of docs/protocol.md, "Dialects".
+    """
+    return code == "-32601" or any(words in message.lower() for words in _OTHER_DIALECT)
 
 
 def of_body(error: BrokenBodyError | ServiceError, status: int, divisible: bool) -> ChainqError | TransientFailure:
