@@ -108,7 +108,7 @@ def _write_rows(
     if query.bounds is not None:
         heights = service.height_range(query.bounds, reverse=query.reverse)
         if not len(heights) and not query.bounds.fixed:
-            reporter.warn(f"no blocks in that range: the tip is {service.tip_height()}")
+            reporter.warn(f"no blocks in that range: {_chain_end(service.tip_height())}")
         rest = _Rest(query, heights, query.limit, remedy)
         reporter.begin(len(heights), rows_on_terminal=spec.terminal)
     try:
@@ -165,7 +165,11 @@ def _warn_unreached(service: Service, query: Query, reporter: Reporter) -> None:
     """Say where the chain ends below `--end`; for that the tip is requested, unless a row showed the last height."""
     end = query.bounds.end if query.bounds else None
     if end is not None and end > 0 and (tip := service.tip_for(end)) < end - 1:
-        reporter.warn(f"--end {end} is not reached: the tip is {tip}")
+        reporter.warn(f"--end {end} is not reached: {_chain_end(tip)}")
+
+
+def _chain_end(tip: int) -> str:
+    return f"the tip is {tip}" if tip >= 0 else "the chain has no blocks yet"
 
 
 def _batches(service: Service, query: Query, heights: HeightRange | None) -> Iterator[Batch]:

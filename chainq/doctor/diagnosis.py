@@ -6,6 +6,7 @@ names, `pagination` examines ranges and pages.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context
 from statistics import median
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -15,7 +16,7 @@ from chainq.catalog.identifiers import is_loopback
 from chainq.catalog.methods import BY_COMMAND, METHODS, Method, Role
 from chainq.doctor.methods import MethodProber
 from chainq.doctor.pagination import PaginationProber, Window, address_in
-from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober
+from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober, Refusal
 from chainq.errors import ChainqError, ResponseError, UnreachableError
 from chainq.fetching import dialect_detection
 from chainq.rows.fields import Picker, integer_of
@@ -26,6 +27,10 @@ LATENCY_CALLS = 3
 ADDRESS_HEIGHTS = 10_000
 _NO_ID = "at1" + "q" * 58  # of no transaction, and no address
 _MINUTE, _HOUR = 60, 3600  # seconds
+# Requests per second. Deployed servers allow 200 calls of a method in a minute; a steady 198 are refused still, since a
+# call near the end of a window can extend it (docs/protocol.md, "Rate limits").
+USUAL_RATE = "3"
+_MARGIN = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,20 +210,37 @@ class _Examination:
         return Check(name, finding, "not as in JSON-RPC 2.0; errors are shown as the server sends them")
 
     def _rate_limit(self) -> Check:
-        if not self.prober.rate_limited:
+        name, refusals = "rate limit", self.prober.rate_limited
+        if not refusals:
             finding = f"none seen in {counted(self.prober.calls, 'call')}"
-            return Check("rate limit", finding, "chainq slows down when it meets one")
+            return Check(name, finding, f"chainq slows down when it meets one; --rate {USUAL_RATE} seldom does")
         methods = [
-            f"{method}{f' (retry after {excerpt(wait, 40)})' if wait else ''}"
-            for method, wait in self.prober.rate_limited.items()
+            f"{method}{f' (retry after {excerpt(refusal.retry_after, 40)})' if refusal.retry_after else ''}"
+            for method, refusal in refusals.items()
         ]
-        return Check("rate limit", f"reached by {', '.join(methods)}", "chainq waits and continues; --rate N avoids it")
+        rate = min((safe_rate(refusal) for refusal in refusals.values()), key=float)
+        return Check(name, f"reached by {', '.join(methods)}", f"chainq waits and continues; --rate {rate} avoids it")
 
     def _compression(self) -> Check:
         if self.prober.encodings:
             kinds = ", ".join(excerpt(kind, 20) for kind in sorted(self.prober.encodings))
             return Check("compression", kinds, "responses are sent compressed")
         return Check("compression", "none", "responses are sent at their full size")
+
+
+def safe_rate(refusal: Refusal) -> str:
+    """Return the requests per second, as a value of --rate, that would not have been refused.
+
+    The window in which calls are counted began with the first of them at the latest, and ends when the server says
+    that calls are allowed again; where it does not, or names no time to wait, it is taken for a minute
+    (docs/protocol.md, "Rate limits"). A method that was refused at once was called by others before: nothing was
+    measured.
+    """
+    if not refusal.calls:
+        return USUAL_RATE
+    window = refusal.seconds + refusal.wait if refusal.wait else max(refusal.seconds, _MINUTE)
+    rate = Context(prec=2, rounding=ROUND_FLOOR).create_decimal_from_float(_MARGIN * refusal.calls / max(window, 1.0))
+    return format(rate.normalize(), "f")
 
 
 def _code(outcome: Outcome) -> str:

@@ -3,10 +3,11 @@
 It records what responses show beside their results (HTTP and TLS version, compression, rate limits) for `diagnosis`.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Raw
 
@@ -14,6 +15,7 @@ from chainq.errors import ChainqError, ServiceError, UnreachableError
 from chainq.rows import fields, raw_json
 from chainq.transport.base import Endpoint, Report, Response
 from chainq.transport.connection import Connection
+from chainq.transport.failures import retry_after
 from chainq.transport.jsonrpc import decode_result
 
 MAX_CALLS = 39
@@ -68,11 +70,24 @@ class Outcome:
         return self.code.strip('"') == "-32601"
 
 
+class Refusal(NamedTuple):
+    """A method that was refused with HTTP 429.
+
+    `calls`: how many of its calls came through before, in the `seconds` since the first of them. `retry_after`: the
+    header as it was sent, empty for none; `wait`: the seconds that it asks to wait, None where it does not say.
+    """
+
+    calls: int
+    seconds: float
+    retry_after: str
+    wait: float | None
+
+
 class Prober:
     """Calls one endpoint. As a context it closes the connection at its end. `report` gets every attempt.
 
     `calls`: requests sent. `seconds`: the time of each successful call, in order. `http`, `tls`: protocol versions.
-    `encodings`: compressions seen. `rate_limited`: methods refused with HTTP 429, each with its Retry-After header.
+    `encodings`: compressions seen. `rate_limited`: methods refused with HTTP 429.
     """
 
     def __init__(self, endpoint: Endpoint, report: Callable[[Report], None] = lambda _: None) -> None:
@@ -88,7 +103,8 @@ class Prober:
         self.seconds: list[float] = []
         self.http = self.tls = ""
         self.encodings: set[str] = set()
-        self.rate_limited: dict[str, str] = {}
+        self.rate_limited: dict[str, Refusal] = {}
+        self._sent: dict[str, list[float]] = {}  # by method: when its calls that came through had a response
 
     def __enter__(self) -> "Prober":
         return self
@@ -132,10 +148,13 @@ class Prober:
         self.http, self.tls = response.http_version, response.tls
         if encoding := response.headers.get("content-encoding", ""):
             self.encodings.add(encoding)
+        now, sent = time.monotonic(), self._sent.setdefault(self._method, [])
         if response.status == 429:
-            self.rate_limited[self._method] = response.headers.get("retry-after", "")
+            header, wait = response.headers.get("retry-after", ""), retry_after(response, time.time())
+            self.rate_limited[self._method] = Refusal(len(sent), now - sent[0] if sent else 0.0, header, wait)
             # Ends the call: a diagnosis does not need to wait until it may call this method again.
             raise UnreachableError("HTTP 429: the service refuses more calls for now", "lower --rate or -j")
+        sent.append(now)
 
 
 def _skipped(method: str, reason: str) -> Outcome:

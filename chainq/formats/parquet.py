@@ -119,8 +119,9 @@ class Parquet:
             if table.num_rows != len(rows):
                 return None
             if self._warn_unknown:
+                known = set(self._schema.names)
                 for name in table.column_names:
-                    if name not in self._schema.names:
+                    if name not in known:
                         self._warn_unknown(name)
             for field in self._schema:
                 if field.name in quoted and not self._arrow.types.is_string(field.type):

@@ -19,6 +19,8 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Column
 
+MAX_UNKNOWN = 5  # unknown fields that a warning names
+
 
 class Output(Protocol):
     """Where a format writes."""
@@ -85,17 +87,21 @@ def capabilities(format_: Format) -> Capabilities:
 
 
 def unknown_field_warner(spec: OutputSpec, name: str) -> Callable[[str], None] | None:
-    """Return what warns, once for each, of fields that no column of the format `name` shows.
+    """Return what warns, once for each, of the first few fields that no column of the format `name` shows.
 
     None where columns were selected: who did so knows that the others are left out.
     """
     warned: set[str] = set()
 
     def warn(path: str) -> None:
-        if path not in warned:
-            warned.add(path)
+        if path in warned or len(warned) > MAX_UNKNOWN:
+            return
+        warned.add(path)
+        if len(warned) <= MAX_UNKNOWN:
             spec.warn(
                 f"unknown field {path!r} is left out of {name}; use jsonl, or select it by --columns and --no-check"
             )
+        else:
+            spec.warn(f"more unknown fields are left out of {name}")
 
     return None if spec.selected else warn

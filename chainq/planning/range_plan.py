@@ -267,7 +267,9 @@ class RangePlan:
         if not self._agrees(chunk, result):
             return
         chunk.result, chunk.heights = result, covered
-        if covered.end < wanted.end and not (self._method.linked and (self.server.top or wanted.end) <= covered.end):
+        # 0 for an empty chain: not the same as a tip that is not known
+        top = wanted.end if self.server.top is None else self.server.top
+        if covered.end < wanted.end and not (self._method.linked and top <= covered.end):
             self._put_back(chunk, HeightRange(covered.end, wanted.end), result)
 
     def _put_back(self, chunk: _Chunk, rest: HeightRange, result: ChunkResult) -> None:

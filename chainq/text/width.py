@@ -34,13 +34,17 @@ def truncate(text: str, room: int, keep: int = 0) -> str:
 
 def wrap(text: str, room: int) -> list[str]:
     """Return the text in lines of at most `room` cells, broken at spaces where there are any; only those are lost."""
-    lines = []
-    while len(text) > room or width_of(text) > room:
+    lines, at = [], 0
+    # One more character than fits shows whether the text goes on. Rejected: cutting lines off the text itself, which
+    # copies the rest each time and takes minutes for megabytes.
+    while len(rest := text[at : at + room + 1]) > room or width_of(rest) > room:
         end = room
-        while end > 1 and width_of(text[:end]) > room:
+        while end > 1 and width_of(rest[:end]) > room:
             end -= 1
-        space = text.rfind(" ", 1, end + 1)
+        space = rest.rfind(" ", 1, end + 1)
         end = space if space > 0 else end
-        lines.append(text[:end])
-        text = text[end:].lstrip(" ")
-    return [*lines, text]
+        lines.append(rest[:end])
+        at += len(rest[:end])
+        while text[at : at + 1] == " ":
+            at += 1
+    return [*lines, rest]

@@ -147,12 +147,12 @@ def of_status(response: Response, url: str, now: float) -> ChainqError | Transie
         message += f": {text}"
     if status == 429:
         error = UnreachableError(message, "lower --rate or -j")
-        return TransientFailure(error, _retry_after(response, now), rate_limited=True)
+        return TransientFailure(error, retry_after(response, now), rate_limited=True)
     if status == 413:
         return TooHeavyError(message, code="HTTP 413")
     if status in _TRANSIENT:
         kind = GatewayError if status in (502, 503, 504) else UnreachableError
-        return TransientFailure(kind(message), _retry_after(response, now), timed_out=status == 504)
+        return TransientFailure(kind(message), retry_after(response, now), timed_out=status == 504)
     if 400 <= status < 500:
         return ServiceError(message, _HINTS.get(status, ""), code=f"HTTP {status}")
     if status >= 500:
@@ -163,7 +163,7 @@ def of_status(response: Response, url: str, now: float) -> ChainqError | Transie
     return ResponseError(f"{message}, expected HTTP 200")
 
 
-def _retry_after(response: Response, now: float) -> float | None:
+def retry_after(response: Response, now: float) -> float | None:
     """Return the seconds to wait by the Retry-After header in either form (RFC 9110, section 10.2.3)."""
     from email.utils import parsedate_to_datetime
 

@@ -55,6 +55,24 @@ def test_a_block_that_comes_twice(chainq: Program, truth: Truth) -> None:
     assert "641" in ran.err
 
 
+@pytest.mark.parametrize("command", ["blocks", "full-blocks"])
+def test_no_verify_prints_a_block_that_comes_twice(command: str, chainq: Program, truth: Truth) -> None:
+    """--no-verify passes on what came, and names the heights that came twice or not at all."""
+    rows = [row.decode() for row in truth.rows(command, 640, 644)]
+    shown = [rows[0], rows[1], rows[1], rows[3]]
+
+    def respond(request: Any) -> Any:
+        tip = truth.block(900).decode()
+        return result(tip if request["method"] == "latest/block" else f"[{','.join(shown)}]")(request)
+
+    with canned(respond) as (url, _):
+        ran = chainq(command, "--start", "640", "--end", "644", "--no-verify", url=url)
+    assert ran.rows == [row.encode() for row in shown]
+    assert ran.code == 0
+    assert "twice in one response: height 641" in ran.err
+    assert "missing height 642" in ran.err
+
+
 def test_blocks_without_hashes_prove_nothing(chainq: Program) -> None:
     """Blocks that carry no hashes cannot be linked: exit 6; --no-verify prints them."""
     words = ("blocks", "--start", "640", "--end", "642")

@@ -80,6 +80,15 @@ def test_3_http_4xx(status: int, chainq: Program) -> None:
     assert len(seen) == 1
 
 
+def test_3_headers_that_are_too_large(chainq: Program) -> None:
+    """HTTP 431 points to the headers, which are the user's own."""
+    with canned(lambda _: Canned(b"<html>Request Header Fields Too Large</html>", 431, "text/html")) as (url, seen):
+        said = one_line(chainq("block", "5", "--header", "X-Long: " + "x" * 9000, url=url), 3)
+    assert all(word in said for word in ("431", "headers are too large", "--header", "profile"))
+    assert "xxx" not in said
+    assert len(seen) == 1
+
+
 def test_4_nothing_listens(chainq: Program, nowhere: str) -> None:
     """Where nothing listens is exit 4."""
     for words in (["block", "5"], ["blocks", "--last", "5"], ["rpc", "x"], ["records", "--end", "5"]):

@@ -5,7 +5,7 @@ from math import ceil
 
 import pytest
 
-from harness.program import DIALECT, Program, Servers
+from harness.program import DIALECT, Program, Servers, one_line
 from harness.services import witnessed
 from harness.truth import Truth, difference, split
 
@@ -194,3 +194,14 @@ def test_an_empty_chain_has_no_blocks(chainq: Program, server: Servers) -> None:
     for words in (["latest"], ["block", "0"]):
         ran = chainq(*words, url=url)
         assert (ran.code, ran.out.strip()) == (1, b"")
+
+
+@pytest.mark.parametrize("command", ["blocks", "full-blocks", "records", "transitions"])
+@pytest.mark.parametrize(
+    "words", [[], ["--start", "0", "--end", "5"], ["--start", "5"], ["--start", "3", "--end", "9"]]
+)
+def test_an_empty_chain_says_so(command: str, words: list[str], chainq: Program, server: Servers) -> None:
+    """Any range of it ends, with no rows and one warning that there are no blocks."""
+    ran = chainq(command, *words, url=server("--tip", "-1"))
+    assert (ran.code, ran.out) == (0, b"")
+    assert "the chain has no blocks yet" in one_line(ran, 0)

@@ -1,5 +1,6 @@
 """What doctor finds out about servers of every kind, in few calls, one at a time."""
 
+import re
 from typing import Any
 
 import pytest
@@ -8,8 +9,8 @@ from chainq.catalog.dialects import DIALECTS, Names
 from chainq.catalog.methods import METHODS
 from chainq.demo.faults import Faults
 from chainq.demo.service import Reply
-from chainq.doctor.diagnosis import diagnose
-from chainq.doctor.prober import Prober
+from chainq.doctor.diagnosis import USUAL_RATE, diagnose, safe_rate
+from chainq.doctor.prober import Prober, Refusal
 from chainq.errors import ExitCode
 from chainq.text.align import aligned
 from chainq.transport.base import Endpoint, NoConnectionError, Request, Response
@@ -67,10 +68,33 @@ def test_a_rate_limit_is_respected() -> None:
     limit = found(diagnosis, "rate limit")
     assert limit.ok
     assert limit.finding.startswith("reached by latest/block (retry after 7), records/all")
+    assert re.search(r"--rate 0\.2[0-9]? avoids it", limit.meaning)  # two calls in seven seconds
     called = [request["method"] for request in service.seen]
     assert max(called.count(name) for name in called) == 3
     assert found(diagnosis, "page size").ok
     assert found(diagnosis, "row cap").finding == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("refusal", "rate"),
+    [
+        pytest.param(Refusal(2, 0.5, "7", 7.0), "0.24", id="the server says when"),
+        pytest.param(Refusal(2, 0.5, "", None), "0.03", id="it does not: a minute"),
+        pytest.param(Refusal(2, 0.5, "0", 0.0), "0.03", id="no time to wait: a minute"),
+        pytest.param(Refusal(12, 90.0, "", None), "0.12", id="a window longer than a minute"),
+        pytest.param(Refusal(30, 0.5, "0.2", 0.2), "27", id="a window below a second"),
+        pytest.param(Refusal(35, 10.0, "5", 5.0), "2.1", id="rounded down"),
+        pytest.param(Refusal(0, 0.0, "", None), USUAL_RATE, id="nothing was measured"),
+    ],
+)
+def test_a_safe_rate_follows_from_the_refusal(refusal: Refusal, rate: str) -> None:
+    """Calls that came through, over the window that the server counts them in, and a tenth less."""
+    assert safe_rate(refusal) == rate
+
+
+def test_a_safe_rate_is_named_where_no_limit_was_met() -> None:
+    """It is that of the servers that are known."""
+    assert "--rate 3 " in found(examined(Odd()), "rate limit").meaning
 
 
 def test_a_chain_without_a_block_is_no_fault() -> None:
