@@ -36,6 +36,7 @@ class Chunker:
         self._limit = method.max_heights or (WIDEST_LINKED if method.linked else WIDEST)
         self._first = min(method.first_heights or self._limit, self._limit)
         self._overlaps = method.height is not None and not method.linked
+        self._exact = method.linked  # one row for each height
         self._page_rows: float = rows or self._limit
         self._ceiling: float = self._page_rows  # rows; lower while responses are cut or fail
         self._cap: float | None = None  # rows, where the server cuts responses
@@ -44,13 +45,23 @@ class Chunker:
 
     @property
     def rows_per_height(self) -> float:
-        """The density of rows, weighed by heights, over the recent responses; 0 before the first."""
-        heights = sum(seen[0] for seen in self._seen)
-        return sum(seen[1] for seen in self._seen) / heights if heights else 0.0
+        """The density of rows: the median over the recent responses, weighed by heights; 0 before the first.
+
+        Rejected: the mean. One height with 25,000 rows raised it so much that the next chunks were too short.
+        """
+        densities = sorted((rows / heights, heights) for heights, rows, _ in self._seen)
+        half = sum(heights for _, heights in densities) / 2
+        for density, heights in densities:
+            half -= heights
+            if half <= 0:
+                return density
+        return 0.0
 
     @property
     def settled(self) -> bool:
         """Whether chunks have the length that fills a response, and are not still growing towards it."""
+        if self._exact and self._first == self._limit:
+            return True
         return bool(self._seen) and (
             GROWTH * self._longest >= self._limit or GROWTH * self._longest * self.rows_per_height >= self._aim()
         )

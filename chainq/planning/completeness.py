@@ -34,12 +34,16 @@ from chainq.planning.steps import (
     Unsettled,
 )
 
+DENSE = 0.5  # of a full page: so many rows at its last height, and that height is likely to fill a page by itself
+
 
 def prove_rows(chunk: ChunkSpec, server: ServerFacts) -> Steps:
     """Fetch a chunk and prove it, or as much of it as its response proves.
 
     Raises IncompleteError where that cannot be, and the failures of requests.
     """
+    if chunk.full and server.ordered and server.start_included:
+        return (yield from prove_height(chunk, server))
     for _ in range(ATTEMPTS):
         chunk, page = yield from _request(chunk)
         if page is None:
@@ -49,7 +53,7 @@ def prove_rows(chunk: ChunkSpec, server: ServerFacts) -> Steps:
         if page.rows and not server.order_seen:
             yield from _check_order(chunk, page, server)
         if not server.ordered:
-            server.note("the service does not order rows by height: completeness is proved by counts")
+            server.out_of_order()
             return (yield from prove_by_counts(chunk, server))
         if page.rows:
             return (yield from _prove_prefix(chunk, page, server))
@@ -106,7 +110,9 @@ def _prove_prefix(chunk: ChunkSpec, page: Page, server: ServerFacts) -> Steps:
     full = chunk.page_size is not None and len(page.rows) >= chunk.page_size
     if full or known_cut:
         if last > start:
-            return cut_page(page, HeightRange(start, last), Proof(ProofKind.OVERLAP, responses))
+            result = cut_page(page, HeightRange(start, last), Proof(ProofKind.OVERLAP, responses))
+            dense = len(page.rows) - len(result.rows) > DENSE * len(page.rows)
+            return result._replace(full_until=last + 1) if dense else result
         return (yield from prove_height(chunk, server))
     following = yield from look_ahead(page, chunk.horizon, server)
     responses += following.responses
@@ -124,6 +130,11 @@ def _prove_prefix(chunk: ChunkSpec, page: Page, server: ServerFacts) -> Steps:
 def _prove_without_rows(chunk: ChunkSpec, server: ServerFacts) -> Asking[ChunkResult | Unsettled | None]:
     """Prove that a chunk holds no rows; None where it does, so that its response was wrong."""
     start, end = chunk.heights.start, chunk.heights.end
+    if start and not server.start_included:  # a service that leaves out `start` may have rows there
+        before: Page = yield Request(HeightRange(start - 1, start + 1), chunk.page_size)
+        if before.heights and before.heights[-1] == start:
+            yield from check_start(start, server)
+            return None
     if server.tip is None:
         near = min(chunk.horizon, end + 8 * len(chunk.heights))
         found = yield from _first_row(start, near, server, thorough=False)

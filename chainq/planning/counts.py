@@ -7,7 +7,7 @@ was truncated. It needs a server whose pages follow the size that is asked for; 
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.dense_height import prove_height
-from chainq.planning.look_ahead import check_start, count_further
+from chainq.planning.look_ahead import check_start, count_further, first_row_at_or_after
 from chainq.planning.server import ServerFacts
 from chainq.planning.steps import DIVISIBLE, ChunkResult, ChunkSpec, Page, Proof, ProofKind, Request, Steps
 
@@ -21,6 +21,9 @@ def prove_by_counts(chunk: ChunkSpec, server: ServerFacts) -> Steps:
             if page.heights and not server.start_included:
                 yield from check_start(page.heights[0], server)
             more = yield from count_further(page, heights, server)
+            # Without rows, too wide a range looks like one that holds none.
+            if not page.rows and (yield from first_row_at_or_after(heights.start, heights.end, server)) is not None:
+                more = -1
         except DIVISIBLE:
             more = -1
         if more == 0:

@@ -66,28 +66,45 @@ def _check(
     """How a response is proved complete; None where it is not."""
     if not page.rows:
         return ProofKind.COUNTS if (yield from _is_empty(heights, server, doubtful=doubtful)) else None
-    if len(heights) > 1:
-        width = max(1, min(len(heights) // 2, ceil(TAIL_ROWS * len(heights) / len(page.rows))))
-        for some in dict.fromkeys((width, len(heights) // 2)):
-            last = HeightRange(heights.end - some, heights.end)
-            tail: Page = yield Request(last, len(page.rows) + 1)
-            if tail.rows and len(tail.rows) < len(page.rows):  # as long as the response, it may be cut alike
-                if not server.start_included:
-                    yield from _check_bounds(last, server)
-                if _counted(tail.rows) != _counted(page.rows[-len(tail.rows) :]):
-                    return None
-                server.trusted_width, server.saw_rows = max(server.trusted_width, len(heights)), True
-                return ProofKind.TAIL
+    if len(heights) > 1 and server.ordered:
+        matches = yield from _matches_tail(page, heights, server)
+        if matches is not None:
+            return ProofKind.TAIL if matches else None
     if not server.start_included:
         yield from _check_bounds(heights, server)
     server.saw_rows = True
-    if len(heights) > max(server.trusted_width, 1) and not (yield from _adds_up(page, heights)):
+    doubted = not server.ordered or len(heights) > server.trusted_width
+    if doubted and len(heights) > 1 and not (yield from _adds_up(page, heights)):
         return None
     further = yield from count_further(page, heights, server)
     if further is None:  # no pages: two responses alike, in which a cut would have shown other rows of the height
         again = yield Request(heights, len(page.rows) + 1)
         return ProofKind.COUNTS if _counted(again.rows) == _counted(page.rows) else None
     return ProofKind.COUNTS if further == 0 else None
+
+
+def _matches_tail(page: Page, heights: HeightRange, server: ServerFacts) -> Asking[bool | None]:
+    """Return whether a response ends with the rows of its last heights.
+
+    None where these hold no rows, or where the response has them elsewhere, so that rows are not in height order.
+    """
+    width = max(1, min(len(heights) // 2, ceil(TAIL_ROWS * len(heights) / len(page.rows))))
+    for some in dict.fromkeys((width, len(heights) // 2)):
+        last = HeightRange(heights.end - some, heights.end)
+        tail: Page = yield Request(last, len(page.rows) + 1)
+        if not tail.rows or len(tail.rows) >= len(page.rows):  # as long as the response, it may be cut alike
+            continue
+        if not server.start_included:
+            yield from _check_bounds(last, server)
+        server.saw_rows = True
+        if _counted(tail.rows) == _counted(page.rows[-len(tail.rows) :]):
+            server.trusted_width = max(server.trusted_width, len(heights))
+            return True
+        if not _counted(tail.rows) <= _counted(page.rows):
+            return False
+        server.out_of_order()
+        break
+    return None
 
 
 def _is_empty(heights: HeightRange, server: ServerFacts, *, doubtful: bool) -> Asking[bool]:
@@ -115,13 +132,13 @@ def _is_empty(heights: HeightRange, server: ServerFacts, *, doubtful: bool) -> A
 
 
 def _adds_up(page: Page, heights: HeightRange) -> Asking[bool]:
-    """Whether narrower requests show no more rows than a response whose last heights hold none."""
+    """Whether narrower requests show the rows of a response whose last rows prove nothing, and no others."""
     eighth = max(1, -(-len(heights) // 8))
-    count = 0
+    shown: Counter[bytes] = Counter()
     for at in range(heights.start, heights.end, eighth):
         part: Page = yield Request(HeightRange(at, min(heights.end, at + eighth)), len(page.rows) + 1)
-        count += len(part.rows)
-    return count == len(page.rows)
+        shown += _counted(part.rows)
+    return shown == _counted(page.rows)
 
 
 def _check_bounds(heights: HeightRange, server: ServerFacts) -> Asking[None]:

@@ -13,7 +13,8 @@ Asking = Generator[Request | TipRequest, Any, T]
 """Yields requests, is sent their pages, and returns a T."""
 
 ATTEMPTS = 6  # requests for rows that are known to exist, before a server that does not show them is given up
-CONFIRMATIONS = 4  # of a server that was seen to cut responses, before it is believed that nothing follows
+AGREEING = 2  # responses, before it is believed that nothing follows: one may be cut just after the last row
+CONFIRMATIONS = 4  # looks, each of one response or more, at a server that was seen to cut responses
 ROWS = 12  # at the end of a response that are asked for again, and as many after them
 MOST_WINDOWS = 1000  # requests for heights without rows in one proof
 NARROWEST = 64  # heights of such a request, where no wider one has shown a row
@@ -33,12 +34,13 @@ class Following(NamedTuple):
 def look_ahead(page: Page, horizon: int, server: ServerFacts) -> Asking[Following]:
     """Find out what follows the last row of a page, up to `horizon` (excluded).
 
-    "Nothing" is believed at once of a server that was not seen to cut responses, else when several responses said so;
-    and never where a row is known further on. Raises IncompleteError where known rows are not shown again.
+    "Nothing" is believed when several responses said so, and never where a row is known further on. Raises
+    IncompleteError where known rows are not shown again.
     """
-    responses = 0
-    for _ in range(1 if server.cut_rows is None else CONFIRMATIONS):
-        following = yield from _look_once(page, max(horizon, page.heights[-1] + 1), server)
+    looks = responses = 0
+    while responses < AGREEING or (server.cut_rows is not None and looks < CONFIRMATIONS):
+        looks += 1  # each at other rows
+        following = yield from _look_once(page, max(horizon, page.heights[-1] + 1), server, looks * ROWS)
         responses += following.responses
         if following.height is not None or not following.complete:
             return following._replace(responses=responses)
@@ -50,16 +52,18 @@ def look_ahead(page: Page, horizon: int, server: ServerFacts) -> Asking[Followin
     return Following(None, responses=responses)
 
 
-def _look_once(page: Page, horizon: int, server: ServerFacts) -> Asking[Following]:
+def _look_once(page: Page, horizon: int, server: ServerFacts, most: int) -> Asking[Following]:
     """Look once: of the last rows, n of them, page 1 of n - 1 rows begins with the last row, and the next follows.
 
     A server that does not page that way is asked for the last height again, and for what comes after it.
     """
     last = page.heights[-1]
-    start = page.heights[-min(len(page.rows), ROWS)] if page.rows else last
+    start = page.heights[-min(len(page.rows), most)] if page.rows else last
     rows = len(page.heights) - page.heights.index(start)  # all rows of that first height too
     # Page 1 of fewer than two rows has no room for a following one; of a dense height it would be as heavy again.
-    if 2 < rows <= 2 * ROWS:
+    responses = 0
+    if 2 < rows <= 2 * most:
+        responses = 1
         try:
             shown: Page = yield Request(HeightRange(start, horizon), rows - 1, 1)
         except DIVISIBLE:
@@ -72,14 +76,15 @@ def _look_once(page: Page, horizon: int, server: ServerFacts) -> Asking[Followin
                 return Following(after[0] if after else None, complete)
             if horizon - start <= server.trusted_width:
                 return Following(None)
-    return (yield from _again(page, horizon, server))
+    following = yield from _again(page, horizon, server)
+    return following._replace(responses=responses + following.responses)
 
 
 def _again(page: Page, horizon: int, server: ServerFacts) -> Asking[Following]:
     """Look by requests for the last height, and for what comes after it."""
     last = page.heights[-1]
     known = {bytes(row) for row, height in zip(page.rows, page.heights, strict=False) if height == last}
-    size, responses = len(known) + ROWS, 1
+    size, responses = len(known) + ROWS, 0
     width = horizon - last
     complete = True
     for _ in range(ATTEMPTS):
@@ -106,7 +111,7 @@ def _again(page: Page, horizon: int, server: ServerFacts) -> Asking[Following]:
             f"height {last}: its rows are missing in {ATTEMPTS} later responses", "run the command again"
         )
     found = yield from first_row_at_or_after(last + 1, horizon, server)
-    return Following(found, complete, responses + 1)
+    return Following(found, complete, responses + (last + 1 < horizon))
 
 
 def first_row_at_or_after(

@@ -204,7 +204,7 @@ class RangePlan:
         """Cut new chunks off the rest while the window has room; one after the other while their length still grows."""
         if (top := self.server.top) is not None and self._rest.end > top:
             self._rest = HeightRange(min(self._rest.start, top), top)
-        wanted = self.window if self._chunker.settled or self._method.linked else 1
+        wanted = self.window if self._chunker.settled else 1
         while len(self._rest) and len(self._line) < wanted:
             length, overlap = self._chunker.choose()
             rest = self._rest

@@ -69,6 +69,11 @@ class ServerFacts:
         """
         return None if self.tip is None else max(self.tip, self.highest) + 1
 
+    def out_of_order(self) -> None:
+        """Take in that responses are not in height order."""
+        self.ordered = False
+        self.note("the service does not order rows by height: completeness is proved by counts")
+
     def note(self, text: str) -> None:
         """Keep what the user should hear of, once."""
         if text not in self.notes:

@@ -1,27 +1,39 @@
-"""Model servers, and a driver without threads: planning is tested in process, thousands of runs a minute."""
+"""Model servers: chains of rows, and what servers do wrong. `attempts` runs plans against them."""
 
 import random
-from collections import Counter
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import accumulate
 
 from msgspec import Raw
 
-from chainq.catalog.methods import BY_COMMAND, Method
-from chainq.errors import ChainqError, TooHeavyError
-from chainq.heights.range import HeightRange
-from chainq.planning.range_plan import RangePlan
-from chainq.planning.steps import ChunkResult, Request, TipRequest
+from chainq.errors import TooHeavyError
+from chainq.planning.steps import Request
 
-MOST_REQUESTS = 20_000
+PADS = (b"x" * 10, b"x" * 80, b"x" * 80, b"x" * 400)
+BURSTS = (50, 400, 1500)  # rows of a height that holds many
+MAKE_ROW = {
+    "records": b'{"id":%(number)d,"height":%(height)d,"pad":"%(pad)b"}',
+    "blocks": b'{"block_hash":"%(fork)b%(height)d","previous_hash":"%(parent)b%(previous)d","height":%(height)d}',
+}
+"""By command. The rows of all other commands carry no height."""
+WITHOUT_HEIGHT = b'{"nonce":%(number)d,"pad":"%(pad)b"}'
 
 
 @dataclass
 class Chain:
-    """Rows by height, newest block at `tip`. A row is its JSON text."""
+    """Rows by height, the last one at `tip`. A row is its JSON text.
 
-    rows: list[list[bytes]]
+    `command`: whose rows they are. `density`: rows of a height, on average.
+    """
+
+    rng: random.Random
+    command: str
+    density: float
+    bursts: bool
+    rows: list[list[bytes]] = field(default_factory=list)
+    number: int = 0  # of rows
 
     @property
     def tip(self) -> int:
@@ -31,33 +43,46 @@ class Chain:
         """All rows of a range, in the order of the output."""
         return [row for height in range(start, min(end, len(self.rows))) for row in self.rows[height]]
 
-
-def chain(rng: random.Random, heights: int, density: float, *, with_height: bool = True, bursts: bool = True) -> Chain:
-    """A chain with so many rows a height, now and then a burst of them."""
-    rows: list[list[bytes]] = []
-    number = 0
-    for height in range(heights):
-        count = int(rng.expovariate(1 / density)) if density else 0
-        if bursts and rng.random() < 0.002:
-            count = rng.choice([50, 400, 1500])
-        made = []
+    def grow(self, fork: bytes = b"", parent: bytes = b"") -> None:
+        """Add a block. `fork`, `parent`: what sets the hashes of this block and the one before apart."""
+        rng = self.rng
+        count = int(rng.expovariate(1 / self.density)) if self.density else 0
+        if self.bursts and rng.random() < 0.002:
+            count = rng.choice(BURSTS)
+        if self.command == "blocks":
+            count = 1
+        make, made, height = MAKE_ROW.get(self.command, WITHOUT_HEIGHT), [], len(self.rows)
+        values: dict[bytes, int | bytes] = {
+            b"height": height,
+            b"previous": height - 1,
+            b"fork": fork,
+            b"parent": parent,
+        }
         for _ in range(count):
-            number += 1
-            pad = "x" * rng.choice([10, 80, 80, 400])
-            made.append(
-                (
-                    f'{{"id":{number},"height":{height},"pad":"{pad}"}}'
-                    if with_height
-                    else f'{{"nonce":{number},"pad":"{pad}"}}'
-                ).encode()
-            )
-        rows.append(made)
-    return Chain(rows)
+            self.number += 1
+            values |= {b"number": self.number, b"pad": PADS[int(4 * rng.random())]}
+            made.append(make % values)
+        self.rows.append(made)
+
+    def reorg(self, depth: int) -> None:
+        """Replace the last blocks by others."""
+        fork = len(self.rows) - depth
+        del self.rows[fork:]
+        for _ in range(depth):
+            self.grow(b"fork", b"" if len(self.rows) == fork else b"fork")
+
+
+def chain(rng: random.Random, heights: int, density: float, *, command: str = "records", bursts: bool = True) -> Chain:
+    """A chain with so many rows a height, now and then a burst of them."""
+    made = Chain(rng, command, density, bursts)
+    for _ in range(heights):
+        made.grow()
+    return made
 
 
 @dataclass
 class Faults:
-    """What a model server does wrong; each is off where it is 0, 1.0 or False."""
+    """What a model server does wrong; each is off where it is 0, 0.0 or False."""
 
     row_cap: int = 0
     byte_cap: int = 0
@@ -65,6 +90,7 @@ class Faults:
     random_cut: float = 0.0  # share of responses that end somewhere
     clamp: int = 0  # heights of a range that are looked at
     too_wide: int = 0  # ranges wider than this are empty
+    refused: int = 0  # ranges wider than this are an error
     empty: float = 0.0  # share of responses that are empty
     no_pages: bool = False
     same_page: bool = False
@@ -81,6 +107,16 @@ class Faults:
     stale_tip: int = 0
     lost: float = 0.0  # share of responses that lack one row somewhere
     stable: bool = False  # rows of a height always come in one order
+    elsewhere: float = 0.0  # share of responses to another range
+    growing: float = 0.0  # share of calls before which a block comes
+    lagging: int = 0  # blocks that one of two replicas lacks
+    late: int = 0  # rows come so many blocks after their block
+    reorg: int = 0  # blocks that are replaced once, in the middle of the run
+
+    @property
+    def unsettled(self) -> int:
+        """How many blocks below the tip may change or lack rows: what `--lag` leaves out."""
+        return max(self.lagging, self.late, self.reorg)
 
 
 @dataclass
@@ -92,24 +128,38 @@ class Server:
     rng: random.Random
     calls: int = 0
     seen: list[Request] = field(default_factory=list)
+    orphans: list[bytes] = field(default_factory=list)  # rows of blocks that were replaced
 
     def tip(self) -> int:
         """The tip height."""
-        self.calls += 1
         stale = self.faults.stale_tip
-        return self.chain.tip - (self.rng.randint(0, stale) if stale else 0)
+        return self._blocks() - 1 - (self.rng.randint(0, stale) if stale else 0)
+
+    def _blocks(self) -> int:
+        """How many blocks the replica has that answers a call; time passes before it does."""
+        self.calls += 1
+        faults, rng = self.faults, self.rng
+        if faults.growing and rng.random() < faults.growing:
+            self.chain.grow()
+        if faults.reorg and self.calls == 4 and self.chain.tip > faults.reorg:
+            self.orphans += self.chain.due(len(self.chain.rows) - faults.reorg, len(self.chain.rows))
+            self.chain.reorg(faults.reorg)
+        lacks = faults.lagging if faults.lagging and rng.random() < 0.5 else 0
+        return max(0, len(self.chain.rows) - lacks)
 
     def answer(self, request: Request) -> list[Raw]:
         """The rows of a response. Raises TooHeavyError."""
-        self.calls += 1
+        blocks = self._blocks()
         self.seen.append(request)
         faults, rng = self.faults, self.rng
         start, end = request.heights.start, request.heights.end
+        if faults.elsewhere and rng.random() < faults.elsewhere:
+            start, end = (max(0, edge + rng.choice([-1, 1, end - start])) for edge in (start, end))
         size = request.page_size or 10**9
         if faults.ignore_size:
             size = faults.ignore_size
-        if rng.random() < faults.flaky:
-            raise TooHeavyError("gateway")
+        wanted = size * (request.page + 1)
+        self._fail(start, min(end, blocks), wanted)
         if faults.clamp:
             end = min(end, start + faults.clamp)
         if (faults.too_wide and end - start > faults.too_wide) or rng.random() < faults.empty:
@@ -118,24 +168,33 @@ class Server:
             end += 1
         if faults.exclusive:
             start += 1
-        found = self._select(start, end)
-        if faults.heavy and len(found) > faults.heavy and len(found[: size * (request.page + 1)]) > faults.heavy:
-            raise TooHeavyError("query timeout")
+        found = self._select(start, min(end, blocks), wanted)
         found = self._damage(self._cut(found, size, request.page))
-        if rng.random() < faults.neighbours and end < len(self.chain.rows):
+        if rng.random() < faults.neighbours and end < blocks:
             found += self.chain.rows[end]
         return [Raw(row) for row in found]
 
-    def _select(self, start: int, end: int) -> list[bytes]:
-        """The rows of a range, in the order of the server."""
-        found: list[bytes] = []
-        for height in range(start, min(end, len(self.chain.rows))):
-            rows = self.chain.rows[height][:]
-            if not self.faults.stable:
-                self.rng.shuffle(rows)
-            found += rows
+    def _fail(self, start: int, end: int, wanted: int) -> None:
+        """Raise TooHeavyError where the server does not answer."""
+        faults = self.faults
+        if self.rng.random() < faults.flaky:
+            raise TooHeavyError("gateway")
+        if faults.refused and end - start > faults.refused:
+            raise TooHeavyError("the range is too wide")
+        if faults.heavy and min(wanted, sum(map(len, self.chain.rows[start : max(start, end)]))) > faults.heavy:
+            raise TooHeavyError("query timeout")
+
+    def _select(self, start: int, end: int, wanted: int) -> list[bytes]:
+        """The rows of a range in the order of the server, as many as are wanted or more."""
+        rng, found = self.rng, []
+        all_of_them = self.faults.unordered or self.faults.reversed_order
+        for height in range(start, min(end, len(self.chain.rows) - self.faults.late)):
+            rows = self.chain.rows[height]
+            found += rows if self.faults.stable or len(rows) < 2 else shuffled(rows, rng)
+            if len(found) >= wanted and not all_of_them:
+                break
         if self.faults.unordered:
-            self.rng.shuffle(found)
+            found = shuffled(found, rng)
         if self.faults.reversed_order:
             found.reverse()
         return found
@@ -155,11 +214,7 @@ class Server:
             found = found[page * step : page * step + size]
         found = found[:cap]
         if faults.byte_cap:
-            total = 0
-            for place, row in enumerate(found):
-                total += len(row)
-                if total > faults.byte_cap:
-                    return found[:place]
+            found = found[: bisect_right(list(accumulate(map(len, found))), faults.byte_cap)]
         return found
 
     def _damage(self, found: list[bytes]) -> list[bytes]:
@@ -174,74 +229,9 @@ class Server:
         return found
 
 
-@dataclass
-class Outcome:
-    """How a run ended: the rows it gave, its error, the number of requests."""
-
-    rows: list[bytes]
-    results: list[ChunkResult]
-    error: ChainqError | None
-    calls: int
-
-
-def drive(
-    server: Server,
-    start: int,
-    end: int,
-    *,
-    command: str | Method = "records",
-    page_size: int | None = None,
-    reverse: bool = False,
-    limit: int | None = None,
-    window: int = 10,
-    tip: int | None = None,
-) -> Outcome:
-    """Run a plan against a server; responses arrive in an order by chance."""
-    method = BY_COMMAND[command] if isinstance(command, str) else command
-    plan = RangePlan(
-        method, HeightRange(start, end), page_size=page_size, reverse=reverse, limit=limit, window=window, tip=tip
-    )
-    under_way: dict[int, Any] = {}
-    results: list[ChunkResult] = []
-    error: ChainqError | None = None
-    idle = 0
-    try:
-        while not plan.done:
-            results += plan.ready()
-            if limit is not None and sum(len(result.rows) for result in results) >= limit:
-                break
-            under_way.update(plan.requests())
-            if not under_way:
-                results += plan.ready()
-                idle += 1
-                assert idle < 1000, "nothing is under way, and nothing complete"
-                continue
-            number = server.rng.choice(list(under_way))
-            request = under_way.pop(number)
-            assert server.calls < MOST_REQUESTS, "the plan does not come to an end"
-            outcome: Any
-            try:
-                outcome = server.tip() if isinstance(request, TipRequest) else server.answer(request)
-            except ChainqError as failure:
-                outcome = failure
-            plan.receive(number, outcome)
-            for result in plan.ready():
-                results.append(result)
-    except ChainqError as failure:
-        error = failure
-    rows = [bytes(row) for result in results for row in result.rows]
-    return Outcome(rows, results, error, server.calls)
-
-
-def verdict(outcome: Outcome, due: list[bytes], *, exact_order: bool = False) -> str:
-    """`truth`, `error` (what was given until then is a part of the truth), or what is wrong."""
-    given, wanted = Counter(outcome.rows), Counter(due)
-    if outcome.error is not None:
-        return "error" if given <= wanted else "wrong rows before an error"
-    if given == wanted and (not exact_order or outcome.rows == due):
-        return "truth"
-    lost, more = sum((wanted - given).values()), sum((given - wanted).values())
-    return f"silent: {lost} of {len(due)} rows lost, {more} too many"
+def shuffled(rows: list[bytes], rng: random.Random) -> list[bytes]:
+    """Rows in another order; `Random.shuffle` takes several times as long."""
+    return [row for _, row in sorted((rng.random(), row) for row in rows)]
 
 
 MakeFaults = Callable[[random.Random], Faults]
@@ -259,13 +249,19 @@ KINDS: dict[str, MakeFaults] = {
     "page size ignored": lambda rng: Faults(ignore_size=rng.choice([100, 2000]), row_cap=rng.choice([0, 70])),
     "end included": lambda _: Faults(inclusive=True),
     "start excluded": lambda _: Faults(exclusive=True),
+    "wide ranges refused": lambda rng: Faults(refused=rng.choice([30, 100, 1000])),
     "heavy": lambda rng: Faults(heavy=rng.choice([100, 800])),
     "flaky": lambda rng: Faults(flaky=0.1, row_cap=rng.choice([0, 300])),
     "unordered": lambda rng: Faults(unordered=True, row_cap=rng.choice([0, 300])),
     "newest first": lambda _: Faults(reversed_order=True),
     "doubled": lambda _: Faults(doubled=0.2),
     "neighbours": lambda _: Faults(neighbours=0.2),
+    "other ranges": lambda _: Faults(elsewhere=0.1),
     "stale tip": lambda _: Faults(stale_tip=50),
+    "moving tip": lambda rng: Faults(growing=0.3, stable=rng.random() < 0.5),
+    "lagging replica": lambda rng: Faults(lagging=rng.choice([1, 5, 40]), growing=rng.choice([0, 0.3])),
+    "late rows": lambda rng: Faults(late=rng.choice([1, 5]), growing=0.3),
+    "reorg": lambda rng: Faults(reorg=rng.choice([1, 5, 40]), growing=rng.choice([0, 0.3])),
 }
 
 

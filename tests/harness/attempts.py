@@ -1,0 +1,136 @@
+"""Runs of a plan against model servers, without threads: planning is tested in process, thousands of runs a minute."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from chainq.catalog.methods import BY_COMMAND, Method
+from chainq.errors import ChainqError
+from chainq.heights.range import HeightRange
+from chainq.planning.range_plan import RangePlan
+from chainq.planning.steps import ChunkResult, TipRequest
+from harness.model import KINDS, Server, chain, combined
+
+MOST_REQUESTS = 20_000
+COMMANDS = ("records", "records", "records", "ownership", "address-transactions", "blocks")
+# What nobody can see in rows that carry no height (docs/completeness.md): how wide a range the server looks at where
+# there are hardly any rows, faults that hit the control request alike, and a row doubled where doubles are true.
+BEYOND_PROOF = {
+    "ownership": {"neighbours", "random cuts", "clamped", "empty when wide", "empty at times", "other ranges"},
+    "address-transactions": {
+        "neighbours",
+        "random cuts",
+        "clamped",
+        "empty when wide",
+        "empty at times",
+        "other ranges",
+        "doubled",
+    },
+}
+
+
+@dataclass
+class Outcome:
+    """How a run ended: the rows it gave, its error, the number of requests, the page size that was asked for."""
+
+    rows: list[bytes]
+    results: list[ChunkResult]
+    error: ChainqError | None
+    calls: int
+    page_size: int
+
+
+def drive(
+    server: Server,
+    start: int,
+    end: int,
+    *,
+    command: str | Method = "records",
+    page_size: int | None = None,
+    reverse: bool = False,
+    limit: int | None = None,
+    window: int = 10,
+    tip: int | None = None,
+) -> Outcome:
+    """Run a plan against a server; responses arrive in an order by chance."""
+    method = BY_COMMAND[command] if isinstance(command, str) else command
+    plan = RangePlan(
+        method, HeightRange(start, end), page_size=page_size, reverse=reverse, limit=limit, window=window, tip=tip
+    )
+    under_way: dict[int, Any] = {}
+    results: list[ChunkResult] = []
+    error: ChainqError | None = None
+    idle = 0
+    try:
+        while not plan.done:
+            results += plan.ready()
+            if limit is not None and sum(len(result.rows) for result in results) >= limit:
+                break
+            under_way.update(plan.requests())
+            if not under_way:
+                results += plan.ready()
+                idle += 1
+                assert idle < 1000, "nothing is under way, and nothing complete"
+                continue
+            number = server.rng.choice(list(under_way))
+            request = under_way.pop(number)
+            assert server.calls < MOST_REQUESTS, "the plan does not come to an end"
+            outcome: Any
+            try:
+                outcome = server.tip() if isinstance(request, TipRequest) else server.answer(request)
+            except ChainqError as failure:
+                outcome = failure
+            plan.receive(number, outcome)
+            for result in plan.ready():
+                results.append(result)
+    except ChainqError as failure:
+        error = failure
+    rows = [bytes(row) for result in results for row in result.rows]
+    return Outcome(rows, results, error, server.calls, page_size or method.page_size or method.max_heights or 1)
+
+
+def verdict(outcome: Outcome, due: list[bytes], *, exact_order: bool = False, unsettled: Sequence[bytes] = ()) -> str:
+    """`truth`, `error` (what was given until then is a part of the truth), or what is wrong.
+
+    `unsettled`: rows of heights near the tip that may be among those given, and may be missing.
+    """
+    given, wanted = Counter(outcome.rows), Counter(due)
+    given -= Counter(unsettled)
+    if outcome.error is not None:
+        return "error" if given <= wanted else "wrong rows before an error"
+    if given == wanted and (not exact_order or outcome.rows == due):
+        return "truth"
+    lost, more = sum((wanted - given).values()), sum((given - wanted).values())
+    return f"silent: {lost} of {len(due)} rows lost, {more} too many"
+
+
+def attempt(seed: int, kind: str) -> tuple[str, Outcome]:
+    """One run against a server of that kind, all else by chance: the verdict, and how it ended."""
+    rng = Random(seed)  # noqa: S311  # a seed is to be repeated
+    heights = rng.choice([40, 200, 1500, 5000])
+    density = min(rng.choice([0.05, 0.3, 1, 5, 20]), 20_000 / heights)  # more rows take longer, and show no more
+    command = rng.choice(COMMANDS)
+    if kind == "two at once" or kind in BEYOND_PROOF.get(command, ()):
+        command = rng.choice(["records", "blocks"])
+    made = chain(rng, heights, density, command=command)
+    faults = combined(rng) if kind == "two at once" else KINDS[kind](rng)
+    server = Server(made, faults, rng)
+    # Before height 0 there is nothing to ask for, so nobody sees that a server leaves out rows of height 0 alone.
+    start = max(int(faults.exclusive), rng.choice([0, rng.randrange(heights)]))
+    end = rng.choice([heights, rng.randint(start, heights + 20), max(start, heights - faults.unsettled)])
+    outcome = drive(
+        server,
+        start,
+        end,
+        command=command,
+        page_size=rng.choice([500, 2000]),
+        reverse=rng.random() < 0.2,
+        tip=made.tip if end == heights or rng.random() < 0.5 else None,
+        window=rng.choice([1, 4, 10]),
+    )
+    # What `--lag` would leave out, and blocks that came meanwhile, may be missing, but not come twice.
+    settled = max(start, min(end, heights - faults.unsettled))
+    unsettled = made.due(settled, end) + server.orphans
+    return verdict(outcome, made.due(start, settled), unsettled=unsettled), outcome
