@@ -256,7 +256,7 @@ class Client:
             raise UsageError(f"start {start} is greater than end {end}")
         query = Query(BY_COMMAND[command], arguments or {}, bounds=bounds, reverse=reverse, verify=verify)
         with _open():
-            heights = self._service.height_range(bounds, reverse=reverse)
+            heights = self._service.height_range(bounds, to_tip=reverse)
         return self._service.fetch_range(query, heights)
 
     def _row(self, command: str, lookup: int | str) -> Row:

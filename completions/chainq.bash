@@ -28,7 +28,7 @@ _chainq_options() {
     case $1 in
         blocks|full-blocks|records|ownership|transitions|address-transactions)
             _chainq_offer '--start' 'First height; -100: the last 100 blocks'
-            _chainq_offer '--end' 'End height, exclusive. Default: through the tip'
+            _chainq_offer '--end' 'End height, exclusive. Default, and latest: through the tip'
             _chainq_offer '--last' 'The last N blocks'
             _chainq_offer '--since' 'First block time: 2024-06-02, 2024-06-02T11:36Z, or 2h for two hours ago'
             _chainq_offer '--until' 'End block time, exclusive'
@@ -308,7 +308,7 @@ _chainq_value() {
             _chainq_list 'block_hash' 'hash of the block' 'previous_hash' 'hash of the previous block' 'header.previous_state_root' 'string' 'header.transactions_root' 'string' 'header.finalize_root' 'string' 'header.ratifications_root' 'string' 'header.solutions_root' 'string' 'header.subdag_root' 'string' 'header.metadata.network' 'network identifier' 'header.metadata.round' 'round number' 'header.metadata.height' 'block height' 'header.metadata.cumulative_weight' 'sent as a number of any size' 'header.metadata.cumulative_proof_target' 'sent as a number' 'header.metadata.coinbase_target' 'sent as a number' 'header.metadata.proof_target' 'sent as a number' 'header.metadata.last_coinbase_target' 'sent as a number' 'header.metadata.last_coinbase_timestamp' 'seconds since 1970, sent as a number' 'header.metadata.timestamp' 'seconds since 1970, sent as a number' 'authority.type' 'such as quorum' 'authority.subdag.subdag' 'certificates by round number' 'authority.subdag.election_certificate_ids' 'array of string' 'ratifications' 'type and amount' 'transactions' 'status, type, index and transaction' 'aborted_transaction_ids' 'IDs of aborted transactions' 'all' 'every column' 'help' 'list the columns'
             ;;
         transactions' --columns')
-            _chainq_list 'id' 'row id of the stored transaction' 'block_id' 'the block: its height in the published interface, its row id on deployed servers' 'transaction_id' 'bech32, prefix at' 'type' 'such as Execute' 'index' 'index within the block' 'status' 'such as accepted' 'all' 'every column' 'help' 'list the columns'
+            _chainq_list 'height' 'height of the block, added by chainq' 'id' 'row id of the stored transaction' 'block_id' 'the block: its height in the published interface, its row id on deployed servers' 'transaction_id' 'bech32, prefix at' 'type' 'such as Execute' 'index' 'index within the block' 'status' 'such as accepted' 'all' 'every column' 'help' 'list the columns'
             ;;
         transaction' --columns'|program-transactions' --columns')
             _chainq_list 'status' 'such as accepted' 'type' 'such as execute' 'index' 'index within the block' 'transaction.type' 'such as execute' 'transaction.id' 'transaction ID' 'transaction.execution.transitions' 'array of Transition' 'transaction.execution.global_state_root' 'string' 'transaction.execution.proof' 'string' 'transaction.fee.transition.id' 'transition ID' 'transaction.fee.transition.program' 'program ID' 'transaction.fee.transition.function' 'function name' 'transaction.fee.transition.inputs' 'type, id, value, tag' 'transaction.fee.transition.outputs' 'type, id, checksum, value' 'transaction.fee.transition.tpk' 'transition public key (group element)' 'transaction.fee.transition.tcm' 'transition commitment (field element)' 'transaction.fee.global_state_root' 'string' 'transaction.fee.proof' 'string' 'finalize' 'type, mapping_id, index, key_id, value_id' 'finalizedAt' 'seconds since 1970' 'all' 'every column' 'help' 'list the columns'
@@ -334,9 +334,15 @@ _chainq_value() {
 
 _chainq_argument() {
     case "$1 $2" in
+        blocks' '0)
+            _chainq_offer 'latest' 'the block at the tip'
+            ;;
         block' '*)
             _chainq_offer 'latest' 'the block at the tip'
             _chainq_offer '-' 'one per line on standard input'
+            ;;
+        full-blocks' '0)
+            _chainq_offer 'latest' 'the block at the tip'
             ;;
         transactions' '*)
             _chainq_offer 'latest' 'the block at the tip'
@@ -362,6 +368,18 @@ _chainq_argument() {
                 tile_gallery.aleo) _chainq_offer 'claim' ''; _chainq_offer 'show' '' ;;
                 wide_library.aleo) _chainq_offer 'run' '' ;;
             esac
+            ;;
+        records' '0)
+            _chainq_offer 'latest' 'the block at the tip'
+            ;;
+        ownership' '0)
+            _chainq_offer 'latest' 'the block at the tip'
+            ;;
+        transitions' '0)
+            _chainq_offer 'latest' 'the block at the tip'
+            ;;
+        address-transactions' '1)
+            _chainq_offer 'latest' 'the block at the tip'
             ;;
         rpc' '0)
             _chainq_offer 'getBlocks' 'block summaries for a height range'

@@ -12,17 +12,20 @@ DESCRIPTION = (
 )
 
 RANGES = (
+    "A range is one argument: `12345` is one height, `5:10` the heights from 5 up to but not including 10, `5:` those "
+    "from 5 through the tip, `:10` those before 10, and `latest` the block at the tip. Or it is given by options, not "
+    "by both.",
     "`--start` is included and `--end` is excluded, as in the service; without `--end` the range ends with the tip. A "
-    "height is a whole number, also written `12_345`, `12K` or `1.5M`. As the value of `--start` or `--end` a negative "
-    "number counts back from the tip: `--start -100` is the last hundred blocks.",
+    "height is a whole number, also written `12_345`, `12K` or `1.5M`. In a range a negative number counts back from "
+    "the tip: `--start -100`, or `-100:`, is the last hundred blocks. As an end, `latest` is through the tip.",
     "`--last` N is the last N blocks. `--since` and `--until` select by block time: a date or time as in RFC 3339, "
     "or an age such as `90m`, `2h` or `7d`. Without any of these options the range is the last ten blocks, or the "
     "whole chain for `address-transactions`.",
     "A range can have any length: it is split into calls that the service accepts, several at a time, and the rows are "
     "put back in height order. `--reverse` starts with the highest heights; `--limit` N stops after N rows and makes "
     "no more calls than those need.",
-    "Commands that take heights or IDs accept several, and print them in the order given; `-` reads them from standard "
-    "input, one per line.",
+    "Commands that take heights or IDs accept several, and print them in the order given; heights may be ranges, which "
+    "end with the tip at the latest. `-` reads them from standard input, one per line.",
 )
 
 OUTPUT = (
@@ -149,6 +152,8 @@ CAPABILITIES = {
     "endless": "Each row is useful as soon as it is written, without `close`; needed by `--follow`.",
     "binary": "The output is not text; it is never sent to a terminal.",
     "needs_heights": "Rows must have heights; other commands refuse the format.",
+    "verbatim": "Rows are written as the server sent them unless `--columns` is given, so that columns which chainq "
+    "computes are not added.",
 }
 FORMAT_EXAMPLE = '''\
 """The format tsv: tab-separated values, no header."""

@@ -85,6 +85,8 @@ def _words(name: str, text: str) -> tuple[tuple[str, str], ...]:
             return (("demo:", "the sample chain, with no network"),)
         case "heights":
             return (("latest", "the block at the tip"), ("-", "one per line on standard input"))
+        case "range":
+            return (("latest", "the block at the tip"),)
         case "ids":
             return (("-", "one per line on standard input"),)
         case "program":

@@ -58,7 +58,8 @@ class Param(NamedTuple):
 class Column(NamedTuple):
     """A field of a row: its dotted path, its type in the published interface, a note, how a person reads it.
 
-    `brief` columns are those that a table shows by default.
+    `brief` columns are those that a table shows by default. A `computed` one is no field of the service's rows: chainq
+    adds it, except where rows are written as the server sent them.
     """
 
     path: str
@@ -66,6 +67,7 @@ class Column(NamedTuple):
     note: str = ""
     kind: Kind = Kind.PLAIN
     brief: bool = False
+    computed: bool = False
 
 
 class Method(NamedTuple):
@@ -169,6 +171,7 @@ FULL_BLOCK = (
 )
 
 TRANSACTION_SUMMARY = (
+    Column("height", "number", "height of the block, added by chainq", Kind.HEIGHT, brief=True, computed=True),
     Column("id", "number", "row id of the stored transaction", Kind.HEIGHT),
     Column(
         "block_id",

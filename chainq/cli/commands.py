@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from typer._click import Command
 
 ARGUMENTS: dict[Role, tuple[str, str, str]] = {
-    Role.HEIGHT: ("heights", "HEIGHT...", "Heights, latest, or - to read heights from stdin, one per line."),
+    Role.HEIGHT: ("heights", "HEIGHT...", "Heights, ranges A:B, latest, or - to read them from stdin, one per line."),
     Role.ID: ("ids", "ID...", "Transaction IDs (at1...), or - to read IDs from stdin, one per line."),
     Role.PROGRAM: ("program", "PROGRAM", "Program ID, such as credits.aleo."),
     Role.FUNCTION: ("function", "FUNCTION", "Function name, such as transfer_public."),
     Role.ADDRESS: ("address", "ADDRESS", "Address, with the prefix of its network."),
 }
 """The positional arguments: name of the parameter, as shown in help, and its help."""
+RANGE = "One height, A:B (without B), A: (through the tip), :B, or latest."
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH}
 PROGRAM_EPILOG = """Try it without a server:
   chainq block 12345 --url demo:
@@ -101,6 +102,15 @@ def _method_command(method: Method) -> "Command":
         )
         for name, metavar, text in arguments
     ]
+    if method.ranged:
+        positional.append(
+            inspect.Parameter(
+                "range",
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=None,
+                annotation=Annotated[str | None, typer.Argument(metavar="[RANGE]", help=RANGE)],
+            )
+        )
     return _command(
         method.command,
         call,

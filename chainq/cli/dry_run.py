@@ -7,10 +7,10 @@ from typing import Any
 from chainq.catalog.dialects import Dialect, Value
 from chainq.catalog.methods import BY_COMMAND, Method, Role, Shape
 from chainq.cli.query import lookups
-from chainq.heights.bounds import DEFAULT_LAST, Bounds
+from chainq.heights.bounds import DEFAULT_LAST, LATEST, Bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import page_sizes
-from chainq.planning.query import LATEST, Lookup, Query
+from chainq.planning.query import Lookup, Query
 from chainq.planning.range_plan import first_requests
 from chainq.transport.jsonrpc import encode
 
@@ -37,8 +37,8 @@ def lines(dialect: Dialect, query: Query) -> Iterator[bytes]:
         yield encode(name, params, number) + b"\n"
 
 
-def _lookups(dialect: Dialect, method: Method, wanted: Iterable[Lookup | None]) -> Iterator[tuple[str, Any]]:
-    """Yield the request for each height or ID, and before the first `latest` one for the tip.
+def _lookups(dialect: Dialect, method: Method, wanted: Iterable[Lookup | Bounds | None]) -> Iterator[tuple[str, Any]]:
+    """Yield the request for each height or ID, and before the first `latest` or range one for the tip.
 
     Where the method takes the row id of a block, the block is requested first.
     """
@@ -47,15 +47,26 @@ def _lookups(dialect: Dialect, method: Method, wanted: Iterable[Lookup | None]) 
     for lookup in wanted:
         if lookup is None:
             continue
-        value = lookup
-        if lookup == LATEST and role is Role.HEIGHT:
-            if not tip_requested:
-                yield dialect.call(BY_COMMAND["latest"], {})
-            tip_requested, value = True, "tip"
-        if method.shape is Shape.ROWS and dialect.transactions_by_row_id:
-            yield dialect.call(BY_COMMAND["block"], {role: value})
-            value = f"row id of block {value}"
-        yield dialect.call(method, {role: value})
+        if not tip_requested and (isinstance(lookup, Bounds) or (lookup == LATEST and role is Role.HEIGHT)):
+            yield dialect.call(BY_COMMAND["latest"], {})
+            tip_requested = True
+        for value in _values(lookup, role):
+            sent = value
+            if method.shape is Shape.ROWS and dialect.transactions_by_row_id:
+                yield dialect.call(BY_COMMAND["block"], {role: value})
+                sent = f"row id of block {value}"
+            yield dialect.call(method, {role: sent})
+
+
+def _values(lookup: Lookup | Bounds, role: Role) -> Iterable[Value]:
+    """Return the heights or the ID of a lookup, words where they depend on the tip."""
+    if not isinstance(lookup, Bounds):
+        return ["tip" if lookup == LATEST and role is Role.HEIGHT else lookup]
+    if lookup.fixed and lookup.start is not None and lookup.end is not None:
+        return range(lookup.start, lookup.end)
+    start = _word(lookup.start, None, 0)
+    end = lookup.end - 1 if lookup.end is not None and lookup.end > 0 else _from_tip(lookup.end or 0)
+    return [f"each height from {start} to {end}"]
 
 
 def _range(dialect: Dialect, query: Query, bounds: Bounds, paging: dict[Role, Value]) -> Iterator[tuple[str, Any]]:

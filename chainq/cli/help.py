@@ -24,6 +24,16 @@ class PlainCommand(TyperCommand):
 
     columns: tuple[str, ...] = ()
 
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        """Parse the command line. A range that counts back from the tip, such as `-100:`, is not taken for options."""
+        # Rejected: to let the parser pass on what it does not know, which would hide a misspelt option.
+        places = [place for place, word in enumerate(args) if re.fullmatch(r"-[0-9][0-9_.KkMm]*:\S*", word)]
+        if places:
+            from chainq.heights.bounds import MINUS
+
+            args = [MINUS + word[1:] if place in places else word for place, word in enumerate(args)]
+        return super().parse_args(ctx, args)
+
     def collect_usage_pieces(self, ctx: "Context") -> list[str]:
         """Return the parts of the usage line after the command: options, then the arguments by their plain names."""
         arguments = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]

@@ -25,7 +25,12 @@ class RangeOptions(Group):
     ] = None
     end: Annotated[
         str | None,
-        Option("--end", metavar="H", rich_help_panel=RANGE, help="End height, exclusive. Default: through the tip."),
+        Option(
+            "--end",
+            metavar="H",
+            rich_help_panel=RANGE,
+            help="End height, exclusive. Default, and latest: through the tip.",
+        ),
     ] = None
     last: Annotated[str | None, Option("--last", metavar="N", rich_help_panel=RANGE, help="The last N blocks.")] = None
     since: Annotated[

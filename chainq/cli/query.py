@@ -15,8 +15,8 @@ from chainq.cli.output import file_of
 from chainq.cli.stdin import lines
 from chainq.errors import UsageError
 from chainq.heights.block_time import parse_age, parse_time
-from chainq.heights.bounds import Bounds, parse_bound, parse_height
-from chainq.planning.query import LATEST, STDIN, Lookup, Query
+from chainq.heights.bounds import LATEST, Bounds, parse_end, parse_height, parse_range, parse_start
+from chainq.planning.query import STDIN, Lookup, Query
 
 if TYPE_CHECKING:
     from chainq.resume.settings import ResumeSettings
@@ -80,7 +80,7 @@ def resume_settings(query: Query, values: Mapping[str, Any]) -> "ResumeSettings 
     )
 
 
-def lookups(query: Query) -> Iterator[Lookup | None]:
+def lookups(query: Query) -> Iterator[Lookup | Bounds | None]:
     """Yield the lookups one by one, STDIN replaced by the lines of standard input; None each time that none is ready.
 
     Raises UsageError for a line that is not a height or an ID.
@@ -113,15 +113,17 @@ def _arguments(method: Method, values: Mapping[str, Any], check: bool) -> dict[R
     }
 
 
-def _lookups(method: Method, values: Mapping[str, Any], check: bool) -> tuple[Lookup, ...] | None:
+def _lookups(method: Method, values: Mapping[str, Any], check: bool) -> tuple[Lookup | Bounds, ...] | None:
     for role, name in LOOKUPS.items():
         if method.param(role):
             return tuple(word if word == STDIN else _lookup(role, word, check) for word in values[name])
     return None
 
 
-def _lookup(role: Role, word: str, check: bool) -> Lookup:
+def _lookup(role: Role, word: str, check: bool) -> Lookup | Bounds:
     if role is Role.HEIGHT:
+        if ":" in word:
+            return parse_range(word)
         return word if word == LATEST else parse_height(word)
     return _checked(role, word, check)
 
@@ -134,14 +136,22 @@ def _bounds(method: Method, values: Mapping[str, Any]) -> Bounds:
     def parsed(name: str, parse: Callable[[str], T]) -> T | None:
         return None if values[name] is None else parse(values[name])
 
+    whole, word = method.param(Role.ADDRESS) is not None, values["range"]
+    if word is not None:
+        bounds = parse_range(word, whole=whole)
+        if given := [f"--{name}" for name in ("start", "end", "last", "since", "until") if values[name] is not None]:
+            raise UsageError(f"the range {word} cannot be combined with {' or '.join(given)}")
+        return bounds
     now = time.time()
     bounds = Bounds(
-        start=parsed("start", parse_bound),
-        end=parsed("end", parse_bound),
+        start=parsed("start", parse_start),
+        end=parsed("end", parse_end),
         last=parsed("last", parse_height),
         since=parsed("since", lambda text: parse_time(text, now)),
         until=parsed("until", lambda text: parse_time(text, now)),
-        whole=method.param(Role.ADDRESS) is not None,
+        whole=whole,
     )
+    if values["end"] is not None and bounds == Bounds(whole=whole):  # `--end latest`
+        bounds = bounds._replace(start=0)
     bounds.check()
     return bounds

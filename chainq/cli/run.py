@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Raw
+
 from chainq.catalog.dialects import is_shared
 from chainq.catalog.methods import Method, Role
 from chainq.cli import connect, output
@@ -17,10 +19,10 @@ from chainq.cli.report import Reporter
 from chainq.cli.stdin import check_open
 from chainq.errors import NotFoundError, UsageError
 from chainq.fetching.service import Service
-from chainq.formats.protocol import Format, OutputSpec, Writer
-from chainq.heights.bounds import Bounds
+from chainq.formats.protocol import Format, OutputSpec, Writer, capabilities
+from chainq.heights.bounds import LATEST, Bounds
 from chainq.heights.range import HeightRange
-from chainq.planning.query import LATEST, STDIN, Batch, Query
+from chainq.planning.query import STDIN, Batch, Lookup, Query
 from chainq.process.signals import PipeClosed, signals_deferred
 from chainq.rows.fields import Picker, integer_of
 from chainq.sinks.base import Sink
@@ -106,18 +108,19 @@ def _write_rows(
     """Write all rows of the query; `remedy` is what to do after a failure where the output cannot be resumed."""
     rest = None
     if query.bounds is not None:
-        heights = service.height_range(query.bounds, reverse=query.reverse)
-        if not len(heights) and not query.bounds.fixed:
-            reporter.warn(f"no blocks in that range: {_chain_end(service.tip_height())}")
+        heights = service.height_range(query.bounds, to_tip=query.reverse)
+        _warn_empty(service, query.bounds, heights, reporter)
         rest = _Rest(query, heights, query.limit, remedy)
         reporter.begin(len(heights), rows_on_terminal=spec.terminal)
     try:
         writer = make(sink, spec)
         sink.keep()
-        batches = _batches(service, query, rest.heights if rest else None)
+        batches = _batches(service, query, rest.heights if rest else None, reporter)
+        if any(column.computed for column in spec.columns) and (spec.selected or not capabilities(make).verbatim):
+            batches = map(_with_height, batches)
         _copy(batches, writer, sink, query.limit, rest, reporter)
         if rest is not None and not rest.reached and query.limit is None and query.page is None:
-            _warn_unreached(service, query, reporter)
+            _warn_unreached(service, query.bounds, reporter)
     except (NotFoundError, PipeClosed, UsageError):  # these leave nothing to resume
         raise
     except BaseException as error:
@@ -158,13 +161,29 @@ class _Rest:
             return self.remedy
         limit = "" if self.limit is None else f" --limit {self.limit}"
         reverse = " --reverse" if self.query.reverse else ""
-        return f"resume with --start {self.heights.start} --end {self.heights.end}{reverse}{limit}"
+        start, end = self.heights.edges
+        one_word = self.query.bounds is not None and self.query.bounds.one_word
+        return f"resume with {f'{start}:{end}' if one_word else f'--start {start} --end {end}'}{reverse}{limit}"
 
 
-def _warn_unreached(service: Service, query: Query, reporter: Reporter) -> None:
+def _warn_empty(service: Service, bounds: Bounds, heights: HeightRange, reporter: Reporter) -> None:
+    """Say why a range has no heights."""
+    if len(heights):
+        return
+    if bounds.start is not None and bounds.start == bounds.end:
+        reporter.warn(f"no heights from {bounds.start} to {bounds.end}: --end is exclusive")
+    elif not bounds.fixed:
+        reporter.warn(f"no blocks in that range: {_chain_end(service.tip_height())}")
+
+
+def _warn_unreached(service: Service, bounds: Bounds | None, reporter: Reporter) -> None:
     """Say where the chain ends below `--end`; for that the tip is requested, unless a row showed the last height."""
-    end = query.bounds.end if query.bounds else None
-    if end is not None and end > 0 and (tip := service.tip_for(end)) < end - 1:
+    end = bounds.end if bounds else None
+    if bounds is None or end is None or end <= 0 or (tip := service.tip_for(end)) >= end - 1:
+        return
+    if bounds.one_word and bounds.start == end - 1:
+        reporter.warn(f"block {bounds.start} does not exist: {_chain_end(tip)}")
+    else:
         reporter.warn(f"--end {end} is not reached: {_chain_end(tip)}")
 
 
@@ -172,7 +191,30 @@ def _chain_end(tip: int) -> str:
     return f"the tip is {tip}" if tip >= 0 else "the chain has no blocks yet"
 
 
-def _batches(service: Service, query: Query, heights: HeightRange | None) -> Iterator[Batch]:
+def _with_height(batch: Batch) -> Batch:
+    """Return the rows of a lookup with the height that was looked up as their first field."""
+    if batch.heights is None:
+        return batch
+    field = b'{"height":%d' % batch.heights.start
+    return batch._replace(
+        rows=[Raw(field + (b"}" if bytes(row) == b"{}" else b"," + bytes(row)[1:])) for row in batch.rows]
+    )
+
+
+def _keys(service: Service, query: Query, reporter: Reporter) -> Iterator[Lookup | None]:
+    """Yield what to look up: of a range its heights, as far as the tip; for `latest` the tip."""
+    by_height = query.method.param(Role.HEIGHT) is not None
+    for lookup in lookups(query):
+        if isinstance(lookup, Bounds):
+            heights = service.height_range(lookup, to_tip=True)
+            _warn_empty(service, lookup, heights, reporter)
+            _warn_unreached(service, lookup, reporter)
+            yield from range(heights.start, heights.end)
+        else:
+            yield service.latest_height() if by_height and lookup == LATEST else lookup
+
+
+def _batches(service: Service, query: Query, heights: HeightRange | None, reporter: Reporter) -> Iterator[Batch]:
     method = query.method
     if query.page is not None:
         if heights is not None and method.max_heights is not None and len(heights) > method.max_heights:
@@ -184,10 +226,7 @@ def _batches(service: Service, query: Query, heights: HeightRange | None) -> Ite
     if heights is not None:
         return service.fetch_range(query, heights)
     if query.lookups is not None:
-        found = lookups(query)
-        if method.param(Role.HEIGHT):
-            found = (service.latest_height() if lookup == LATEST else lookup for lookup in found)
-        return service.fetch_lookups(method, found)
+        return service.fetch_lookups(method, _keys(service, query, reporter))
     if method.param(Role.SIZE):
         return service.fetch_pages(query)
     return service.fetch_latest()

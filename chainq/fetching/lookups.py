@@ -12,6 +12,7 @@ from msgspec import Raw
 from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import BY_COMMAND, Method, Role, Shape
 from chainq.errors import IncompleteError, NotFoundError, ResponseError
+from chainq.heights.range import HeightRange
 from chainq.planning.query import Batch, Lookup
 from chainq.rows import fields
 from chainq.text.sanitize import excerpt
@@ -30,7 +31,7 @@ def fetch_lookups(
     keys: Iterable[Lookup | None],
     concurrency: int,
 ) -> Iterator[Batch]:
-    """Yield one batch for each height or ID that exists, in their order.
+    """Yield one batch for each height or ID that exists, in their order; of a height it names the height.
 
     `dialect_for` returns the dialect in which to call a method. A key of None means that the next one is not known yet.
     Raises NotFoundError after the last batch if a key does not exist, ResponseError or IncompleteError for rows that
@@ -43,7 +44,7 @@ def fetch_lookups(
         if found is None:
             missing.append(str(key))
         else:
-            yield Batch(found)
+            yield Batch(found, HeightRange(key, key + 1) if isinstance(key, int) else None)
     if missing:
         kind = "transaction" if method.param(Role.ID) else "block"
         raise NotFoundError(f"{kind} {', '.join(missing)} not found")

@@ -196,13 +196,13 @@ class Service:
             self._times[height] = time
         return self._times[height]
 
-    def height_range(self, requested: bounds.Bounds, *, reverse: bool = False) -> HeightRange:
-        """Return the heights that bounds resolve to. With `reverse` it ends at the tip at the latest.
+    def height_range(self, requested: bounds.Bounds, *, to_tip: bool = False) -> HeightRange:
+        """Return the heights that bounds resolve to. With `to_tip` they end at the tip at the latest.
 
         Raises UsageError for bounds that contradict each other or the tip.
         """
         start, end = bounds.resolve(requested, self.tip_height, self.first_at)
-        if reverse and end > start:
+        if to_tip and end > start:
             end = max(start, min(end, self.tip_for(end) + 1))
         return HeightRange(start, end)
 

@@ -15,6 +15,8 @@ class Json:
     Takes `out` and `spec` as every format does.
     """
 
+    verbatim = True
+
     def __init__(self, out: Output, spec: OutputSpec) -> None:
         self._out = out
         self._sanitize = printable_json if spec.terminal else bytes

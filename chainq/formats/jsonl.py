@@ -17,7 +17,7 @@ class Jsonl:
     Takes `out` and `spec` as every format does.
     """
 
-    append = endless = True
+    append = endless = verbatim = True
 
     def __init__(self, out: Output, spec: OutputSpec) -> None:
         self._out = out

@@ -73,12 +73,14 @@ class Capabilities(NamedTuple):
     `endless`: every row is useful as soon as it is written, without `close`; `--follow` needs it.
     `binary`: the output is no text and must not be sent to a terminal.
     `needs_heights`: rows must have a height (`OutputSpec.height`), so that only some commands can use the format.
+    `verbatim`: rows are written as the server sent them, unless columns were selected; so no computed column is added.
     """
 
     append: bool = False
     endless: bool = False
     binary: bool = False
     needs_heights: bool = False
+    verbatim: bool = False
 
 
 def capabilities(format_: Format) -> Capabilities:

@@ -13,14 +13,18 @@ DEFAULT_LAST = 10  # blocks, where no range is given
 _HEIGHT = re.compile(r"([0-9]+(?:_[0-9]+)*)(\.[0-9]+)?([KkMm]?)")
 _UNIT = {"": 1, "k": 1000, "m": 1_000_000}
 HIGHEST = 2**53  # JavaScript servers round larger numbers
+LATEST = "latest"  # in the place of a height: the tip
+MINUS = "\N{MINUS SIGN}"
+"""What the command line puts in the place of the `-` of `-100:`, so that the range is not read as an option."""
 
 
 def parse_height(text: str) -> int:
     """Return a height, 0 or above, from `12345`, `12_345`, `12K` or `1.5M`. Raises UsageError."""
     match = _HEIGHT.fullmatch(text.strip())
     if not match:
-        hint = "for the last N blocks use --last N" if re.fullmatch(r"-[0-9_.KkMm]+", text.strip()) else ""
-        raise UsageError(f"invalid height {text!r}: expected a whole number such as 12345, 12_345, 12K or 1.5M", hint)
+        raise UsageError(
+            f"invalid height {text!r}: expected a whole number such as 12345, 12_345, 12K or 1.5M", _hint(text.strip())
+        )
     whole, fraction, unit = match.groups()
     digits = (fraction or ".")[1:]
     if len(whole) + len(digits) > 100:
@@ -33,10 +37,50 @@ def parse_height(text: str) -> int:
     return value
 
 
-def parse_bound(text: str) -> int:
-    """Return the value of `--start` or `--end`: a height, or a negative distance from the end. Raises UsageError."""
+def _hint(text: str) -> str:
+    """Return what may have been meant by a text that is not a height; empty where nothing comes to mind."""
+    if re.fullmatch(r"-[0-9_.KkMm]+", text):
+        return "for the last N blocks use --last N"
+    if re.fullmatch(r"[0-9_.KkMm]+(-|\.\.+)[0-9_.KkMm]*", text):
+        return "a range is A:B"
+    if re.fullmatch(r"[0-9.]+[smhdw]", text):
+        return f"for blocks by time use --since {text} with a command that takes a range"
+    return ""
+
+
+def parse_start(text: str) -> int:
+    """Return the value of `--start`: a height, or a negative distance from the end of the chain. Raises UsageError."""
     stripped = text.strip()
+    if stripped == LATEST:
+        return -1
     return -parse_height(stripped[1:]) if stripped.startswith("-") else parse_height(stripped)
+
+
+def parse_end(text: str) -> int | None:
+    """Return the value of `--end`: as `parse_start`, but None (through the tip) for `latest`. Raises UsageError."""
+    # Rejected: the height of the tip, which would leave out the very block that is named.
+    return None if text.strip() == LATEST else parse_start(text)
+
+
+def parse_range(text: str, *, whole: bool = False) -> "Bounds":
+    """Return the bounds of a range in one word: `H`, `A:B`, `A:`, `:B`, `latest`. Raises UsageError.
+
+    >>> parse_range("12K:12_100")[:2]
+    (12000, 12100)
+    """
+    text = text.strip().replace(MINUS, "-")
+    first, colon, last = text.partition(":")
+    if ":" in last:
+        raise UsageError(f"invalid range {text!r}: expected a height or a range such as 5, 5:10, 5: or :10")
+    if not colon:
+        if text == LATEST:
+            return Bounds(-1, whole=whole, one_word=True)
+        height = parse_height(text)
+        return Bounds(height, height + 1, whole=whole, one_word=True)
+    start, end = parse_start(first or "0"), parse_end(last) if last else None
+    if end is not None and start > end and (start < 0) == (end < 0):
+        raise UsageError(f"invalid range {text!r}: it starts after its end")
+    return Bounds(start, end, whole=whole, one_word=True)
 
 
 class Bounds(NamedTuple):
@@ -44,6 +88,7 @@ class Bounds(NamedTuple):
 
     `last`: a number of blocks. `since`, `until`: block times in seconds since 1970; the range has the blocks of `since`
     and later, before `until`. `whole`: without any other bound the range is the whole chain, not the last blocks.
+    `one_word`: the range was given as one argument, and messages name it so.
     """
 
     start: int | None = None
@@ -52,6 +97,7 @@ class Bounds(NamedTuple):
     since: float | None = None
     until: float | None = None
     whole: bool = False
+    one_word: bool = False
 
     def check(self) -> None:
         """Raise UsageError for bounds that are wrong whatever the tip height is."""

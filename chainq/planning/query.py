@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 """As a lookup: those on standard input, one per line."""
-LATEST = "latest"
-"""As a lookup of a height: the tip."""
-
 Lookup = int | str
 
 
@@ -29,7 +26,8 @@ class Query(NamedTuple):
     """The validated arguments of one command: all that decides which rows it yields, and in which order.
 
     `method`: the entry of the catalogue. `arguments`: sent with every request (program, function, address).
-    `lookups`: heights or IDs in the order of the output, LATEST and STDIN among them; None for a method without.
+    `lookups`: heights, ranges of heights or IDs in the order of the output, LATEST and STDIN among them; None for a
+    method without.
     `bounds`: the height range as requested, None for a method without one; what it resolves to depends on the tip and
     is handed over beside the query. `reverse`: highest heights first. `limit`: rows after which no further request is
     made. `page`: the one page to send as is, unverified. `page_size`: rows that requests ask for at first,
@@ -39,7 +37,7 @@ class Query(NamedTuple):
 
     method: Method
     arguments: Mapping[Role, Value] = MappingProxyType({})
-    lookups: tuple[Lookup, ...] | None = None
+    lookups: tuple[Lookup | Bounds, ...] | None = None
     bounds: Bounds | None = None
     reverse: bool = False
     limit: int | None = None
@@ -51,7 +49,9 @@ class Query(NamedTuple):
     @property
     def single(self) -> bool:
         """Return whether the result is one object by nature, not a list of one."""
-        one = self.lookups is None or (len(self.lookups) == 1 and self.lookups[0] != STDIN)
+        if self.lookups is None:
+            return self.method.shape is not Shape.ROWS
+        one = len(self.lookups) == 1 and self.lookups[0] != STDIN and not isinstance(self.lookups[0], Bounds)
         return one and self.method.shape is not Shape.ROWS
 
 

@@ -10,16 +10,16 @@ from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.cli.commands import groups_of
 from chainq.cli.query import lookups, read_query, resume_settings
 from chainq.errors import UsageError
-from chainq.heights.bounds import Bounds
-from chainq.planning.query import LATEST, STDIN, Query
+from chainq.heights.bounds import LATEST, Bounds
+from chainq.planning.query import STDIN, Query
 from chainq.resume.settings import ResumeSettings
 
 
 def values_of(command: str, **given: Any) -> dict[str, Any]:
-    """What Typer would parse: the defaults of all options of a command, and what is given."""
+    """What Typer would parse: the defaults of a command, and what is given."""
     groups = groups_of(BY_COMMAND[command])
     defaults = {name: getattr(group, name) for group in groups for name in inspect.get_annotations(group)}
-    return {**defaults, **given}
+    return {"range": None, **defaults, **given}
 
 
 def query_of(command: str, **given: Any) -> Query:
@@ -32,6 +32,12 @@ def test_options_of_a_range() -> None:
     query = query_of("records", start="12K", end="-5", reverse=True, limit=7, page_size=100)
     assert query.bounds == Bounds(start=12_000, end=-5)
     assert (query.reverse, query.limit, query.page_size, query.lookups) == (True, 7, 100, None)
+
+
+def test_a_range_in_one_word() -> None:
+    """It gives the bounds that options would, and remembers its form."""
+    assert query_of("records", range="12K:-5").bounds == Bounds(start=12_000, end=-5, one_word=True)
+    assert query_of("block", heights=["5:7", "9"]).lookups == (Bounds(5, 7, one_word=True), 9)
 
 
 def test_defaults_are_those_of_the_method() -> None:

@@ -13,8 +13,8 @@ from harness.program import Program
 
 DECLARED = {
     "table": Capabilities(endless=True),
-    "jsonl": Capabilities(append=True, endless=True),
-    "json": Capabilities(),
+    "jsonl": Capabilities(append=True, endless=True, verbatim=True),
+    "json": Capabilities(verbatim=True),
     "csv": Capabilities(append=True, endless=True),
     "parquet": Capabilities(binary=True),
     "chart": Capabilities(needs_heights=True),

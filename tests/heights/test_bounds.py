@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chainq.errors import UsageError
-from chainq.heights.bounds import Bounds, parse_bound, parse_height, resolve
+from chainq.heights.bounds import Bounds, parse_height, parse_start, resolve
 
 bounded = settings(max_examples=200, deadline=None, derandomize=True, database=None)
 
@@ -74,14 +74,14 @@ def test_a_negative_height_points_to_last(text: str) -> None:
 )
 def test_bounds_may_count_back_from_the_end(text: str, bound: int) -> None:
     """--start and --end take a negative number of blocks too."""
-    assert parse_bound(text) == bound
+    assert parse_start(text) == bound
 
 
 @pytest.mark.parametrize("text", ["", "-", "--5", "- 5x", "-latest", "-1.5", "-\u0663"])
 def test_invalid_bounds(text: str) -> None:
     """Anything else is a usage error."""
     with pytest.raises(UsageError):
-        parse_bound(text)
+        parse_start(text)
 
 
 @bounded
@@ -91,7 +91,7 @@ def test_any_height_in_any_unit_is_exact(height: int) -> None:
     assert parse_height(f"{height:_}") == height
     assert parse_height(f"{height // 1000}.{height % 1000:03}K") == height
     assert parse_height(f"{height // 10**6:_}.{height % 10**6:06}M") == height
-    assert parse_bound(f"-{height}") == -height
+    assert parse_start(f"-{height}") == -height
 
 
 @bounded

@@ -1,0 +1,200 @@
+"""Ranges as one argument: H, A:B, A:, :B, latest; for commands of a range, and for those of single heights."""
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+
+from harness.program import Program, Servers, one_line
+from harness.services import witnessed
+from harness.truth import Truth, difference
+
+TIP = 3_000_000
+LAST = TIP + 1
+
+
+@pytest.mark.parametrize(
+    ("word", "start", "end"),
+    [
+        ("12345", 12_345, 12_346),
+        ("12K", 12_000, 12_001),
+        ("12K:12_003", 12_000, 12_003),
+        ("2.999999M:", TIP - 1, LAST),
+        (":3", 0, 3),
+        ("latest", TIP, LAST),
+        ("2999999:latest", TIP - 1, LAST),
+        ("-3:", TIP - 2, LAST),
+        ("-5:-3", TIP - 4, TIP - 2),
+        (":-3000000", 0, 1),
+        (":-2999998", 0, 3),
+    ],
+)
+@pytest.mark.parametrize("command", ["blocks", "records"])
+def test_one_argument_means_these_heights(
+    command: str, word: str, start: int, end: int, chainq: Program, server: Servers, truth: Truth
+) -> None:
+    """Bounds are written as for --start and --end; as an end, `latest` is through the tip."""
+    ran = chainq(command, word, url=server())
+    assert (ran.code, ran.err) == (0, "")
+    assert difference(ran.rows, truth.groups(command, start, end)) == ""
+
+
+def test_every_command_of_a_range_takes_it(chainq: Program, server: Servers, truth: Truth) -> None:
+    """After the address too, and beside other options."""
+    for command in ("blocks", "full-blocks", "records", "ownership", "transitions"):
+        ran = chainq(command, "640:643", "--reverse", url=server())
+        assert (ran.code, ran.err) == (0, "")
+        assert sorted(ran.rows) == sorted(truth.rows(command, 640, 643))
+    address = truth.chain.addresses[3]
+    ran = chainq("address-transactions", address, "640:2K", url=server())
+    assert difference(ran.rows, truth.groups("address-transactions", 640, 2000, address)) == ""
+
+
+@pytest.mark.parametrize(
+    "words", [["--end", "latest"], ["--start", "2999998", "--end", "latest"], ["--start", "latest"]]
+)
+def test_latest_as_an_option(words: list[str], chainq: Program, server: Servers, truth: Truth) -> None:
+    """`--end latest` is through the tip, `--start latest` the block at the tip."""
+    ran = chainq("blocks", *words, "--reverse", "--limit", "3", url=server())
+    start = TIP if words[:2] == ["--start", "latest"] else TIP - 2
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.rows == truth.rows("blocks", start, LAST)[::-1]
+
+
+def test_end_latest_begins_at_the_first_block(chainq: Program, server: Servers) -> None:
+    """As --end with a number does."""
+    ran = chainq("blocks", "--end", "latest", "--limit", "2", "--columns", "height", url=server())
+    assert ran.rows == [b'{"height":"0"}', b'{"height":"1"}']
+
+
+@pytest.mark.parametrize(
+    "option", [["--start", "5"], ["--end", "5"], ["--last", "5"], ["--since", "2h"], ["--until", "2h"]]
+)
+def test_2_a_range_and_options_exclude_each_other(option: list[str], chainq: Program, nowhere: str) -> None:
+    """It is said which option, and nothing is called."""
+    said = one_line(chainq("records", "1:5", *option, url=nowhere), 2)
+    assert f"the range 1:5 cannot be combined with {option[0]}" in said
+
+
+@pytest.mark.parametrize(
+    ("word", "words"),
+    [
+        ("5:3", "starts after its end"),
+        ("1:2:3", "expected a height or a range"),
+        ("a:5", "invalid height 'a'"),
+        ("5:x", "invalid height 'x'"),
+        ("5-10", "A:B"),
+        ("5..10", "A:B"),
+        ("2h", "--since 2h"),
+        ("", "invalid height"),
+    ],
+)
+def test_2_what_is_no_range(word: str, words: str, chainq: Program, nowhere: str) -> None:
+    """The message says what was expected."""
+    for command in ("records", "transactions"):
+        assert words in one_line(chainq(command, word, url=nowhere), 2)
+
+
+def test_2_a_negative_height_alone(chainq: Program, nowhere: str) -> None:
+    """It could be meant as a count or as a place: the message names both ways to write the last blocks."""
+    for command in ("blocks", "block", "transactions"):
+        assert "--last" in one_line(chainq(command, "-5", url=nowhere), 2)
+
+
+@pytest.mark.parametrize("words", [["7:7"], ["--start", "7", "--end", "7"], ["-3:-3"]])
+def test_an_empty_range_says_that_its_end_is_exclusive(words: list[str], chainq: Program, server: Servers) -> None:
+    """Where start equals end there are no rows, exit 0, and a warning why."""
+    ran = chainq("records", *words, url=server())
+    assert (ran.code, ran.out) == (0, b"")
+    assert "--end is exclusive" in one_line(ran, 0)
+    assert chainq("records", *words, "-q", url=server()) == (0, b"", "")
+
+
+def test_a_height_above_the_tip(chainq: Program, server: Servers) -> None:
+    """It is named as the height that it is."""
+    ran = chainq("records", "3000100", url=server())
+    assert (ran.code, ran.out) == (0, b"")
+    assert "block 3000100 does not exist: the tip is 3000000" in one_line(ran, 0)
+
+
+def test_the_rest_is_named_in_the_same_form(chainq: Program, server: Servers) -> None:
+    """After a failure the message has a range to put in the place of the one that was given."""
+    ran = chainq("blocks", "700:900", url=server("--missing-height", "777"))
+    assert ran.code == 6
+    assert "resume with 700:900" in ran.err
+
+
+def transactions(truth: Truth, *heights: int) -> list[Any]:
+    return [json.loads(row) for height in heights for row in truth.transactions(height)]
+
+
+def test_transactions_and_blocks_of_ranges(chainq: Program, server: Servers, truth: Truth) -> None:
+    """Several ranges and heights, in the order given; a range ends with the tip, and is never one object."""
+    url = server()
+    ran = chainq("transactions", "640:643", "12345", "5:7", url=url)
+    assert (ran.code, ran.err) == (0, "")
+    assert [json.loads(row) for row in ran.rows] == transactions(truth, 640, 641, 642, 12345, 5, 6)
+    ran = chainq("block", "640:642", "5", "-2:", "latest", url=url)
+    assert ran.rows == [truth.block(height) for height in (640, 641, 5, TIP - 1, TIP, TIP)]
+    assert [row["height"] for row in json.loads(chainq("block", "5:6", "--json", url=url).out)] == ["5"]
+    assert json.loads(chainq("block", "5", "--json", url=url).out)["height"] == "5"
+
+
+def test_a_range_of_lookups_ends_with_the_tip(chainq: Program, server: Servers, truth: Truth) -> None:
+    """What lies beyond is not looked up one by one, and a warning says so; an empty range says that it is."""
+    ran = chainq("block", "2999999:9M", url=server())
+    assert ran.rows == [truth.block(TIP - 1), truth.block(TIP)]
+    assert "--end 9000000 is not reached: the tip is 3000000" in one_line(ran, 0)
+    assert "--end is exclusive" in one_line(chainq("transactions", "7:7", url=server()), 0)
+
+
+def test_ranges_on_standard_input(chainq: Program, server: Servers, truth: Truth) -> None:
+    """A line may be a range."""
+    ran = chainq("block", "-", url=server(), stdin=b"5\n7:9\n")
+    assert ran.rows == [truth.block(5), truth.block(7), truth.block(8)]
+
+
+def test_a_dry_run_of_ranges(chainq: Program, nowhere: str) -> None:
+    """The calls of a range that is known, and words where it depends on the tip."""
+    ran = chainq("records", "5:7", "--dry-run", url=nowhere)
+    (call,) = map(json.loads, ran.rows)
+    assert (call["params"]["start"], call["params"]["end"]) == (5, 7)
+    ran = chainq("block", "5:7", "9", "-2:", "--dry-run", "--dialect", "chain", url=nowhere)
+    calls = [(call["method"], *call.get("params", {}).values()) for call in map(json.loads, ran.rows)]
+    assert calls == [
+        ("latest/block",),
+        ("block", 5),
+        ("block", 6),
+        ("block", 9),
+        ("block", "each height from tip-1 to tip"),
+    ]
+
+
+def test_transactions_have_the_height_of_their_block(chainq: Program, server: Servers, truth: Truth) -> None:
+    """First in csv and in a table; in jsonl, where rows are the server's bytes, only by --columns."""
+    url = server()
+    words = ("transactions", "640:642")
+    heights = [str(height) for height in (640, 641) for _ in truth.transactions(height)]
+    rows = list(csv.DictReader(io.StringIO(chainq(*words, "--csv", url=url).out.decode())))
+    assert next(iter(rows[0])) == "height"
+    assert [row["height"] for row in rows] == heights
+    assert [row["transaction_id"] for row in rows] == [row["transaction_id"] for row in transactions(truth, 640, 641)]
+    assert all("height" not in json.loads(row) for row in chainq(*words, url=url).rows)
+    assert all("height" not in row for row in json.loads(chainq(*words, "--json", url=url).out))
+    picked = chainq(*words, "--columns", "index,height", url=url)
+    assert [str(json.loads(row)["height"]) for row in picked.rows] == heights
+    table = chainq(*words, "--table", url=url).out.decode().splitlines()
+    assert table[0].split()[0] == "height"
+    assert [line.split()[0] for line in table[1 : len(heights) + 1]] == heights
+
+
+def test_a_range_of_lookups_asks_for_the_tip_once(chainq: Program) -> None:
+    """However many ranges there are; and not at all for single heights."""
+    with witnessed() as (url, calls):
+        assert chainq("block", "5:7", "8:9", "-1:", url=url).code == 0
+        assert [call.method for call in calls].count("latest/block") == 1
+        calls.clear()
+        assert chainq("block", "5", "6", url=url).code == 0
+        assert [call.method for call in calls] == ["block", "block"]
