@@ -193,6 +193,7 @@ _chainq_options() {
             _chainq_offer '--broken-link' 'Give a block a wrong previous_hash'
             _chainq_offer '--stale-tip-rate' 'Share of latest/block calls with an old tip'
             _chainq_offer '--lag-blocks' 'Hide the last N blocks from all methods but latest/block'
+            _chainq_offer '--lag-rate' 'Share of calls that --lag-blocks is about'
             _chainq_offer '--late-records' 'Calls until a new block'"'"'s records appear'
             _chainq_offer '--reorg-at' 'Replace the blocks from H on'
             _chainq_offer '--reorg-after' 'Calls before --reorg-at takes effect'
@@ -266,6 +267,7 @@ _chainq_takes() {
         *' --broken-link') ;;
         *' --stale-tip-rate') ;;
         *' --lag-blocks') ;;
+        *' --lag-rate') ;;
         *' --late-records') ;;
         *' --reorg-at') ;;
         *' --reorg-after') ;;

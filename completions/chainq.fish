@@ -189,6 +189,8 @@ function __chainq_takes
             return 0
         case '* --lag-blocks'
             return 0
+        case '* --lag-rate'
+            return 0
         case '* --late-records'
             return 0
         case '* --reorg-at'
@@ -305,6 +307,7 @@ complete -c chainq -n '__chainq_in serve' -l missing-height -x -d 'Leave out a b
 complete -c chainq -n '__chainq_in serve' -l broken-link -x -d 'Give a block a wrong previous_hash'
 complete -c chainq -n '__chainq_in serve' -l stale-tip-rate -x -d 'Share of latest/block calls with an old tip'
 complete -c chainq -n '__chainq_in serve' -l lag-blocks -x -d 'Hide the last N blocks from all methods but latest/block'
+complete -c chainq -n '__chainq_in serve' -l lag-rate -x -d 'Share of calls that --lag-blocks is about'
 complete -c chainq -n '__chainq_in serve' -l late-records -x -d 'Calls until a new block\'s records appear'
 complete -c chainq -n '__chainq_in serve' -l reorg-at -x -d 'Replace the blocks from H on'
 complete -c chainq -n '__chainq_in serve' -l reorg-after -x -d 'Calls before --reorg-at takes effect'

@@ -106,6 +106,10 @@ class FaultOptions(Group):
     lag_blocks: Annotated[
         int, _fault("--lag-blocks", "N", "Hide the last N blocks from all methods but latest/block.", low=0)
     ] = 0
+    lag_rate: Annotated[
+        float,
+        _fault("--lag-rate", "SHARE", "Share of calls that --lag-blocks is about.", low=0.0, high=1.0, shown=True),
+    ] = 1.0
     late_records: Annotated[
         int, _fault("--late-records", "CALLS", "Calls until a new block's records appear.", low=0)
     ] = 0

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from chainq.demo.ids import WORD, mix
 
-FAIL, TRUNCATE, WRONG_ID, EMPTY, CAP, STALE_TIP, DUPLICATE, ORDER = range(8)
+FAIL, TRUNCATE, WRONG_ID, EMPTY, CAP, STALE_TIP, DUPLICATE, ORDER, LAG = range(9)
 """What a share is about, so that the shares of one server hit different calls."""
 
 STALE_BLOCKS = 10
@@ -67,6 +67,7 @@ class Faults:
     Tip and reorgs:
     stale_tip_rate: share of calls of latest/block that name a block STALE_BLOCKS heights below the tip.
     lag_blocks: all methods but latest/block lack the last so many blocks, as on a replica that is behind.
+    lag_rate: share of calls that go to that replica.
     late_records: the rows of a block's records and transitions appear so many calls after the block; blocks below
         the tip of the first call have theirs.
     reorg_at: from this height on there are other blocks with other rows, once `reorg_after` calls were made; None:
@@ -107,6 +108,7 @@ class Faults:
     broken_link: int | None = None
     stale_tip_rate: float = 0.0
     lag_blocks: int = 0
+    lag_rate: float = 1.0
     late_records: int = 0
     reorg_at: int | None = None
     reorg_after: int = 10

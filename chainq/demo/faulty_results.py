@@ -4,7 +4,7 @@ from threading import Lock
 from typing import Any
 
 from chainq.demo.chain import Chain, Row
-from chainq.demo.faults import CAP, DUPLICATE, EMPTY, ORDER, STALE_BLOCKS, STALE_TIP, Faults
+from chainq.demo.faults import CAP, DUPLICATE, EMPTY, LAG, ORDER, STALE_BLOCKS, STALE_TIP, Faults
 from chainq.demo.fork import Fork
 from chainq.demo.results import Call, Results, encoded, scattered
 from chainq.demo.wire import Method
@@ -85,7 +85,8 @@ class FaultyResults:
             return max(min(tip, 0), tip - STALE_BLOCKS) if stale else tip
         if faults.late_records and handler in _INDEXED:
             tip = self._indexed(tip, number)
-        return max(-1, tip - faults.lag_blocks)
+        behind = faults.lag_blocks and faults.strikes(faults.lag_rate, LAG, number)
+        return max(-1, tip - faults.lag_blocks) if behind else tip
 
     def _indexed(self, tip: int, number: int) -> int:
         """Return the height of the last block whose records are written."""
