@@ -15,29 +15,28 @@ from typing import Any, Self
 import msgspec
 
 from chainq.errors import BusyError, OutputError, UsageError
+from chainq.resume.history import History, Position
 from chainq.text.sanitize import excerpt, printable
 
 VERSION = 2  # of the file's fields; 1 was written by chainq 0.1
-POSITIONS = 32  # kept for --rewind: the first one and the latest
-
-
-class Position(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How far the output has come.
-
-    `next`: the first height that is not written yet. `hash`: the hash of the block before it, empty where it is not
-    known. `length`: bytes of the output file up to there, 0 for standard output.
-    """
-
-    next: int
-    hash: str = ""
-    length: int = 0
 
 
 class _Content(msgspec.Struct, forbid_unknown_fields=True):
+    """The fields of the file.
+
+    `chainq`: VERSION. `query`: what identifies the query. `positions`: the last one is how far the output has come.
+    `output`: the path of the output file, empty for standard output; `output_end`: a hash of its end at that length;
+    `writing`: whether a run is writing to it, or was killed when it did. `lag`: blocks below the tip that runs learned
+    to leave out.
+    """
+
     chainq: int
     query: dict[str, Any]
     positions: list[Position]
     output: str = ""
+    output_end: str = ""
+    writing: bool = True
+    lag: int = 0
 
 
 class _Version(msgspec.Struct):
@@ -52,15 +51,16 @@ class Checkpoint:
     """
 
     def __init__(self, path: Path, query: Mapping[str, Any]) -> None:
-        self._path = Path(os.path.realpath(path))  # one lock per file, whichever link leads to it
+        self.path = Path(os.path.realpath(path))  # one lock per file, whichever link leads to it
         self._name = printable(str(path))
-        self._query = dict(query)
+        self._content = _Content(VERSION, dict(query), [])
         self._lock = self._locked()
         try:
-            self.positions, self.output = self._read()
+            self._read()
         except BaseException:
             self.close()
             raise
+        self.history = History(self._content.positions)
 
     def __enter__(self) -> Self:
         return self
@@ -73,39 +73,38 @@ class Checkpoint:
         os.close(self._lock)
 
     @property
-    def last(self) -> Position | None:
-        """Return the position that the last run reached; None for a first run."""
-        return self.positions[-1] if self.positions else None
+    def output(self) -> str:
+        """Return the path of the output file that the positions are about; empty for standard output."""
+        return self._content.output
 
-    def save(self, position: Position, output: str = "") -> None:
-        """Record durably that `output` (the path of the file) holds everything below `position`. Raises OutputError.
+    @property
+    def output_end(self) -> str:
+        """Return the hash of the end of the output file as it was recorded; empty where it was not."""
+        return self._content.output_end
 
-        Positions in another output are dropped, since their lengths do not apply to this one.
-        """
-        kept = [known for known in self.positions if known.next < position.next] if output == self.output else []
-        if len(kept) > POSITIONS:
-            kept = [kept[0], *kept[1 - POSITIONS :]]
-        self.positions, self.output = [*kept, position], output
+    @property
+    def writing(self) -> bool:
+        """Return whether a run that was killed may have left more in the output file than is recorded."""
+        return self._content.writing
+
+    @property
+    def lag(self) -> int:
+        """Return how many blocks below the tip earlier runs learned to leave out."""
+        return self._content.lag
+
+    def save(self, *, output: str, output_end: str = "", writing: bool = True, lag: int = 0) -> None:
+        """Record durably that `output` holds everything below the last position of the history. Raises OutputError."""
+        self._content.positions = self.history.positions
+        self._content.output, self._content.output_end = output, output_end
+        self._content.writing, self._content.lag = writing, lag
         self._write()
 
-    def rewind(self, blocks: int, *, save: bool = True) -> None:
-        """Go back at least `blocks` blocks, to the nearest position that is recorded, at most to the first one.
-
-        Saved at once unless `save` is False: the checkpoint must claim less before the output is truncated.
-        """
-        if self.last is not None:
-            target = self.last.next - blocks
-            kept = [position for position in self.positions if position.next <= target]
-            self.positions = kept or self.positions[:1]
-            if save:
-                self._write()
-
     def _locked(self) -> int:
-        if not self._path.name or (self._path.exists() and not self._path.is_file()):
+        if not self.path.name or (self.path.exists() and not self.path.is_file()):
             raise UsageError(f"checkpoint {self._name} is not a regular file")
-        path = self._path.with_name(self._path.name + ".lock")
+        path = self.path.with_name(self.path.name + ".lock")
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise OutputError(f"cannot open {printable(str(path))}: {error.strerror}") from None
         try:
@@ -119,11 +118,11 @@ class Checkpoint:
             raise OutputError(f"cannot lock {printable(str(path))}: {error.strerror}") from None
         return descriptor
 
-    def _read(self) -> tuple[list[Position], str]:
+    def _read(self) -> None:
         try:
-            text = self._path.read_bytes()
+            text = self.path.read_bytes()
         except FileNotFoundError:
-            return [], ""
+            return
         except OSError as error:
             raise UsageError(f"cannot read checkpoint {self._name}: {error.strerror}") from None
         remedy = "restore it, or delete it to start over from --start"
@@ -138,28 +137,30 @@ class Checkpoint:
             raise UsageError(f"checkpoint {self._name} is damaged: {excerpt(str(error), 80)}", remedy) from None
         heights = [position.next for position in content.positions]
         ascending = heights and heights == sorted(set(heights)) and heights[0] >= 0
-        if not ascending or min(position.length for position in content.positions) < 0:
+        if not ascending or min(position.length for position in content.positions) < 0 or content.lag < 0:
             raise UsageError(f"checkpoint {self._name} is damaged: its positions do not ascend from 0", remedy)
-        for key in sorted(self._query.keys() | content.query.keys()):
-            now, then = self._query.get(key), content.query.get(key)
+        for key in sorted(self._content.query.keys() | content.query.keys()):
+            now, then = self._content.query.get(key), content.query.get(key)
             if now != then:
                 raise UsageError(
                     f"checkpoint {self._name} was made with other arguments"
                     f" ({key}: {excerpt(repr(then), 60)} then, {excerpt(repr(now), 60)} now)",
                     "use the arguments of its first run, or another checkpoint",
                 )
-        return content.positions, content.output
+        self._content = content
 
     def _write(self) -> None:
-        content = _Content(VERSION, self._query, self.positions, self.output)
-        # The same name for all runs, since the lock keeps them apart: what a killed one leaves is overwritten.
-        temporary = self._path.with_name(f".{self._path.name}.new")
+        # The same name for all runs, since the lock keeps them apart: what a killed one leaves is replaced. It is
+        # made anew and never followed, because others may write to the folder.
+        temporary = self.path.with_name(f".{self.path.name}.new")
         try:
-            with temporary.open("wb") as file:
-                file.write(msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n")
+            temporary.unlink(missing_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            with os.fdopen(os.open(temporary, flags, 0o666), "wb") as file:
+                file.write(msgspec.json.format(msgspec.json.encode(self._content), indent=1) + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
-            temporary.replace(self._path)
+            temporary.replace(self.path)
         except OSError as error:
             with suppress(OSError):
                 temporary.unlink()
@@ -167,8 +168,20 @@ class Checkpoint:
         # Not an error any more: the new checkpoint is in effect, and to raise would remove rows that it records. Where
         # a folder cannot be synced, a power failure may bring the old checkpoint back, which records less.
         with suppress(OSError):
-            folder = os.open(self._path.parent, os.O_RDONLY)
+            folder = os.open(self.path.parent, os.O_RDONLY)
             try:
                 os.fsync(folder)
             finally:
                 os.close(folder)
+
+
+def recorded_output(path: Path) -> str:
+    """Return the output file that a checkpoint at `path` is about; empty where there is no such checkpoint."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_Output).output
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
+
+
+class _Output(msgspec.Struct):
+    output: str = ""

@@ -1,7 +1,6 @@
 """Incremental runs: resume at the position of a checkpoint (`--checkpoint`), poll for new blocks (`--follow`).
 
-Each round requests the tip, checks the last written block for a reorg, and writes what is new, batch by batch. Between
-two batches everything is consistent: rows written, synced and recorded, in this order.
+Here a run is set up, and its rounds follow one another until it ends. `rounds` makes the requests and writes the rows.
 """
 
 import os
@@ -9,26 +8,34 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
-import msgspec
-
-from chainq.errors import BrokenBodyError, IncompleteError, OutputError, UnreachableError, UsageError
-from chainq.fetching.service import Service, hash_text
-from chainq.fetching.tip import Tip
+from chainq.errors import (
+    BrokenBodyError,
+    ChainqError,
+    OutputError,
+    ResponseError,
+    ServiceError,
+    UnreachableError,
+    UsageError,
+)
+from chainq.fetching.service import Service
 from chainq.formats.protocol import Writer
-from chainq.heights.block_time import format_age
 from chainq.heights.bounds import Bounds
-from chainq.heights.range import HeightRange
-from chainq.planning.query import Batch, Query
+from chainq.planning.query import Query
 from chainq.process.signals import Interrupted, PipeClosed, signals_deferred
-from chainq.resume.checkpoint import Checkpoint, Position
-from chainq.resume.reorg import check_block
+from chainq.resume.checkpoint import Checkpoint, recorded_output
+from chainq.resume.history import History
+from chainq.resume.journal import Journal
+from chainq.resume.rounds import Rounds, UnsteadyError
 from chainq.resume.settings import ResumeSettings
-from chainq.rows.fields import Picker, integer_of
+from chainq.sinks.append_file import Recorded
 from chainq.sinks.base import Sink
-from chainq.sinks.open import open_sink
-from chainq.text.humanize import counted, duration
+from chainq.sinks.open import descriptor_of, open_sink
+from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
+
+MAX_REFUSALS = 60  # polls in a row that a service may answer with errors; five minutes at the default interval
 
 
 def run(
@@ -46,28 +53,33 @@ def run(
     Raises ChainqError, PipeClosed or Interrupted.
     """
     file = settings.output
-    output = printable(os.path.realpath(file)) if file is not None else ""
+    output = printable(os.path.realpath(file)) if file is not None and descriptor_of(file) is None else ""
     with ExitStack() as stack:
-        checkpoint, known = None, None
+        checkpoint, recorded = None, None
         if settings.checkpoint is not None:
             if output in (path := printable(os.path.realpath(settings.checkpoint)), f"{path}.lock"):
                 raise UsageError(f"-o and --checkpoint are the same file {output}", "use two files")
             checkpoint = stack.enter_context(Checkpoint(settings.checkpoint, identity))
-            if settings.rewind:
-                _rewind(checkpoint, settings.rewind, warn if file is None else None)
-            known = checkpoint.last
-        same_output = known is not None and checkpoint is not None and checkpoint.output == output
-        recorded = known.length if known and same_output else None
+            last = checkpoint.history.last
+            if last is not None and checkpoint.output == output:
+                recorded = Recorded(last.length, checkpoint.output_end, checkpoint.writing)
         sink = stack.enter_context(open_sink(file, append=True, recorded=recorded))
-        position = known or Position(_first_height(service, query, settings))
-        position = msgspec.structs.replace(position, length=sink.length)
-        incremental = IncrementalRun(service, query, settings, warn, sink, position, checkpoint, output)
-        if checkpoint and not same_output:
-            if position.length and not known:
-                warn(f"{output} already has content that is not from this checkpoint; rows are appended to it")
-            incremental.record(position)  # before the first row: the next run can then remove what a crash leaves
-        continued = position.length > 0 if sink.appends else known is not None
-        incremental.run(lambda: begin(sink, continued))
+        if checkpoint is not None and sink.appends:
+            _own(sink, checkpoint, output)
+        journal = Journal(sink, checkpoint.history if checkpoint else History(), checkpoint, output)
+        rounds = Rounds(service, query, settings, journal, warn)
+        _Polls(service, query, settings, warn, journal, rounds).run(begin)
+
+
+def _own(sink: Sink, checkpoint: Checkpoint, output: str) -> None:
+    """Note on the output file that the checkpoint is about it. Raises UsageError where another one is."""
+    other = sink.owner
+    if other != str(checkpoint.path):
+        if other and recorded_output(Path(other)) == output:
+            raise UsageError(
+                f"{output} is the output of checkpoint {printable(other)}", "use another -o FILE, or that checkpoint"
+            )
+        sink.owner = str(checkpoint.path)
 
 
 def first_round(query: Query, settings: ResumeSettings, identity: Mapping[str, object]) -> Query:
@@ -75,181 +87,105 @@ def first_round(query: Query, settings: ResumeSettings, identity: Mapping[str, o
 
     Writes nothing but the lock file of an existing checkpoint. Raises ChainqError.
     """
-    bounds, known = query.bounds or Bounds(), None
+    bounds, known, lag = query.bounds or Bounds(), None, settings.lag
     if settings.checkpoint is not None and settings.checkpoint.exists():
         with Checkpoint(settings.checkpoint, identity) as checkpoint:
             if settings.rewind:
-                checkpoint.rewind(settings.rewind, save=False)
-            known = checkpoint.last
+                checkpoint.history.rewind(settings.rewind)
+            known, lag = checkpoint.history.last, max(lag, checkpoint.lag)
     if settings.checkpoint is None and bounds.start is None:  # --follow alone begins with the last blocks
         return query
     start = known.next if known else bounds.start or 0
-    end = bounds.end if bounds.end is not None else -settings.lag or None
+    end = bounds.end if bounds.end is not None else -lag or None
     if end is not None and end >= 0:  # nothing is left of a range that is complete
         start = min(start, end)
     return query._replace(bounds=Bounds(start=start, end=end))
 
 
-def _rewind(checkpoint: Checkpoint, blocks: int, warn: Callable[[str], None] | None) -> None:
-    """Go back at least `blocks` blocks; `warn`, where given, is called if more heights than that are fetched again."""
-    before = checkpoint.last
-    checkpoint.rewind(blocks)
-    if warn and before and checkpoint.last and checkpoint.last.next != before.next - blocks:
-        again = counted(before.next - checkpoint.last.next, "height")
-        warn(
-            f"--rewind {blocks} goes back to the nearest checkpoint position, height {checkpoint.last.next}:"
-            f" {again} to fetch again"
-        )
-
-
-def _first_height(service: Service, query: Query, settings: ResumeSettings) -> int:
-    """Return where a first run starts: at `--start`, else at 0 with a checkpoint and at the last blocks without."""
-    bounds = query.bounds or Bounds()
-    if settings.checkpoint is not None:
-        bounds = Bounds(start=bounds.start or 0)
-    return bounds.start if bounds.start is not None and bounds.start >= 0 else service.height_range(bounds).start
-
-
 @dataclass(slots=True)
-class IncrementalRun:
-    """One run from `position` towards the tip: its state between two batches."""
+class _Polls:
+    """The rounds of a run one after the other: one, or with `--follow` any number."""
 
     service: Service
     query: Query
     settings: ResumeSettings
     warn: Callable[[str], None]
-    sink: Sink
-    position: Position
-    checkpoint: Checkpoint | None
-    output: str  # path of the output file; empty for standard output
-    behind: bool = False  # the tip is below the position; the user was warned
-    failing: bool = False  # the last round failed; the user was warned
-    written: int = 0  # rows
+    journal: Journal
+    rounds: Rounds
+    writer: Writer | None = None  # None until the service has answered
+    failures: int = 0  # polls in a row without a result
+    refusals: int = 0  # of these, those that waiting alone may not mend
 
-    def run(self, begin: Callable[[], Writer]) -> None:
-        """Make one round, or with `--follow` rounds until interrupted or `--limit` is reached."""
-        settings, limit, refresh = self.settings, self.query.limit, False
+    def run(self, begin: Callable[[Sink, bool], Writer]) -> None:
+        """Make rounds until there is no further one, and end the output."""
+        limit = self.query.limit
         try:
-            writer = begin()
-            while limit is None or self.written < limit:
-                try:
-                    self._round(writer, refresh=refresh)
-                    self.failing = False
-                except (UnreachableError, BrokenBodyError) as error:
-                    if not settings.follow:
-                        raise
-                    if not self.failing:
-                        self.warn(f"{error}; trying again every {settings.interval:g} s")
-                    self.failing = True
-                refresh = True
-                if not settings.follow or (limit is not None and self.written >= limit):
+            while limit is None or self.rounds.written < limit:
+                self._poll(begin)
+                if not self.settings.follow or (limit is not None and self.rounds.written >= limit):
                     break
-                time.sleep(settings.interval)
+                time.sleep(self.settings.interval)
         except PipeClosed:
             raise
         except BaseException as error:
-            # A full disk leaves half a row, and a write that was broken off leaves rows that nothing records: remove
-            # them. Where the checkpoint may just have recorded them, that is left to the next run.
-            broken_off = isinstance(error, Interrupted) and error.mid_write and self.checkpoint is None
-            if broken_off or isinstance(error, OutputError):
-                with suppress(OutputError):
-                    self.sink.truncate(self.position.length)
-            error.add_note(self._remedy())
+            if self.journal.history.last is not None:
+                self._clean_up(error)
             raise
         with signals_deferred():
-            writer.close()
+            if self.writer is not None:
+                self.writer.close()
+            self.journal.end()
 
-    def record(self, position: Position) -> None:
-        """Set the position that the output has reached, durably where there is a checkpoint. Raises OutputError."""
-        self.sink.keep()  # first: what the checkpoint may just have recorded must never be removed
-        if self.checkpoint:
-            self.sink.sync()
-            self.checkpoint.save(position, self.output)
-        self.position = position
-
-    def _round(self, writer: Writer, refresh: bool) -> None:
-        """Write what is new up to the tip. Raises IncompleteError for a reorg or a tip that is too old."""
-        tip = self.service.tip(refresh=refresh)
-        if tip.height + 1 < self.position.next:
-            self._warn_behind(tip)
+    def _poll(self, begin: Callable[[Sink, bool], Writer]) -> None:
+        """Make one round; a failure that `--follow` outlives is a warning."""
+        try:
+            tip = self.service.tip(refresh=True)
+            if self.writer is None:  # not before the service has answered: a run in vain changes nothing
+                rewind = self.settings.rewind or 0
+                self.writer = self.journal.begin(self._first_height, rewind, begin, self.warn)
+            self.rounds.run(self.writer, tip)
+        except UnsteadyError as unsteady:
+            self._failed(unsteady.error)
+        except (ServiceError, UnreachableError, ResponseError) as error:
+            self._failed(error)
         else:
-            self.behind = False
-            if self.position.hash:
-                self._check_block(self.service.hash_of(self.position.next - 1))
-            end = self._end(tip)
-            if end > self.position.next:
-                self._write_range(writer, HeightRange(self.position.next, end))
-        max_age = self.settings.max_age
-        if max_age is not None and tip.time is not None and time.time() - tip.time > max_age:
-            raise IncompleteError(
-                f"block {tip.height} is {duration(time.time() - tip.time)} old,"
-                f" older than --max-age {format_age(max_age)}",
-                "the chain or the service has stopped",
-            )
+            if self.failures:
+                self.warn(f"the service responds again, after {counted(self.failures, 'failed poll')}")
+            self.failures = self.refusals = 0
 
-    def _end(self, tip: Tip) -> int:
-        """Return the end of a round, exclusive: `--lag` blocks below the tip, at most `--end`."""
-        end, limit = tip.height + 1 - self.settings.lag, self.query.bounds.end if self.query.bounds else None
-        if limit is None:
-            return end
-        return min(end, limit if limit >= 0 else tip.height + 1 + limit)
+    def _first_height(self) -> int:
+        """Return where a first run starts: at `--start`, else at 0 with a checkpoint and at the last blocks without."""
+        bounds = self.query.bounds or Bounds()
+        if self.journal.checkpoint is not None:
+            bounds = Bounds(start=bounds.start or 0)
+        start = bounds.start
+        return start if start is not None and start >= 0 else self.service.height_range(bounds).start
 
-    def _warn_behind(self, tip: Tip) -> None:
-        """Say once that the tip is below the position."""
-        if not self.behind:
-            next_height = self.position.next
-            expected = f"block {next_height - 1} is written" if self.position.hash else f"{next_height} comes next"
-            self.warn(f"the service is behind: its tip is {tip.height}, but {expected}")
-        self.behind = True
+    def _failed(self, error: ChainqError) -> None:
+        """Raise the error of a round, unless `--follow` may outlive it.
 
-    def _write_range(self, writer: Writer, heights: HeightRange) -> None:
-        left = None if self.query.limit is None else self.query.limit - self.written
-        for batch in self.service.fetch_range(self.query._replace(limit=left), heights):
-            if batch.heights is None or not len(batch.heights):
-                continue
-            self._check_link(batch)
-            block_hash = self._last_hash(batch, batch.heights, heights)
-            rows = batch.rows if left is None else batch.rows[:left]
-            with signals_deferred():
-                writer.write(rows)
-                self.record(Position(batch.heights.end, block_hash, self.sink.length))
-                self.written += len(rows)
-            if left is not None:
-                left -= len(rows)
-                if left <= 0:
-                    return
-
-    def _check_link(self, batch: Batch) -> None:
-        """Raise IncompleteError where a reorg happened between the check of this round and the response."""
-        if self.query.method.linked and self.query.verify and self.position.hash and batch.rows:
-            self._check_block(hash_text(Picker(["previous_hash"])(batch.rows[0])[0]))
-
-    def _check_block(self, found: str | None) -> None:
-        check_block(self.position, found, checkpoint=self.checkpoint is not None)
-
-    def _last_hash(self, batch: Batch, covered: HeightRange, heights: HeightRange) -> str:
-        """Return the hash of the last block that a batch covers: of its rows if they are blocks, else from the service.
-
-        Without a checkpoint it is needed, and requested, only at the end of the round's `heights`.
+        It waits for a service that is unreachable, however long that takes. One that worked before and then answers
+        with errors, as during a deploy, is asked MAX_REFUSALS times in a row.
         """
-        method = self.query.method
-        if method.linked and batch.rows:
-            block_hash, height = Picker(["block_hash", method.height or ""])(batch.rows[-1])
-            if integer_of(height) == covered.end - 1:  # with --no-verify the last block may be missing
-                return hash_text(block_hash)
-        if self.checkpoint is None and covered.end < heights.end:
-            return ""
-        found = self.service.hash_of(covered.end - 1)
-        if found is None:  # a replica behind that URL lags: its response may lack rows as well
-            raise IncompleteError(
-                f"{method.name} {covered}: block {covered.end - 1} does not exist, although the tip is"
-                f" {self.service.tip_height()}",
-                "--lag N leaves out the last N blocks",
-            )
-        return found
+        refusal = not isinstance(error, UnreachableError | BrokenBodyError)
+        self.refusals += refusal
+        if not self.settings.follow or (refusal and (self.writer is None or self.refusals > MAX_REFUSALS)):
+            raise error
+        if not self.failures:
+            self.warn(f"{error}; trying again every {self.settings.interval:g} s")
+        self.failures += 1
 
-    def _remedy(self) -> str:
-        if self.checkpoint:
-            return f"the next run resumes at height {self.position.next}"
+    def _clean_up(self, error: BaseException) -> None:
+        """Leave whole rows after an error, and note on it how to get the rest."""
+        journal = self.journal
+        # A full disk leaves half a row, and a write that was broken off leaves rows that nothing records: remove them.
+        # Where the checkpoint may just have recorded them, that is left to the next run.
+        broken_off = isinstance(error, Interrupted) and error.mid_write and journal.checkpoint is None
+        if broken_off or isinstance(error, OutputError):
+            journal.remove_rest()
         follow = " --follow" if self.settings.follow else ""
-        return f"resume with --start {self.position.next}{follow}"
+        height = journal.position.next
+        checkpoint = f"the next run resumes at height {height}"
+        error.add_note(checkpoint if journal.checkpoint else f"resume with --start {height}{follow}")
+        with suppress(OutputError):
+            journal.end()

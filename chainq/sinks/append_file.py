@@ -4,24 +4,38 @@ import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from chainq.errors import BusyError, IncompleteError, OutputError
 from chainq.sinks.base import DescriptorSink
 from chainq.text.sanitize import printable
 
+END_BYTES = 4096  # at the end of a file, by which it is known again
+_OWNER = "user.chainq.checkpoint"  # extended attribute (xattr(7)); macOS and some file systems have none
+_CHANGED = "restore the file, use another -o FILE, or delete the checkpoint and the file to start over"
+
+
+class Recorded(NamedTuple):
+    """What a checkpoint recorded of a file: its length in bytes, the `end_hash` at that length (empty where unknown),
+    and whether a run that was killed may have written more."""
+
+    length: int
+    end_hash: str = ""
+    writing: bool = False
+
 
 class AppendFileSink(DescriptorSink):
     """A file that grows with each run, locked while it is open. What is written stays, also after a failure.
 
-    `recorded`: the length in bytes that a checkpoint recorded; what lies beyond is removed. None: no checkpoint knows
-    the file, so everything in it stays.
+    `recorded`: what lies beyond it is removed, as the rest of a run that was killed. None: no checkpoint knows the
+    file, so everything in it stays.
     Raises OutputError where it cannot be written or ends in the middle of a line, which the first row would join;
-    BusyError where another run is appending to it; IncompleteError where it is shorter than `recorded`.
+    BusyError where another run is appending to it; IncompleteError where it is not as `recorded`.
     """
 
     appends = True
 
-    def __init__(self, path: Path, recorded: int | None) -> None:
+    def __init__(self, path: Path, recorded: Recorded | None) -> None:
         name = printable(str(path))
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
@@ -35,7 +49,7 @@ class AppendFileSink(DescriptorSink):
             os.close(descriptor)
             raise
 
-    def _prepare(self, recorded: int | None) -> None:
+    def _prepare(self, recorded: Recorded | None) -> None:
         """Lock the file and bring it to the recorded length."""
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -44,19 +58,56 @@ class AppendFileSink(DescriptorSink):
         except OSError:  # some network file systems have no locks; the checkpoint is locked as well
             pass
         self.length = os.fstat(self._descriptor).st_size
-        if recorded is None:
-            if self.length and os.pread(self._descriptor, 1, self.length - 1) != b"\n":
-                raise OutputError(
-                    f"{self._name} ends in the middle of a line, probably written by a run that was killed",
-                    "complete or delete its last line, or use another -o FILE",
-                )
-        elif self.length < recorded:
-            raise IncompleteError(
-                f"the checkpoint recorded {recorded} bytes, {self._name} holds {self.length}",
-                "restore the file, use another -o FILE, or delete the checkpoint and the file to start over",
+        if recorded is not None:
+            self._check(recorded)
+            self.truncate(recorded.length)
+        elif self.length and os.pread(self._descriptor, 1, self.length - 1) != b"\n":
+            raise OutputError(
+                f"{self._name} ends in the middle of a line, probably written by a run that was killed",
+                "complete or delete its last line, or use another -o FILE",
             )
-        else:
-            self.truncate(recorded)
+
+    def _check(self, recorded: Recorded) -> None:
+        """Raise IncompleteError where the file is not as recorded, but for what a run that was killed may have left."""
+        length, name = recorded.length, self._name
+        if self.length < length:
+            raise IncompleteError(f"the checkpoint recorded {length} bytes, {name} holds {self.length}", _CHANGED)
+        if recorded.end_hash not in ("", self.end_hash(length)):
+            raise IncompleteError(f"{name} was changed since the checkpoint recorded it", _CHANGED)
+        if not recorded.writing and self._holds_line(length):  # half a line is no row
+            raise IncompleteError(
+                f"the checkpoint recorded {length} bytes, {name} holds {self.length}, and no run was killed",
+                "another program or another checkpoint appends to it; use another -o FILE, or remove what was appended",
+            )
+
+    def _holds_line(self, start: int) -> bool:
+        """Return whether a line ends in the file at `start` or later."""
+        return any(b"\n" in os.pread(self._descriptor, 65536, at) for at in range(start, self.length, 65536))
+
+    def end_hash(self, length: int) -> str:
+        """Return a hash of the last of the first `length` bytes, by which the file is known again.
+
+        Raises OutputError.
+        """
+        from hashlib import blake2b
+
+        start = max(0, length - END_BYTES)
+        try:
+            return blake2b(os.pread(self._descriptor, length - start, start), digest_size=16).hexdigest()
+        except OSError as error:
+            raise self._failure(error) from None
+
+    @property
+    def owner(self) -> str:
+        """The path of the checkpoint that a run noted on the file; empty for none, or where that cannot be noted."""
+        with suppress(OSError, AttributeError):
+            return os.fsdecode(os.getxattr(self._descriptor, _OWNER))
+        return ""
+
+    @owner.setter
+    def owner(self, checkpoint: str) -> None:
+        with suppress(OSError, AttributeError):
+            os.setxattr(self._descriptor, _OWNER, os.fsencode(checkpoint))
 
     def write(self, data: bytes, /) -> None:
         """Append all of `data`. Raises OutputError."""

@@ -15,12 +15,15 @@ class Sink(Protocol):
     """Where the bytes of an output go. A context manager: it finishes an output that succeeded and abandons others.
 
     `appends`: rows follow those of earlier runs in the same file, so that a checkpoint can record its length. Only
-    then `length` is the number of bytes in the file, `sync` makes them durable and `truncate` goes back; elsewhere
-    `length` stays 0 and both do nothing.
+    then `length` is the number of bytes in the file, `owner` the checkpoint that was noted on it, `sync` makes bytes
+    durable and `truncate` goes back; elsewhere `length` stays 0 and both do nothing. `pipe`: a reader may not have
+    taken what is written.
     """
 
     appends: bool
     length: int
+    pipe: bool
+    owner: str
 
     def __enter__(self) -> Self: ...
 
@@ -34,6 +37,9 @@ class Sink(Protocol):
 
     def sync(self) -> None:
         """Make what is written so far survive a power failure. Raises OutputError."""
+
+    def end_hash(self, length: int) -> str:
+        """Return a hash of the last of the first `length` bytes of a file that it appends to; empty elsewhere."""
 
     def truncate(self, length: int) -> None:
         """Leave only the first `length` bytes. Raises OutputError."""
@@ -49,6 +55,8 @@ class DescriptorSink:
     """A sink that writes to a file descriptor; `name` is what error messages call it."""
 
     appends = False
+    pipe = False
+    owner = ""
 
     def __init__(self, descriptor: int, name: str) -> None:
         self._descriptor = descriptor
@@ -89,6 +97,10 @@ class DescriptorSink:
 
     def sync(self) -> None:
         """Do nothing: only a file that is appended to needs it."""
+
+    def end_hash(self, _: int) -> str:
+        """Return nothing: only a file that is appended to is known again."""
+        return ""
 
     def truncate(self, length: int) -> None:
         """Do nothing: only a file that is appended to can go back."""

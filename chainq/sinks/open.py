@@ -3,21 +3,25 @@
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from chainq.errors import OutputError
 from chainq.sinks.base import Sink
 from chainq.sinks.stdout import StreamSink
 from chainq.text.sanitize import printable
 
+if TYPE_CHECKING:
+    from chainq.sinks.append_file import Recorded
+
 MAX_LINKS = 40  # symbolic links on the way of a path, as many as Linux follows
 
 
-def open_sink(path: Path | None, *, append: bool = False, recorded: int | None = None) -> Sink:
+def open_sink(path: Path | None, *, append: bool = False, recorded: "Recorded | None" = None) -> Sink:
     """Return the sink for `-o PATH`; for standard output where `path` is None.
 
-    `append`: rows follow those of earlier runs, where `path` is a regular file or none yet; `recorded`: the length in
-    bytes that a checkpoint recorded for it. Raises OutputError where it cannot be opened, BusyError where another run
-    is appending to it, IncompleteError where it is shorter than `recorded`.
+    `append`: rows follow those of earlier runs, where `path` is a regular file or none yet; `recorded`: what a
+    checkpoint recorded of it. Raises OutputError where it cannot be opened, BusyError where another run is appending to
+    it, IncompleteError where it is not as recorded.
     """
     number = None if path is None else descriptor_of(path)
     if path is None or number == 1:

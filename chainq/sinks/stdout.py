@@ -15,6 +15,9 @@ class StreamSink(DescriptorSink):
     def __init__(self, descriptor: int, name: str) -> None:
         super().__init__(descriptor, name)
         self._kept: tuple[int, int] | None = None  # where the next byte went at the last `keep`, and `written`
+        with suppress(OSError):
+            mode = os.fstat(descriptor).st_mode
+            self.pipe = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
     def keep(self) -> None:
         """Mark what is written so far as valid, whatever happens later: it ends with a complete row."""

@@ -42,7 +42,7 @@ def test_7_a_checkpoint_that_cannot_be_written(chainq: Program, truth: Truth) ->
     service.hook = lambda method: setattr(service, "tip", service.tip + (method == "latest/block"))
     with serving(service) as url:
         job = Job(chainq, url, "blocks")
-        ran = job.capped(1000, "--follow", "--interval", "0.01", out="")
+        ran = job.capped(1000, "--follow", "--interval", "0.01", "-q", out="")
         at = job.next
         said(ran, 7, f"checkpoint {job.kept}", "File too large", f"resumes at height {at}")
         assert ran.rows == truth.rows("blocks", 0, len(ran.rows))
@@ -162,6 +162,6 @@ def test_a_pipe_in_the_place_of_the_output(chainq: Program, truth: Truth) -> Non
         process = job.start()
         with job.out.open("rb") as reader:
             came = reader.read()
-        said(finish(process), 0)
+        said(finish(process), 0, "the output is a pipe", "-o FILE")
     assert came == lines(truth.rows("blocks", 0, 5))
     assert job.next == 5

@@ -108,7 +108,7 @@ def test_rewind_says_where_it_goes_when_rows_come_again(chainq: Program) -> None
     """Positions are some way apart: on standard output, where nothing is cut back, the user learns what comes twice."""
     words = ("blocks", "--start", "20", "--checkpoint", "c", "--end")
     for end in ("30", "40"):
-        said(chainq(*words, end, url="demo:"), 0)
+        said(chainq(*words, end, "-q", url="demo:"), 0)
     ran = chainq(*words, "40", "--rewind", "3", url="demo:")
     assert len(ran.rows) == 10
     said(ran, 0, "--rewind 3 goes back to the nearest checkpoint position, height 30")

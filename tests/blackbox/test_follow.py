@@ -113,7 +113,8 @@ def test_waiting_takes_one_cheap_call(chainq: Program, truth: Truth) -> None:
         assert enough.wait(60)
         stopped(process, signal.SIGINT, "--start 5")
     first = service.calls.index("records/all")
-    assert set(service.calls[first + 1 :]) <= {"latest/block", "records/all"}
+    assert set(service.calls[first + 1 :]) <= {"latest/block", "records/all", "block"}
+    assert service.calls.count("block") == 2  # is the block there before its records, and after them the same
     assert service.calls.count("records/all") <= 2  # the second proves the first complete
 
 
@@ -173,7 +174,7 @@ def test_6_a_chain_that_changes_under_it(chainq: Program, truth: Truth) -> None:
     service = Moving(9)
     with serving(service) as url:
         job = Job(chainq, url, "blocks")
-        process = job.start(*SOON, out="")
+        process = job.start(*SOON, "-q", out="")
         for height in range(10):
             service.tip = max(9, height)
             assert read(process, 1) == truth.rows("blocks", height, height + 1)
@@ -291,7 +292,7 @@ def test_clock_jumps_do_no_harm(chainq: Program, truth: Truth) -> None:
     (folder / "sitecustomize.py").write_text(CLOCK)
     with serving(service) as url:
         job = Job(chainq, url, "blocks")
-        process = job.start(*SOON, "--max-age", "36500d", out="", env={"PYTHONPATH": str(folder)})
+        process = job.start(*SOON, "-q", "--max-age", "36500d", out="", env={"PYTHONPATH": str(folder)})
         assert read(process, 4) == truth.rows("blocks", 0, 4)
         for service.tip in range(4, 9):
             assert read(process, 1) == [truth.block(service.tip)]

@@ -10,8 +10,9 @@ import pytest
 
 from chainq.errors import BusyError, ChainqError, OutputError, UsageError
 from chainq.process.signals import Interrupted
-from chainq.resume.checkpoint import POSITIONS, Checkpoint, Position
-from chainq.resume.follow import IncrementalRun
+from chainq.resume.checkpoint import Checkpoint
+from chainq.resume.history import POSITIONS, History, Position
+from chainq.resume.journal import Journal
 from chainq.sinks.stdout import StreamSink
 
 QUERY = {"command": "blocks", "start": "0", "url": "http://127.0.0.1:1/"}
@@ -27,19 +28,20 @@ def saved(kept: Path, *positions: Position, output: str = "") -> None:
     """Make a checkpoint by recording positions one after the other."""
     with Checkpoint(kept, QUERY) as checkpoint:
         for position in positions:
-            checkpoint.save(position, output)
+            checkpoint.history.add(position)
+            checkpoint.save(output=output)
 
 
 def reopened(kept: Path) -> list[Position]:
     """The positions that a next run finds."""
     with Checkpoint(kept, QUERY) as checkpoint:
-        return checkpoint.positions
+        return checkpoint.history.positions
 
 
 def test_a_first_run_has_no_position_and_writes_nothing(kept: Path) -> None:
     """Opening a checkpoint that is not there makes no file but the lock."""
     with Checkpoint(kept, QUERY) as checkpoint:
-        assert checkpoint.last is None
+        assert checkpoint.history.last is None
         assert checkpoint.output == ""
     assert [path.name for path in kept.parent.iterdir()] == ["kept.lock"]
 
@@ -49,8 +51,8 @@ def test_a_position_comes_back(kept: Path) -> None:
     positions = [Position(0), Position(5, "ab1x", 100), Position(9, "ab1y", 250)]
     saved(kept, *positions, output="out")
     with Checkpoint(kept, QUERY) as checkpoint:
-        assert checkpoint.positions == positions
-        assert checkpoint.last == positions[-1]
+        assert checkpoint.history.positions == positions
+        assert checkpoint.history.last == positions[-1]
         assert checkpoint.output == "out"
 
 
@@ -73,28 +75,29 @@ def test_a_position_that_goes_back_replaces_those_after_it(kept: Path) -> None:
 def test_another_output_drops_the_old_positions(kept: Path) -> None:
     """Lengths of one file say nothing of another."""
     saved(kept, Position(0), Position(5, "a", 50), output="one")
-    saved(kept, Position(9, "b", 40), output="two")
-    assert reopened(kept) == [Position(9, "b", 40)]
+    with Checkpoint(kept, QUERY) as checkpoint:
+        checkpoint.history.move(40)
+        checkpoint.save(output="two")
+    assert reopened(kept) == [Position(5, "a", 40)]
 
 
 @pytest.mark.parametrize(
     ("blocks", "expected"), [(1, 20), (9, 20), (10, 20), (11, 10), (20, 10), (21, 0), (30, 0), (1000, 0)]
 )
 def test_rewind_goes_to_the_nearest_position(blocks: int, expected: int, kept: Path) -> None:
-    """At least that many blocks back, to the nearest position; at most to the first. On disk at once."""
+    """At least that many blocks back, to the nearest position; at most to the first."""
     saved(kept, Position(0), Position(10, "a", 100), Position(20, "b", 200), Position(30, "c", 300))
     with Checkpoint(kept, QUERY) as checkpoint:
-        checkpoint.rewind(blocks)
-        assert checkpoint.last is not None
-        assert checkpoint.last.next == expected
+        checkpoint.history.rewind(blocks)
+        checkpoint.save(output="")
     assert reopened(kept)[-1].next == expected
 
 
 def test_rewind_before_any_position_does_nothing(kept: Path) -> None:
     """There is no way back from a first run."""
     with Checkpoint(kept, QUERY) as checkpoint:
-        checkpoint.rewind(5)
-        assert checkpoint.last is None
+        checkpoint.history.rewind(5)
+        assert checkpoint.history.last is None
     assert not kept.exists()
 
 
@@ -202,9 +205,10 @@ def test_a_save_that_fails_leaves_the_old_one(kept: Path, monkeypatch: pytest.Mo
         raise OSError(28, "No space left on device")
 
     with Checkpoint(kept, QUERY) as checkpoint:
+        checkpoint.history.add(Position(2))
         monkeypatch.setattr(os, "fsync", full)
         with pytest.raises(OutputError, match=r"kept.*No space left"):
-            checkpoint.save(Position(2))
+            checkpoint.save(output="")
     assert kept.read_bytes() == before
     assert sorted(path.name for path in kept.parent.iterdir()) == ["kept", "kept.lock"]
 
@@ -223,16 +227,18 @@ def test_what_a_checkpoint_recorded_stays_on_stdout(tmp_path: Path) -> None:
     """A run that is broken off when the checkpoint has its new place, and does not know it yet, cuts nothing off."""
 
     class Saved:
-        def save(self, *_: object) -> None:
+        lag = 0
+
+        def save(self, **_: object) -> None:
             raise Interrupted(signal.SIGTERM, mid_write=True)
 
     file = tmp_path / "out"
     with file.open("wb") as opened:
-        sink, nothing, saved = StreamSink(opened.fileno(), "out"), cast("Any", None), cast("Any", Saved())
-        incremental = IncrementalRun(nothing, nothing, nothing, nothing, sink, Position(0), saved, "")
+        sink = StreamSink(opened.fileno(), "out")
+        journal = Journal(sink, History([Position(0)]), cast("Any", Saved()), "")
         sink.keep()
         sink.write(b"row\n")
         with pytest.raises(Interrupted):
-            incremental.record(Position(1))
+            journal.record(Position(1))
         sink.abandon()
     assert file.read_bytes() == b"row\n"

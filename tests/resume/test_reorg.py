@@ -3,7 +3,7 @@
 import pytest
 
 from chainq.errors import IncompleteError
-from chainq.resume.checkpoint import Position
+from chainq.resume.history import Position
 from chainq.resume.reorg import check_block
 
 
@@ -20,4 +20,4 @@ def test_a_reorg_names_block_and_hashes(found: str | None, words: str) -> None:
     with pytest.raises(IncompleteError, match=f"reorg: block 7 {words}, the checkpoint recorded ab1x; --rewind"):
         check_block(Position(8, "ab1x"), found)
     with pytest.raises(IncompleteError, match=f"reorg: block 7 {words}, this run has seen ab1x; rows"):
-        check_block(Position(8, "ab1x"), found, checkpoint=False)
+        check_block(Position(8, "ab1x"), found, recorded=False, checkpoint=False)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from chainq.errors import BusyError, IncompleteError, OutputError
-from chainq.sinks.append_file import AppendFileSink
+from chainq.sinks.append_file import AppendFileSink, Recorded
 from chainq.sinks.atomic_file import AtomicFileSink
 from chainq.sinks.open import open_sink
 
@@ -58,7 +58,7 @@ def test_append_truncates_to_the_recorded_length(recorded: int, tmp_path: Path) 
     """What lies beyond the recorded length is removed at once; rows follow there."""
     file = tmp_path / "out"
     file.write_bytes(b"12345")
-    with AppendFileSink(file, recorded) as sink:
+    with AppendFileSink(file, Recorded(recorded)) as sink:
         assert file.read_bytes() == b"12345"[:recorded]
         sink.write(b"x")
         sink.sync()
@@ -71,7 +71,7 @@ def test_append_refuses_a_file_too_short(tmp_path: Path) -> None:
     file = tmp_path / "out"
     file.write_bytes(b"12345")
     with pytest.raises(IncompleteError, match=r"checkpoint recorded 6 bytes.*out holds 5"):
-        AppendFileSink(file, 6)
+        AppendFileSink(file, Recorded(6))
     assert file.read_bytes() == b"12345"
 
 

@@ -1,0 +1,132 @@
+"""The journal of a run: keeps the output and what the checkpoint records of it in step."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from msgspec.structs import replace
+
+from chainq.errors import OutputError
+from chainq.formats.protocol import Writer
+from chainq.resume.checkpoint import Checkpoint
+from chainq.resume.history import History, Position
+from chainq.sinks.base import Sink
+from chainq.text.humanize import counted
+
+
+class Journal:
+    """The output of a run, its history, and the checkpoint that records both; without one they last as long as the run.
+
+    `output`: the path of the output file, empty for standard output. `learned_lag`: blocks below the tip that runs
+    learned to leave out.
+    """
+
+    def __init__(self, sink: Sink, history: History, checkpoint: Checkpoint | None, output: str) -> None:
+        self.sink, self.history, self.checkpoint, self._output = sink, history, checkpoint, output
+        self.learned_lag = checkpoint.lag if checkpoint else 0
+
+    @property
+    def position(self) -> Position:
+        """Return the position that the output has reached. Needs `begin`, or a checkpoint that has one."""
+        return self.history.positions[-1]
+
+    def begin(
+        self,
+        first_height: Callable[[], int],
+        rewind: int,
+        open_writer: Callable[[Sink, bool], Writer],
+        warn: Callable[[str], None],
+    ) -> Writer:
+        """Bring output and record to where the run starts, and return the writer.
+
+        `first_height`: where a first run starts; `rewind`: blocks to go back. Raises OutputError.
+        """
+        history, sink, checkpoint = self.history, self.sink, self.checkpoint
+        first = history.last is None
+        same = checkpoint is not None and checkpoint.output == self._output and not first
+        rewound = False
+        if first:
+            history.add(Position(first_height(), length=sink.length))
+            if checkpoint and sink.length:
+                warn(f"{self._output} already has content that is not from this checkpoint; rows are appended to it")
+            if checkpoint and sink.pipe:
+                warn("the output is a pipe: rows that its reader does not take are lost; -o FILE keeps them")
+        elif rewind:
+            rewound = self._rewind(rewind, warn)
+        if not first and not same:
+            history.move(sink.length)
+        if rewound or not same:  # before the first row, and before the file is cut: a crash must not leave less on disk
+            self.save()
+        if rewound and same:
+            sink.truncate(self.position.length)
+        writer = open_writer(sink, self.position.length > 0 if sink.appends else not first)
+        if sink.length != self.position.length:  # a header
+            self.record(replace(self.position, length=sink.length))
+        return writer
+
+    def _rewind(self, blocks: int, warn: Callable[[str], None]) -> bool:
+        """Go back in the history at least `blocks` blocks; return whether there was a way back."""
+        before = self.position.next
+        self.history.rewind(blocks)
+        again = before - self.position.next
+        if not self.sink.appends and again != blocks:
+            warn(
+                f"--rewind {blocks} goes back to the nearest checkpoint position, height {self.position.next}:"
+                f" {counted(again, 'height')} to fetch again"
+            )
+        return again > 0
+
+    def record(self, *positions: Position) -> None:
+        """Add the positions that the output has reached, durably where there is a checkpoint. Raises OutputError."""
+        self.sink.keep()  # first: what the checkpoint may just have recorded must never be removed
+        before = self.history.positions
+        for position in positions:
+            self.history.add(position)
+        try:
+            self.save()
+        except BaseException:
+            self.history.positions = before
+            raise
+
+    def save(self, *, writing: bool = True) -> None:
+        """Record the history durably; `writing`: a run that is killed may leave more than that. Raises OutputError."""
+        if self.checkpoint:
+            self.sink.sync()
+            self.checkpoint.save(
+                output=self._output,
+                output_end=self.sink.end_hash(self.position.length),
+                writing=writing and self.sink.appends,
+                lag=self.learned_lag,
+            )
+
+    def expect_rows(self) -> None:
+        """Record that rows are about to be written, once a run. Raises OutputError."""
+        if self.checkpoint and self.sink.appends and not self.checkpoint.writing:
+            self.save()
+
+    def settle(self, below: int) -> None:
+        """Count rows as settled up to the last position at most at height `below`. Raises OutputError."""
+        before = self.history.settled
+        self.history.settle(below)
+        if self.checkpoint and self.history.settled != before:  # also where no row follows: else runs look for ever
+            self.save(writing=self.checkpoint.writing)
+
+    def go_back(self) -> None:
+        """Remove the rows that are not settled. Raises OutputError."""
+        self.history.go_back()
+        self.save()
+        self.sink.truncate(self.position.length)
+
+    def remove_rest(self) -> None:
+        """Remove what was written after the last position, after a failure; what cannot be removed stays."""
+        with suppress(OutputError):
+            self.sink.truncate(self.position.length)
+
+    def end(self) -> None:
+        """Record that the file holds no more than is recorded, so that what is appended later is known to be foreign.
+
+        Raises OutputError.
+        """
+        checkpoint = self.checkpoint
+        written = checkpoint is not None and checkpoint.writing and checkpoint.output == self._output
+        if written and self.sink.length == self.position.length:
+            self.save(writing=False)

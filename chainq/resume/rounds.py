@@ -1,0 +1,343 @@
+"""The rounds of an incremental run.
+
+Each round requests the tip, checks the last known block for a reorg, looks at the rows near the tip again, and writes
+what is new, batch by batch. Between two batches everything is consistent: rows written, synced and recorded, in this
+order. docs/completeness.md, "Following the tip", says what that proves.
+
+A reorg may come at any moment, so what is recorded must be of one chain. The last block of the round is requested
+before anything else (`seen`), then the last known one, then the rows, then the last block again: if both are the same
+as before, all rows between them are of one chain.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from msgspec import UNSET, Raw, UnsetType
+from msgspec.structs import replace
+
+from chainq.errors import IncompleteError
+from chainq.fetching.service import Service, hash_text
+from chainq.fetching.tip import Tip
+from chainq.formats.protocol import Writer
+from chainq.heights.block_time import format_age
+from chainq.heights.range import HeightRange
+from chainq.planning.query import Batch, Query
+from chainq.process.signals import signals_deferred
+from chainq.resume.history import SETTLE, TAIL, Position, digests
+from chainq.resume.journal import Journal
+from chainq.resume.reorg import check_block
+from chainq.resume.settings import ResumeSettings
+from chainq.rows.fields import Picker, integer_of
+from chainq.text.humanize import counted, duration
+
+MAX_LAG = 16  # blocks below the tip that a run learns to leave out
+
+
+class UnsteadyError(Exception):
+    """Responses contradict each other, as they may while the service takes a block in."""
+
+    def __init__(self, error: IncompleteError) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+@dataclass(slots=True)
+class Rounds:
+    """The rounds of one run: its state between two batches."""
+
+    service: Service
+    query: Query
+    settings: ResumeSettings
+    journal: Journal
+    warn: Callable[[str], None]
+    known: Position = field(default=Position(0))  # the last block known before this round, for a reorg
+    seen: Position = field(default=Position(0))  # the last block of this round, before its rows were requested
+    looked: int = -1  # the end of the chain at the last look at unsettled rows
+    behind: bool = False  # the service is behind what it showed before; the user was warned
+    written: int = 0  # rows
+
+    @property
+    def _next(self) -> int:
+        """Return the first height that is not written yet."""
+        return self.journal.position.next
+
+    @property
+    def _lag(self) -> int:
+        """Return how many blocks below the tip are left out."""
+        return max(self.settings.lag, self.journal.learned_lag)
+
+    def run(self, writer: Writer, tip: Tip) -> None:
+        """Make one round: write what is new up to the tip.
+
+        Raises IncompleteError for a reorg or a tip that is too old, UnsteadyError, and what the service raises.
+        """
+        # Without a checkpoint hashes are requested once a round. Where one broke off, that of its last block counts.
+        self.known = known = self.journal.position if self.journal.position.hash else self.seen
+        if tip.height + 1 < max(self._next, known.next):
+            before = f"block {known.next - 1} was there before" if known.hash else f"{self._next} comes next"
+            self._warn_behind(f"its tip is {tip.height}, but {before}")
+        else:
+            self.behind = False
+            if known.hash:
+                self._check(known, self.service.hash_of(known.next - 1))
+            self._write_new(writer, tip)
+        self._check_age(tip)
+
+    def _write_new(self, writer: Writer, tip: Tip) -> None:
+        """Write what is not written yet, and what came late."""
+        limit = self.query.bounds.end if self.query.bounds else None
+        top = tip.height + 1
+        if limit is not None and top < limit:  # one stale tip does not outrank --end
+            top = self.service.tip_for(limit) + 1
+        end = top - self._lag
+        if limit is not None:
+            end = min(end, limit if limit >= 0 else top + limit)
+        # Blocks are settled at once: there is one for each height, and hashes link it to the one before.
+        deep = end if self.query.method.linked else min(end, top - self._lag - SETTLE)
+        history = self.journal.history
+        if self._next < end or (history.unsettled and history.settled.next < deep and top != self.looked):
+            self._write_up_to(writer, self._existing(end), top, deep)
+        if limit is not None and self._next < limit:
+            lag = f", and this run stays {counted(self._lag, 'block')} below it" if self._lag else ""
+            self.warn(f"--end {limit} is not reached: the tip is {top - 1}{lag}")
+
+    def _write_up_to(self, writer: Writer, end: int, top: int, deep: int) -> None:
+        """Write what came late and what is new below `end`.
+
+        `top`: the end of the chain; `deep`: heights below it are settled where their rows are the same as before.
+        """
+        heights = self.journal.history.unsettled
+        batches = [*self._batches(self.query._replace(limit=None), heights)] if heights else []
+        if self.known.hash and not self.query.method.linked:
+            self._check(self.known, self.service.block_hash(self.known.next - 1))
+        self.looked = top
+        if heights and not self._compare(writer, batches, heights, top, deep):
+            return
+        middle = max(self._next, min(deep, end))
+        for part in (HeightRange(self._next, middle), HeightRange(middle, end)):
+            if part.start < part.end and not self._write_range(writer, part, settled=part.end == middle):
+                return
+
+    def _existing(self, end: int) -> int:
+        """Return `end`, or less where the service does not have the block below it, although it names its tip."""
+        wanted, step, least = end, 1, self.journal.history.settled.next
+        while end > least and self.query.verify:
+            found = self.service.block_hash(end - 1)
+            if found is not None:
+                if not self.query.method.linked:  # its rows carry no hash, or one that nobody checks
+                    self.seen = Position(end, found)
+                break
+            end, step = end - step, step * 2
+        if end < wanted:
+            more = self._raise_lag(self._lag + wanted - end)
+            tip = self.service.tip_height()
+            self._warn_behind(f"it does not have block {wanted - 1}, although its tip is {tip}{more}")
+        return end
+
+    def _raise_lag(self, lag: int) -> str:
+        """Leave out so many blocks below the tip from now on, at most MAX_LAG; return what to tell the user of it."""
+        if (lag := min(lag, MAX_LAG)) <= self._lag:
+            return ""
+        self.journal.learned_lag = lag
+        return f"; from now on runs stay {counted(lag, 'block')} below the tip"
+
+    def _compare(self, writer: Writer, batches: list[Batch], heights: HeightRange, top: int, deep: int) -> bool:
+        """Compare the rows of the heights that are not settled with what they were. Return whether the round can go on.
+
+        `top`, `deep`: as in `_write_up_to`.
+        """
+        history = self.journal.history
+        rows = [row for batch in batches for row in batch.rows]
+        shown, before = Counter(digests(rows)), history.rows
+        if late := shown - before:
+            self._write_late(writer, rows, late, heights)
+        elif gone := before - shown:
+            self._miss(heights, gone.total(), top)
+            return False
+        else:
+            shown_to = max((self._shown_to(batch) for batch in batches), default=heights.start)
+            self.journal.settle(min(deep, max(shown_to, heights.end - TAIL)))
+        return True
+
+    def _write_late(self, writer: Writer, rows: list[Raw], late: Counter[str], heights: HeightRange) -> None:
+        """Bring rows that came late into the output.
+
+        A file is cut back to what is settled, and the round goes on from there. Elsewhere, and where rows of other runs
+        stand in between, they follow what was written meanwhile.
+        """
+        journal, removable = self.journal, self.journal.history.removable
+        came = f"{counted(late.total(), 'row')} of {heights} came late{'' if removable else ', after later ones'}"
+        if more := self._raise_lag(max(1, self._lag * 2)):
+            self.warn(f"{came}{more}")
+        if removable:
+            with signals_deferred():
+                self.written -= journal.history.rows.total()
+                journal.go_back()
+            return
+        left, new = late.copy(), []
+        for row, digest in zip(rows, digests(rows), strict=True):
+            if left[digest]:
+                left[digest] -= 1
+                new.append(row)
+        if self.query.limit is not None:
+            new = new[: self.query.limit - self.written]
+        with signals_deferred():
+            journal.expect_rows()
+            writer.write(new)
+            journal.history.unite((journal.history.rows + late).elements())
+            journal.record(replace(journal.position, length=journal.sink.length))
+            self.written += len(new)
+
+    def _miss(self, heights: HeightRange, rows: int, top: int) -> None:
+        """Take in that rows which were written are missing. Raises UnsteadyError where the chain has grown since."""
+        missing = f"{counted(rows, 'row')} of {heights} that came before"
+        if top - self._next >= SETTLE:
+            rewind = "; --rewind N writes what it has now" if self.journal.checkpoint else ""
+            raise UnsteadyError(
+                IncompleteError(
+                    f"{self.query.method.name}: {missing} are missing now",
+                    f"the service has lost them, or another one answers; run the command again{rewind}",
+                )
+            )
+        self._warn_behind(f"it lacks {missing}")
+
+    def _write_range(self, writer: Writer, heights: HeightRange, *, settled: bool) -> bool:
+        """Write all rows of `heights`; return whether the service had them all and more can follow."""
+        left = None if self.query.limit is None else self.query.limit - self.written
+        if left is not None and left <= 0:
+            return False
+        for batch in self._batches(self.query._replace(limit=left), heights):
+            if batch.heights is None or not len(batch.heights):
+                continue
+            self._check_link(batch)
+            parts: dict[int, list[str] | UnsetType] = {batch.heights.end: UNSET if settled else digests(batch.rows)}
+            if settled and not self.query.method.linked:
+                parts = self._parts(batch, batch.heights, heights.end)
+            hashes = self._hashes_after(batch, [*parts])
+            if hashes is None:
+                self._warn_behind(f"it does not have block {batch.heights.end - 1} any more")
+                return False
+            rows = batch.rows if left is None else batch.rows[:left]
+            with signals_deferred():
+                self.journal.expect_rows()
+                writer.write(rows)
+                length = self.journal.sink.length
+                self.journal.record(
+                    *(
+                        Position(end, found, length, part)
+                        for found, (end, part) in zip(hashes, parts.items(), strict=True)
+                    )
+                )
+                self.written += len(rows)
+            if left is not None:
+                left -= len(rows)
+                if left <= 0:
+                    break
+        return True
+
+    def _parts(self, batch: Batch, heights: HeightRange, end: int) -> dict[int, list[str] | UnsetType]:
+        """Return where to record positions in a batch below `end`, the end of what is deep, and what is not settled.
+
+        Heights that the service may not have written yet, at most TAIL of them, are looked at again. Raises
+        UnsteadyError where it shows rows now, but showed none a moment ago, for heights before them.
+        """
+        if batch.rows and self.journal.history.unsettled:
+            raise UnsteadyError(
+                IncompleteError(
+                    f"{self.query.method.name} {self.journal.history.unsettled}: later rows appeared meanwhile",
+                    "the service is writing them; run the command again",
+                )
+            )
+        settled_to = max(self._shown_to(batch), end - TAIL)
+        parts: dict[int, list[str] | UnsetType] = {}
+        if settled_to > heights.start:
+            parts[min(settled_to, heights.end)] = UNSET
+        if settled_to < heights.end:
+            parts[heights.end] = []
+        return parts
+
+    def _shown_to(self, batch: Batch) -> int:
+        """Return the height below which the service has written all rows of a batch: that of its last row, or its end.
+
+        An indexer writes rows in order. So where the server showed a row above the batch, it is past the batch; where
+        it showed none, the heights after the last row may get rows yet. Rows without a height do not tell.
+        """
+        heights, path = batch.heights or HeightRange(0, 0), self.query.method.height
+        if batch.proof is not None and batch.proof.kind == "overlap":
+            return heights.end
+        if path is None or self.query.method.linked or not batch.rows:
+            return heights.end if batch.rows else heights.start
+        last = integer_of(Picker([path])(batch.rows[-1])[0])
+        return heights.start if last is None else last + 1
+
+    def _batches(self, query: Query, heights: HeightRange) -> Iterator[Batch]:
+        try:
+            yield from self.service.fetch_range(query, heights)
+        except IncompleteError as error:
+            raise UnsteadyError(error) from error
+
+    def _check_link(self, batch: Batch) -> None:
+        """Raise IncompleteError where a reorg happened between the check of this round and the response."""
+        position = self.journal.position
+        if self.query.method.linked and self.query.verify and position.hash and batch.rows:
+            self._check(position, hash_text(Picker(["previous_hash"])(batch.rows[0])[0]))
+
+    def _check(self, known: Position, found: str | None) -> None:
+        """Raise IncompleteError where the block below `known` is another one now."""
+        recorded = self.journal.checkpoint is not None and known in self.journal.history.positions
+        try:
+            check_block(known, found, recorded=recorded, checkpoint=self.journal.checkpoint is not None)
+        except IncompleteError as error:
+            if found is not None:
+                raise
+            raise UnsteadyError(error) from error  # perhaps it is only on another server
+
+    def _hashes_after(self, batch: Batch, ends: list[int]) -> list[str] | None:
+        """Return the hash of the last block below each of `ends`, of the chain that the rows of a batch are from.
+
+        Of rows that are blocks it is their own. Else the service is asked after the rows, and the last block of the
+        round must be the one that it was before them: then no reorg came in between. None where the service does
+        not have a block any more. Without a checkpoint only the end of a round is asked for; elsewhere it is empty.
+        """
+        method = self.query.method
+        if method.linked:
+            if batch.rows:
+                block_hash, height = Picker(["block_hash", method.height or ""])(batch.rows[-1])
+                if integer_of(height) == ends[-1] - 1:  # with --no-verify the last block may be missing
+                    return [hash_text(block_hash)]
+            found = self.service.hash_of(ends[-1] - 1)
+            return None if found is None else [found]
+        hashes = []
+        for end in ends:
+            if self.journal.checkpoint is None and end < self.seen.next:
+                hashes.append("")
+            elif (found := self.service.block_hash(end - 1)) is None:
+                return None
+            else:
+                hashes.append(found)
+        if hashes[-1]:
+            last = hashes[-1] if ends[-1] == self.seen.next else self.service.block_hash(self.seen.next - 1)
+            self._check(self.seen, last)
+        return hashes
+
+    def _check_age(self, tip: Tip) -> None:
+        """Raise IncompleteError for a tip that is older than `--max-age`, or has no time to tell that."""
+        if self.settings.max_age is None:
+            return
+        limit = f"--max-age {format_age(self.settings.max_age)}"
+        if tip.time is None:
+            said = f"block {tip.height} has no readable time" if tip.height >= 0 else "the chain has no blocks"
+            raise IncompleteError(f"{said}, so its age cannot be held against {limit}")
+        age = time.time() - tip.time
+        if age > self.settings.max_age:
+            raise IncompleteError(
+                f"block {tip.height} is {duration(age)} old, older than {limit}", "the chain or the service has stopped"
+            )
+
+    def _warn_behind(self, what: str) -> None:
+        """Say once that the service is behind."""
+        if not self.behind:
+            self.warn(f"the service is behind: {what}")
+        self.behind = True

@@ -1,0 +1,194 @@
+"""--follow through restarts, deploys and reorgs: what it outlives, for how long, and what it says.
+
+The test changes the service between two rounds: nothing here waits for a time to pass.
+"""
+
+import json
+import signal
+import subprocess
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from chainq.demo.chain import Chain
+from chainq.demo.faults import Faults
+from chainq.demo.fork import Fork
+from chainq.demo.service import Reply, page
+from harness.jobs import FIRST, Job, lines, said
+from harness.program import Program, finish
+from harness.services import Moving, fork_truth, serving
+from harness.truth import Truth, difference
+
+SOON = ("--follow", "--interval", "0.01", "--retries", "0")
+
+
+class Deployed(Moving):
+    """A service that answers in another way while `instead` is set; `failed` counts such responses."""
+
+    instead: Callable[[bytes], Reply] | None = None
+    failed = 0
+
+    def respond(self, body: bytes) -> Reply:
+        """As the service does, or as a proxy does during a deploy."""
+        found = super().respond(body)
+        if self.instead is None:
+            return found
+        self.failed += 1
+        return self.instead(body)
+
+
+def error(code: object, message: str, status: int = 200) -> Callable[[bytes], Reply]:
+    """A JSON-RPC error in response to each call."""
+    return lambda body: Reply(
+        status,
+        "application/json",
+        json.dumps(
+            {"jsonrpc": "2.0", "id": json.loads(body)["id"], "error": {"code": code, "message": message}}
+        ).encode(),
+    )
+
+
+def wrong_id(_: bytes) -> Reply:
+    return Reply(200, "application/json", b'{"jsonrpc":"2.0","id":-5,"result":[]}')
+
+
+OUTAGES = {
+    "database restarts": error("57P01", "terminating connection due to administrator command"),
+    "database is away, with HTTP 500": error("ECONNREFUSED", "connect ECONNREFUSED 10.0.0.5:5432", 500),
+    "HTTP 404": lambda _: page(404, "Cannot POST /"),
+    "another service": lambda _: Reply(200, "text/html", b"<html>Welcome to nginx!</html>"),
+    "wrong id": wrong_id,
+    "method not there yet": error(-32601, "Method not found"),
+}
+
+
+def read(process: subprocess.Popen[bytes], due: list[bytes]) -> None:
+    """Check the next rows of a run."""
+    assert process.stdout is not None
+    for row in due:
+        assert process.stdout.readline() == row + b"\n", finish(process)
+
+
+@pytest.mark.parametrize("kind", OUTAGES)
+def test_it_outlives_a_deploy(kind: str, chainq: Program, truth: Truth) -> None:
+    """Errors that a service gives for a while cost two warnings, one at each end, and no row."""
+    service, enough = Deployed(FIRST), threading.Event()
+    service.hook = lambda _: enough.set() if service.failed > 4 else None
+    with serving(service) as url:
+        process = chainq.start("records", "--start", str(FIRST - 3), *SOON, url=url)
+        read(process, list(truth.rows("records", FIRST - 3, FIRST + 1)))
+        service.instead = OUTAGES[kind]
+        assert enough.wait(60)
+        service.tip, service.instead = FIRST + 4, None
+        read(process, list(truth.rows("records", FIRST + 1, FIRST + 5)))
+        process.send_signal(signal.SIGINT)
+        ran = finish(process)
+    assert (ran.code, ran.out) == (-signal.SIGINT, b"")
+    first, second, last = ran.err.splitlines()
+    assert "warning: " in first
+    assert "; trying again every 0.01 s" in first
+    assert "warning: the service responds again, after" in second
+    assert "resume with --start 2405 --follow" in last
+
+
+def test_3_it_does_not_ask_for_ever(chainq: Program, truth: Truth) -> None:
+    """A service that answers with errors for good ends it after 60 polls in a row, with the error and the way on."""
+    service = Deployed(FIRST)
+    with serving(service) as url:
+        process = chainq.start("records", "--start", str(FIRST), *SOON, url=url)
+        read(process, list(truth.rows("records", FIRST, FIRST + 1)))
+        service.instead = OUTAGES["HTTP 404"]
+        ran = finish(process)
+    assert ran.code == 3
+    assert service.failed == 61
+    warning, ended = ran.err.splitlines()
+    assert "trying again" in warning
+    assert "404" in ended
+    assert f"resume with --start {FIRST + 1} --follow" in ended
+
+
+def test_refusals_count_only_in_a_row(chainq: Program, truth: Truth) -> None:
+    """Many short outages do not add up: only polls without any result in between do."""
+    service = Deployed(FIRST)
+    turns = iter(range(10**6))
+    service.hook = lambda method: setattr(
+        service, "instead", OUTAGES["HTTP 404"] if method == "latest/block" and next(turns) % 4 else None
+    )
+    with serving(service) as url:
+        process = chainq.start("records", "--start", str(FIRST), *SOON, "-q", url=url)
+        for height in range(FIRST, FIRST + 40):
+            service.tip = height
+            read(process, list(truth.rows("records", height, height + 1)))
+        process.send_signal(signal.SIGINT)
+        ran = finish(process)
+    assert service.failed > 61
+    assert (ran.code, ran.out) == (-signal.SIGINT, b"")
+
+
+@pytest.mark.parametrize("words", [(), ("--checkpoint", "kept")], ids=["alone", "checkpoint"])
+def test_3_a_service_that_never_worked_is_not_waited_for(words: tuple[str, ...], chainq: Program) -> None:
+    """A wrong URL ends it at once: that is no outage."""
+    service = Deployed(FIRST)
+    service.instead = OUTAGES["HTTP 404"]
+    with serving(service) as url:
+        ran = chainq("records", "--start", str(FIRST), *words, *SOON, url=url)
+    said(ran, 3, "404")
+    assert service.failed == 1
+    assert not (chainq.home / "kept").exists()
+
+
+def test_6_a_reorg_during_an_outage(chainq: Program, truth: Truth) -> None:
+    """Without a checkpoint, too, --follow notices that the last block is another one when the service comes back."""
+    service, enough = Deployed(FIRST), threading.Event()
+    service.hook = lambda _: enough.set() if service.failed > 2 else None
+    with serving(service) as url:
+        process = chainq.start("records", "--start", str(FIRST - 3), *SOON, "-q", url=url)
+        read(process, list(truth.rows("records", FIRST - 3, FIRST + 1)))
+        service.instead = OUTAGES["HTTP 404"]
+        assert enough.wait(60)
+        service.swap(Fork(Chain(), FIRST - 1))
+        service.tip, service.instead = FIRST + 5, None
+        ran = finish(process)
+    said(ran, 6, f"reorg: block {FIRST} is", "this run has seen", "--start 2401")
+    assert ran.out == b""
+
+
+@pytest.mark.parametrize("at", [FIRST - 5, FIRST + 20])
+def test_what_is_recorded_is_of_one_chain(at: int, chainq: Program) -> None:
+    """A reorg after any number of calls ends its run or the next one with 6; --rewind then mends all of the file."""
+    start, tip = FIRST - 40, FIRST + 60
+    groups = fork_truth(at, tip).groups("records", start, tip + 1)
+    for after in range(2, 40, 2):
+        service = Moving(FIRST - 5, faults=Faults(reorg_at=at, reorg_after=after))
+        with serving(service) as url:
+            job = Job(chainq, url, "records", "--start", str(start), "--page-size", "60", place=f"{at}-{after}")
+            code = 0
+            for service.tip in [*range(FIRST, tip, 25), *[tip] * 6]:
+                code = job(*(("--rewind", "30") if code else ())).code
+                assert code in (0, 6)
+        assert code == 0
+        assert job.next == tip + 1
+        assert difference(job.out.read_bytes().split(b"\n")[:-1], groups) == "", after
+
+
+@pytest.mark.parametrize("time", ['"never"', "null", "1" + "0" * 400])
+def test_6_max_age_needs_a_readable_time(time: str, chainq: Program) -> None:
+    """--max-age promises an alarm: a tip without a time that can be read ends the run with 6, after the rows."""
+    service = Moving(9)
+    real = service.respond
+
+    def respond(body: bytes) -> Reply:
+        reply = real(body)
+        if json.loads(body)["method"] != "latest/block":
+            return reply
+        block = json.loads(reply.body)
+        block["result"] = block["result"][0] if isinstance(block["result"], list) else block["result"]
+        text = json.dumps({**block, "result": {**block["result"], "timestamp": "TIME"}})
+        return reply._replace(body=text.replace('"TIME"', time).encode())
+
+    service.respond = respond  # type: ignore[method-assign]
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks")
+        said(job("--max-age", "1h"), 6, "block 9 has no readable time", "--max-age 1h", "resumes at height 10")
+        assert job.out.read_bytes() == lines(Truth(9).rows("blocks", 0, 10))

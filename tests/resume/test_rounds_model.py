@@ -1,0 +1,207 @@
+"""Rounds against a model service: late rows, replicas, reorgs and crashes, in process, thousands of runs a minute.
+
+The model decides which rows exist; the output must hold exactly those in the end, a file in order of height.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from chainq.catalog.methods import BY_COMMAND
+from chainq.errors import IncompleteError, UnreachableError
+from chainq.fetching.tip import Tip
+from chainq.heights.bounds import Bounds
+from chainq.heights.range import HeightRange
+from chainq.planning.query import Batch, Query
+from chainq.planning.steps import Proof, ProofKind
+from chainq.resume.history import History, Position
+from chainq.resume.journal import Journal
+from chainq.resume.rounds import Rounds, UnsteadyError
+from chainq.resume.settings import ResumeSettings
+
+if TYPE_CHECKING:
+    from chainq.fetching.service import Service
+    from chainq.formats.protocol import Writer
+    from chainq.resume.checkpoint import Checkpoint
+
+Rows = dict[int, list[bytes]]
+
+
+class CrashError(Exception):
+    """Stands for kill -9: what was in memory is gone."""
+
+
+class Chain:
+    """The service: `tip`, the `fork` that its blocks are of, `indexed` heights with rows; all move with each call."""
+
+    def __init__(self, rows: Rows, moves: list[tuple[int, int, int]], fork_at: int) -> None:
+        self.rows, self.moves, self.fork_at = rows, moves, fork_at
+        self.height, self.indexed, self.fork = 8, 8, 0
+
+    def step(self) -> int:
+        """Count a call, move on, and return how far behind the server of this call is."""
+        if not self.moves:
+            return 0
+        grow, late, behind = self.moves.pop()
+        self.height = min(60, self.height + grow)
+        self.indexed = max(self.indexed, self.height - late)
+        self.fork = int(self.fork_at <= self.height and self.fork_at > 0 and len(self.moves) < 60)
+        return behind
+
+    def hash(self, height: int) -> str:
+        return f"{height}-{self.fork if height >= self.fork_at else 0}"
+
+    def shown(self, height: int, behind: int = 0) -> list[bytes]:
+        """The rows of a height that a server of this chain shows."""
+        if height > min(self.indexed, self.height - behind):
+            return []
+        fork = self.fork if height >= self.fork_at else 0
+        return [b'{"height":"%d","id":"%d-%s"}' % (height, fork, row) for row in self.rows.get(height, [])]
+
+    def tip(self) -> Tip:
+        self.step()
+        return Tip(self.height, self.hash(self.height), self.hash(self.height - 1), None)
+
+    def tip_height(self) -> int:
+        return self.height
+
+    def block_hash(self, height: int) -> str | None:
+        behind = self.step()
+        return self.hash(height) if height <= self.height - behind else None
+
+    hash_of = block_hash
+
+    def fetch_range(self, _: Query, heights: HeightRange) -> Iterator[Batch]:
+        """Chunks of at most seven heights; each is proved by a row above it where the server has one."""
+        for start in range(heights.start, heights.end, 7):
+            behind = self.step()
+            chunk = HeightRange(start, min(heights.end, start + 7))
+            rows = [Raw(row) for height in range(chunk.start, chunk.end) for row in self.shown(height, behind)]
+            above = any(self.shown(height, behind) for height in range(chunk.end, 61))
+            yield Batch(rows, chunk, Proof(ProofKind.OVERLAP if above else ProofKind.TAIL))
+
+
+class Output:
+    """A sink and a writer in one: a file that can be cut, or a pipe that cannot. `fuse`: steps until a crash."""
+
+    pipe, owner = False, ""
+
+    def __init__(self, data: bytes, *, appends: bool, fuse: int) -> None:
+        self.data, self.appends, self.fuse = data, appends, fuse
+
+    @property
+    def length(self) -> int:
+        return len(self.data) if self.appends else 0
+
+    def burn(self) -> None:
+        self.fuse -= 1
+        if self.fuse == 0:
+            raise CrashError
+
+    def write(self, rows: list[Raw]) -> None:
+        for row in rows:
+            self.burn()
+            self.data += bytes(row) + b"\n"
+
+    def sync(self) -> None:
+        self.burn()
+
+    def truncate(self, length: int) -> None:
+        self.burn()
+        if self.appends:
+            self.data = self.data[:length]
+
+    def keep(self) -> None:
+        pass
+
+    def end_hash(self, _: int) -> str:
+        return ""
+
+
+class Record:
+    """A checkpoint in memory."""
+
+    def __init__(self) -> None:
+        self.history, self.lag, self.output, self.writing = History(), 0, "", False
+        self.kept: list[Position] = []
+
+    def save(self, *, lag: int, **_: Any) -> None:
+        self.kept, self.lag = list(self.history.positions), lag
+
+
+def one_run(chain: Chain, record: Record, output: Output, rewind: int) -> str:
+    """One cron run; return how it ended."""
+    record.history = History(record.kept)
+    if record.history.last is not None and output.appends:
+        output.data = output.data[: record.history.last.length]
+    journal = Journal(cast("Any", output), record.history, cast("Checkpoint", record), "")
+    query = Query(BY_COMMAND["records"], bounds=Bounds(start=0))
+    rounds = Rounds(cast("Service", chain), query, ResumeSettings(), journal, lambda _: None)
+    try:
+        tip = chain.tip()
+        writer = journal.begin(lambda: 0, rewind, lambda *_: cast("Writer", output), lambda _: None)
+        rounds.run(writer, tip)
+    except CrashError:
+        return "killed"
+    except (UnsteadyError, UnreachableError):
+        return "unsteady"
+    except IncompleteError:
+        return "reorg"
+    return ""
+
+
+MOVES = st.lists(
+    st.tuples(
+        st.sampled_from([0, 0, 0, 0, 1, 1, 3]),  # blocks that the chain grows by
+        st.sampled_from([0, 0, 1, 2, 5, 20]),  # blocks that the indexer is behind
+        st.sampled_from([0, 0, 0, 1, 2]),  # blocks that the server of the call is behind
+    ),
+    min_size=20,
+    max_size=150,
+)
+ROWS = st.dictionaries(st.integers(0, 60), st.lists(st.sampled_from([b"a", b"b", b"c"]), unique=True), min_size=5)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    rows=ROWS,
+    moves=MOVES,
+    fork_at=st.sampled_from([0, 0, 10, 20, 35]),
+    fuses=st.lists(st.integers(0, 40), max_size=12),
+    appends=st.booleans(),
+)
+@pytest.mark.parametrize("kills", [False, True])
+def test_every_row_once(
+    kills: bool, rows: Rows, moves: list[tuple[int, int, int]], fork_at: int, fuses: list[int], appends: bool
+) -> None:
+    """Whatever the service shows when, runs end with every row once; a pipe may only repeat what a kill cut off."""
+    if not appends:
+        fork_at = 0  # what was printed cannot be taken back
+    chain, record, data, ended = Chain(rows, moves, fork_at), Record(), b"", ""
+    for turn in range(60):
+        if not chain.moves and turn % 3 == 0:
+            chain.height = chain.indexed = min(60, chain.height + 11)
+        fuse = fuses.pop() if kills and fuses else 0
+        output = Output(data, appends=appends, fuse=fuse)
+        ended = one_run(chain, record, output, 20 if ended == "reorg" else 0)
+        data = output.data
+        if not chain.moves and chain.height == 60 and not ended and turn > 50:
+            break
+    assert ended == ""
+    last = record.kept[-1].next
+    assert last >= 61 - 16
+    due = [row for height in range(last) for row in chain.shown(height)]
+    came = data.split(b"\n")[:-1]
+    if appends:
+        assert came == due
+        assert [json.loads(row)["height"] for row in came] == [json.loads(row)["height"] for row in due]
+    elif kills:
+        assert set(came) == set(due)
+    else:
+        assert Counter(came) == Counter(due)
