@@ -7,6 +7,7 @@ import re
 from urllib.parse import urlsplit
 
 from chainq.catalog import bech32
+from chainq.catalog.kinds import Kind, check_kind
 from chainq.catalog.methods import Role
 from chainq.errors import UsageError
 from chainq.text.sanitize import excerpt, mask_url, printable
@@ -17,12 +18,14 @@ _HINT = "--no-check skips this check"
 def transaction_id(text: str) -> str:
     """Check a transaction ID: bech32 or bech32m with prefix `at` (docs/protocol.md, "Values")."""
     if fault := bech32.fault(text, prefix="at"):
+        check_kind(text, "transaction ID", Kind.TRANSACTION)
         raise UsageError(f"invalid transaction ID {text!r}: {fault}", _HINT)
     return text.lower()  # servers compare texts; BIP 173 allows upper case, for QR codes
 
 
 def address(text: str) -> str:
     """Check an address: bech32 or bech32m with any prefix, because each network has its own."""
+    check_kind(text, "address", Kind.ADDRESS)
     if fault := bech32.fault(text):
         raise UsageError(f"invalid address {text!r}: {fault}", _HINT)
     return text.lower()
@@ -31,6 +34,7 @@ def address(text: str) -> str:
 def program(text: str) -> str:
     """Check a program ID: a name and a network, both identifiers, as in `credits.aleo`."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*\.[A-Za-z][A-Za-z0-9_]*", text):
+        check_kind(text, "program ID", Kind.PROGRAM)
         raise UsageError(f"invalid program ID {text!r}: expected a name such as credits.aleo", _HINT)
     return text
 

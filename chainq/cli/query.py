@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from chainq.catalog import identifiers
 from chainq.catalog.dialects import Dialect, Value
+from chainq.catalog.kinds import Kind, check_kind
 from chainq.catalog.methods import Method, Role
 from chainq.cli.output import file_of
 from chainq.cli.stdin import lines
@@ -123,9 +124,18 @@ def _lookups(method: Method, values: Mapping[str, Any], check: bool) -> tuple[Lo
 def _lookup(role: Role, word: str, check: bool) -> Lookup | Bounds:
     if role is Role.HEIGHT:
         if ":" in word:
-            return parse_range(word)
-        return word if word == LATEST else parse_height(word)
+            return _height(word, parse_range)
+        return word if word == LATEST else _height(word, parse_height)
     return _checked(role, word, check)
+
+
+def _height(word: str, parse: Callable[[str], T]) -> T:
+    """Return a height or a bound as `parse` reads it. Raises UsageError, which says what an ID is and who takes it."""
+    try:
+        return parse(word)
+    except UsageError:
+        check_kind(word, "height", Kind.HEIGHT)
+        raise
 
 
 def _checked(role: Role, word: str, check: bool) -> str:
@@ -138,15 +148,15 @@ def _bounds(method: Method, values: Mapping[str, Any]) -> Bounds:
 
     whole, word = method.param(Role.ADDRESS) is not None, values["range"]
     if word is not None:
-        bounds = parse_range(word, whole=whole)
+        bounds = _height(word, lambda word: parse_range(word, whole=whole))
         if given := [f"--{name}" for name in ("start", "end", "last", "since", "until") if values[name] is not None]:
             raise UsageError(f"the range {word} cannot be combined with {' or '.join(given)}")
         return bounds
     now = time.time()
     bounds = Bounds(
-        start=parsed("start", parse_start),
-        end=parsed("end", parse_end),
-        last=parsed("last", parse_height),
+        start=parsed("start", lambda word: _height(word, parse_start)),
+        end=parsed("end", lambda word: _height(word, parse_end)),
+        last=parsed("last", lambda word: _height(word, parse_height)),
         since=parsed("since", lambda text: parse_time(text, now)),
         until=parsed("until", lambda text: parse_time(text, now)),
         whole=whole,

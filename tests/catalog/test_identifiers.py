@@ -50,8 +50,13 @@ def test_a_truncated_or_padded_id_is_found(text: str) -> None:
 def test_an_id_has_the_prefix_at() -> None:
     """A block hash or an address in place of a transaction ID is recognised by its prefix."""
     assert identifiers.transaction_id(ID) == ID
-    for text, prefix in ((CHAIN.block_hash(5), "ab"), (ADDRESS, "aleo"), (CHAIN.transition_id(640, 1, 0), "au")):
-        with pytest.raises(UsageError, match=f"prefix is '{prefix}'"):
+    others = (
+        (CHAIN.block_hash(5), "a block hash"),
+        (ADDRESS, "an address; use chainq show"),
+        (CHAIN.transition_id(640, 1, 0), "a transition ID"),
+    )
+    for text, kind in others:
+        with pytest.raises(UsageError, match=f"this is {kind}"):
             identifiers.transaction_id(text)
 
 

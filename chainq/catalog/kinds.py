@@ -1,0 +1,87 @@
+"""What a text is, by its form alone: a height, an ID and of what, an address, a program, or a secret.
+
+For `chainq show`, which takes any of them, and for messages about an argument of the wrong kind.
+"""
+
+import re
+from enum import Enum
+
+from chainq.catalog.bech32 import ALPHABET
+from chainq.errors import UsageError
+
+
+class Kind(Enum):
+    """A kind of text: its name with an article, and what to do with one (`{}` is the text itself)."""
+
+    def __init__(self, title: str, hint: str) -> None:
+        self.title, self.hint = title, hint
+
+    HEIGHT = "a height", "use chainq show {} or chainq block {}"
+    TRANSACTION = "a transaction ID", "use chainq show {} or chainq transaction {}"
+    ADDRESS = "an address", "use chainq show {} or chainq address-transactions {}"
+    PROGRAM = "a program ID", "use chainq show {} or chainq program-transactions {} FUNCTION"
+    FUNCTION = "a function of a program", "use chainq show {}"
+    BLOCK_HASH = (
+        "a block hash",
+        "the service finds blocks only by height: chainq blocks --last 1000 --jsonl --columns height,block_hash | grep {}",
+    )
+    TRANSITION = (
+        "a transition ID",
+        "the service has no method for it; rows of chainq records and chainq transitions name its transaction",
+    )
+    STATE_ROOT = "a state root", "the service has no method for it; chainq blocks shows those of blocks"
+    SIGNATURE = "a signature", "the service has no method for it"
+    CIPHERTEXT = "a ciphertext", "the service has no method for it; chainq records shows those of records"
+    FIELD = "a field or group element", "the service has no method for it"
+    SHORTENED = "shortened by a table", "use --no-trunc there to see it whole"
+    SECRET = "a secret key", "chainq never takes one as an argument; keep it out of command lines"  # noqa: S105
+
+
+_PREFIXES = {
+    "at": Kind.TRANSACTION,
+    "ab": Kind.BLOCK_HASH,
+    "au": Kind.TRANSITION,
+    "as": Kind.TRANSITION,
+    "sr": Kind.STATE_ROOT,
+    "sign": Kind.SIGNATURE,
+    "record": Kind.CIPHERTEXT,
+    "ciphertext": Kind.CIPHERTEXT,
+}
+"""The human-readable parts of bech32 texts on the chain (docs/protocol.md, "Values")."""
+_ADDRESS_LENGTH = 58  # characters after the 1: 32 bytes and the checksum
+_NAME = "[A-Za-z][A-Za-z0-9_]*"
+
+
+def kind_of(text: str) -> Kind | None:
+    """Return what a text is, None where it looks like nothing that is known. Checksums are not looked at."""
+    if re.match("APrivateKey1|AViewKey1", text):
+        return Kind.SECRET
+    if "…" in text or re.fullmatch(r"[a-z]{2,10}1\w+\.\.\.\w+", text):
+        return Kind.SHORTENED
+    if re.fullmatch(r"[0-9][0-9_]*(\.[0-9]+)?[KkMm]?", text):
+        return Kind.HEIGHT
+    if re.fullmatch(r"[0-9]+(field|group|scalar)", text):
+        return Kind.FIELD
+    if re.fullmatch(rf"{_NAME}\.{_NAME}", text):
+        return Kind.PROGRAM
+    if re.fullmatch(rf"{_NAME}\.{_NAME}/{_NAME}", text):
+        return Kind.FUNCTION
+    prefix, separator, data = text.lower().rpartition("1")
+    if not separator or len(data) < 6 or not set(data) <= set(ALPHABET):
+        return None
+    if prefix in _PREFIXES:
+        return _PREFIXES[prefix]
+    return Kind.ADDRESS if prefix.isalpha() and len(data) == _ADDRESS_LENGTH else None  # each network has its prefix
+
+
+def check_kind(text: str, wanted: str, *expected: Kind) -> None:
+    """Raise UsageError for a text of another kind than `expected`; `wanted` names the argument (`height`).
+
+    The message says what the text is and which command takes it. A text of no known kind passes: other checks know
+    better what is wrong with it.
+    """
+    kind = kind_of(text)
+    if kind is None or kind in expected:
+        return
+    shown = "" if kind is Kind.SECRET else f" {text!r}"
+    raise UsageError(f"invalid {wanted}{shown}: this is {kind.title}", kind.hint.format(text, text))
