@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
@@ -14,6 +15,9 @@ from chainq.planning.query import Batch, Query
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_rows
 from chainq.transport.threads import Pool
+
+if TYPE_CHECKING:
+    from chainq.planning.newest_plan import NewestPlan
 
 Send = Callable[[int, int], list[Raw]]
 
@@ -39,7 +43,7 @@ def fetch_pages(
         _, params = dialect.call(method, {**query.arguments, Role.PAGE: number, Role.SIZE: size})
         return connection.call(name, params, decode_rows, f"page {number} of {size} rows")
 
-    plan = PagePlan(query, largest=dialect.page_size_max(method), window=concurrency + 2)
+    plan = _plan(query, dialect.page_size_max(method), concurrency + 2)
     steps, pages = plan.steps(), _ReadAhead(send, concurrency + 2)
     warned = 0
     try:
@@ -64,6 +68,14 @@ def fetch_pages(
         raise
     finally:
         pages.close()
+
+
+def _plan(query: Query, largest: int | None, window: int) -> "PagePlan | NewestPlan":
+    if not query.newest:
+        return PagePlan(query, largest=largest, window=window)
+    from chainq.planning.newest_plan import NewestPlan
+
+    return NewestPlan(query, largest=largest)
 
 
 class _ReadAhead:

@@ -64,15 +64,16 @@ class PagePlan:
     """One run of a query without heights.
 
     `largest`: the most rows that the service allows in a page, None where no limit is known. `window`: pages to request
-    ahead. `facts` has what the pages have shown of the service.
+    ahead. `start`: position to read from; above 0 the block there, of which rows may come before, is left out.
+    `facts` has what the pages have shown of the service.
     """
 
-    def __init__(self, query: Query, *, largest: int | None = None, window: int = 10) -> None:
+    def __init__(self, query: Query, *, largest: int | None = None, window: int = 10, start: int = 0) -> None:
         size = query.page_size or query.method.page_size or 1
         if query.limit is not None:  # what is requested ahead, or far beyond the limit, may not be needed
             window = 0
             size = query.page_size or min(size, query.limit + BEYOND_LIMIT)
-        self._limit, self._order = query.limit, query.method.order or ""
+        self._limit, self._order, self._start = query.limit, query.method.order or "", start
         self._calls = Calls(str(query.arguments.get(Role.PROGRAM)), str(query.arguments.get(Role.FUNCTION)))
         self._given = 0  # rows
         self.facts = PageFacts(size, largest or size, window)
@@ -82,7 +83,7 @@ class PagePlan:
 
         Raises IncompleteError where rows are missing or contradict each other, and the failures of requests.
         """
-        block, after = Block(0, self._calls), _After.MORE
+        block, after = Block(self._start, self._calls), _After.MORE
         while after is _After.MORE and (self._limit is None or self._given < self._limit):
             page, after = yield from self._next_page(block)
             if page.start < block.end:  # it holds the whole block once more
@@ -90,6 +91,10 @@ class PagePlan:
             whole: list[Raw] = []
             for rows in blocks_of(page.times):
                 if block.rows and not together(block.times[-1], page.times[rows.start]):
+                    if self._is_partial(block):
+                        block = Block(block.end, self._calls)
+                        block.add(page.rows[rows], page.times[rows])
+                        continue
                     found, responses = yield from whole_block(block, self._calls, self.facts)
                     if responses > 1:  # at the beginning of a page
                         yield from self._give(in_place(found, self._order), ProofKind.WALK, responses)
@@ -98,8 +103,12 @@ class PagePlan:
                     block = Block(block.end, self._calls)
                 block.add(page.rows[rows], page.times[rows])
             yield from self._give(whole, ProofKind.OVERLAP, 1)
-        if after is _After.NOTHING and block.rows:
+        if after is _After.NOTHING and block.rows and not self._is_partial(block):
             yield from self._last(block)
+
+    def _is_partial(self, block: Block) -> bool:
+        """Return whether rows of a block may come before the position that the plan reads from."""
+        return block.position == self._start > 0
 
     def _give(self, rows: list[Raw], kind: ProofKind, responses: int) -> PageSteps:
         self._given += len(rows)
@@ -160,9 +169,9 @@ class PagePlan:
                 )
             facts.ignores_size(len(sent))
         full = len(sent) >= size
-        last = block.times[-1] if block.times else ""
-        misplaced = (0 < known <= len(sent) and times[known - 1] != last) or (
-            known < len(sent) and earlier(times[known], last)
+        last = block.times[-1] if block.times else None
+        misplaced = last is not None and (
+            (0 < known <= len(sent) and times[known - 1] != last) or (known < len(sent) and earlier(times[known], last))
         )
         if misplaced and full:
             raise IncompleteError(

@@ -29,7 +29,8 @@ class Query(NamedTuple):
     `lookups`: heights, ranges of heights or IDs in the order of the output, LATEST and STDIN among them; None for a
     method without.
     `bounds`: the height range as requested, None for a method without one; what it resolves to depends on the tip and
-    is handed over beside the query. `reverse`: highest heights first. `limit`: rows after which no further request is
+    is handed over beside the query. `reverse`: highest heights first. `newest`: the last `limit` rows
+    of a list without heights, the newest first. `limit`: rows after which no further request is
     made. `page`: the one page to send as is, unverified. `page_size`: rows that requests ask for at first,
     None for what suits the method. `verify`: check that every height is present and linked to the one before.
     `check`: whether arguments are checked against the catalogue and the dialect.
@@ -40,6 +41,7 @@ class Query(NamedTuple):
     lookups: tuple[Lookup | Bounds, ...] | None = None
     bounds: Bounds | None = None
     reverse: bool = False
+    newest: bool = False
     limit: int | None = None
     page: int | None = None
     page_size: int | None = None

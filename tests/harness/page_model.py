@@ -11,6 +11,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.errors import ChainqError, GatewayError, TooHeavyError
+from chainq.planning.newest_plan import NewestPlan
 from chainq.planning.page_plan import PagePlan
 from chainq.planning.page_steps import PageRequest, PageResult
 from chainq.planning.query import Query
@@ -174,12 +175,17 @@ class PageServer:
         return rows[: self.faults.window] if self.faults.window and self.faults.window_kind == "rows" else rows
 
 
+def newest_plan(limit: int, page_size: int | None = None) -> NewestPlan:
+    """A plan of the last rows of the list."""
+    return NewestPlan(Query(METHOD, ARGUMENTS, newest=True, limit=limit, page_size=page_size), largest=999)
+
+
 def plan(page_size: int | None = None, limit: int | None = None, largest: int | None = 999) -> PagePlan:
     """A plan of a run over the whole list."""
     return PagePlan(Query(METHOD, ARGUMENTS, limit=limit, page_size=page_size), largest=largest)
 
 
-def results(plan: PagePlan, server: PageServer) -> Iterator[PageResult]:
+def results(plan: PagePlan | NewestPlan, server: PageServer) -> Iterator[PageResult]:
     """Drive a plan. Raises what it raises."""
     steps = plan.steps()
     step = next(steps, None)

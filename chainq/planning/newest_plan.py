@@ -1,0 +1,103 @@
+"""Plans the newest rows of a method that has pages but no heights: finds the end of its list, then reads up to it.
+
+The service lists the oldest rows first and says nothing of their number (docs/protocol.md, "Pagination"). So pages of
+one row are requested, further and further along, until one is empty; then the gap between the last row seen and that
+page is halved until it is no longer than what is to be read. That is about 20 calls for a million rows, each as light
+as the service has them. An empty page that should have had a row does no harm: what is read from there on goes to the
+proven end of the list (`page_plan`).
+
+Pure, as `page_plan` is.
+"""
+
+from msgspec import Raw
+
+from chainq.errors import ChainqError, IncompleteError
+from chainq.planning.page_facts import PageFacts
+from chainq.planning.page_plan import BEYOND_LIMIT, PagePlan
+from chainq.planning.page_steps import PageAsking, PageRequest, PageResult, PageSteps
+from chainq.planning.query import Query
+from chainq.planning.steps import Proof, ProofKind
+
+STRIDE = 8  # times as far along goes each request for the end; each gap of that size then takes three to halve
+LONGEST = 2**40  # rows: no list has as many
+
+
+class NewestPlan:
+    """One run of a query for the newest `query.limit` rows, the newest first.
+
+    `largest`: the most rows that the service allows in a page, None where no limit is known.
+    """
+
+    def __init__(self, query: Query, *, largest: int | None = None) -> None:
+        self._query, self._largest = query, largest
+        self._wanted = query.limit or 0
+        self._responses = 0
+        self.facts = PageFacts(1, 1, 0)
+
+    def steps(self) -> PageSteps:
+        """Yield requests and one result. Raises IncompleteError where rows are missing, and what requests raise."""
+        most = self._query.page_size or self._largest or self._query.method.page_size or 1
+        behind = self._wanted + BEYOND_LIMIT
+        end = yield from self._end(behind)
+        while True:
+            size = max(1, min(behind, most))
+            start = max(0, end - behind) // size * size
+            plan = PagePlan(self._query._replace(limit=None, page_size=size), largest=self._largest, start=start)
+            self.facts = plan.facts
+            rows = yield from self._read(plan)
+            if len(rows) >= self._wanted or not start:
+                break
+            behind *= 2  # it began inside a block with very many rows
+        newest = rows[::-1][: self._wanted]
+        if newest:
+            yield PageResult(newest, Proof(ProofKind.TAIL, self._responses))
+
+    def _end(self, near: int) -> PageAsking[int]:
+        """Return a position after which few rows follow: `near` of them at most, as far as empty pages tell."""
+        known, beyond = 0, near
+        while (yield from self._has_row(beyond)):
+            if beyond > LONGEST:
+                raise IncompleteError(
+                    f"page {beyond} of 1 row is not empty: the service ignores `page`", "read the list without --newest"
+                )
+            known, beyond = beyond, beyond * STRIDE
+        while beyond - known > near:
+            middle = (known + beyond) // 2
+            if (yield from self._has_row(middle)):
+                known = middle
+            else:
+                beyond = middle
+        return beyond
+
+    def _has_row(self, position: int) -> PageAsking[bool]:
+        self._responses += 1
+        rows = yield PageRequest(position, 1)
+        if len(rows) > 1:
+            raise IncompleteError(
+                f"a page of 1 row has {len(rows)}: the service ignores the page size, so that the end of its list"
+                " cannot be found",
+                "read the list from its beginning, without --newest",
+            )
+        return bool(rows)
+
+    def _read(self, plan: PagePlan) -> PageAsking[list[Raw]]:
+        """Return the last rows of a plan: as many as are wanted and perhaps some more."""
+        steps: PageSteps = plan.steps()
+        rows: list[Raw] = []
+        step = next(steps, None)
+        while step is not None:
+            if isinstance(step, PageResult):
+                rows = [*rows[-self._wanted :], *step.rows]
+                step = next(steps, None)
+                continue
+            self._responses += 1
+            try:
+                try:
+                    sent = yield step
+                except ChainqError as error:
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(sent)
+            except StopIteration:
+                step = None
+        return rows
