@@ -65,6 +65,13 @@ BUDGETS: dict[str, Set[str]] = {
     "records --start 0 --end 5 --table": RANGED | TABLE,
     "records --start 0 --end 5 --jsonl --dry-run": RANGED | {"formats.jsonl", "cli.dry_run"},
     "program-transactions a.aleo b --limit 1 --jsonl": PAGED | DETECTED | {"formats.jsonl"},
+    "program-transactions a.aleo b --newest --limit 1 --jsonl": PAGED
+    | DETECTED
+    | {"formats.jsonl", "planning.newest_plan"},
+    "show --help": SHELL,
+    "show 5 --json": (RANGED - {"cli.run", "cli.query", "cli.stdin"})
+    | DETECTED
+    | {"catalog.kinds", "cli.show", "show", "show.parts", "show.as_json"},
 }
 """Which of chainq's own modules a command may load. `demo`, `_docgen` and `config.profiles` load only where needed."""
 
@@ -163,7 +170,7 @@ USERS = {
     "httpx": {"transport"},
     "httpcore": {"transport"},
     "typer": {"cli", "config"},
-    "rich": {"cli", "text"},
+    "rich": {"cli", "show", "text"},
     "pyarrow": {"formats"},
     "plotille": {"formats"},
     "orjson": {"demo"},

@@ -7,7 +7,6 @@ import re
 from urllib.parse import urlsplit
 
 from chainq.catalog import bech32
-from chainq.catalog.kinds import Kind, check_kind
 from chainq.catalog.methods import Role
 from chainq.errors import UsageError
 from chainq.text.sanitize import excerpt, mask_url, printable
@@ -18,14 +17,14 @@ _HINT = "--no-check skips this check"
 def transaction_id(text: str) -> str:
     """Check a transaction ID: bech32 or bech32m with prefix `at` (docs/protocol.md, "Values")."""
     if fault := bech32.fault(text, prefix="at"):
-        check_kind(text, "transaction ID", Kind.TRANSACTION)
+        _check_kind(text, "transaction ID", "TRANSACTION")
         raise UsageError(f"invalid transaction ID {text!r}: {fault}", _HINT)
     return text.lower()  # servers compare texts; BIP 173 allows upper case, for QR codes
 
 
 def address(text: str) -> str:
     """Check an address: bech32 or bech32m with any prefix, because each network has its own."""
-    check_kind(text, "address", Kind.ADDRESS)
+    _check_kind(text, "address", "ADDRESS")
     if fault := bech32.fault(text):
         raise UsageError(f"invalid address {text!r}: {fault}", _HINT)
     return text.lower()
@@ -34,7 +33,7 @@ def address(text: str) -> str:
 def program(text: str) -> str:
     """Check a program ID: a name and a network, both identifiers, as in `credits.aleo`."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*\.[A-Za-z][A-Za-z0-9_]*", text):
-        check_kind(text, "program ID", Kind.PROGRAM)
+        _check_kind(text, "program ID", "PROGRAM")
         raise UsageError(f"invalid program ID {text!r}: expected a name such as credits.aleo", _HINT)
     return text
 
@@ -44,6 +43,13 @@ def function(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", text):
         raise UsageError(f"invalid function name {text!r}: expected a name such as transfer_public", _HINT)
     return text
+
+
+def _check_kind(text: str, wanted: str, expected: str) -> None:
+    """Raise UsageError for a text of another kind, which the message names."""
+    from chainq.catalog.kinds import Kind, check_kind  # rarely needed: not loaded before
+
+    check_kind(text, wanted, Kind[expected])
 
 
 def sendable(text: str) -> str:

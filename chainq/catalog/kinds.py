@@ -23,7 +23,7 @@ class Kind(Enum):
     FUNCTION = "a function of a program", "use chainq show {}"
     BLOCK_HASH = (
         "a block hash",
-        "the service finds blocks only by height: chainq blocks --last 1000 --jsonl --columns height,block_hash | grep {}",
+        "the service finds blocks only by height; a recent one: chainq blocks --last 1000 --jsonl | grep {}",
     )
     TRANSITION = (
         "a transition ID",
@@ -34,7 +34,7 @@ class Kind(Enum):
     CIPHERTEXT = "a ciphertext", "the service has no method for it; chainq records shows those of records"
     FIELD = "a field or group element", "the service has no method for it"
     SHORTENED = "shortened by a table", "use --no-trunc there to see it whole"
-    SECRET = "a secret key", "chainq never takes one as an argument; keep it out of command lines"  # noqa: S105
+    SECRET = "a secret key", "chainq never takes one as an argument; keep it out of command lines"
 
 
 _PREFIXES = {

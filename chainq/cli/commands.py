@@ -38,6 +38,7 @@ def groups_of(method: Method) -> list[type[options.Group]]:
         options.RangeOptions: method.ranged,
         options.LimitOptions: method.ranged or sized,
         options.PageOptions: sized,
+        options.NewestOptions: sized and not method.ranged,
         options.VerifyOptions: method.linked,
         options.ResumeOptions: method.ranged,
         options.OutputOptions: True,
@@ -162,6 +163,29 @@ def _serve_command() -> "Command":
     )
 
 
+def _show_command() -> "Command":
+    def call(values: dict[str, Any]) -> None:
+        from chainq.cli import show
+
+        show.run(values["object"], values)
+
+    text = "Height, latest, transaction ID, address, program such as credits.aleo, or PROGRAM/FUNCTION."
+    positional = inspect.Parameter(
+        "object",
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        annotation=Annotated[str, typer.Argument(metavar="OBJECT", help=text)],
+    )
+    return _command(
+        "show",
+        call,
+        [positional, *_parameters([options.ShowOptions, options.ServiceOptions])],
+        "Show an object on one screen: what it is and what happened.\n\n"
+        "A block with its transactions and records, a transaction as a tree, the newest transactions of an address or"
+        " of a function, the newest calls of a program.",
+        "Examples:\n  chainq show 12345\n  chainq show latest\n  chainq show credits.aleo/transfer_public\n",
+    )
+
+
 def _doctor_command() -> "Command":
     def call(values: dict[str, Any]) -> None:
         from chainq.cli import doctor
@@ -194,6 +218,7 @@ def _profiles_command() -> "Command":
 
 COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     **{method.command: (method.group, method.purpose, partial(_method_command, method)) for method in METHODS},
+    "show": ("Tools", "show a block, transaction, address or program on one screen", _show_command),
     "rpc": ("Tools", "call any method and print its result", _rpc_command),
     "doctor": ("Tools", "examine a server: dialect, methods, pagination, limits", _doctor_command),
     "profiles": ("Tools", "list the profiles in config.toml", _profiles_command),

@@ -68,6 +68,14 @@ class PageOptions(Group):
     ] = None
 
 
+class NewestOptions(Group):
+    """Reading a list without heights from its end."""
+
+    newest: Annotated[
+        bool, Option("--newest", rich_help_panel=RANGE, help="The newest rows first, as many as --limit.")
+    ] = False
+
+
 class VerifyOptions(Group):
     """Verification of the chain."""
 
@@ -233,6 +241,21 @@ class ReportOptions(Group):
     """How a helper prints its result."""
 
     json: Annotated[bool, Option("--json", help="JSON instead of a table.")] = False
+
+
+class ShowOptions(Group):
+    """What `show` looks at, and how it prints it."""
+
+    last: Annotated[
+        str | None,
+        Option(
+            "--last",
+            metavar="N",
+            help="Newest blocks to look at.  [default: 500K for an address, 100 for a program]",
+        ),
+    ] = None
+    json: Annotated[bool, Option("--json", help="All parts as one JSON object.")] = False
+    no_trunc: Annotated[bool, Option("--no-trunc", help="Do not abbreviate values.")] = False
 
 
 class SaveOptions(Group):

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from chainq.catalog import identifiers
 from chainq.catalog.dialects import Dialect, Value
-from chainq.catalog.kinds import Kind, check_kind
 from chainq.catalog.methods import Method, Role
 from chainq.cli.output import file_of
 from chainq.cli.stdin import lines
@@ -36,6 +35,7 @@ def read_query(method: Method, values: Mapping[str, Any]) -> Query:
         _lookups(method, values, check),
         _bounds(method, values) if method.ranged else None,
         reverse=values.get("reverse", False),
+        newest=values.get("newest", False),
         limit=values.get("limit"),
         page=values.get("page"),
         page_size=values.get("page_size"),
@@ -134,6 +134,8 @@ def _height(word: str, parse: Callable[[str], T]) -> T:
     try:
         return parse(word)
     except UsageError:
+        from chainq.catalog.kinds import Kind, check_kind
+
         check_kind(word, "height", Kind.HEIGHT)
         raise
 

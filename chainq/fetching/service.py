@@ -77,6 +77,7 @@ class Service:
         self.connection = Connection(endpoint, report)
         self._concurrency, self._warn, self._trace = concurrency, warn, trace
         self._tip: Tip | None = None
+        self._tip_block: Raw | None = None  # the summary that it was read from
         self._times: dict[int, int] = {}  # block times by height, for searches by time below one tip
 
     def __enter__(self) -> Self:
@@ -138,6 +139,7 @@ class Service:
         """Return the tip. It is requested once and then kept, so that a run has one end, until a `refresh`."""
         if self._tip is None or refresh:
             found = self._latest()
+            self._tip_block = found[0] if found else None
             if not found:
                 self._tip = Tip(-1, "", "", None)
             else:
@@ -149,6 +151,13 @@ class Service:
                 self._times = {} if time is None else {height: time}
                 self._tip = Tip(height, hash_text(sent[2]), hash_text(sent[3]), time)
         return self._tip
+
+    def tip_block(self) -> Raw:
+        """Return the summary of the tip. Raises NotFoundError for a chain without blocks."""
+        self.tip()
+        if self._tip_block is None:
+            raise NotFoundError(_NO_BLOCK)
+        return self._tip_block
 
     def tip_for(self, end: int) -> int:
         """Return the height of the tip, as far as it matters to a range that ends before `end`.

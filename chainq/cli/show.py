@@ -1,0 +1,54 @@
+"""`chainq show X`: one object on one screen. What is gathered and how it looks is in `chainq.show`."""
+
+import os
+import shutil
+import time
+from collections.abc import Mapping
+from shlex import quote
+from typing import Any
+
+from chainq.cli import connect
+from chainq.cli.output import on_terminal
+from chainq.formats.protocol import OutputSpec
+from chainq.heights.bounds import parse_height
+from chainq.process.signals import signals_deferred
+from chainq.show import parts
+from chainq.sinks.open import open_sink
+from chainq.text.sanitize import mask_url, printable_json
+
+
+def run(text: str, values: Mapping[str, Any]) -> None:
+    """Show what `text` names, as a screen or with `json` as one object. Raises ChainqError."""
+    wanted = parts.check(text.strip())
+    last = None if values["last"] is None else parse_height(values["last"])
+    terminal = on_terminal(None)
+    with connect.open_service(connect.settings(values), connect.reporter(values)) as service, open_sink(None) as sink:
+        found = parts.gather(service, wanted, last)
+        if values["json"]:
+            from chainq.show.as_json import encode
+
+            output = printable_json(encode(found)) if terminal else encode(found)
+        else:
+            from chainq.show.screens import draw
+
+            spec = OutputSpec(
+                "show",
+                (),
+                terminal=terminal,
+                width=shutil.get_terminal_size().columns,
+                color=terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
+                abbreviate=not values["no_trunc"],
+            )
+            output = draw(found, spec, time.time(), _suffix(values))
+        with signals_deferred():
+            sink.write(output)
+
+
+def _suffix(values: Mapping[str, Any]) -> str:
+    """Return the options of the next commands: those that led to this service and are not in the environment."""
+    suffix = ""
+    for option in ("url", "profile", "dialect"):
+        value = values[option]
+        if value and value != os.environ.get(f"CHAINQ_{option.upper()}") and mask_url(value) == value:
+            suffix += f" --{option} {quote(value)}"
+    return suffix

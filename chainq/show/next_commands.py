@@ -1,0 +1,69 @@
+"""The commands that a screen of `chainq show` ends with: each can be typed as it stands, its IDs are whole."""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+
+from chainq.catalog.kinds import Kind, kind_of
+from chainq.rows.fields import array_of, object_of
+from chainq.show.parts import AddressParts, BlockParts, Parts, ProgramParts, TransactionParts
+from chainq.show.summary import Transaction, calls_by_function, functions_of, transaction_of
+
+MOST = 3  # objects of one kind
+
+
+def next_commands(parts: Parts) -> list[str]:
+    """Return the commands, without the options that lead to the service."""
+    return [f"chainq {command}" for command in dict.fromkeys(_commands(parts))]
+
+
+def _commands(parts: Parts) -> Iterable[str]:
+    if isinstance(parts, BlockParts):
+        return _of_block(parts)
+    if isinstance(parts, TransactionParts):
+        return _of_transaction(parts)
+    if isinstance(parts, AddressParts):
+        more = f"address-transactions {parts.address} --reverse --limit 100"
+        return [*_shows(map(transaction_of, parts.transactions)), more]
+    if isinstance(parts, ProgramParts):
+        return _of_program(parts)
+    more = f"program-transactions {parts.program} {parts.function} --newest --limit 100"
+    return [*_shows(map(transaction_of, parts.transactions)), more, f"show {parts.program}"]
+
+
+def _of_block(parts: BlockParts) -> Iterator[str]:
+    yield from _shows(transaction_of(row) for row in array_of(object_of(parts.block).get("transactions")))
+    if parts.height:
+        yield f"show {parts.height - 1}"
+    yield f"records --start {parts.height} --end {parts.height + 1}"
+    yield f"full-blocks --start {parts.height} --end {parts.height + 1} --json"
+
+
+def _of_transaction(parts: TransactionParts) -> Iterator[str]:
+    found = transaction_of(parts.transaction)
+    if found.time is not None and 0 < found.time < 1e11:  # no method says in which block it is, but its time does
+        times = [datetime.fromtimestamp(found.time + more, UTC).isoformat()[:19] + "Z" for more in (0, 1)]
+        yield f"blocks --since {times[0]} --until {times[1]}"
+    for call in found.calls[:MOST]:
+        if kind_of(call.name) is Kind.FUNCTION:
+            yield f"show {call.name}"
+    yield f"transaction {parts.transaction_id} --json"
+
+
+def _of_program(parts: ProgramParts) -> Iterator[str]:
+    seen = calls_by_function([*parts.records, *parts.transitions], functions_of(parts.transitions))
+    for function in seen[:MOST]:
+        name = f"{parts.program}/{function.name}"
+        if kind_of(name) is Kind.FUNCTION:
+            yield f"show {name}"
+    if seen and kind_of(seen[0].transaction) is Kind.TRANSACTION:
+        yield f"show {seen[0].transaction}"
+    yield f"show {parts.program} --last {10 * max(len(parts.heights), 10)}"
+
+
+def _shows(found: Iterable[Transaction]) -> list[str]:
+    """Return the commands that show the first transactions, those that were rejected before others.
+
+    What is not an ID is left out: nobody is to paste into a shell what a server made up.
+    """
+    ordered = sorted(found, key=lambda one: one.status.lower() != "rejected")
+    return [f"show {one.id}" for one in ordered if kind_of(one.id) is Kind.TRANSACTION][:MOST]

@@ -1,0 +1,195 @@
+"""Gathers what a screen of `chainq show` shows: a few calls, side by side where none needs the result of another.
+
+Each kind of object has its parts as a value: rows as the service sent them. What they mean is read in `summary`, what
+they look like is in `screens`.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Raw
+
+from chainq.catalog.kinds import Kind, kind_of
+from chainq.catalog.methods import BY_COMMAND, Role
+from chainq.errors import IncompleteError, NotFoundError, UsageError
+from chainq.fetching.service import Service
+from chainq.heights.bounds import Bounds, parse_height
+from chainq.heights.range import HeightRange
+from chainq.planning.query import LATEST, Query
+from chainq.rows.fields import Picker, text_of
+from chainq.transport.threads import in_order
+
+if TYPE_CHECKING:
+    from chainq.catalog.dialects import Value
+
+NEWEST = 10  # transactions of an address or of a function
+ADDRESS_BLOCKS = 500_000  # newest blocks in which transactions of an address are looked for
+PROGRAM_BLOCKS = 100  # newest blocks in which calls of a program are looked for: each transition carries its source
+
+
+class BlockParts(NamedTuple):
+    """A block: its summary, its full content, and its records."""
+
+    height: int
+    summary: Raw
+    block: Raw
+    records: list[Raw]
+
+
+class TransactionParts(NamedTuple):
+    """A transaction."""
+
+    transaction_id: str
+    transaction: Raw
+
+
+class AddressParts(NamedTuple):
+    """The newest transactions of an address, the newest first, of all that `heights` hold."""
+
+    address: str
+    heights: HeightRange
+    transactions: list[Raw]
+
+
+class ProgramParts(NamedTuple):
+    """What a range holds of a program: its records, and its transitions without record inputs."""
+
+    program: str
+    heights: HeightRange
+    records: list[Raw]
+    transitions: list[Raw]
+
+
+class FunctionParts(NamedTuple):
+    """The newest transactions that call a function, the newest first."""
+
+    program: str
+    function: str
+    transactions: list[Raw]
+
+
+Parts = BlockParts | TransactionParts | AddressParts | ProgramParts | FunctionParts
+
+
+def gather(service: Service, text: str, last: int | None) -> Parts:
+    """Return the parts of what `text` names: a height, `latest`, an ID, an address, a program, or PROGRAM/FUNCTION.
+
+    `last`: how many of the newest blocks to look at, for an address or a program; None for as many as is usual.
+    Raises UsageError for a text that names nothing of these, NotFoundError, and the errors of calls.
+    """
+    kind = kind_of(text)
+    if text == LATEST or kind is Kind.HEIGHT:
+        return _block(service, None if text == LATEST else parse_height(text))
+    if kind is Kind.TRANSACTION:
+        return _transaction(service, text)
+    if kind is Kind.ADDRESS:
+        return _address(service, text, ADDRESS_BLOCKS if last is None else last)
+    if kind is Kind.PROGRAM:
+        return _program(service, text, PROGRAM_BLOCKS if last is None else last)
+    program, _, function = text.partition("/")
+    return _function(service, program, function)
+
+
+def _rows(service: Service, command: str, heights: HeightRange) -> list[Raw]:
+    """Return all rows of a range."""
+    query = Query(BY_COMMAND[command])
+    return [row for batch in service.fetch_range(query, heights) for row in batch.rows]
+
+
+def _side_by_side(*jobs: Callable[[], list[Raw]]) -> list[list[Raw]]:
+    return list(in_order(len(jobs), iter(jobs), len(jobs)))
+
+
+def _lookup(service: Service, command: str, *keys: int | str) -> list[Raw]:
+    """Return a row for each key. Raises NotFoundError where one does not exist."""
+    return [row for batch in service.fetch_lookups(BY_COMMAND[command], keys) for row in batch.rows]
+
+
+def _block(service: Service, height: int | None) -> BlockParts:
+    summary = service.tip_block() if height is None else None
+    at = service.tip_height() if height is None else height
+    heights = HeightRange(at, at + 1)
+    summaries, blocks, records = _side_by_side(
+        partial(_lookup, service, "block", at) if summary is None else lambda: [summary],
+        partial(_rows, service, "full-blocks", heights),
+        partial(_rows, service, "records", heights),
+    )
+    if not summaries or not blocks:
+        raise NotFoundError(f"block {at} not found")
+    pick = Picker(["block_hash"])
+    hashes = {text_of(pick(row)[0]) for row in (*summaries, *blocks, *records)} - {""}
+    if len(hashes) > 1:
+        raise IncompleteError(
+            f"block {at}: its summary, its content and its records have different hashes",
+            "there was a reorg, or replicas of the service differ; run the command again",
+        )
+    return BlockParts(at, summaries[0], blocks[0], records)
+
+
+def _transaction(service: Service, transaction_id: str) -> TransactionParts:
+    (row,) = _lookup(service, "transaction", transaction_id)
+    return TransactionParts(transaction_id, row)
+
+
+def _address(service: Service, address: str, last: int) -> AddressParts:
+    method, arguments = BY_COMMAND["address-transactions"], {Role.ADDRESS: address}
+    heights = service.height_range(Bounds(last=last))
+    query = Query(method, arguments, reverse=True, limit=2 * NEWEST)  # a transaction comes once for each of its inputs
+    found: dict[str, None] = {}
+    for batch in service.fetch_range(query, heights):
+        pick = Picker(["transaction_id"])
+        found |= dict.fromkeys(text_of(pick(row)[0]) for row in batch.rows)
+        if len(found) >= NEWEST:
+            break
+    return AddressParts(address, heights, _lookup(service, "transaction", *list(found)[:NEWEST]))
+
+
+def _program(service: Service, program: str, last: int) -> ProgramParts:
+    heights = service.height_range(Bounds(last=last))
+    records, transitions = _side_by_side(
+        partial(_rows, service, "records", heights), partial(_rows, service, "transitions", heights)
+    )
+    line = f"program {program};"
+    return ProgramParts(
+        program,
+        heights,
+        _where(records, "program_id", lambda text: text == program),
+        # A transition has the source text of its program, in which imports may come first; on some servers the ID.
+        _where(transitions, "program", lambda text: text.startswith(line) or f"\n{line}" in text or text == program),
+    )
+
+
+def _where(rows: Iterable[Raw], path: str, fits: Callable[[str], bool]) -> list[Raw]:
+    """Return the rows whose text at a path fits."""
+    pick = Picker([path])
+    return [row for row in rows if fits(text_of(pick(row)[0]))]
+
+
+def _function(service: Service, program: str, function: str) -> FunctionParts:
+    arguments: dict[Role, Value] = {Role.PROGRAM: program, Role.FUNCTION: function}
+    query = Query(BY_COMMAND["program-transactions"], arguments, newest=True, limit=NEWEST)
+    return FunctionParts(program, function, [row for batch in service.fetch_pages(query) for row in batch.rows])
+
+
+def check(text: str) -> str:
+    """Return the text in the form that is sent. Raises UsageError where `chainq show` has no screen for it."""
+    from chainq.catalog import identifiers
+
+    kind = kind_of(text)
+    if text == LATEST or kind is Kind.HEIGHT:
+        return text
+    if kind is Kind.TRANSACTION:
+        return identifiers.transaction_id(text)
+    if kind is Kind.ADDRESS:
+        return identifiers.address(text)
+    if kind in (Kind.PROGRAM, Kind.FUNCTION):
+        return text
+    shown = "" if kind is Kind.SECRET else f" {text!r}"
+    if kind is not None:
+        raise UsageError(f"cannot show{shown}: this is {kind.title}", kind.hint.format(text, text))
+    raise UsageError(
+        f"cannot show{shown}",
+        "expected a height, latest, a transaction ID (at1...), an address, a program such as credits.aleo, or "
+        "PROGRAM/FUNCTION",
+    )

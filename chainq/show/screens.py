@@ -1,0 +1,246 @@
+"""Draws the screens of `chainq show` with rich: what an object is, what happened, and the next commands to type.
+
+Everything from the service is sanitized in `summary` and shown without markup. An ID that a command takes is whole
+wherever its line has room, and in the next commands always; those are never wrapped, so that they can be copied.
+"""
+
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+
+from msgspec import Raw
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from chainq.catalog.methods import BY_COMMAND
+from chainq.formats import registry
+from chainq.formats.protocol import OutputSpec
+from chainq.heights.range import HeightRange
+from chainq.rows.fields import Picker, array_of, integer_of, object_of, text_of
+from chainq.show import summary
+from chainq.show.next_commands import next_commands
+from chainq.show.parts import AddressParts, BlockParts, FunctionParts, Parts, ProgramParts, TransactionParts
+from chainq.show.summary import Transaction
+from chainq.text.humanize import age, counted
+from chainq.text.sanitize import printable
+from chainq.text.width import BOTH_ENDS, truncate
+
+SHORT = 15  # cells of an ID that has no line of its own, as in tables
+_CALL_COLUMNS = 2 + 2 + 7 + 10 + SHORT  # cells of a row of calls beside the function's name and the time
+_TIME = 22  # cells of the column with times
+LEAST = 40  # a narrower terminal is treated as this wide
+_ROW = "none"  # rich's name for the style of plain text
+
+
+def draw(parts: Parts, spec: OutputSpec, now: float, suffix: str) -> bytes:
+    """Return the screen of what was gathered. `now`: seconds since 1970; `suffix`: options of the next commands."""
+    width = max(spec.width, LEAST)
+    console = Console(
+        file=io.StringIO(),
+        width=width,
+        force_terminal=spec.color,
+        color_system="standard" if spec.color else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+    )
+    for renderable in _screen(parts, spec._replace(width=width), now):
+        console.print(renderable)
+    console.print()
+    console.print(Text("next", "bold"))
+    for command in next_commands(parts):
+        console.print(Text(f"  {command}{suffix}"), soft_wrap=True)
+    text = console.file.getvalue()  # type: ignore[attr-defined]  # the StringIO from above
+    return "".join(f"{line.rstrip()}\n" for line in text.split("\n")[:-1]).encode()
+
+
+def _screen(parts: Parts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
+    if isinstance(parts, BlockParts):
+        return _block(parts, spec, now)
+    if isinstance(parts, TransactionParts):
+        return _transaction(parts, spec)
+    if isinstance(parts, AddressParts):
+        return _address(parts, spec)
+    if isinstance(parts, ProgramParts):
+        return _program(parts, spec)
+    return _function(parts, spec)
+
+
+def _block(parts: BlockParts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
+    names = ("block_hash", "previous_hash", "round", "timestamp", "coinbase_target", "proof_target", "coinbase_reward")
+    values = dict(zip(names, Picker(names)(parts.summary), strict=True))
+    yield _title("block", str(parts.height))
+    yield _fields(
+        ("time", _time(integer_of(values["timestamp"]), now)),
+        ("hash", _id(text_of(values["block_hash"]), spec.width - 12)),
+        ("previous", _id(text_of(values["previous_hash"]), spec.width - 12)),
+        ("round", _value(values["round"])),
+        ("targets", f"coinbase {_number(values['coinbase_target'])}, proof {_number(values['proof_target'])}"),
+        ("reward", _number(values["coinbase_reward"])),
+        *_ratifications(parts.block),
+    )
+    by_transition = summary.records_by_transition(parts.records)
+    members = object_of(parts.block)
+    found = [summary.transaction_of(row, by_transition) for row in array_of(members.get("transactions"))]
+    yield ""
+    yield _tree(_title("transactions", _by_status(found)), found, spec)
+    if aborted := array_of(members.get("aborted_transaction_ids")):
+        yield ""
+        yield _title("aborted", counted(len(aborted), "transaction"))
+        for item in aborted:
+            yield Text(f"  {_id(text_of(item), spec.width - 2)}")
+    yield ""
+    yield _title("records", f"{len(parts.records):,}")
+    if parts.records:
+        grid = _grid()
+        for name, count in summary.records_by_function(parts.records).items():
+            grid.add_row(Text(f"{count:,}", justify="right"), Text(name))
+        yield Padding(grid, (0, 0, 0, 2))
+
+
+def _ratifications(block: Raw) -> Iterator[tuple[str, str]]:
+    found = []
+    for item in array_of(object_of(block).get("ratifications")):
+        kind, amount = Picker(["type", "amount"])(item)
+        found.append(f"{_value(kind)} {_number(amount)}".rstrip())
+    if found:
+        yield "ratified", ", ".join(found)
+
+
+def _by_status(found: Sequence[Transaction]) -> str:
+    counts: dict[str, int] = {}
+    for one in found:
+        counts[one.status or "without a status"] = counts.get(one.status or "without a status", 0) + 1
+    kinds = ", ".join(f"{count:,} {status}" for status, count in counts.items())
+    return f"{len(found):,}" + (f": {kinds}" if len(counts) > 1 or (found and "accepted" not in counts) else "")
+
+
+def _transaction(parts: TransactionParts, spec: OutputSpec) -> Iterator[RenderableType]:
+    """Yield the transaction as `chainq transaction` draws it, with the tree of everything in it."""
+    yield _title("transaction", "")
+    output = io.BytesIO()
+    shown = spec._replace(command="transaction", columns=BY_COMMAND["transaction"].columns, single=True)
+    writer = registry.load("table")(output, shown)
+    writer.write([parts.transaction])
+    writer.close()
+    yield Text.from_ansi(output.getvalue().decode().rstrip("\n"))
+
+
+def _address(parts: AddressParts, spec: OutputSpec) -> Iterator[RenderableType]:
+    yield _title("address", "")
+    yield Text(f"  {_id(parts.address, spec.width - 2)}")
+    yield ""
+    found = [summary.transaction_of(row) for row in parts.transactions]
+    found.sort(key=lambda one: (one.time or 0, int(one.position) if one.position.isdecimal() else 0), reverse=True)
+    words = f"the newest {len(found)}" if found else "none"
+    yield _tree(_title("public transactions", f"{words} in {_blocks(parts.heights)}"), found, spec)
+
+
+def _program(parts: ProgramParts, spec: OutputSpec) -> Iterator[RenderableType]:
+    names = summary.functions_of(parts.transitions)
+    calls = summary.calls_by_function([*parts.records, *parts.transitions], names)
+    yield _title("program", parts.program + (f"  {counted(len(names), 'function')}" if names else ""))
+    yield ""
+    yield _title("newest calls", f"in {_blocks(parts.heights)}")
+    if calls:
+        left = spec.width - _CALL_COLUMNS - max(len(one.name) for one in calls)
+        timed = left >= _TIME  # a height says as much
+        room = left - _TIME * timed
+        grid = _grid("function", "calls", "height", *(["time"] if timed else []), "transaction")
+        for one in calls:
+            cells = [one.name, f"{one.calls:,}", "-" if one.height is None else str(one.height)]
+            cells += [_time(one.time)] if timed else []
+            grid.add_row(*map(Text, cells), Text(_id(one.transaction, SHORT + max(room, 0))))
+        yield Padding(grid, (0, 0, 0, 2))
+    else:
+        yield Text("  none")
+    yield Text(
+        "Seen are calls that made a record or took none; the service lists all calls only by function"
+        " (chainq program-transactions). --last N looks at more blocks.",
+        "dim",
+    )
+
+
+def _function(parts: FunctionParts, spec: OutputSpec) -> Iterator[RenderableType]:
+    yield _title("function", f"{parts.program}/{parts.function}")
+    found = [summary.transaction_of(row) for row in parts.transactions]
+    unique = list(dict.fromkeys(found))
+    yield ""
+    words = f"the newest {len(unique)}, of the whole chain" if unique else "none on the whole chain"
+    yield _tree(_title("calls", words), unique, spec)
+
+
+def _tree(title: Text, found: Iterable[Transaction], spec: OutputSpec) -> Tree:
+    """Return a tree of transactions: what each is, its ID, and the transitions in it."""
+    root = Tree(title, guide_style="dim")
+    for one in found:
+        style = {"accepted": _ROW, "": _ROW, "rejected": "red"}.get(one.status.lower(), "yellow")
+        status = ("✗ " if style == "red" else "! " if style == "yellow" else "") + one.status
+        label = "  ".join(filter(None, (_time(one.time) or one.position, one.type, status)))
+        tree = root.add(Text(label, style))
+        tree.add(Text(_id(one.id, spec.width - 8), "cyan"))
+        if one.deploys:
+            tree.add(Text(f"deploys {one.deploys}"))
+        for call in one.calls:
+            line = Text(call.name)
+            notes = [counted(call.records, "record")] if call.records else []
+            notes += [f"fee {one.fee}".rstrip()] if call.fee else []
+            notes += ["not done"] if style == "red" and not call.fee else []
+            line.append(f"  {', '.join(notes)}" if notes else "", "dim")
+            tree.add(line)
+    return root
+
+
+def _title(word: str, rest: str) -> Text:
+    title = Text(word, "bold")
+    return title.append(f"  {rest}" if rest else "", _ROW)
+
+
+def _grid(*headings: str) -> Table:
+    table = Table(box=None, show_header=bool(headings), padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    for heading in headings or ("", ""):
+        right = heading in ("calls", "height")
+        table.add_column(heading, overflow="fold", justify="right" if right else "left")
+    return table
+
+
+def _fields(*pairs: tuple[str, str]) -> Padding:
+    grid = _grid()
+    for name, value in pairs:
+        if value:
+            grid.add_row(Text(name, "dim"), Text(value))
+    return Padding(grid, (0, 0, 0, 2))
+
+
+def _id(text: str, room: int) -> str:
+    """Return an ID whole where there is room, else abbreviated as in tables."""
+    shown = printable(text)
+    return shown if len(shown) <= room else truncate(shown, SHORT, keep=BOTH_ENDS)
+
+
+def _value(value: Raw | None) -> str:
+    return printable(text_of(value))
+
+
+def _number(value: Raw | None) -> str:
+    number = integer_of(value)
+    return "" if value is None else f"{number:,}" if number is not None else _value(value) or "none"
+
+
+def _time(seconds: int | None, now: float | None = None) -> str:
+    """Return a block time in UTC, with its age if `now` is given; empty for no time."""
+    if seconds is None or not 0 < seconds < 1e11:
+        return ""
+    text = f"{datetime.fromtimestamp(seconds, UTC).isoformat(' ')[:19]}Z"
+    return text if now is None or seconds > now else f"{text}  {age(int(now) - seconds)} ago"
+
+
+def _blocks(heights: HeightRange) -> str:
+    """Return a range in words."""
+    if not len(heights):
+        return "a chain without blocks"
+    return f"the newest {counted(len(heights), 'block')} ({heights.start} to {heights.end - 1})"

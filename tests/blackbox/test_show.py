@@ -1,0 +1,222 @@
+"""`chainq show X`: one screen for any object, in few calls, that ends with commands that work as they stand."""
+
+import json
+import shlex
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from chainq.demo.chain import DEFAULT_TIP
+from harness.program import Program, Ran, one_line, side_by_side
+from harness.services import Canned, canned, witnessed
+from harness.truth import Truth
+
+TRUTH = Truth()
+CHAIN = TRUTH.chain
+HEIGHT = 12345
+TRANSACTIONS = [CHAIN.transaction_id(HEIGHT, index) for index in range(CHAIN.transactions.count(HEIGHT))]
+ADDRESS = CHAIN.addresses[0]
+OBJECTS = {
+    str(HEIGHT): "block",
+    "12_345": "block",
+    "latest": "block",
+    TRANSACTIONS[0]: "transaction",
+    ADDRESS: "address",
+    "credits.aleo": "program",
+    "tile_gallery.aleo/claim": "function",
+}
+MOST_CALLS = {
+    str(HEIGHT): 4,  # block, full block, records, and the look beyond that proves them
+    "latest": 4,  # latest, full block, records, and the same
+    TRANSACTIONS[0]: 1,
+    "credits.aleo": 5,  # latest, records and transitions, each proved by one look more
+    ADDRESS: 26,  # latest, the newest references with their proof, and ten transactions
+    "tile_gallery.aleo/claim": 26,  # one row at a time until the end of the list is found, then its last rows
+}
+
+
+@pytest.fixture(scope="module")
+def screens(program: Program) -> dict[str, Ran]:
+    """Each object on a screen of 80 columns."""
+    env = {"COLUMNS": "80"}
+    jobs = [lambda name=name: program("show", name, url="demo:", env=env) for name in OBJECTS]
+    return dict(zip(OBJECTS, side_by_side(jobs), strict=True))
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_a_screen_says_what_an_object_is(name: str, screens: dict[str, Ran]) -> None:
+    """Its first word is the kind of the object; nothing stands on stderr; every line fits but the next commands."""
+    ran = screens[name]
+    assert (ran.code, ran.err) == (0, "")
+    lines = ran.out.decode().splitlines()
+    assert lines[0].split()[0] == OBJECTS[name]
+    end = lines.index("next")
+    assert max(map(len, lines[:end])) <= 80
+    assert len(lines) > end + 1
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_the_next_commands_work_as_they_stand(name: str, screens: dict[str, Ran], chainq: Program) -> None:
+    """Each is whole on its line, and ends well when it is typed."""
+    lines = screens[name].out.decode().splitlines()
+    commands = [shlex.split(line) for line in lines[lines.index("next") + 1 :]]
+    for ran in side_by_side([lambda words=words: chainq(*words[1:]) for words in commands]):
+        assert (ran.code, ran.err) == (0, "")
+        assert ran.out
+    assert all(words[0] == "chainq" for words in commands)
+
+
+@pytest.mark.parametrize("name", MOST_CALLS)
+def test_a_screen_takes_few_calls(name: str, chainq: Program) -> None:
+    """The number of calls is stated for each screen; none is made twice."""
+    with witnessed() as (url, calls):
+        assert chainq("show", name, url=url).code == 0
+    assert len(calls) <= MOST_CALLS[name], Counter(call.method for call in calls)
+    latest = [call for call in calls if call.method == "latest/block"]
+    assert len(latest) <= 1
+
+
+def test_a_block_has_its_transactions_and_records(screens: dict[str, Ran]) -> None:
+    """Every transaction with its ID whole, its status, what it calls, its fee; the records by function."""
+    text = screens[str(HEIGHT)].out.decode()
+    assert [word for word in text.split("next")[0].split() if word.startswith("at1")] == TRANSACTIONS
+    records = TRUTH.rows("records", HEIGHT, HEIGHT + 1)
+    assert f"records  {len(records)}\n" in text
+    counts = Counter(f"{row['program_id']}/{row['function_name']}" for row in map(json.loads, records))
+    for name, count in counts.items():
+        assert f"  {count}  {name}\n" in text
+    assert "credits.aleo/fee_private  1 record, fee 979,656,675,716 microcredits" in text
+
+
+def test_a_rejected_transaction_is_seen_at_once(chainq: Program) -> None:
+    """It has a sign, what it wanted to do is marked, and the next commands name it first."""
+    height = next(
+        height
+        for height in range(DEFAULT_TIP, 0, -1)
+        if any(plan.kind == "rejected" for plan in CHAIN.layout.plan(height).transactions[1:])
+    )
+    plans = CHAIN.layout.plan(height).transactions
+    rejected = next(index for index, plan in enumerate(plans) if plan.kind == "rejected")
+    text = chainq("show", str(height), url="demo:").out.decode()
+    assert "✗ rejected" in text
+    assert "not done" in text
+    assert text.split("next\n")[1].splitlines()[0].split()[2] == CHAIN.transaction_id(height, rejected)
+
+
+def test_json_has_the_rows_as_the_service_sent_them(chainq: Program) -> None:
+    """One object with the parts; inside it the bytes of the commands for each part."""
+    ran = chainq("show", str(HEIGHT), "--json", url="demo:")
+    shown = json.loads(ran.out)
+    assert list(shown) == ["kind", "height", "summary", "block", "records"]
+    assert ran.out.count(b"\n") == 1
+    assert chainq("block", str(HEIGHT), url="demo:").rows[0] in ran.out
+    assert chainq("full-blocks", "--start", str(HEIGHT), "--end", str(HEIGHT + 1), url="demo:").rows[0] in ran.out
+    records = chainq("records", "--start", str(HEIGHT), "--end", str(HEIGHT + 1), url="demo:").rows
+    assert b",".join(records) in ran.out
+
+
+def test_json_of_every_kind_names_it(chainq: Program) -> None:
+    """`kind` tells what the other members are; ranges have their bounds."""
+    for ran, kind in zip(
+        side_by_side([lambda name=name: chainq("show", name, "--json", url="demo:") for name in OBJECTS]),
+        OBJECTS.values(),
+        strict=True,
+    ):
+        assert json.loads(ran.out)["kind"] == kind
+        if kind in ("address", "program"):
+            assert json.loads(ran.out)["heights"]["end"] == DEFAULT_TIP + 1
+
+
+def test_an_address_has_its_newest_transactions(chainq: Program) -> None:
+    """Ten different ones, the newest first, with their times."""
+    shown = json.loads(chainq("show", ADDRESS, "--json", url="demo:").out)
+    due = [json.loads(row)["transaction_id"] for row in TRUTH.rows("address-transactions", 0, DEFAULT_TIP + 1, ADDRESS)]
+    newest = list(dict.fromkeys(reversed(due)))[:10]
+    assert {row["transaction"]["id"] for row in shown["transactions"]} == set(newest)
+
+
+def test_a_function_has_its_newest_calls(chainq: Program) -> None:
+    """The last of the whole list, which the service gives only in pages from its beginning."""
+    shown = json.loads(chainq("show", "tile_gallery.aleo/claim", "--json", url="demo:").out)
+    everything = chainq("program-transactions", "tile_gallery.aleo", "claim", "--newest", "--limit", "10", url="demo:")
+    assert [row["transaction"]["id"] for row in shown["transactions"]] == [
+        json.loads(row)["transaction"]["id"] for row in everything.rows
+    ]
+
+
+def test_a_program_says_how_far_it_looked(screens: dict[str, Ran], chainq: Program) -> None:
+    """Its functions with their newest calls, among them those with none; a program without calls says so."""
+    text = screens["credits.aleo"].out.decode()
+    assert f"in the newest 100 blocks ({DEFAULT_TIP - 99} to {DEFAULT_TIP})" in text
+    assert "transfer_private" in text
+    none = chainq("show", "nobody.aleo", "--last", "7", url="demo:")
+    assert none.code == 0
+    assert f"in the newest 7 blocks ({DEFAULT_TIP - 6} to {DEFAULT_TIP})\n  none\n" in none.out.decode()
+
+
+SHORT = f"{TRANSACTIONS[0][:8]}…{TRANSACTIONS[0][-6:]}"
+REFUSED = {
+    SHORT: "shortened by a table; use --no-trunc",
+    str(CHAIN.block_hash(5)): "a block hash; the service finds blocks only by height",
+    str(CHAIN.transition_id(640, 1, 0)): "a transition ID; the service has no method for it",
+    TRANSACTIONS[0][:-1] + ("q" if TRANSACTIONS[0][-1] != "q" else "p"): "checksum",
+    "APrivateKey1zkp8CZNn3yeCseEtxuVPbDCwSyhGW6yZKUYKfgXmcpoGPWH": "cannot show: this is a secret key",
+    "banana": "cannot show 'banana'; expected a height, latest, a transaction ID",
+    "": "cannot show ''",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_shown_is_named(name: str, chainq: Program) -> None:
+    """A usage error that says what the text is; no call is made."""
+    assert REFUSED[name] in one_line(chainq("show", name, url="http://127.0.0.1:9/"), 2)
+
+
+def test_what_does_not_exist_is_exit_1(chainq: Program) -> None:
+    """As for the commands of one method."""
+    assert "block 9000000 not found" in one_line(chainq("show", "9000000", url="demo:"), 1)
+    nobody = CHAIN.transaction_id(DEFAULT_TIP + 5, 0)
+    assert f"transaction {nobody} not found" in one_line(chainq("show", nobody, url="demo:"), 1)
+
+
+def test_a_block_that_contradicts_itself_is_exit_6(chainq: Program) -> None:
+    """Its summary, its content and its records come by different calls, perhaps from different replicas."""
+
+    def answer(request: Any) -> Canned:
+        rows: dict[str, list[Any]] = {
+            "block": [{"height": "5", "block_hash": "ab1x"}],
+            "getChainBlocks": [{"block_hash": "ab1y", "header": {"metadata": {"height": 5}}, "transactions": []}],
+        }
+        rows["getAleoBlocks"] = rows["getChainBlocks"]
+        result = rows["block"][0] if request["method"] == "latest/block" else rows.get(request["method"], [])
+        return Canned(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode())
+
+    with canned(answer) as (url, _):
+        assert "different hashes" in one_line(chainq("show", "5", url=url), 6)
+
+
+def test_nothing_of_the_service_acts_on_a_terminal(chainq: Program) -> None:
+    """Control characters are shown as escapes, markup as it is, and no next command is made of what is no ID."""
+    evil = "\x1b[31m[bold red]x[/]\u202e;$(reboot)"
+    row = {
+        "status": evil,
+        "type": evil,
+        "index": 0,
+        "transaction": {
+            "id": TRANSACTIONS[0],
+            "execution": {"transitions": [{"program": evil, "function": evil, "id": evil}]},
+        },
+    }
+
+    def answer(request: Any) -> Canned:
+        return Canned(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": row}).encode())
+
+    with canned(answer) as (url, _):
+        ran = chainq("show", TRANSACTIONS[0], url=url)
+    text = ran.out.decode()
+    assert ran.code == 0
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "[bold red]x[/]" in text
+    assert "$(reboot)" not in text.split("next\n")[1]
