@@ -29,6 +29,8 @@ LOOKUPS = {Role.HEIGHT: "heights", Role.ID: "ids"}
 def read_query(method: Method, values: Mapping[str, Any]) -> Query:
     """Return the query of a method's command. Raises UsageError."""
     check = not values["no_check"]
+    if values.get("newest") and values["page"] is not None:
+        raise UsageError("--newest cannot be combined with --page")
     return Query(
         method,
         _arguments(method, values, check),
