@@ -13,6 +13,7 @@ _chainq_commands() {
     _chainq_offer 'ownership' 'minimal ownership data of records in a height range'
     _chainq_offer 'transitions' 'transitions that have no record inputs, in a height range'
     _chainq_offer 'address-transactions' 'IDs of public transactions of an address in a height range'
+    _chainq_offer 'show' 'show a block, transaction, address or program on one screen'
     _chainq_offer 'rpc' 'call any method and print its result'
     _chainq_offer 'doctor' 'examine a server: dialect, methods, pagination, limits'
     _chainq_offer 'profiles' 'list the profiles in config.toml'
@@ -59,7 +60,6 @@ _chainq_options() {
             _chainq_offer '--jsonl' 'One JSON object per line, as the service sent it'
             _chainq_offer '--json' 'One JSON array, or one object'
             _chainq_offer '--csv' 'CSV with a header (RFC 4180)'
-            _chainq_offer '--no-trunc' 'Do not abbreviate values'
             _chainq_offer '--output' 'Output file, replaced when complete; appended to with --checkpoint or --follow'
             _chainq_offer '-o' 'Output file, replaced when complete; appended to with --checkpoint or --follow'
             ;;
@@ -70,7 +70,12 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|rpc|doctor)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|show)
+            _chainq_offer '--no-trunc' 'Do not abbreviate values'
+            ;;
+    esac
+    case $1 in
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|show|rpc|doctor)
             _chainq_offer '--url' 'URL of the service; demo: is a built-in sample'
             _chainq_offer '--profile' 'Profile from config.toml'
             _chainq_offer '--dialect' 'Dialect of the server: chain, aleo, or auto to detect it'
@@ -94,7 +99,7 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|rpc|doctor|profiles|serve)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|show|rpc|doctor|profiles|serve)
             _chainq_offer '--help' 'Show this message and exit'
             _chainq_offer '-h' 'Show this message and exit'
             ;;
@@ -121,6 +126,11 @@ _chainq_options() {
             ;;
     esac
     case $1 in
+        program-transactions)
+            _chainq_offer '--newest' 'The newest rows first, as many as --limit'
+            ;;
+    esac
+    case $1 in
         records)
             _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
             ;;
@@ -138,6 +148,12 @@ _chainq_options() {
     case $1 in
         address-transactions)
             _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
+            ;;
+    esac
+    case $1 in
+        show)
+            _chainq_offer '--last' 'Newest blocks to look at'
+            _chainq_offer '--json' 'All parts as one JSON object'
             ;;
     esac
     case $1 in
@@ -207,7 +223,7 @@ _chainq_takes() {
     case "$1 $2" in
         *' --start') ;;
         *' --end') ;;
-        *' --last') ;;
+        blocks' --last'|full-blocks' --last'|records' --last'|ownership' --last'|transitions' --last'|address-transactions' --last') ;;
         *' --since') ;;
         *' --until') ;;
         *' --checkpoint') ;;
@@ -221,7 +237,7 @@ _chainq_takes() {
         blocks' --columns'|block' --columns'|latest' --columns') ;;
         *' --url') ;;
         *' --profile') ;;
-        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|rpc' --dialect'|doctor' --dialect') ;;
+        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|show' --dialect'|rpc' --dialect'|doctor' --dialect') ;;
         *' --timeout') ;;
         *' --retries') ;;
         *' --concurrency'|*' -j') ;;
@@ -237,6 +253,7 @@ _chainq_takes() {
         ownership' --columns') ;;
         transitions' --columns') ;;
         address-transactions' --columns') ;;
+        show' --last') ;;
         *' --save') ;;
         *' --port') ;;
         *' --host') ;;
@@ -301,7 +318,7 @@ _chainq_value() {
         *' --profile')
             _chainq_profiles
             ;;
-        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|rpc' --dialect'|doctor' --dialect')
+        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|show' --dialect'|rpc' --dialect'|doctor' --dialect')
             _chainq_offer 'chain' ''
             _chainq_offer 'aleo' ''
             _chainq_offer 'auto' ''

@@ -36,6 +36,11 @@ class Reporter:
         if not self.quiet:
             self.line(f"chainq: warning: {text}")
 
+    def note(self, text: str) -> None:
+        """Print what is good to know and no warning, unless it is empty or `--quiet`."""
+        if text and not self.quiet:
+            self.line(f"chainq: {text}")
+
     def trace(self, text: str) -> None:
         """Print a step of the run with `--verbose`."""
         if self._verbose:

@@ -49,6 +49,8 @@ def run(method: Method, values: Mapping[str, Any]) -> None:
         appended=resume is not None and (resume.checkpoint is not None or resume.output is not None),
         endless=resume is not None and resume.follow,
     )
+    if query.newest and query.endless and not output.on_terminal(settings.file):
+        raise UsageError("--newest needs --limit N", "a list is read from its end only as far as N rows")
     reporter = connect.reporter(values)
     with connect.open_service(connect.settings(values), reporter) as service:
         if method.page_size_max is not None:
@@ -115,6 +117,13 @@ def _write_rows(
     try:
         writer = make(sink, spec)
         sink.keep()
+        if spec.terminal and query.endless:
+            from chainq.cli.screenful import Screenful
+
+            screenful = Screenful(query, lambda found: _batches(service, found, None, reporter))
+            _copy(screenful.batches(), writer, sink, None, None, reporter)
+            reporter.note(screenful.note)
+            return
         batches = _batches(service, query, rest.heights if rest else None, reporter)
         if any(column.computed for column in spec.columns) and (spec.selected or not capabilities(make).verbatim):
             batches = map(_with_height, batches)

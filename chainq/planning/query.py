@@ -56,6 +56,12 @@ class Query(NamedTuple):
         one = len(self.lookups) == 1 and self.lookups[0] != STDIN and not isinstance(self.lookups[0], Bounds)
         return one and self.method.shape is not Shape.ROWS
 
+    @property
+    def endless(self) -> bool:
+        """Return whether the query is for a whole list without heights, of which nobody knows how long it is."""
+        whole = self.bounds is None and self.limit is None and self.page is None
+        return whole and self.method.param(Role.SIZE) is not None
+
 
 class Batch(NamedTuple):
     """Rows in order, the heights that they make complete, and how that was proved; both None for a method without."""

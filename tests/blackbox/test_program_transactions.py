@@ -124,3 +124,29 @@ def test_the_faults_of_the_sample_server(
 def test_a_server_without_order_is_exit_6(chainq: Program, server: Servers) -> None:
     """Pages whose rows are in no order."""
     assert "not in order" in one_line(chainq(*HELLO, url=server("--shuffle-heights")), 6)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 40])
+def test_newest_rows_come_first(limit: int, chainq: Program, truth: Truth) -> None:
+    """With --newest the last rows of the list, in the reverse order."""
+    due = truth.program_transactions("hello_hello.aleo", "hello")
+    ran = chainq(*HELLO, "--newest", "--limit", str(limit), url="demo:")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.rows == due[::-1][:limit]
+
+
+def test_newest_rows_of_servers_with_faults(chainq: Program) -> None:
+    """Where a list has no end that can be found, exit 6; where pages are cut or heavy, the newest rows all the same."""
+    chain = blocks(Random(5), 200, 12)  # noqa: S311  # a seed is to be repeated
+    for faults in (PageFaults(row_cap=30), PageFaults(heavy=20), PageFaults(byte_cap=4000)):
+        with listed(chain, faults) as (url, server):
+            ran = chainq(*WORDS, "--newest", "--limit", "25", url=url)
+            assert (ran.code, ran.rows) == (0, server.due[::-1][:25])
+    with listed(singles(5000), PageFaults(ignored=30)) as (url, _):
+        assert "without --newest" in one_line(chainq(*WORDS, "--newest", "--limit", "5", url=url), 6)
+
+
+def test_newest_needs_a_limit_in_a_pipe(chainq: Program) -> None:
+    """A list is read from its end only so far; a page is a page of the raw method."""
+    assert "--newest needs --limit N" in one_line(chainq(*HELLO, "--newest", url="demo:"), 2)
+    assert "--page" in one_line(chainq(*HELLO, "--newest", "--page", "1", "--limit", "5", url="demo:"), 2)

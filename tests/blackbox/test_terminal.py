@@ -1,5 +1,6 @@
 """chainq in a real pseudo-terminal: what a person sees, and what names typed on standard input do."""
 
+import json
 import re
 import signal
 import subprocess
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from harness.program import LONGEST, Program, Servers, finish
+from harness.truth import Truth
 
 pexpect = pytest.importorskip("pexpect", reason="pseudo-terminals need pexpect")
 
@@ -118,3 +120,41 @@ def test_help_fits_and_teaches(width: str, chainq: Program) -> None:
     for word in (b"records/all", b"--start", b"record_ciphertext", b"chainq records --start 0 --end 500"):
         assert word in plain.out
     assert all(heading in chainq("--help").out for heading in (b"Blocks:", b"Transactions:", b"Records:", b"Tools:"))
+
+
+def test_a_list_without_heights_stops_after_a_screenful(chainq: Program, truth: Truth) -> None:
+    """Nobody knows how long it is: on a terminal 50 rows and how to get more, in a pipe all, as with --limit."""
+    args = ("program-transactions", "hello_hello.aleo", "hello", "--url", "demo:", "--columns", "transaction.id")
+    due = [json.loads(row)["transaction"]["id"] for row in truth.program_transactions("hello_hello.aleo", "hello")]
+    assert len(due) > 60
+    for options, rows, words in (
+        ([], due[:50], "these are the first 50 rows; --limit N shows more, --newest the newest"),
+        (["--newest"], due[::-1][:50], "these are the newest 50 rows; --limit N shows more"),
+    ):
+        text, code = seen(chainq, *args, "--csv", *options, columns=200)
+        assert code == 0
+        assert [line for line in text.splitlines() if line.startswith("at1")] == rows
+        assert words in text
+    assert "these are" not in seen(chainq, *args, "--csv", "-q", columns=200)[0]
+    text, _ = seen(chainq, *args, "--csv", "--limit", "60", columns=200)
+    assert text.count("at1") == 60
+    assert "these are" not in text
+    assert len(chainq(*args, "--csv").rows) == len(due) + 1
+
+
+def test_a_short_list_is_whole_on_a_terminal(chainq: Program) -> None:
+    """A list that ends with the screenful is not said to go on."""
+    text, code = seen(chainq, "program-transactions", "nobody.aleo", "nothing", "--url", "demo:", TERM="dumb")
+    assert (code, text) == (0, "no rows\r\n")
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_show_fits_the_terminal(columns: int, chainq: Program) -> None:
+    """A screen is as wide as the terminal at most, but for the next commands, which are whole."""
+    for name in ("12345", "credits.aleo"):
+        text, code = seen(chainq, "show", name, "--url", "demo:", columns=columns, TERM="dumb")
+        screen, commands = text.replace("\r\n", "\n").split("\nnext\n")
+        assert code == 0
+        assert max(map(len, screen.splitlines())) <= columns
+        assert all(line.startswith("  chainq ") for line in commands.splitlines())
+        assert "\x1b[" in seen(chainq, "show", name, "--url", "demo:", columns=columns, TERM="xterm")[0]
