@@ -152,7 +152,7 @@ _chainq_options() {
     esac
     case $1 in
         show)
-            _chainq_offer '--last' 'Newest blocks to look at'
+            _chainq_offer '--last' 'Newest blocks to look at. By default 500K for an address, 100 for a program'
             _chainq_offer '--json' 'All parts as one JSON object'
             ;;
     esac

@@ -251,7 +251,7 @@ class ShowOptions(Group):
         Option(
             "--last",
             metavar="N",
-            help="Newest blocks to look at.  [default: 500K for an address, 100 for a program]",
+            help="Newest blocks to look at. By default 500K for an address, 100 for a program.",
         ),
     ] = None
     json: Annotated[bool, Option("--json", help="All parts as one JSON object.")] = False
