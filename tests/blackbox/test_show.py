@@ -3,6 +3,7 @@
 import json
 import shlex
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import pytest
@@ -40,7 +41,7 @@ MOST_CALLS = {
 def screens(program: Program) -> dict[str, Ran]:
     """Each object on a screen of 80 columns."""
     env = {"COLUMNS": "80"}
-    jobs = [lambda name=name: program("show", name, url="demo:", env=env) for name in OBJECTS]
+    jobs = [partial(program, "show", name, url="demo:", env=env) for name in OBJECTS]
     return dict(zip(OBJECTS, side_by_side(jobs), strict=True))
 
 
@@ -61,7 +62,7 @@ def test_the_next_commands_work_as_they_stand(name: str, screens: dict[str, Ran]
     """Each is whole on its line, and ends well when it is typed."""
     lines = screens[name].out.decode().splitlines()
     commands = [shlex.split(line) for line in lines[lines.index("next") + 1 :]]
-    for ran in side_by_side([lambda words=words: chainq(*words[1:]) for words in commands]):
+    for ran in side_by_side(partial(chainq, *words[1:]) for words in commands):
         assert (ran.code, ran.err) == (0, "")
         assert ran.out
     assert all(words[0] == "chainq" for words in commands)
@@ -119,7 +120,7 @@ def test_json_has_the_rows_as_the_service_sent_them(chainq: Program) -> None:
 def test_json_of_every_kind_names_it(chainq: Program) -> None:
     """`kind` tells what the other members are; ranges have their bounds."""
     for ran, kind in zip(
-        side_by_side([lambda name=name: chainq("show", name, "--json", url="demo:") for name in OBJECTS]),
+        side_by_side(partial(chainq, "show", name, "--json", url="demo:") for name in OBJECTS),
         OBJECTS.values(),
         strict=True,
     ):
