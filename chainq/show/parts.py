@@ -14,9 +14,9 @@ from chainq.catalog.kinds import Kind, kind_of
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.errors import IncompleteError, NotFoundError, UsageError
 from chainq.fetching.service import Service
-from chainq.heights.bounds import Bounds, parse_height
+from chainq.heights.bounds import LATEST, Bounds, parse_height
 from chainq.heights.range import HeightRange
-from chainq.planning.query import LATEST, Query
+from chainq.planning.query import Query
 from chainq.rows.fields import Picker, text_of
 from chainq.transport.threads import in_order
 

@@ -29,9 +29,9 @@ OBJECTS = {
 }
 MOST_CALLS = {
     str(HEIGHT): 4,  # block, full block, records, and the look beyond that proves them
-    "latest": 4,  # latest, full block, records, and the same
+    "latest": 5,  # latest, full block, records, and two looks at the end of the chain
     TRANSACTIONS[0]: 1,
-    "credits.aleo": 5,  # latest, records and transitions, each proved by one look more
+    "credits.aleo": 7,  # latest, records and transitions, each with two looks at the end of the chain
     ADDRESS: 26,  # latest, the newest references with their proof, and ten transactions
     "tile_gallery.aleo/claim": 26,  # one row at a time until the end of the list is found, then its last rows
 }
