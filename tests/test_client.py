@@ -4,16 +4,20 @@ import gc
 import signal
 import threading
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec import Raw
 
 import chainq
-from chainq import Client, client, errors
-from chainq.catalog.methods import METHODS
-from chainq.errors import IncompleteError, NotFoundError, ResponseError, UnreachableError, UsageError
+from chainq import Client, errors
+from chainq.catalog.methods import BY_COMMAND, METHODS
+from chainq.client.rows import decode, decoder
+from chainq.errors import IncompleteError, NotFoundError, ResponseError, ServiceError, UnreachableError, UsageError
 
 
 def test_one_method_for_each_of_the_service() -> None:
@@ -78,7 +82,7 @@ def test_the_other_methods() -> None:
 )
 def test_no_digit_is_lost(sent: bytes, value: object) -> None:
     """Integers of any size, numbers with a fraction and lone surrogates are decoded as they were sent."""
-    row = client._decode(Raw(b'{"a":' + sent + b"}"))
+    row = decode(Raw(b'{"a":' + sent + b"}"))
     assert row == {"a": value}
     assert str(row["a"]) == str(value)
 
@@ -87,7 +91,7 @@ def test_no_digit_is_lost(sent: bytes, value: object) -> None:
 def test_what_python_cannot_hold_is_an_error_of_chainq(sent: bytes) -> None:
     """More digits, exponents or levels than Python takes: ResponseError, as promised."""
     with pytest.raises(ResponseError):
-        client._decode(Raw(b'{"a":' + sent + b"}"))
+        decode(Raw(b'{"a":' + sent + b"}"))
 
 
 def test_threads_end_with_the_iterator() -> None:
@@ -111,7 +115,8 @@ def test_threads_end_with_the_iterator() -> None:
         {"url": 5},
         {"url": "http://127.0.0.1:99999/"},
         {"dialect": "french"},
-        {"dialect": None},
+        {"dialect": 5},
+        {"profile": 5},
         {"timeout": 0},
         {"timeout": float("nan")},
         {"timeout": "30"},
@@ -140,10 +145,10 @@ def test_heights_that_cannot_be(height: Any) -> None:
         calls: list[Callable[[], object]] = [
             lambda: client.block(height),
             lambda: client.transactions(height),
-            lambda: client.records(height, 5),
         ]
         if height is not None:
-            calls.append(lambda: client.records(0, height))
+            calls += [lambda: client.records(height, 5), lambda: client.records(0, height)]
+            calls += [lambda: client.blocks(last=height), lambda: client.blocks(0, 9, limit=height)]
         for call in calls:
             with pytest.raises(UsageError, match="expected an int from 0"):
                 call()
@@ -222,3 +227,109 @@ def test_errors_are_exceptions() -> None:
     with Client("http://127.0.0.1:1/", retries=0) as client, pytest.raises(UnreachableError, match="could not reach"):
         next(client.records(0, 5))
     assert IncompleteError.exit_code == 6
+
+
+def test_ranges_by_number_time_and_limit() -> None:
+    """`last`, `since`, `until` and `limit` choose the rows that the options of the commands choose."""
+    with Client("demo:", typed=True) as client:
+        tip = client.tip_height()
+        assert [row["height"] for row in client.blocks(last=3)] == [tip - 2, tip - 1, tip]
+        hour = datetime(2023, 6, 2, 10, tzinfo=UTC)
+        found = list(client.blocks(since=hour, until=hour + timedelta(hours=1)))
+        assert found[0]["timestamp"] >= hour > client.block(found[0]["height"] - 1)["timestamp"]
+        assert found[-1]["timestamp"] < hour + timedelta(hours=1) <= client.block(found[-1]["height"] + 1)["timestamp"]
+        in_text = client.blocks(since="2023-06-02T10:00:00", until=hour.timestamp() + 3600)
+        assert [row["height"] for row in in_text] == [row["height"] for row in found]
+        assert [row["height"] for row in client.records(reverse=True, limit=2)] == [tip, tip]
+        for contradiction in (
+            {"last": 5, "since": 5.0},
+            {"start": 5, "since": 5.0},
+            {"since": "soon"},
+            {"until": True},
+        ):
+            options: Any = contradiction
+            with pytest.raises(UsageError):
+                client.blocks(**options)
+        with pytest.raises(TypeError, match="lasst"):
+            client.blocks(lasst=5)  # type: ignore[call-arg]  # what a user may type
+
+
+def test_a_typed_client_reads_numbers_and_times() -> None:
+    """Heights and other numbers are ints and times datetimes in UTC, in nested objects too, whatever they were."""
+    with Client("demo:", typed=True) as client:
+        block = client.block(12345)
+        assert block["height"] == 12345
+        assert type(block["coinbase_target"]) is int
+        assert block["timestamp"] == datetime(2023, 6, 2, 10, 17, 34, tzinfo=UTC)
+        full = next(client.full_blocks(12345, 12346))
+        assert full["header"]["metadata"]["timestamp"] == block["timestamp"]
+    read = decoder(BY_COMMAND["blocks"], typed=True)
+    odd = b'{"height":"12x","timestamp":"99999999999999999","round":null,"coinbase_reward":true,"proof_target":1.50}'
+    assert read(Raw(odd)) == {
+        "height": "12x",
+        "timestamp": "99999999999999999",
+        "round": None,
+        "coinbase_reward": True,
+        "proof_target": Decimal("1.50"),
+    }
+    assert decoder(BY_COMMAND["full-blocks"], typed=True)(Raw(b'{"header":[1]}')) == {"header": [1]}
+
+
+def test_rows_come_in_chunks_of_a_size() -> None:
+    """Chunks hold every row once, in order, and are cut at the size asked for; rows already read are not repeated."""
+    with Client("demo:") as client:
+        rows = client.blocks(0, 25)
+        first = next(rows)
+        parts = [[row["height"] for row in part] for part in rows.chunks(10)]
+        assert [len(part) for part in parts] == [10, 10, 4]
+        assert [first["height"], *chain.from_iterable(parts)] == [str(height) for height in range(25)]
+        with pytest.raises(UsageError, match="1 or more"):
+            next(client.blocks(0, 5).chunks(0))
+
+
+def test_any_method_can_be_called() -> None:
+    """`call` sends a method under the server's own names and decodes its result; errors of the service are raised."""
+    with Client("demo:") as client:
+        assert client.call("latest/block")["height"] == client.latest()["height"]
+        with pytest.raises(ServiceError):
+            client.call("no/such/method", {})
+
+
+def test_the_environment_and_profiles_name_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a URL: CHAINQ_URL, then a profile by argument, CHAINQ_PROFILE or as the default; else an error."""
+    for name in ("CHAINQ_URL", "CHAINQ_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setattr("chainq.config.profiles.config_file", lambda: tmp_path / "config.toml")
+    with pytest.raises(UsageError, match="no service URL"):
+        Client()
+    (tmp_path / "config.toml").write_text(
+        'default-profile = "near"\n[profiles.near]\nurl = "demo:"\n'
+        '[profiles.far]\nurl = "http://127.0.0.1:9/"\nrate = 5\n'
+    )
+    with Client() as client:
+        assert client.block(5)["height"] == "5"
+    with Client(profile="far", retries=0) as client, pytest.raises(UnreachableError, match=r"127\.0\.0\.1:9"):
+        client.block(5)
+    monkeypatch.setenv("CHAINQ_PROFILE", "far")
+    with Client(retries=0) as client, pytest.raises(UnreachableError, match=r"127\.0\.0\.1:9"):
+        client.block(5)
+    monkeypatch.setenv("CHAINQ_URL", "demo:")
+    with Client() as client:
+        assert client.block(5)["height"] == "5"
+    with pytest.raises(UsageError, match="'nowhere'"):
+        Client(profile="nowhere")
+
+
+def test_progress_is_drawn_while_rows_are_read(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `progress` a bar on stderr counts heights and rows; without it nothing is printed."""
+    monkeypatch.setattr("chainq.process.progress.DELAY", 0.0)
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    with Client("demo:", progress=True) as client:
+        assert sum(1 for _ in client.blocks(0, 500)) == 500
+    assert "500" in capsys.readouterr().err
+    with Client("demo:") as client:
+        assert sum(1 for _ in client.blocks(0, 500)) == 500
+    assert capsys.readouterr() == ("", "")

@@ -30,11 +30,11 @@ SHELL = {
     *("cli", "cli.commands", "cli.help", "cli.main", "cli.options", "text", "text.sanitize"),
 }
 ANSWERED = SHELL | {
-    *("catalog.bech32", "catalog.dialects", "catalog.identifiers", "config", "config.values"),
-    *("cli.connect", "cli.output", "cli.progress", "cli.query", "cli.report", "cli.run", "cli.stdin"),
+    *("catalog.bech32", "catalog.dialects", "catalog.identifiers", "config", "config.server", "config.values"),
+    *("cli.connect", "cli.output", "cli.query", "cli.report", "cli.run", "cli.stdin"),
     *("fetching", "fetching.service", "fetching.tip", "formats", "formats.protocol", "formats.registry"),
     *("heights", "heights.block_time", "heights.bounds", "heights.range", "planning", "planning.query"),
-    *("rows", "rows.fields", "rows.raw_json", "sinks", "sinks.base", "sinks.stdout", "sinks.open"),
+    *("process.progress", "rows", "rows.fields", "rows.raw_json", "sinks", "sinks.base", "sinks.stdout", "sinks.open"),
     *("transport", "transport.base", "transport.body", "transport.concurrency"),
     *("transport.connection", "transport.failures", "transport.http", "transport.memory"),
     *("transport.jsonrpc", "transport.network", "transport.rate_limit", "transport.retry", "transport.threads"),
@@ -170,7 +170,7 @@ USERS = {
     "httpx": {"transport"},
     "httpcore": {"transport"},
     "typer": {"cli", "config"},
-    "rich": {"cli", "show", "text"},
+    "rich": {"process", "show", "text"},
     "pyarrow": {"formats"},
     "plotille": {"formats"},
     "orjson": {"demo"},

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from chainq.catalog import identifiers
-from chainq.catalog.dialects import AUTO, Names
+from chainq.catalog.dialects import AUTO
 from chainq.cli.report import Reporter
 from chainq.config import values as config_values
+from chainq.config.server import Server, completed
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.text.sanitize import mask_url
@@ -46,40 +47,31 @@ def reporter(values: Mapping[str, Any]) -> Reporter:
 
 def open_service(settings: ConnectionSettings, reporter: Reporter) -> Service:
     """Return the service that options, environment and profile name. Raises UsageError."""
-    url, dialect, rate, timeout = settings.url, settings.dialect, settings.rate, settings.timeout
-    if url:
-        identifiers.url(url)
-    names: Names | None = None
-    headers: dict[str, str] = {}
-    if settings.profile or not url:
-        from chainq.config import profiles
-
-        profile = profiles.profile(settings.profile, profiles.read())
-        # The headers of a profile may be secrets: they are sent to its own host only.
-        if not url or profiles.same_host(url, profile.url or ""):
-            headers = dict(profile.headers)
-        if url and profile.url not in (None, url) and _shadowed(settings):
-            reporter.warn(f"CHAINQ_URL takes precedence over the profile's URL: using {mask_url(url)}")
-        url, dialect, names = url or profile.url, dialect or profile.dialect, profile.names
-        rate = profile.rate if rate is None else rate
-        timeout = profile.timeout if timeout is None else timeout
+    if settings.url:
+        identifiers.url(settings.url)
+    own_headers = dict(config_values.header(header) for header in settings.header or [])
+    server = completed(
+        Server(settings.url, settings.dialect, settings.rate, settings.timeout, own_headers), settings.profile
+    )
+    url, dialect, rate, timeout = server.url, server.dialect, server.rate, server.timeout
     if not url:
         raise UsageError(
             f"profile {settings.profile!r} has no url" if settings.profile else "no service URL",
             "pass --url URL, set CHAINQ_URL or a profile, or try --url demo:",
         )
-    headers |= dict(config_values.header(header) for header in settings.header or [])
+    if server.profile_url not in (None, url) and _shadowed(settings):
+        reporter.warn(f"CHAINQ_URL takes precedence over the profile's URL: using {mask_url(url)}")
     for name, value in (("--timeout", timeout), ("--rate", rate)):
         if value is not None and not config_values.fits(value):
             raise UsageError(f"invalid {name} {value:g}: expected a number from 0.000001 to 1000000")
     return Service(
         url,
         dialect=dialect or AUTO,
-        names=names,
+        names=server.names,
         timeout=TIMEOUT if timeout is None else timeout,
         retries=settings.retries,
         rate=rate,
-        headers=headers,
+        headers=server.headers,
         concurrency=settings.concurrency,
         max_memory=config_values.memory(settings.max_memory),
         report=reporter.call,

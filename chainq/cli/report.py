@@ -5,7 +5,7 @@ import sys
 import threading
 from contextlib import suppress
 
-from chainq.cli.progress import Bar
+from chainq.process.progress import Bar
 from chainq.text.sanitize import printable
 from chainq.transport.base import Report
 

@@ -16,7 +16,7 @@ pexpect = pytest.importorskip("pexpect", reason="pseudo-terminals need pexpect")
 
 
 # The program with its bar from the first call on; people see it after a second, and no test waits for that.
-AT_ONCE = "import chainq.cli.progress as bar; bar.DELAY *= 0; from chainq.__main__ import main; main()"
+AT_ONCE = "import chainq.process.progress as bar; bar.DELAY *= 0; from chainq.__main__ import main; main()"
 
 
 def spawned(program: Program, *args: str, columns: int = 100, at_once: bool = False, **env: str) -> Any:

@@ -1,0 +1,26 @@
+"""chainq for Python: the methods of the service as iterators of decoded rows, as complete as the commands.
+
+    >>> from chainq import Client
+    >>> with Client("demo:") as client:
+    ...     heights = [int(row["height"]) for row in client.blocks(12000, 12005)]
+    >>> heights
+    [12000, 12001, 12002, 12003, 12004]
+
+A range includes `start` and excludes `end`; without an `end` it reaches through the tip, without any bound it is the
+whole chain. Instead of `start`: `last`, a number of blocks, or `since`, a time; instead of `end`: `until`, a time.
+Times are datetimes, seconds since 1970, or texts as `--since` takes them (docs/reference.md, "Range options").
+`reverse` gives the highest heights first; `limit` stops after so many rows, without a request more than that needs.
+
+Rows arrive in height order, each exactly once, while later requests are under way. A row is a dict with every field
+that the service sent: integers as int (of up to 4,300 digits), numbers with a fraction or an exponent as Decimal, so no
+digit is lost; strings stay strings, unless the client is `typed`. All rows at once: `to_arrow`, `to_pandas`,
+`to_polars` of `Rows`.
+
+Every error is a `chainq.ChainqError`: UsageError for an invalid argument, IncompleteError where completeness cannot be
+proved. Nothing outside of the client changes: no settings of the process, no output, no signal handlers.
+"""
+
+from chainq.client.client import Client
+from chainq.client.rows import ProvedRows, Row, Rows
+
+__all__ = ["Client", "ProvedRows", "Row", "Rows"]

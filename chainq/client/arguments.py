@@ -1,0 +1,111 @@
+"""Checks the arguments of the Python API: whatever is wrong with one is a UsageError, before any request."""
+
+import operator
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TypedDict
+
+from chainq.config import values
+from chainq.errors import UsageError
+from chainq.heights.block_time import parse_time
+from chainq.heights.bounds import HIGHEST, Bounds
+from chainq.text.sanitize import excerpt
+
+Time = datetime | float | str
+
+
+class RangeOptions(TypedDict, total=False):
+    """What every method with a height range takes beside `start` and `end`; `chainq.client` describes them."""
+
+    last: int | None
+    since: Time | None
+    until: Time | None
+    limit: int | None
+    reverse: bool
+
+
+def height_range(
+    start: int | None,
+    end: int | None,
+    *,
+    last: int | None = None,
+    since: Time | None = None,
+    until: Time | None = None,
+    limit: int | None = None,
+    reverse: bool = False,
+) -> tuple[Bounds, int | None, bool]:
+    """Return the bounds of a range (the whole chain where nothing is given), its limit and order. Raises UsageError."""
+    bounds = Bounds(
+        start=None if start is None else height("start", start),
+        end=None if end is None else height("end", end),
+        last=None if last is None else height("last", last),
+        since=None if since is None else _seconds("since", since),
+        until=None if until is None else _seconds("until", until),
+        whole=True,
+    )
+    if bounds.start is not None and bounds.end is not None and bounds.start > bounds.end:
+        raise UsageError(f"start {start} is greater than end {end}")
+    bounds.check()
+    return bounds, None if limit is None else integer("limit", limit, 0, HIGHEST), bool(reverse)
+
+
+def height(name: str, value: int) -> int:
+    """Return a height. Raises UsageError."""
+    return integer(name, value, 0, HIGHEST)
+
+
+def integer(name: str, value: int, low: int, high: int) -> int:
+    """Return `value` as an int, of whatever integer type it is. Raises UsageError."""
+    try:
+        number = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = -1
+    if not low <= number <= high:
+        raise UsageError(f"invalid {name} {_shown(value)}: expected an int from {low} to {high}")
+    return number
+
+
+def number(name: str, value: float) -> float:
+    """Return a timeout or a rate. Raises UsageError."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not values.fits(value):
+        raise UsageError(f"invalid {name} {_shown(value)}: expected a number from 0.000001 to 1000000")
+    return float(value)
+
+
+def text(name: str, value: str) -> str:
+    """Return a text. Raises UsageError."""
+    if not isinstance(value, str):
+        raise UsageError(f"invalid {name} {_shown(value)}: expected a str")
+    return value
+
+
+def headers(given: Mapping[str, str] | None) -> dict[str, str]:
+    """Return HTTP headers. Raises UsageError, which never repeats a value: it may be a secret."""
+    if not isinstance(given, Mapping | None):
+        raise UsageError("invalid headers: expected a mapping of names to values")
+    checked: dict[str, str] = {}
+    for name, value in (given or {}).items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise UsageError("invalid headers: expected names and values of type str")
+        checked |= [values.checked_header(name, value.strip())]
+    return checked
+
+
+def _seconds(name: str, value: Time) -> float:
+    """Return a time as seconds since 1970; a datetime without a zone is UTC, as times of the service are."""
+    if isinstance(value, str):
+        return parse_time(value, time.time())
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= HIGHEST:
+        raise UsageError(f"invalid {name} {_shown(value)}: expected a datetime, seconds since 1970 or a text")
+    return float(value)
+
+
+def _shown(value: object) -> str:
+    """Return a value for an error message; of an int with more digits than Python prints only the type."""
+    try:
+        return excerpt(repr(value), 60)
+    except ValueError:
+        return f"of type {type(value).__name__}"

@@ -1,0 +1,301 @@
+"""`Client`: one service for Python code; `chainq.client` describes what its methods share."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, Self, Unpack
+
+from chainq.catalog import identifiers
+from chainq.catalog.dialects import AUTO
+from chainq.catalog.methods import BY_COMMAND, Role
+from chainq.client import arguments
+from chainq.client.arguments import RangeOptions
+from chainq.client.progress import Progress
+from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved, raw_rows
+from chainq.config import values
+from chainq.config.server import Server, completed
+from chainq.errors import UsageError
+from chainq.fetching.service import Service
+from chainq.heights.bounds import HIGHEST
+from chainq.planning.query import Batch, Query
+from chainq.transport.base import MAX_MEMORY, TIMEOUT, Stopped
+
+MOST_REQUESTS = 64  # at a time
+
+
+class Client:
+    """A service at a URL; `demo:` is the built-in sample chain. A context manager; not to be shared between threads.
+
+    Without `url` and `profile`, CHAINQ_URL, CHAINQ_PROFILE or the default profile of `config.toml` name the service, as
+    they do for the commands; what else is None comes from the profile too, or is the default of the commands.
+
+    `dialect`: `chain`, `aleo`, or `auto` to detect it. `timeout`: seconds per request. `retries`: for transient
+    failures. `rate`: maximum requests per second. `headers`: HTTP headers of every request. `concurrency`: parallel
+    requests, up to 64. `max_memory`: bytes that responses may take up, all of them together. `typed`: rows hold heights
+    and other numbers as int and times as datetime (UTC) where the service sends strings; a value that is not of its
+    column's kind stays as sent. `progress`: draw a bar by rich for ranges that take long, in a notebook too.
+    Raises UsageError for an invalid argument.
+
+        >>> client = Client("demo:", typed=True)
+        >>> block = client.block(5)
+        >>> block["height"], block["timestamp"].isoformat()
+        (5, '2023-06-01T00:00:57+00:00')
+        >>> client.close()
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        profile: str | None = None,
+        dialect: str | None = None,
+        timeout: float | None = None,
+        retries: int = 5,
+        rate: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        concurrency: int = 8,
+        max_memory: int = MAX_MEMORY,
+        typed: bool = False,
+        progress: bool = False,
+    ) -> None:
+        named = None if profile is None else arguments.text("profile", profile)
+        if url is None and named is None:
+            url, named = os.environ.get("CHAINQ_URL") or None, os.environ.get("CHAINQ_PROFILE") or None
+        given = Server(
+            None if url is None else identifiers.url(arguments.text("URL", url)),
+            None if dialect is None else arguments.text("dialect", dialect),
+            None if rate is None else arguments.number("rate", rate),
+            None if timeout is None else arguments.number("timeout", timeout),
+            arguments.headers(headers),
+        )
+        server = completed(given, named)
+        if not server.url:
+            raise UsageError("no service URL", "pass url=, set CHAINQ_URL or a profile, or try Client('demo:')")
+        self._typed = typed
+        self._progress = Progress() if progress else None
+        self._service = Service(
+            server.url,
+            dialect=server.dialect or AUTO,
+            names=server.names,
+            timeout=TIMEOUT if server.timeout is None else server.timeout,
+            retries=arguments.integer("retries", retries, 0, HIGHEST),
+            rate=server.rate,
+            headers=server.headers,
+            concurrency=arguments.integer("concurrency", concurrency, 1, MOST_REQUESTS),
+            max_memory=arguments.integer("max_memory", max_memory, values.LEAST_MEMORY, HIGHEST),
+            report=self._progress.count if self._progress else lambda _: None,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Cancel the requests under way and close the connections. Whatever is called later raises UsageError."""
+        self._service.close()
+
+    def tip_height(self) -> int:
+        """Return the height of the tip, -1 for a chain without blocks.
+
+        It is requested once and then kept, so that all ranges of a client end at the same block.
+
+            >>> with Client("demo:") as client:
+            ...     client.tip_height()
+            3000000
+        """
+        with _open():
+            return self._service.tip_height()
+
+    def blocks(
+        self, start: int | None = None, end: int | None = None, *, verify: bool = True, **options: Unpack[RangeOptions]
+    ) -> Rows:
+        """Yield the block summaries of a height range, highest first with `reverse`.
+
+        With `verify` every height must be present once, and every block linked to the one before.
+
+            >>> with Client("demo:") as client:
+            ...     [row["height"] for row in client.blocks(7, 10, reverse=True)]
+            ['9', '8', '7']
+        """
+        return self._range("blocks", start, end, options, verify=verify)
+
+    def block(self, height: int) -> Row:
+        """Return the summary of one block. Raises NotFoundError.
+
+        >>> with Client("demo:") as client:
+        ...     client.block(12345)["height"]
+        '12345'
+        """
+        return next(self._lookup("block", arguments.height("height", height)))
+
+    def latest(self) -> Row:
+        """Return the summary of the tip, requested anew each time. Raises NotFoundError for a chain without blocks.
+
+        >>> with Client("demo:") as client:
+        ...     client.latest()["height"]
+        '3000000'
+        """
+        return next(Rows(BY_COMMAND["latest"], raw_rows(self._service.fetch_latest()), typed=self._typed))
+
+    def full_blocks(
+        self, start: int | None = None, end: int | None = None, *, verify: bool = True, **options: Unpack[RangeOptions]
+    ) -> Rows:
+        """Yield the full blocks of a height range; `reverse` and `verify` as in `blocks`.
+
+        >>> with Client("demo:") as client:
+        ...     [len(block["transactions"]) for block in client.full_blocks(670, 673)]
+        [7, 4, 4]
+        """
+        return self._range("full-blocks", start, end, options, verify=verify)
+
+    def transactions(self, height: int) -> list[Row]:
+        """Return the transaction summaries of one block, by index. Raises NotFoundError.
+
+        >>> with Client("demo:") as client:
+        ...     [row["index"] for row in client.transactions(672)]
+        [0, 1, 2, 3]
+        """
+        return list(self._lookup("transactions", arguments.height("height", height)))
+
+    def transaction(self, transaction_id: str) -> Row:
+        """Return one transaction with all its details. Raises NotFoundError, and UsageError for a wrong checksum.
+
+        >>> with Client("demo:") as client:
+        ...     summary = client.transactions(672)[0]
+        ...     client.transaction(summary["transaction_id"])["transaction"]["type"]
+        'execute'
+        """
+        return next(
+            self._lookup("transaction", identifiers.transaction_id(arguments.text("transaction ID", transaction_id)))
+        )
+
+    def program_transactions(self, program: str, function: str) -> Rows:
+        """Yield the transactions that call a function of a program, one for each transition that does.
+
+        >>> with Client("demo:") as client:
+        ...     rows = client.program_transactions("hello_hello.aleo", "hello")
+        ...     next(rows)["status"]
+        'accepted'
+        """
+        method = BY_COMMAND["program-transactions"]
+        sent: dict[Role, int | str] = {
+            Role.PROGRAM: identifiers.program(arguments.text("program ID", program)),
+            Role.FUNCTION: identifiers.function(arguments.text("function name", function)),
+        }
+        return Rows(method, raw_rows(self._service.fetch_pages(Query(method, sent))), typed=self._typed)
+
+    def records(self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]) -> Rows:
+        """Yield the records of a height range, by height and row id; the highest heights first with `reverse`.
+
+        >>> with Client("demo:") as client:
+        ...     sum(1 for record in client.records(0, 500))
+        2867
+        """
+        return self._range("records", start, end, options)
+
+    def batches(
+        self, command: str, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]
+    ) -> Iterator[ProvedRows]:
+        """Yield the rows of a range command in batches: the rows, their heights, and how they were proved complete.
+
+        A batch is never cut by `limit`. Raises UsageError for a command without a height range, and for
+        `address-transactions`.
+
+        >>> with Client("demo:") as client:
+        ...     batch = next(client.batches("records", 0, 500))
+        ...     len(batch.rows), batch.heights, batch.proof.kind.value
+        (2867, (0, 500), 'overlap')
+        """
+        if command not in ("blocks", "full-blocks", "records", "ownership", "transitions"):
+            raise UsageError(f"no batches of {command!r}: expected a command with a height range, such as 'records'")
+        decode_row = decoder(BY_COMMAND[command], typed=self._typed)
+        return (proved(batch, decode_row) for batch in self._batches(command, start, end, options))
+
+    def ownership(self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]) -> Rows:
+        """Yield the ownership rows of a height range; they have no height of their own.
+
+        >>> with Client("demo:") as client:
+        ...     sorted(next(client.ownership(0, 500)))
+        ['nonce_x', 'nonce_y', 'output_index', 'owner_x', 'transition_id']
+        """
+        return self._range("ownership", start, end, options)
+
+    def transitions(self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]) -> Rows:
+        """Yield the transitions without record inputs of a height range, by height and ID.
+
+        >>> with Client("demo:") as client:
+        ...     sum(1 for transition in client.transitions(0, 3))
+        15
+        """
+        return self._range("transitions", start, end, options)
+
+    def address_transactions(
+        self, address: str, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]
+    ) -> Rows:
+        """Yield the IDs of the public transactions of an address in a height range, as often as the service has them.
+
+        >>> address = "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd"
+        >>> with Client("demo:") as client:
+        ...     sorted(next(client.address_transactions(address, 0, 50_000)))
+        ['transaction_id']
+        """
+        sent: dict[Role, int | str] = {Role.ADDRESS: identifiers.address(arguments.text("address", address))}
+        return self._range("address-transactions", start, end, options, sent)
+
+    def call(self, method: str, params: Mapping[str, Any] | Sequence[Any] | None = None) -> Any:
+        """Return the decoded `result` of any method of the service, under the server's own names; nothing is verified.
+
+        >>> with Client("demo:") as client:
+        ...     client.call("block", {"block": 12345})[0]["height"]
+        '12345'
+        """
+        with _open():
+            return decode(self._service.call(arguments.text("method", method), params))
+
+    def _range(
+        self,
+        command: str,
+        start: int | None,
+        end: int | None,
+        options: RangeOptions,
+        sent: Mapping[Role, int | str] = MappingProxyType({}),
+        *,
+        verify: bool = True,
+    ) -> Rows:
+        batches = self._batches(command, start, end, options, sent, verify=verify)
+        rows = islice(raw_rows(batches), options.get("limit"))
+        return Rows(BY_COMMAND[command], rows, typed=self._typed)
+
+    def _batches(
+        self,
+        command: str,
+        start: int | None,
+        end: int | None,
+        options: RangeOptions,
+        sent: Mapping[Role, int | str] = MappingProxyType({}),
+        *,
+        verify: bool = True,
+    ) -> Iterator[Batch]:
+        bounds, limit, reverse = arguments.height_range(start, end, **options)
+        query = Query(BY_COMMAND[command], sent, bounds=bounds, reverse=reverse, limit=limit, verify=verify)
+        with _open():
+            heights = self._service.height_range(bounds, to_tip=reverse)
+        batches = self._service.fetch_range(query, heights)
+        return self._progress.follow(batches, len(heights)) if self._progress else batches
+
+    def _lookup(self, command: str, lookup: int | str) -> Rows:
+        method = BY_COMMAND[command]
+        return Rows(method, raw_rows(self._service.fetch_lookups(method, [lookup])), typed=self._typed)
+
+
+@contextmanager
+def _open() -> Iterator[None]:
+    """Turn the end of a call on a closed client into a UsageError."""
+    try:
+        yield
+    except Stopped:
+        raise UsageError("the client is closed") from None

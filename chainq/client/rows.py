@@ -1,0 +1,129 @@
+"""Rows of the Python API: decoded one by one as they arrive, or all at once for data tools."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import chain, islice
+from typing import Any, NamedTuple, Self
+
+import msgspec
+from msgspec import Raw
+
+from chainq.catalog.methods import Kind, Method
+from chainq.errors import IncompleteError, ResponseError, UsageError
+from chainq.planning.query import Batch
+from chainq.planning.steps import Proof
+from chainq.text.sanitize import excerpt
+from chainq.transport.base import Stopped
+
+Row = dict[str, Any]
+_DECODER = msgspec.json.Decoder(float_hook=Decimal)
+
+
+class ProvedRows(NamedTuple):
+    """Rows of `heights` (start included, end excluded), complete, and how that was proved (docs/completeness.md)."""
+
+    rows: list[Row]
+    heights: tuple[int, int]
+    proof: Proof
+
+
+class Rows(Iterator[Row]):
+    """The rows of one method, an iterator that requests ahead while it is read; what was read is not kept.
+
+    `chunks` cuts it into parts of a limited size. Raises ChainqError as it is read, after every row that was complete.
+    """
+
+    def __init__(self, method: Method, raws: Iterator[Raw], *, typed: bool = False) -> None:
+        self._method, self._raws, self._typed = method, raws, typed
+        self._decode = decoder(method, typed=typed)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Row:
+        return self._decode(next(self._raws))
+
+    def chunks(self, rows: int) -> Iterator["Rows"]:
+        """Yield the rows in parts of `rows`, the last one of what is left; each part is in memory, as it was sent.
+
+        >>> from chainq import Client
+        >>> with Client("demo:") as client:
+        ...     [len(list(part)) for part in client.blocks(0, 25).chunks(10)]
+        [10, 10, 5]
+        """
+        if rows < 1:
+            raise UsageError(f"invalid number of rows {rows}: expected 1 or more")
+        while part := list(islice(self._raws, rows)):
+            yield Rows(self._method, iter(part), typed=self._typed)
+
+
+def raw_rows(batches: Iterable[Batch]) -> Iterator[Raw]:
+    """Yield the rows of batches. Raises UsageError once the client is closed, and ChainqError."""
+    try:
+        yield from chain.from_iterable(batch.rows for batch in batches)
+    except Stopped:
+        raise UsageError("the client is closed") from None
+
+
+def proved(batch: Batch, decode: Callable[[Raw], Row]) -> ProvedRows:
+    """Return a batch of a height range with its rows decoded."""
+    if batch.heights is None or batch.proof is None:
+        raise IncompleteError("a batch came without a proof", "this is a bug in chainq")
+    return ProvedRows(list(map(decode, batch.rows)), batch.heights.edges, batch.proof)
+
+
+def decoder(method: Method, *, typed: bool) -> Callable[[Raw], Row]:
+    """Return what decodes a row of a method; `typed` also reads the strings of the catalogue's numbers and times.
+
+    A value that is not of its column's kind stays as it was sent.
+    """
+    if not typed:
+        return decode
+    readers = {Kind.HEIGHT: _to_int, Kind.NUMBER: _to_int, Kind.TIME: _to_datetime}
+    columns = [(column.path.split("."), readers[column.kind]) for column in method.columns if column.kind in readers]
+
+    def decode_typed(raw: Raw) -> Row:
+        row = decode(raw)
+        for (*outer, name), read in columns:
+            inner: Any = row
+            for step in outer:
+                inner = inner.get(step) if isinstance(inner, dict) else None
+            if isinstance(inner, dict) and name in inner:
+                inner[name] = read(inner[name])
+        return row
+
+    return decode_typed
+
+
+def _to_int(value: object) -> object:
+    """Return a string of digits as an int; anything else as it is."""
+    if isinstance(value, str) and value.removeprefix("-").isdecimal() and value.isascii() and len(value) <= 4000:
+        return int(value)
+    return value
+
+
+def _to_datetime(value: object) -> object:
+    """Return whole seconds since 1970 as a datetime in UTC; anything else, or what lies beyond year 9999, as it is."""
+    seconds = _to_int(value)
+    if not isinstance(seconds, int) or isinstance(seconds, bool):
+        return value
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return value
+
+
+def decode(row: Raw) -> Row:
+    """Return a value of the service with every digit. Raises ResponseError for a number that Python refuses:
+    over 4,300 digits, or an exponent beyond Decimal's.
+    """
+    try:
+        try:
+            decoded: Row = _DECODER.decode(row)
+        except msgspec.DecodeError:  # lone surrogates
+            decoded = json.loads(bytes(row), parse_float=Decimal)
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        raise ResponseError(f"cannot decode a row: {excerpt(str(error) or type(error).__name__)}") from None
+    return decoded
