@@ -9,9 +9,8 @@ from chainq.catalog.methods import BY_COMMAND, Method, Role, Shape
 from chainq.cli.query import lookups
 from chainq.heights.bounds import DEFAULT_LAST, LATEST, Bounds
 from chainq.heights.range import HeightRange
-from chainq.planning.chunking import page_sizes
+from chainq.planning.chunking import first_requests, page_sizes
 from chainq.planning.query import Lookup, Query
-from chainq.planning.range_plan import first_requests
 from chainq.transport.jsonrpc import encode
 
 

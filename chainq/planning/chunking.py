@@ -1,10 +1,12 @@
 """How long chunks are: as many heights as fill a response, by what earlier responses held."""
 
 from collections import deque
+from collections.abc import Iterator
 from math import ceil
 
 from chainq.catalog.methods import Method
 from chainq.heights.range import HeightRange
+from chainq.planning.steps import Request
 
 AIM_BYTES = 8 * 2**20  # of a response: larger ones cost memory, smaller ones round trips
 WIDEST = 1_000_000  # heights of a chunk where the document sets no limit
@@ -109,3 +111,17 @@ class Chunker:
         else:
             self._first = max(1, min(self._first, len(heights) // 2))
             self._longest = max(1, min(self._longest or self._first, len(heights) // 2))
+
+
+def first_requests(
+    method: Method, heights: HeightRange, page_size: int | None, *, reverse: bool = False
+) -> Iterator[Request]:
+    """Yield the first request of each chunk of a range, as if nothing were learned from responses."""
+    page_size, chunk_rows = page_sizes(method, page_size)
+    length, overlap = Chunker(method, chunk_rows).choose()
+    for at in range(0, len(heights), length):
+        if reverse:
+            start, end = max(heights.start, heights.end - at - length), heights.end - at
+        else:
+            start, end = heights.start + at, min(heights.end, heights.start + at + length)
+        yield Request(HeightRange(start, max(end, min(end + overlap, heights.end))), page_size)

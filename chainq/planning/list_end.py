@@ -1,4 +1,4 @@
-"""Finds out whether a list of pages ends where a short page did (docs/completeness.md, "The last page").
+"""Finds out whether a list of pages ends where a short page did (docs/completeness.md, "Lists in pages").
 
 A page with fewer rows than were asked for may be the last, or may have been cut: by a cap in rows or bytes, by a limit
 of the service on how far its pages go, by chance. So the end is believed only where pages of another size agree: one

@@ -1,4 +1,4 @@
-"""Finds the row that follows a last row, or makes sure that none does (docs/completeness.md, "The last row")."""
+"""Finds the row that follows a last row, or makes sure that none does (docs/completeness.md, "The rule")."""
 
 from collections.abc import Generator
 from typing import Any, NamedTuple, TypeVar

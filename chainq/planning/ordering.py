@@ -11,7 +11,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Method
 from chainq.errors import IncompleteError, ResponseError
 from chainq.heights.range import HeightRange
-from chainq.planning.steps import Page
+from chainq.planning.steps import ChunkResult, Page
 from chainq.rows.fields import Picker, integer_of, text_of
 from chainq.rows.raw_json import check_objects
 
@@ -149,6 +149,17 @@ def _struct(fields: dict[str, Any]) -> type[msgspec.Struct]:
             parts[head] = kind
     kinds = [(name, _struct(kind) if isinstance(kind, dict) else kind) for name, kind in parts.items()]
     return msgspec.defstruct("Keys", kinds, order=True, gc=False)
+
+
+def turned(result: ChunkResult) -> tuple[list[Raw], list[int]]:
+    """Return rows and heights with the highest height first, inside a height in their order.
+
+    Rows without heights come from the last one on.
+    """
+    if not result.row_heights:
+        return result.rows[::-1], []
+    places = sorted(range(len(result.rows)), key=result.row_heights.__getitem__, reverse=True)
+    return [result.rows[place] for place in places], [result.row_heights[place] for place in places]
 
 
 def in_place(found: list[Raw], path: str) -> list[Raw]:

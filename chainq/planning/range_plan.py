@@ -30,7 +30,7 @@ from chainq.planning.exact_heights import prove_blocks
 from chainq.planning.heightless import prove_heightless
 from chainq.planning.links import Links
 from chainq.planning.neighbours import Neighbours
-from chainq.planning.ordering import Sorter
+from chainq.planning.ordering import Sorter, turned
 from chainq.planning.server import ServerFacts
 from chainq.planning.steps import (
     DIVISIBLE,
@@ -182,7 +182,7 @@ class RangePlan:
             if result is None:
                 return
             if self._links is not None and len(result.row_heights) == len(result.rows):
-                rows, row_heights = _turned(result) if self._reverse else (result.rows, result.row_heights)
+                rows, row_heights = turned(result) if self._reverse else (result.rows, result.row_heights)
                 self._links.check(rows, row_heights)
             if result.rows and self._ended and not self._reverse:
                 raise IncompleteError(
@@ -196,7 +196,7 @@ class RangePlan:
             if result.row_heights:
                 self._anchor = result.row_heights[-1]
             if self._reverse:
-                rows, row_heights = _turned(result)
+                rows, row_heights = turned(result)
                 result = result._replace(rows=rows, row_heights=row_heights)
             yield result
 
@@ -306,28 +306,6 @@ class RangePlan:
                 " run the command again",
             )
         return False
-
-
-def first_requests(
-    method: Method, heights: HeightRange, page_size: int | None, *, reverse: bool = False
-) -> Iterator[Request]:
-    """Yield the first request of each chunk of a range, as if nothing were learned from responses."""
-    page_size, chunk_rows = page_sizes(method, page_size)
-    length, overlap = Chunker(method, chunk_rows).choose()
-    for at in range(0, len(heights), length):
-        if reverse:
-            start, end = max(heights.start, heights.end - at - length), heights.end - at
-        else:
-            start, end = heights.start + at, min(heights.end, heights.start + at + length)
-        yield Request(HeightRange(start, max(end, min(end + overlap, heights.end))), page_size)
-
-
-def _turned(result: ChunkResult) -> tuple[list[Raw], list[int]]:
-    """Rows with the highest height first, inside a height in their order; rows without heights from the last on."""
-    if not result.row_heights:
-        return result.rows[::-1], []
-    places = sorted(range(len(result.rows)), key=result.row_heights.__getitem__, reverse=True)
-    return [result.rows[place] for place in places], [result.row_heights[place] for place in places]
 
 
 def _bytes(rows: list[Raw]) -> int:
