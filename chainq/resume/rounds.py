@@ -11,7 +11,8 @@ as before, all rows between them are of one chain.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from msgspec import UNSET, Raw, UnsetType
@@ -205,36 +206,42 @@ class Rounds:
 
     def _write_range(self, writer: Writer, heights: HeightRange, *, settled: bool) -> bool:
         """Write all rows of `heights`; return whether the service had them all and more can follow."""
-        left = None if self.query.limit is None else self.query.limit - self.written
-        if left is not None and left <= 0:
+        limit = self.query.limit
+        if limit is not None and self.written >= limit:
             return False
-        for batch in self._batches(self.query._replace(limit=left), heights):
-            if batch.heights is None or not len(batch.heights):
-                continue
-            self._check_link(batch)
-            parts: dict[int, list[str] | UnsetType] = {batch.heights.end: UNSET if settled else digests(batch.rows)}
-            if settled and not self.query.method.linked:
-                parts = self._parts(batch, batch.heights, heights.end)
-            hashes = self._hashes_after(batch, [*parts])
-            if hashes is None:
-                self._warn_behind(f"it does not have block {batch.heights.end - 1} any more")
-                return False
-            rows = batch.rows if left is None else batch.rows[:left]
-            with signals_deferred():
-                self.journal.expect_rows()
-                writer.write(rows)
-                length = self.journal.sink.length
-                self.journal.record(
-                    *(
-                        Position(end, found, length, part)
-                        for found, (end, part) in zip(hashes, parts.items(), strict=True)
-                    )
-                )
-                self.written += len(rows)
-            if left is not None:
-                left -= len(rows)
-                if left <= 0:
-                    break
+        left = None if limit is None else limit - self.written
+        # Closed here: a signal that comes while the collector closes a generator is lost.
+        with closing(self._batches(self.query._replace(limit=left), heights)) as batches:
+            for batch in batches:
+                if batch.heights and not self._write_batch(
+                    writer, batch, batch.heights, heights.end if settled else None
+                ):
+                    return False
+                if limit is not None and self.written >= limit:
+                    return False
+        return True
+
+    def _write_batch(self, writer: Writer, batch: Batch, heights: HeightRange, deep: int | None) -> bool:
+        """Write the rows of a batch and record that; return whether the service had all its blocks.
+
+        `deep`: the end of what is settled, None for rows near the tip.
+        """
+        self._check_link(batch)
+        parts: dict[int, list[str] | UnsetType] = {heights.end: digests(batch.rows) if deep is None else UNSET}
+        if deep is not None and not self.query.method.linked:
+            parts = self._parts(batch, heights, deep)
+        hashes = self._hashes_after(batch, [*parts])
+        if hashes is None:
+            self._warn_behind(f"it does not have block {heights.end - 1} any more")
+            return False
+        rows = batch.rows if self.query.limit is None else batch.rows[: self.query.limit - self.written]
+        with signals_deferred():
+            self.journal.expect_rows()
+            writer.write(rows)
+            length = self.journal.sink.length
+            recorded = zip(parts.items(), hashes, strict=True)
+            self.journal.record(*(Position(end, found, length, part) for (end, part), found in recorded))
+            self.written += len(rows)
         return True
 
     def _parts(self, batch: Batch, heights: HeightRange, end: int) -> dict[int, list[str] | UnsetType]:
@@ -272,7 +279,7 @@ class Rounds:
         last = integer_of(Picker([path])(batch.rows[-1])[0])
         return heights.start if last is None else last + 1
 
-    def _batches(self, query: Query, heights: HeightRange) -> Iterator[Batch]:
+    def _batches(self, query: Query, heights: HeightRange) -> Generator[Batch]:
         try:
             yield from self.service.fetch_range(query, heights)
         except IncompleteError as error:
