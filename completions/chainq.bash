@@ -13,7 +13,6 @@ _chainq_commands() {
     _chainq_offer 'ownership' 'minimal ownership data of records in a height range'
     _chainq_offer 'transitions' 'transitions that have no record inputs, in a height range'
     _chainq_offer 'address-transactions' 'IDs of public transactions of an address in a height range'
-    _chainq_offer 'show' 'show a block, transaction, address or program on one screen'
     _chainq_offer 'rpc' 'call any method and print its result'
     _chainq_offer 'doctor' 'examine a server: dialect, methods, pagination, limits'
     _chainq_offer 'profiles' 'list the profiles in config.toml'
@@ -31,7 +30,7 @@ _chainq_options() {
             _chainq_offer '--start' 'First height; -100: the last 100 blocks'
             _chainq_offer '--end' 'End height, exclusive. Default, and latest: through the tip'
             _chainq_offer '--last' 'The last N blocks'
-            _chainq_offer '--since' 'First block time: 2024-06-02, 2024-06-02T11:36Z, or 2h for two hours ago'
+            _chainq_offer '--since' 'First block time: 2024-06-02, 2024-06-02T11:36Z, 2h or '"'"'2 hours ago'"'"', yesterday, or Unix seconds'
             _chainq_offer '--until' 'End block time, exclusive'
             _chainq_offer '--reverse' 'Highest heights first'
             _chainq_offer '--checkpoint' 'Resume where the last run ended'
@@ -55,11 +54,14 @@ _chainq_options() {
     esac
     case $1 in
         blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions)
-            _chainq_offer '--format' 'table, jsonl, json, csv, chart, parquet, or a plug-in. Default: table on a terminal, else jsonl'
+            _chainq_offer '--format' 'table, jsonl, json, csv, text, chart, parquet, plug-ins. Default: table on a terminal, else jsonl'
             _chainq_offer '--table' 'Human-readable table'
             _chainq_offer '--jsonl' 'One JSON object per line, as the service sent it'
             _chainq_offer '--json' 'One JSON array, or one object'
             _chainq_offer '--csv' 'CSV with a header (RFC 4180)'
+            _chainq_offer '--text' 'Values only, separated by tabs, one row per line'
+            _chainq_offer '--no-header' 'CSV without its header'
+            _chainq_offer '--no-trunc' 'Do not abbreviate values'
             _chainq_offer '--output' 'Output file, replaced when complete; appended to with --checkpoint or --follow'
             _chainq_offer '-o' 'Output file, replaced when complete; appended to with --checkpoint or --follow'
             ;;
@@ -70,12 +72,7 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|show)
-            _chainq_offer '--no-trunc' 'Do not abbreviate values'
-            ;;
-    esac
-    case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|show|rpc|doctor)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|rpc|doctor)
             _chainq_offer '--url' 'URL of the service; demo: is a built-in sample'
             _chainq_offer '--profile' 'Profile from config.toml'
             _chainq_offer '--dialect' 'Dialect of the server: chain, aleo, or auto to detect it'
@@ -99,7 +96,7 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|show|rpc|doctor|profiles|serve)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|rpc|doctor|profiles|serve)
             _chainq_offer '--help' 'Show this message and exit'
             _chainq_offer '-h' 'Show this message and exit'
             ;;
@@ -126,11 +123,6 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        program-transactions)
-            _chainq_offer '--newest' 'The newest rows first, as many as --limit'
-            ;;
-    esac
-    case $1 in
         records)
             _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
             ;;
@@ -148,12 +140,6 @@ _chainq_options() {
     case $1 in
         address-transactions)
             _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
-            ;;
-    esac
-    case $1 in
-        show)
-            _chainq_offer '--last' 'Newest blocks to look at. By default 500K for an address, 100 for a program'
-            _chainq_offer '--json' 'All parts as one JSON object'
             ;;
     esac
     case $1 in
@@ -209,7 +195,6 @@ _chainq_options() {
             _chainq_offer '--broken-link' 'Give a block a wrong previous_hash'
             _chainq_offer '--stale-tip-rate' 'Share of latest/block calls with an old tip'
             _chainq_offer '--lag-blocks' 'Hide the last N blocks from all methods but latest/block'
-            _chainq_offer '--lag-rate' 'Share of calls that --lag-blocks is about'
             _chainq_offer '--late-records' 'Calls until a new block'"'"'s records appear'
             _chainq_offer '--reorg-at' 'Replace the blocks from H on'
             _chainq_offer '--reorg-after' 'Calls before --reorg-at takes effect'
@@ -223,7 +208,7 @@ _chainq_takes() {
     case "$1 $2" in
         *' --start') ;;
         *' --end') ;;
-        blocks' --last'|full-blocks' --last'|records' --last'|ownership' --last'|transitions' --last'|address-transactions' --last') ;;
+        *' --last') ;;
         *' --since') ;;
         *' --until') ;;
         *' --checkpoint') ;;
@@ -237,7 +222,7 @@ _chainq_takes() {
         blocks' --columns'|block' --columns'|latest' --columns') ;;
         *' --url') ;;
         *' --profile') ;;
-        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|show' --dialect'|rpc' --dialect'|doctor' --dialect') ;;
+        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|rpc' --dialect'|doctor' --dialect') ;;
         *' --timeout') ;;
         *' --retries') ;;
         *' --concurrency'|*' -j') ;;
@@ -253,7 +238,6 @@ _chainq_takes() {
         ownership' --columns') ;;
         transitions' --columns') ;;
         address-transactions' --columns') ;;
-        show' --last') ;;
         *' --save') ;;
         *' --port') ;;
         *' --host') ;;
@@ -284,7 +268,6 @@ _chainq_takes() {
         *' --broken-link') ;;
         *' --stale-tip-rate') ;;
         *' --lag-blocks') ;;
-        *' --lag-rate') ;;
         *' --late-records') ;;
         *' --reorg-at') ;;
         *' --reorg-after') ;;
@@ -318,7 +301,7 @@ _chainq_value() {
         *' --profile')
             _chainq_profiles
             ;;
-        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|show' --dialect'|rpc' --dialect'|doctor' --dialect')
+        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|rpc' --dialect'|doctor' --dialect')
             _chainq_offer 'chain' ''
             _chainq_offer 'aleo' ''
             _chainq_offer 'auto' ''

@@ -69,7 +69,7 @@ function __chainq_takes
             return 0
         case '* --end'
             return 0
-        case 'blocks --last' 'full-blocks --last' 'records --last' 'ownership --last' 'transitions --last' 'address-transactions --last'
+        case '* --last'
             return 0
         case '* --since'
             return 0
@@ -97,7 +97,7 @@ function __chainq_takes
             return 0
         case '* --profile'
             return 0
-        case 'blocks --dialect' 'block --dialect' 'latest --dialect' 'full-blocks --dialect' 'transactions --dialect' 'transaction --dialect' 'program-transactions --dialect' 'records --dialect' 'ownership --dialect' 'transitions --dialect' 'address-transactions --dialect' 'show --dialect' 'rpc --dialect' 'doctor --dialect'
+        case 'blocks --dialect' 'block --dialect' 'latest --dialect' 'full-blocks --dialect' 'transactions --dialect' 'transaction --dialect' 'program-transactions --dialect' 'records --dialect' 'ownership --dialect' 'transitions --dialect' 'address-transactions --dialect' 'rpc --dialect' 'doctor --dialect'
             return 0
         case '* --timeout'
             return 0
@@ -128,8 +128,6 @@ function __chainq_takes
         case 'transitions --columns'
             return 0
         case 'address-transactions --columns'
-            return 0
-        case 'show --last'
             return 0
         case '* --save'
             return 0
@@ -191,8 +189,6 @@ function __chainq_takes
             return 0
         case '* --lag-blocks'
             return 0
-        case '* --lag-rate'
-            return 0
         case '* --late-records'
             return 0
         case '* --reorg-at'
@@ -212,7 +208,6 @@ complete -c chainq -k -n __chainq_bare -a serve -d 'serve the sample chain over 
 complete -c chainq -k -n __chainq_bare -a profiles -d 'list the profiles in config.toml'
 complete -c chainq -k -n __chainq_bare -a doctor -d 'examine a server: dialect, methods, pagination, limits'
 complete -c chainq -k -n __chainq_bare -a rpc -d 'call any method and print its result'
-complete -c chainq -k -n __chainq_bare -a show -d 'show a block, transaction, address or program on one screen'
 complete -c chainq -k -n __chainq_bare -a address-transactions -d 'IDs of public transactions of an address in a height range'
 complete -c chainq -k -n __chainq_bare -a transitions -d 'transitions that have no record inputs, in a height range'
 complete -c chainq -k -n __chainq_bare -a ownership -d 'minimal ownership data of records in a height range'
@@ -227,7 +222,7 @@ complete -c chainq -k -n __chainq_bare -a blocks -d 'block summaries for a heigh
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l start -x -d 'First height; -100: the last 100 blocks'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l end -x -d 'End height, exclusive. Default, and latest: through the tip'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l last -x -d 'The last N blocks'
-complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l since -x -d 'First block time: 2024-06-02, 2024-06-02T11:36Z, or 2h for two hours ago'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l since -x -d 'First block time: 2024-06-02, 2024-06-02T11:36Z, 2h or \'2 hours ago\', yesterday, or Unix seconds'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l until -x -d 'End block time, exclusive'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l reverse -d 'Highest heights first'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l checkpoint -r -F -d 'Resume where the last run ended'
@@ -238,40 +233,39 @@ complete -c chainq -n '__chainq_in blocks full-blocks records ownership transiti
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l interval -x -d 'Seconds between polls'
 complete -c chainq -n '__chainq_in blocks full-blocks program-transactions records ownership transitions address-transactions' -l limit -x -d 'Stop after N rows'
 complete -c chainq -n '__chainq_in blocks full-blocks' -l no-verify -d 'Skip the check for missing and unlinked blocks'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l format -x -a '\'table\' \'jsonl\' \'json\' \'csv\' \'parquet\' \'chart\'' -d 'table, jsonl, json, csv, chart, parquet, or a plug-in. Default: table on a terminal, else jsonl'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l format -x -a '\'table\' \'jsonl\' \'json\' \'csv\' \'parquet\' \'chart\'' -d 'table, jsonl, json, csv, text, chart, parquet, plug-ins. Default: table on a terminal, else jsonl'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l table -d 'Human-readable table'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l jsonl -d 'One JSON object per line, as the service sent it'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l json -d 'One JSON array, or one object'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l csv -d 'CSV with a header (RFC 4180)'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l text -d 'Values only, separated by tabs, one row per line'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l no-header -d 'CSV without its header'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l no-trunc -d 'Do not abbreviate values'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l output -s o -r -F -d 'Output file, replaced when complete; appended to with --checkpoint or --follow'
 complete -c chainq -n '__chainq_in blocks block latest' -l columns -x -a '(__chainq_list \'id\'\\t\'row id of the stored block\' \'height\'\\t\'block height\' \'block_hash\'\\t\'hash of the block\' \'previous_hash\'\\t\'hash of the previous block\' \'previous_state_root\'\\t\'root hash of the previous state\' \'transactions_root\'\\t\'root hash of the block\\\'s transactions\' \'round\'\\t\'round number\' \'coinbase_target\'\\t\'string\' \'proof_target\'\\t\'string\' \'last_coinbase_target\'\\t\'string\' \'last_coinbase_timestamp\'\\t\'seconds since 1970\' \'timestamp\'\\t\'time of the block, seconds since 1970\' \'coinbase_reward\'\\t\'may be null\' \'finalize_root\'\\t\'string\' \'network\'\\t\'network identifier\' \'ratifications_root\'\\t\'string\' \'solutions_root\'\\t\'string\' \'subdag_root\'\\t\'string\' \'cumulative_weight\'\\t\'string\' \'cumulative_proof_target\'\\t\'string\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Columns to print; `all`, or `help` for a list'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions show' -l no-trunc -d 'Do not abbreviate values'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions show rpc doctor' -l url -x -a '\'demo:\'\\t\'the sample chain, with no network\'' -d 'URL of the service; demo: is a built-in sample'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions show rpc doctor' -l profile -x -a '(__chainq_profiles)' -d 'Profile from config.toml'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions show rpc doctor' -l dialect -x -a '\'chain\' \'aleo\' \'auto\'' -d 'Dialect of the server: chain, aleo, or auto to detect it'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions show rpc doctor' -l timeout -x -d 'Seconds per request'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions show rpc doctor' -l retries -x -d 'Retries for transient failures'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions show rpc doctor' -l concurrency -s j -x -d 'Parallel requests'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions show rpc doctor' -l max-memory -x -d 'Maximum memory for responses: 512M, 2G'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions show rpc doctor' -l rate -x -d 'Maximum requests per second'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions show rpc doctor' -l header -x -d 'HTTP header for every request; keep secrets in a profile'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions show rpc doctor' -l quiet -s q -d 'Suppress warnings and progress'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions show rpc doctor' -l verbose -s v -d 'Log every request to stderr'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc doctor' -l url -x -a '\'demo:\'\\t\'the sample chain, with no network\'' -d 'URL of the service; demo: is a built-in sample'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc doctor' -l profile -x -a '(__chainq_profiles)' -d 'Profile from config.toml'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc doctor' -l dialect -x -a '\'chain\' \'aleo\' \'auto\'' -d 'Dialect of the server: chain, aleo, or auto to detect it'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc doctor' -l timeout -x -d 'Seconds per request'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc doctor' -l retries -x -d 'Retries for transient failures'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc doctor' -l concurrency -s j -x -d 'Parallel requests'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc doctor' -l max-memory -x -d 'Maximum memory for responses: 512M, 2G'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc doctor' -l rate -x -d 'Maximum requests per second'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc doctor' -l header -x -d 'HTTP header for every request; keep secrets in a profile'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc doctor' -l quiet -s q -d 'Suppress warnings and progress'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc doctor' -l verbose -s v -d 'Log every request to stderr'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc' -l no-check -d 'Skip argument checks'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc' -l dry-run -d 'Print requests as JSON lines, send none'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions show rpc doctor profiles serve' -l help -s h -d 'Show this message and exit'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions rpc doctor profiles serve' -l help -s h -d 'Show this message and exit'
 complete -c chainq -n '__chainq_in full-blocks' -l columns -x -a '(__chainq_list \'block_hash\'\\t\'hash of the block\' \'previous_hash\'\\t\'hash of the previous block\' \'header.previous_state_root\'\\t\'string\' \'header.transactions_root\'\\t\'string\' \'header.finalize_root\'\\t\'string\' \'header.ratifications_root\'\\t\'string\' \'header.solutions_root\'\\t\'string\' \'header.subdag_root\'\\t\'string\' \'header.metadata.network\'\\t\'network identifier\' \'header.metadata.round\'\\t\'round number\' \'header.metadata.height\'\\t\'block height\' \'header.metadata.cumulative_weight\'\\t\'sent as a number of any size\' \'header.metadata.cumulative_proof_target\'\\t\'sent as a number\' \'header.metadata.coinbase_target\'\\t\'sent as a number\' \'header.metadata.proof_target\'\\t\'sent as a number\' \'header.metadata.last_coinbase_target\'\\t\'sent as a number\' \'header.metadata.last_coinbase_timestamp\'\\t\'seconds since 1970, sent as a number\' \'header.metadata.timestamp\'\\t\'seconds since 1970, sent as a number\' \'authority.type\'\\t\'such as quorum\' \'authority.subdag.subdag\'\\t\'certificates by round number\' \'authority.subdag.election_certificate_ids\'\\t\'array of string\' \'ratifications\'\\t\'type and amount\' \'transactions\'\\t\'status, type, index and transaction\' \'aborted_transaction_ids\'\\t\'IDs of aborted transactions\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Columns to print; `all`, or `help` for a list'
 complete -c chainq -n '__chainq_in transactions' -l columns -x -a '(__chainq_list \'height\'\\t\'height of the block, added by chainq\' \'id\'\\t\'row id of the stored transaction\' \'block_id\'\\t\'the block: its height in the published interface, its row id on deployed servers\' \'transaction_id\'\\t\'bech32, prefix at\' \'type\'\\t\'such as Execute\' \'index\'\\t\'index within the block\' \'status\'\\t\'such as accepted\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Columns to print; `all`, or `help` for a list'
 complete -c chainq -n '__chainq_in transaction program-transactions' -l columns -x -a '(__chainq_list \'status\'\\t\'such as accepted\' \'type\'\\t\'such as execute\' \'index\'\\t\'index within the block\' \'transaction.type\'\\t\'such as execute\' \'transaction.id\'\\t\'transaction ID\' \'transaction.execution.transitions\'\\t\'array of Transition\' \'transaction.execution.global_state_root\'\\t\'string\' \'transaction.execution.proof\'\\t\'string\' \'transaction.fee.transition.id\'\\t\'transition ID\' \'transaction.fee.transition.program\'\\t\'program ID\' \'transaction.fee.transition.function\'\\t\'function name\' \'transaction.fee.transition.inputs\'\\t\'type, id, value, tag\' \'transaction.fee.transition.outputs\'\\t\'type, id, checksum, value\' \'transaction.fee.transition.tpk\'\\t\'transition public key (group element)\' \'transaction.fee.transition.tcm\'\\t\'transition commitment (field element)\' \'transaction.fee.global_state_root\'\\t\'string\' \'transaction.fee.proof\'\\t\'string\' \'finalize\'\\t\'type, mapping_id, index, key_id, value_id\' \'finalizedAt\'\\t\'seconds since 1970\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Columns to print; `all`, or `help` for a list'
 complete -c chainq -n '__chainq_in program-transactions records ownership transitions address-transactions' -l page -x -d 'Print one page of one request, unverified'
 complete -c chainq -n '__chainq_in program-transactions records ownership transitions address-transactions' -l page-size -x -d 'Initial page size'
-complete -c chainq -n '__chainq_in program-transactions' -l newest -d 'The newest rows first, as many as --limit'
 complete -c chainq -n '__chainq_in records' -l columns -x -a '(__chainq_list \'record_ciphertext\'\\t\'ciphertext of the record\' \'program_id\'\\t\'program that generated the record\' \'block_id\'\\t\'the block\\\'s row id on deployed servers, not its height\' \'height\'\\t\'block height where the record was produced\' \'id\'\\t\'row id of the record\' \'timestamp\'\\t\'time of creation, seconds since 1970\' \'block_hash\'\\t\'string\' \'transition_id\'\\t\'string\' \'transaction_id\'\\t\'string\' \'function_name\'\\t\'function executed in the transition\' \'output_index\'\\t\'index of the output within the transition\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Columns to print; `all`, or `help` for a list'
 complete -c chainq -n '__chainq_in ownership' -l columns -x -a '(__chainq_list \'nonce_x\'\\t\'x-coordinate of the record\\\'s nonce\' \'nonce_y\'\\t\'y-coordinate of the nonce\' \'owner_x\'\\t\'x-coordinate that only the owner\\\'s view key explains\' \'transition_id\'\\t\'transition that generated the record\' \'output_index\'\\t\'index of the output within the transition\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Columns to print; `all`, or `help` for a list'
 complete -c chainq -n '__chainq_in transitions' -l columns -x -a '(__chainq_list \'transition_id\'\\t\'string\' \'transaction_id\'\\t\'containing transaction\' \'program\'\\t\'source text of the program\' \'function_name\'\\t\'string\' \'height\'\\t\'block height\' \'tpk\'\\t\'transition public key (group element)\' \'tcm\'\\t\'transition commitment (field element)\' \'timestamp\'\\t\'seconds since 1970\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Columns to print; `all`, or `help` for a list'
 complete -c chainq -n '__chainq_in address-transactions' -l columns -x -a '(__chainq_list \'transaction_id\'\\t\'bech32, prefix at\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Columns to print; `all`, or `help` for a list'
-complete -c chainq -n '__chainq_in show' -l last -x -d 'Newest blocks to look at. By default 500K for an address, 100 for a program'
-complete -c chainq -n '__chainq_in show' -l json -d 'All parts as one JSON object'
 complete -c chainq -n '__chainq_in doctor profiles' -l json -d 'JSON instead of a table'
 complete -c chainq -n '__chainq_in doctor' -l save -x -d 'Save as a profile in config.toml'
 complete -c chainq -n '__chainq_in serve' -l port -x -d 'TCP port; 0: any free one'
@@ -313,7 +307,6 @@ complete -c chainq -n '__chainq_in serve' -l missing-height -x -d 'Leave out a b
 complete -c chainq -n '__chainq_in serve' -l broken-link -x -d 'Give a block a wrong previous_hash'
 complete -c chainq -n '__chainq_in serve' -l stale-tip-rate -x -d 'Share of latest/block calls with an old tip'
 complete -c chainq -n '__chainq_in serve' -l lag-blocks -x -d 'Hide the last N blocks from all methods but latest/block'
-complete -c chainq -n '__chainq_in serve' -l lag-rate -x -d 'Share of calls that --lag-blocks is about'
 complete -c chainq -n '__chainq_in serve' -l late-records -x -d 'Calls until a new block\'s records appear'
 complete -c chainq -n '__chainq_in serve' -l reorg-at -x -d 'Replace the blocks from H on'
 complete -c chainq -n '__chainq_in serve' -l reorg-after -x -d 'Calls before --reorg-at takes effect'

@@ -25,7 +25,8 @@ RANGES = (
     "put back in height order. `--reverse` starts with the highest heights; `--limit` N stops after N rows and makes "
     "no more calls than those need.",
     "Commands that take heights or IDs accept several, and print them in the order given; heights may be ranges, which "
-    "end with the tip at the latest. `-` reads them from standard input, one per line.",
+    "end with the tip at the latest. `-` reads them from standard input, one per line: as they are, or from the rows "
+    "that another command prints as `jsonl`. The same one twice in a row is looked up once there.",
 )
 
 OUTPUT = (
@@ -33,7 +34,8 @@ OUTPUT = (
     "default format is `table` on a terminal and `jsonl` in a pipe or file.",
     "`jsonl` has one row per line: every field, in the order of the service, with every digit. `json` is the same as "
     "one array, or as one object where the command returns a single one. `csv` follows RFC 4180 with a header; nested "
-    "objects become dotted columns, arrays are compact JSON, null is empty. `table` is for reading.",
+    "objects become dotted columns, arrays are compact JSON, null is empty; `--no-header` leaves it out. `text` "
+    "has values only, with tabs between them and one row per line, for shell variables. `table` is for reading.",
     "`--columns` a,b.c selects columns in any format, and `--columns help` lists them. `-o` FILE writes a file that "
     "appears complete or not at all.",
 )
@@ -140,6 +142,7 @@ OUTPUT_SPEC = {
     "height": "Path of the height in each row; None where rows have none.",
     "single": "Whether the command returns one object rather than a list.",
     "resumed": "Whether an earlier run wrote rows before these, so that a header is there already.",
+    "header": "Whether csv begins with a header (`--no-header`).",
     "terminal": "Whether the output is a terminal; control characters must then be escaped.",
     "width": "Characters in a line of the terminal.",
     "color": "Whether styles may be used.",

@@ -39,7 +39,7 @@ class RangeOptions(Group):
             "--since",
             metavar="T",
             rich_help_panel=RANGE,
-            help="First block time: 2024-06-02, 2024-06-02T11:36Z, or 2h for two hours ago.",
+            help="First block time: 2024-06-02, 2024-06-02T11:36Z, 2h or '2 hours ago', yesterday, or Unix seconds.",
         ),
     ] = None
     until: Annotated[
@@ -133,7 +133,7 @@ class OutputOptions(Group):
             metavar="NAME",
             envvar="CHAINQ_FORMAT",
             rich_help_panel=OUTPUT,
-            help="table, jsonl, json, csv, chart, parquet, or a plug-in. Default: table on a terminal, else jsonl.",
+            help="table, jsonl, json, csv, text, chart, parquet, plug-ins. Default: table on a terminal, else jsonl.",
         ),
     ] = None
     table: Annotated[bool, Option("--table", rich_help_panel=OUTPUT, help="Human-readable table.")] = False
@@ -142,6 +142,10 @@ class OutputOptions(Group):
     ] = False
     json: Annotated[bool, Option("--json", rich_help_panel=OUTPUT, help="One JSON array, or one object.")] = False
     csv: Annotated[bool, Option("--csv", rich_help_panel=OUTPUT, help="CSV with a header (RFC 4180).")] = False
+    text: Annotated[
+        bool, Option("--text", rich_help_panel=OUTPUT, help="Values only, separated by tabs, one row per line.")
+    ] = False
+    no_header: Annotated[bool, Option("--no-header", rich_help_panel=OUTPUT, help="CSV without its header.")] = False
     columns: Annotated[
         str | None,
         Option(

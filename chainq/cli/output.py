@@ -14,7 +14,7 @@ from chainq.formats.protocol import Capabilities, Format, OutputSpec, capabiliti
 from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.sanitize import printable
 
-FORMAT_FLAGS = ("table", "jsonl", "json", "csv")
+FORMAT_FLAGS = ("table", "jsonl", "json", "csv", "text")
 
 
 class OutputSettings(NamedTuple):
@@ -22,7 +22,7 @@ class OutputSettings(NamedTuple):
 
     `format`: name of the format; `make`: the format itself; `can`: what it can do. `columns`: those to show;
     `requested`: the value of `--columns`, empty where it was not given. `abbreviate`: long values may be abbreviated.
-    `file`: the file to write, None for standard output.
+    `header`: csv begins with one. `file`: the file to write, None for standard output.
     """
 
     format: str
@@ -31,6 +31,7 @@ class OutputSettings(NamedTuple):
     columns: tuple[Column, ...]
     requested: str
     abbreviate: bool
+    header: bool
     file: Path | None
 
 
@@ -57,7 +58,18 @@ def settings(
         raise UsageError(
             f"{name} needs rows with heights, and {method.command} has none", f"use {name} with {commands}"
         )
-    return OutputSettings(name, make, can, shown, values["columns"] or "", not values["no_trunc"], file_of(values))
+    if values["no_header"] and name != "csv":
+        raise UsageError(f"--no-header needs csv, and the format is {name}")
+    return OutputSettings(
+        name,
+        make,
+        can,
+        shown,
+        values["columns"] or "",
+        not values["no_trunc"],
+        not values["no_header"],
+        file_of(values),
+    )
 
 
 def file_of(values: Mapping[str, Any]) -> Path | None:
@@ -140,6 +152,7 @@ def output_spec(
         height=method.height,
         single=single,
         resumed=resumed,
+        header=settings.header,
         terminal=terminal,
         width=shutil.get_terminal_size().columns,
         color=terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",

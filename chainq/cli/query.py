@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 LOOKUPS = {Role.HEIGHT: "heights", Role.ID: "ids"}
 """The parameters that hold several values; every other argument is a parameter with the name of its role."""
+_FIELDS = {Role.HEIGHT: ("height", "header.metadata.height"), Role.ID: ("transaction_id", "transaction.id")}
+"""Where the rows of chainq's own jsonl have what a lookup takes."""
 
 
 def read_query(method: Method, values: Mapping[str, Any]) -> Query:
@@ -93,8 +95,12 @@ def lookups(query: Query) -> Iterator[Lookup | Bounds | None]:
         if lookup != STDIN:
             yield lookup
             continue
+        before: Lookup | Bounds | None = None
         for line in lines():
-            yield None if line is None else _lookup(role, line, query.check)
+            found = None if line is None else _lookup(role, _value(role, line), query.check)
+            if found is None or found != before:  # of rows, many have the ID of the one before
+                yield found
+            before = before if found is None else found
 
 
 def check_page_size(query: Query, dialect: Dialect) -> None:
@@ -121,6 +127,28 @@ def _lookups(method: Method, values: Mapping[str, Any], check: bool) -> tuple[Lo
         if method.param(role):
             return tuple(word if word == STDIN else _lookup(role, word, check) for word in values[name])
     return None
+
+
+def _value(role: Role, line: str) -> str:
+    """Return the height or ID in a line of standard input: the line itself, or a field of the JSON object in it.
+
+    Raises UsageError.
+    """
+    if not line.startswith("{"):
+        return line
+    from chainq.rows.fields import Picker, text_of
+    from chainq.rows.raw_json import members
+
+    paths = _FIELDS[role]
+    try:
+        fields = members(line.encode())
+    except ValueError:
+        raise UsageError("a line of standard input is not valid JSON") from None
+    # The paths as keys too: with --columns, rows are flat.
+    for value in (*map(fields.get, paths), *Picker(paths)(line.encode())):
+        if value is not None and bytes(value)[:1] in b'"-0123456789' and (text := text_of(value)):
+            return text
+    raise UsageError(f"a JSON object on standard input has no {' or '.join(paths)}")
 
 
 def _lookup(role: Role, word: str, check: bool) -> Lookup | Bounds:

@@ -88,6 +88,7 @@ def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[
         "dialect": None if is_shared(method, service.names) else service.dialect_name,
         "format": settings.format,
         "columns": settings.requested,
+        **({} if settings.header else {"no-header": True}),
     }
 
 

@@ -43,7 +43,7 @@ class Csv:
         self._sanitize = printable if spec.terminal else str
         self._flat = not (spec.terminal or any("." in path for path in self._paths))
         self._readers: dict[tuple[bool, ...], Callable[[Sequence[Raw]], Columns | None]] = {}
-        if not spec.resumed:
+        if spec.header and not spec.resumed:
             self._write_records([self._paths])
 
     def write(self, rows: Sequence[Raw]) -> None:

@@ -17,6 +17,7 @@ BUILT_IN = {
     "jsonl": "chainq.formats.jsonl:Jsonl",
     "json": "chainq.formats.json:Json",
     "csv": "chainq.formats.csv:Csv",
+    "text": "chainq.formats.text:Text",
     "parquet": "chainq.formats.parquet:Parquet",
 }
 

@@ -10,7 +10,10 @@ from datetime import UTC, datetime
 from chainq.errors import UsageError
 
 _AGE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhdw])")
+_AGO = r"([0-9]+(?:\.[0-9]+)?|an?)\s+(second|minute|hour|day|week)s?\s+ago"
+_UNIX = r"[0-9]{9,11}"  # eight digits are a date (ISO 8601), fewer a number without its unit
 _UNIT = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604_800}
+_DAYS = {"today": 0, "yesterday": 1}
 
 
 def parse_age(text: str) -> float:
@@ -29,18 +32,30 @@ def format_age(seconds: float) -> str:
 
 
 def parse_time(text: str, now: float) -> float:
-    """Return the seconds since 1970 of an RFC 3339 date or time, or of an age such as `90m`, `2h`, `7d` before `now`.
+    """Return the seconds since 1970 of a time as a person writes it; `now` is that of the moment.
 
-    A time without an offset is UTC; a date is its first second. Raises UsageError.
+    An RFC 3339 date or time (a date is its first second, and a time without an offset is UTC), `yesterday` or `today`
+    likewise, seconds since 1970, or an age before now such as `90m`, `7d` or `2 days ago`. Raises UsageError.
+
+    >>> parse_time("2024-06-02T11:36:49Z", 0) == parse_time("1717328209", 0)
+    True
     """
-    if _AGE.fullmatch(text.strip()):
-        return now - parse_age(text)
+    words = text.strip().lower()
+    if _AGE.fullmatch(words):
+        return now - parse_age(words)
+    if match := re.fullmatch(_AGO, words):
+        return now - (1 if match[1].startswith("a") else float(match[1])) * _UNIT[match[2][0]]
+    if re.fullmatch(_UNIX, words):
+        return float(words)
+    if words in _DAYS:
+        return (now // _UNIT["d"] - _DAYS[words]) * _UNIT["d"]
     try:
         time = datetime.fromisoformat(text.strip())
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         raise UsageError(
-            f"invalid time {text!r}: expected 2024-06-02, 2024-06-02T11:36:49Z, or an age such as 90m, 2h or 7d"
+            f"invalid time {text!r}: expected one such as 2024-06-02, 2024-06-02T11:36:49Z, 90m, 2h, 7d, '2 days ago', "
+            "yesterday, or seconds since 1970"
         ) from None
 
 

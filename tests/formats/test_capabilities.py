@@ -16,6 +16,7 @@ DECLARED = {
     "jsonl": Capabilities(append=True, endless=True, verbatim=True),
     "json": Capabilities(verbatim=True),
     "csv": Capabilities(append=True, endless=True),
+    "text": Capabilities(append=True, endless=True),
     "parquet": Capabilities(binary=True),
     "chart": Capabilities(needs_heights=True),
 }

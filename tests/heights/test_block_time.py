@@ -23,14 +23,26 @@ NOW = 1_700_000_000.0
         ("2024-06-02T11:36:49Z", 1_717_328_209),
         ("2024-06-02T11:36:49", 1_717_328_209),
         ("2024-06-02T13:36:49+02:00", 1_717_328_209),
+        ("20240602", 1_717_286_400),
+        ("1717328209", 1_717_328_209),
+        ("999999999", 999_999_999),
+        ("yesterday", 1_699_833_600),
+        ("today", 1_699_920_000),
+        ("2 days ago", NOW - 172_800),
+        ("1 hour ago", NOW - 3600),
+        (" 1.5  Hours ago", NOW - 5400),
+        ("an hour ago", NOW - 3600),
+        ("a week ago", NOW - 604_800),
     ],
 )
 def test_times_and_ages(text: str, seconds: float) -> None:
-    """An RFC 3339 date or time is itself, without an offset in UTC; an age counts back from now."""
+    """A date or time is itself, without an offset in UTC; an age counts back from now, in words too; Unix seconds."""
     assert parse_time(text, NOW) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "yesterday", "5", "-2h", "2y", "2024-13-01", "12:00", "2h ago"])
+@pytest.mark.parametrize(
+    "text", ["", "tomorrow", "5", "1717328", "-2h", "2y", "2024-13-01", "12:00", "2h ago", "2 years ago", "days ago"]
+)
 def test_no_times(text: str) -> None:
     """What is neither a time nor an age is a usage error with examples."""
     with pytest.raises(UsageError, match="such as"):
