@@ -17,11 +17,15 @@ _chainq_commands() {
     _chainq_offer 'doctor' 'examine a server: dialect, methods, pagination, limits'
     _chainq_offer 'profiles' 'list the profiles in config.toml'
     _chainq_offer 'serve' 'serve the sample chain over HTTP, with optional faults'
+    _chainq_offer 'completion' 'print the completion script of a shell'
+    _chainq_offer 'help' 'show the help of the program or of a command'
+    _chainq_offer 'version' 'print the version'
 }
 
 _chainq_options() {
     if [[ -z $1 ]]; then
         _chainq_offer '--version' 'Print the version and exit'
+        _chainq_offer '-V' 'Print the version and exit'
         _chainq_offer '--help' 'Show this message and exit'
         _chainq_offer '-h' 'Show this message and exit'
     fi
@@ -96,7 +100,7 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|rpc|doctor|profiles|serve)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|rpc|doctor|profiles|serve|completion|help|version)
             _chainq_offer '--help' 'Show this message and exit'
             _chainq_offer '-h' 'Show this message and exit'
             ;;
@@ -395,6 +399,31 @@ _chainq_argument() {
             _chainq_offer 'records/isOwner' 'minimal ownership data of records in a height range'
             _chainq_offer 'transitionsWithoutRecordInputs' 'transitions that have no record inputs, in a height range'
             _chainq_offer 'getPublicTransactionsForAddress' 'IDs of public transactions of an address in a height range'
+            ;;
+        completion' '0)
+            _chainq_offer 'bash' ''
+            _chainq_offer 'zsh' ''
+            _chainq_offer 'fish' ''
+            ;;
+        help' '0)
+            _chainq_offer 'blocks' 'block summaries for a height range'
+            _chainq_offer 'block' 'block summary for one height'
+            _chainq_offer 'latest' 'block summary of the latest block'
+            _chainq_offer 'full-blocks' 'full block content (header, authority, ratifications, transactions) for a height range'
+            _chainq_offer 'transactions' 'transaction summaries of one block'
+            _chainq_offer 'transaction' 'full details of one transaction by ID'
+            _chainq_offer 'program-transactions' 'transactions that call a given program function'
+            _chainq_offer 'records' 'records produced in a height range'
+            _chainq_offer 'ownership' 'minimal ownership data of records in a height range'
+            _chainq_offer 'transitions' 'transitions that have no record inputs, in a height range'
+            _chainq_offer 'address-transactions' 'IDs of public transactions of an address in a height range'
+            _chainq_offer 'rpc' 'call any method and print its result'
+            _chainq_offer 'doctor' 'examine a server: dialect, methods, pagination, limits'
+            _chainq_offer 'profiles' 'list the profiles in config.toml'
+            _chainq_offer 'serve' 'serve the sample chain over HTTP, with optional faults'
+            _chainq_offer 'completion' 'print the completion script of a shell'
+            _chainq_offer 'help' 'show the help of the program or of a command'
+            _chainq_offer 'version' 'print the version'
             ;;
     esac
 }

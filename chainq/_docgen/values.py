@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.methods import BY_COMMAND, METHODS
+from chainq.cli.commands import COMMANDS
+from chainq.cli.completion import SCRIPTS
 from chainq.demo.programs import PROGRAMS
 from chainq.demo.wire import DIALECTS as DEMO_DIALECTS
 from chainq.formats import registry
@@ -27,6 +29,17 @@ CREDITS = (
 WELL_KNOWN = {
     program: tuple(dict.fromkeys((*(CREDITS if program == "credits.aleo" else ()), *functions)))
     for program, functions in PROGRAMS.items()
+}
+
+
+_TIP = ("latest", "the block at the tip")
+_STDIN = ("-", "one per line on standard input")
+_FIXED = {
+    "url": (("demo:", "the sample chain, with no network"),),
+    "heights": (_TIP, _STDIN),
+    "range": (_TIP,),
+    "ids": (_STDIN,),
+    "shell": tuple((shell, "") for shell in SCRIPTS),
 }
 
 
@@ -74,6 +87,8 @@ def own_formats() -> list[str]:
 
 
 def _words(name: str, text: str) -> tuple[tuple[str, str], ...]:
+    if name in _FIXED:
+        return _FIXED[name]
     match name:
         case "format":
             return tuple((known, "") for known in own_formats())
@@ -81,16 +96,10 @@ def _words(name: str, text: str) -> tuple[tuple[str, str], ...]:
             known = dict.fromkeys((*DIALECTS, *DEMO_DIALECTS, "auto"))
             said = [word for word in re.findall(r"[a-z]+", text) if word in known]  # not every command takes all
             return tuple((word, "") for word in dict.fromkeys(said) or DIALECTS)
-        case "url":
-            return (("demo:", "the sample chain, with no network"),)
-        case "heights":
-            return (("latest", "the block at the tip"), ("-", "one per line on standard input"))
-        case "range":
-            return (("latest", "the block at the tip"),)
-        case "ids":
-            return (("-", "one per line on standard input"),)
         case "program":
             return tuple((program, "") for program in WELL_KNOWN)
         case "method":
             return tuple((method.name, method.purpose) for method in METHODS)
+        case "command":
+            return tuple((command, purpose) for command, (_, purpose, _) in COMMANDS.items())
     return ()

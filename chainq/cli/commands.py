@@ -24,6 +24,7 @@ ARGUMENTS: dict[Role, tuple[str, str, str]] = {
 }
 """The positional arguments: name of the parameter, as shown in help, and its help."""
 RANGE = "One height, A:B (without B), A: (through the tip), :B, or latest."
+VERSION = f"chainq {__version__}"
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH}
 PROGRAM_EPILOG = """Try it without a server:
   chainq block 12345 --url demo:
@@ -216,6 +217,42 @@ def _profiles_command() -> "Command":
     )
 
 
+def _completion_command() -> "Command":
+    def call(values: dict[str, Any]) -> None:
+        from chainq.cli import completion
+
+        completion.print_script(values["shell"])
+
+    shell = Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")]
+    return _command(
+        "completion",
+        call,
+        [inspect.Parameter("shell", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=shell)],
+        "Print the completion script of a shell.",
+        "Example:\n  chainq completion bash > ~/.local/share/bash-completion/completions/chainq\n",
+    )
+
+
+def _help_command() -> "Command":
+    def call(values: dict[str, Any]) -> None:
+        words = [values["command"]] if values["command"] else []
+        typer.main.get_command(app).main([*words, "--help"], prog_name="chainq", standalone_mode=False)
+
+    command = Annotated[str | None, typer.Argument(metavar="[COMMAND]", help="A command; without one the program.")]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return _command(
+        "help",
+        call,
+        [inspect.Parameter("command", kind, annotation=command, default=None)],
+        "Show the help of the program or of a command.",
+        "Example:\n  chainq help records\n",
+    )
+
+
+def _version_command() -> "Command":
+    return _command("version", lambda _: print(VERSION), [], "Print the version.", "Example:\n  chainq version\n")  # noqa: T201  # as --version
+
+
 COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     **{method.command: (method.group, method.purpose, partial(_method_command, method)) for method in METHODS},
     "show": ("Tools", "show a block, transaction, address or program on one screen", _show_command),
@@ -223,6 +260,9 @@ COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     "doctor": ("Tools", "examine a server: dialect, methods, pagination, limits", _doctor_command),
     "profiles": ("Tools", "list the profiles in config.toml", _profiles_command),
     "serve": ("Tools", "serve the sample chain over HTTP, with optional faults", _serve_command),
+    "completion": ("Tools", "print the completion script of a shell", _completion_command),
+    "help": ("Tools", "show the help of the program or of a command", _help_command),
+    "version": ("Tools", "print the version", _version_command),
 }
 """Each command's heading, purpose, and what builds it, in the order of `--help`."""
 PlainGroup.catalogue = COMMANDS
@@ -232,7 +272,7 @@ app = typer.Typer(cls=PlainGroup, add_completion=False, rich_markup_mode=None)
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"chainq {__version__}")  # noqa: T201  # what --version is for
+        print(VERSION)  # noqa: T201  # what --version is for
         raise typer.Exit
 
 
@@ -243,7 +283,7 @@ def _version(wanted: bool) -> None:
 )
 def chainq(
     _version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Explore a chain data service: every row exactly once, no digit changed."""

@@ -5,7 +5,6 @@ Drawn without rich, which takes longer to load than most commands take to run.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand, TyperGroup
@@ -81,11 +80,13 @@ class PlainGroup(TyperGroup):
         return entry[2]() if entry else None
 
     def resolve_command(self, ctx: "Context", args: list[str]) -> "tuple[str | None, Command | None, list[str]]":
-        """Find the command. Raises UsageError with the most similar names."""
+        """Find the command. Raises UsageError with the one that was most likely meant."""
         name = args[0]
         if name not in self.catalogue and not name.startswith("-") and not ctx.resilient_parsing:
-            near = get_close_matches(name, self.catalogue, 3, 0.5)
-            hint = f"did you mean {' or '.join(near)}?" if near else "chainq --help lists the commands"
+            from chainq.cli.guesses import guess
+
+            meant = guess(name, self.catalogue)
+            hint = f"did you mean {meant}?" if meant else "chainq --help lists the commands"
             raise UsageError(f"unknown command {name!r}", hint)
         return super().resolve_command(ctx, args)
 

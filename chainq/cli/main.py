@@ -35,7 +35,7 @@ def main() -> NoReturn:
         _complain(arguments, str(error), error)
         code = error.exit_code
     except typer.TyperException as error:
-        _complain(arguments, _usage(error), error)
+        _complain(arguments, _usage(error, arguments), error)
         code = ExitCode.USAGE
     except OSError as error:
         _complain(arguments, f"cannot write the output: {error.strerror}", error)
@@ -54,7 +54,7 @@ def main() -> NoReturn:
     os._exit(code)
 
 
-def _usage(error: typer.TyperException) -> str:
+def _usage(error: typer.TyperException, arguments: list[str]) -> str:
     """Return what Typer finds wrong with the command line, in the words of all other messages."""
     option = getattr(error, "option_name", "")
     if re.fullmatch(r"-[0-9]", option):
@@ -62,13 +62,25 @@ def _usage(error: typer.TyperException) -> str:
         return f"invalid height: negative numbers are not allowed here; {hint}"
     message = error.format_message().rstrip(".")
     if message.startswith("No such option"):
-        near = " or ".join(sorted(getattr(error, "possibilities", None) or ()))
-        return f"unknown option {option}; {f'did you mean {near}?' if near else 'see --help'}"
+        if (command := _command_of(option, arguments)) is not None:
+            return f"options follow the command: chainq {command} … {option}"
+        near = getattr(error, "possibilities", None) or ()  # the nearest one first
+        return f"unknown option {option}; {f'did you mean {near[0]}?' if near else 'see --help'}"
     problem, colon, value = bounds_in_words(message).partition(": ")
     problem = re.sub(r"Got unexpected extra argument\(?s?\)? \((.*)\)", r"unexpected argument \1", problem)
     problem = problem.replace("Invalid value for", "invalid").replace("'", "")
     value = re.sub(r"valid (int|integer|float)( range)?$", "valid number", value)
     return f"{problem[:1].lower()}{problem[1:]}{colon}{value}; see --help"
+
+
+def _command_of(option: str, arguments: list[str]) -> str | None:
+    """Return the command that an option before it belongs to, COMMAND for no command; None where it belongs to none."""
+    if not arguments[0].startswith("-"):
+        return None
+    name = next((word for word in arguments if word in PlainGroup.catalogue), None)
+    built = PlainGroup.catalogue[name or "records"][2]()
+    known = any(option in (*param.opts, *param.secondary_opts) for param in built.params)
+    return (name or "COMMAND") if known else None
 
 
 def _complain(arguments: list[str], message: str, error: BaseException) -> None:

@@ -36,8 +36,8 @@ class OutputSpec(NamedTuple):
     else all of the command. `selected`: whether `--columns` was given. `height`: path of the height in each row; None
     where rows have none. `single`: the result is one object by nature, not a list of one. `resumed`: the output follows
     rows that an earlier run wrote, so that a header is there already. `header`: whether csv begins with one.
-    `terminal`: the output goes to a terminal, where control characters must be escaped. `width`: characters in a line of
-    it. `color`: ANSI styles may be used. `abbreviate`: long values may be abbreviated. `warn`: writes a line to
+    `terminal`: the output goes to a terminal, where control characters must be escaped. `width`: characters in a line
+    of it. `color`: ANSI styles may be used. `abbreviate`: long values may be abbreviated. `warn`: writes a line to
     stderr, unless `--quiet` was given.
     """
 

@@ -17,6 +17,7 @@ from chainq import _docgen
 from chainq._docgen import __main__, prose, roff, surface
 from chainq._docgen.reference import reference
 from chainq.catalog.methods import BY_COMMAND, METHODS, Method
+from chainq.cli.completion import SCRIPTS as SCRIPT_NAMES
 from chainq.cli.help import PlainGroup
 from chainq.config import profiles
 from chainq.errors import ExitCode
@@ -297,4 +298,11 @@ def test_a_wheel_holds_all_of_it(tmp_path: Path) -> None:
     (built,) = (copy / "dist").glob("*.whl")
     with zipfile.ZipFile(built) as wheel:
         data = {name.split(".data/data/", 1)[1]: wheel.read(name) for name in wheel.namelist() if ".data/data/" in name}
+        wheel.extractall(tmp_path / "installed")
     assert data == {place: (_docgen.root() / name).read_bytes() for name, place in wheel_places().items()}
+    start = "import sys; sys.path.insert(0, sys.argv.pop(1)); from chainq.__main__ import main; main()"
+    for shell, name in SCRIPT_NAMES.items():
+        line = [sys.executable, "-c", start, str(tmp_path / "installed"), "completion", shell]
+        printed = subprocess.run(line, cwd=tmp_path, capture_output=True, check=True).stdout
+        assert printed == (_docgen.root() / "completions" / name).read_bytes()
+    assert (tmp_path / "installed" / "chainq" / "completions" / "_chainq").exists()

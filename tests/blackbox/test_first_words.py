@@ -1,0 +1,90 @@
+"""What people type first: help, version, completion; guesses and options in the wrong place get one suggestion."""
+
+import pytest
+
+from chainq import __version__
+from harness.program import ROOT, Program, one_line
+
+SCRIPTS = {"bash": "chainq.bash", "zsh": "_chainq", "fish": "chainq.fish"}
+
+
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_completion_prints_the_script(shell: str, chainq: Program) -> None:
+    """It is the file that is written from the commands themselves."""
+    ran = chainq("completion", shell)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == (ROOT / "completions" / SCRIPTS[shell]).read_bytes()
+
+
+@pytest.mark.parametrize("words", [["completion", "tcsh"], ["completion"]])
+def test_2_a_shell_that_is_not_known(words: list[str], chainq: Program) -> None:
+    """The message names those that are."""
+    said = one_line(chainq(*words), 2)
+    assert len(words) == 1 or "expected bash, zsh or fish" in said
+
+
+def test_help_is_help(chainq: Program) -> None:
+    """`help` is `--help`, of the program or of a command; a name that is not a command is refused as elsewhere."""
+    assert chainq("help") == chainq("--help")
+    assert chainq("help", "records") == chainq("records", "--help")
+    assert "did you mean records?" in one_line(chainq("help", "recods"), 2)
+    assert b"records" in chainq("help").out
+
+
+def test_version(chainq: Program) -> None:
+    """Three ways, one line."""
+    for words in (["version"], ["--version"], ["-V"]):
+        assert chainq(*words) == (0, f"chainq {__version__}\n".encode(), "")
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("tx", "transaction"),
+        ("txs", "transactions"),
+        ("tip", "latest"),
+        ("head", "latest"),
+        ("height", "latest"),
+        ("blcok", "block"),
+        ("recrods", "records"),
+        ("getBlocks", "blocks"),
+        ("latest/block", "latest"),
+        ("getAleoBlocks", "full-blocks"),
+        ("address", "address-transactions"),
+        ("program", "program-transactions"),
+        ("config", "profiles"),
+        ("completions", "completion"),
+    ],
+)
+def test_2_a_guess_gets_one_suggestion(word: str, meant: str, chainq: Program) -> None:
+    """Other programs' names, the service's own, and misspelt ones."""
+    assert one_line(chainq(word), 2).endswith(f"unknown command {word!r}; did you mean {meant}?\n")
+
+
+def test_2_no_suggestion_where_nothing_is_near(chainq: Program) -> None:
+    """Rather none than a wrong one."""
+    assert one_line(chainq("xyzzy"), 2).endswith("chainq --help lists the commands\n")
+
+
+@pytest.mark.parametrize(
+    ("option", "meant"), [("--lasst", "--last"), ("--formt", "--format"), ("--colums", "--columns")]
+)
+def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq: Program) -> None:
+    """The nearest one."""
+    said = one_line(chainq("records", option, "5"), 2)
+    assert said.endswith(f"unknown option {option}; did you mean {meant}?\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--url", "demo:", "block", "5"], "options follow the command: chainq block … --url"),
+        (["-q", "records"], "options follow the command: chainq records … -q"),
+        (["--limit=5", "records"], "options follow the command: chainq records … --limit"),
+        (["--url", "demo:"], "options follow the command: chainq COMMAND … --url"),
+        (["--urll", "demo:", "block"], "unknown option --urll"),
+    ],
+)
+def test_2_options_before_the_command(words: list[str], said: str, chainq: Program) -> None:
+    """An option that the command knows is said to stand in the wrong place."""
+    assert said in one_line(chainq(*words), 2)
