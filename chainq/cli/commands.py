@@ -229,7 +229,7 @@ def _completion_command() -> "Command":
         call,
         [inspect.Parameter("shell", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=shell)],
         "Print the completion script of a shell.",
-        "Example:\n  chainq completion bash > ~/.local/share/bash-completion/completions/chainq\n",
+        "Example:\n  source <(chainq completion bash)\n",
     )
 
 
