@@ -13,6 +13,7 @@ _chainq_commands() {
     _chainq_offer 'ownership' 'minimal ownership data of records in a height range'
     _chainq_offer 'transitions' 'transitions that have no record inputs, in a height range'
     _chainq_offer 'address-transactions' 'IDs of public transactions of an address in a height range'
+    _chainq_offer 'show' 'show a block, transaction, address or program on one screen'
     _chainq_offer 'rpc' 'call any method and print its result'
     _chainq_offer 'doctor' 'examine a server: dialect, methods, pagination, limits'
     _chainq_offer 'profiles' 'list the profiles in config.toml'
@@ -65,7 +66,6 @@ _chainq_options() {
             _chainq_offer '--csv' 'CSV with a header (RFC 4180)'
             _chainq_offer '--text' 'Values only, separated by tabs, one row per line'
             _chainq_offer '--no-header' 'CSV without its header'
-            _chainq_offer '--no-trunc' 'Do not abbreviate values'
             _chainq_offer '--output' 'Output file, replaced when complete; appended to with --checkpoint or --follow'
             _chainq_offer '-o' 'Output file, replaced when complete; appended to with --checkpoint or --follow'
             ;;
@@ -76,7 +76,12 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|rpc|doctor)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|show)
+            _chainq_offer '--no-trunc' 'Do not abbreviate values'
+            ;;
+    esac
+    case $1 in
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|show|rpc|doctor)
             _chainq_offer '--url' 'URL of the service; demo: is a built-in sample'
             _chainq_offer '--profile' 'Profile from config.toml'
             _chainq_offer '--dialect' 'Dialect of the server: chain, aleo, or auto to detect it'
@@ -100,7 +105,7 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|rpc|doctor|profiles|serve|completion|help|version)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|show|rpc|doctor|profiles|serve|completion|help|version)
             _chainq_offer '--help' 'Show this message and exit'
             _chainq_offer '-h' 'Show this message and exit'
             ;;
@@ -127,6 +132,11 @@ _chainq_options() {
             ;;
     esac
     case $1 in
+        program-transactions)
+            _chainq_offer '--newest' 'The newest rows first, as many as --limit'
+            ;;
+    esac
+    case $1 in
         records)
             _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
             ;;
@@ -144,6 +154,12 @@ _chainq_options() {
     case $1 in
         address-transactions)
             _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
+            ;;
+    esac
+    case $1 in
+        show)
+            _chainq_offer '--last' 'Newest blocks to look at. By default 500K for an address, 100 for a program'
+            _chainq_offer '--json' 'All parts as one JSON object'
             ;;
     esac
     case $1 in
@@ -199,6 +215,7 @@ _chainq_options() {
             _chainq_offer '--broken-link' 'Give a block a wrong previous_hash'
             _chainq_offer '--stale-tip-rate' 'Share of latest/block calls with an old tip'
             _chainq_offer '--lag-blocks' 'Hide the last N blocks from all methods but latest/block'
+            _chainq_offer '--lag-rate' 'Share of calls that --lag-blocks is about'
             _chainq_offer '--late-records' 'Calls until a new block'"'"'s records appear'
             _chainq_offer '--reorg-at' 'Replace the blocks from H on'
             _chainq_offer '--reorg-after' 'Calls before --reorg-at takes effect'
@@ -212,7 +229,7 @@ _chainq_takes() {
     case "$1 $2" in
         *' --start') ;;
         *' --end') ;;
-        *' --last') ;;
+        blocks' --last'|full-blocks' --last'|records' --last'|ownership' --last'|transitions' --last'|address-transactions' --last') ;;
         *' --since') ;;
         *' --until') ;;
         *' --checkpoint') ;;
@@ -226,7 +243,7 @@ _chainq_takes() {
         blocks' --columns'|block' --columns'|latest' --columns') ;;
         *' --url') ;;
         *' --profile') ;;
-        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|rpc' --dialect'|doctor' --dialect') ;;
+        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|show' --dialect'|rpc' --dialect'|doctor' --dialect') ;;
         *' --timeout') ;;
         *' --retries') ;;
         *' --concurrency'|*' -j') ;;
@@ -242,6 +259,7 @@ _chainq_takes() {
         ownership' --columns') ;;
         transitions' --columns') ;;
         address-transactions' --columns') ;;
+        show' --last') ;;
         *' --save') ;;
         *' --port') ;;
         *' --host') ;;
@@ -272,6 +290,7 @@ _chainq_takes() {
         *' --broken-link') ;;
         *' --stale-tip-rate') ;;
         *' --lag-blocks') ;;
+        *' --lag-rate') ;;
         *' --late-records') ;;
         *' --reorg-at') ;;
         *' --reorg-after') ;;
@@ -305,7 +324,7 @@ _chainq_value() {
         *' --profile')
             _chainq_profiles
             ;;
-        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|rpc' --dialect'|doctor' --dialect')
+        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|show' --dialect'|rpc' --dialect'|doctor' --dialect')
             _chainq_offer 'chain' ''
             _chainq_offer 'aleo' ''
             _chainq_offer 'auto' ''
@@ -417,6 +436,7 @@ _chainq_argument() {
             _chainq_offer 'ownership' 'minimal ownership data of records in a height range'
             _chainq_offer 'transitions' 'transitions that have no record inputs, in a height range'
             _chainq_offer 'address-transactions' 'IDs of public transactions of an address in a height range'
+            _chainq_offer 'show' 'show a block, transaction, address or program on one screen'
             _chainq_offer 'rpc' 'call any method and print its result'
             _chainq_offer 'doctor' 'examine a server: dialect, methods, pagination, limits'
             _chainq_offer 'profiles' 'list the profiles in config.toml'

@@ -250,7 +250,10 @@ def _help_command() -> "Command":
 
 
 def _version_command() -> "Command":
-    return _command("version", lambda _: print(VERSION), [], "Print the version.", "Example:\n  chainq version\n")  # noqa: T201  # as --version
+    def call(_: dict[str, Any]) -> None:
+        print(VERSION)  # noqa: T201  # as --version
+
+    return _command("version", call, [], "Print the version.", "Example:\n  chainq version\n")
 
 
 COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {

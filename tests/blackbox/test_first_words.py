@@ -54,6 +54,8 @@ def test_version(chainq: Program) -> None:
         ("program", "program-transactions"),
         ("config", "profiles"),
         ("completions", "completion"),
+        ("12345", "show 12345"),
+        ("credits.aleo", "show credits.aleo"),
     ],
 )
 def test_2_a_guess_gets_one_suggestion(word: str, meant: str, chainq: Program) -> None:
