@@ -158,7 +158,9 @@ class Rounds:
             self._miss(heights, gone.total(), top)
             return False
         else:
-            shown_to = max((self._shown_to(batch) for batch in batches), default=heights.start)
+            ends = [self._shown_to(batch) for batch in batches if batch.heights]
+            starts = [batch.heights.start for batch in batches if batch.heights]
+            shown_to = max((end for end, start in zip(ends, starts, strict=True) if end > start), default=heights.start)
             self.journal.settle(min(deep, max(shown_to, heights.end - TAIL)))
         return True
 

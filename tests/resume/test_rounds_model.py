@@ -40,9 +40,9 @@ class CrashError(Exception):
 class Chain:
     """The service: `tip`, the `fork` that its blocks are of, `indexed` heights with rows; all move with each call."""
 
-    def __init__(self, rows: Rows, moves: list[tuple[int, int, int]], fork_at: int) -> None:
-        self.rows, self.moves, self.fork_at = rows, moves, fork_at
-        self.height, self.indexed, self.fork = 8, 8, 0
+    def __init__(self, rows: Rows, moves: list[tuple[int, int, int]], fork_at: int, late: int) -> None:
+        self.rows, self.moves, self.fork_at, self.late = rows, moves, fork_at, late
+        self.height, self.indexed, self.fork = 30, 30 - late, 0
 
     def step(self) -> int:
         """Count a call, move on, and return how far behind the server of this call is."""
@@ -50,7 +50,7 @@ class Chain:
             return 0
         grow, late, behind = self.moves.pop()
         self.height = min(60, self.height + grow)
-        self.indexed = max(self.indexed, self.height - late)
+        self.indexed = max(self.indexed, self.height - self.late - late)
         self.fork = int(self.fork_at <= self.height and self.fork_at > 0 and len(self.moves) < 60)
         return behind
 
@@ -159,7 +159,7 @@ def one_run(chain: Chain, record: Record, output: Output, rewind: int) -> str:
 MOVES = st.lists(
     st.tuples(
         st.sampled_from([0, 0, 0, 0, 1, 1, 3]),  # blocks that the chain grows by
-        st.sampled_from([0, 0, 1, 2, 5, 20]),  # blocks that the indexer is behind
+        st.sampled_from([0, 0, 1, 2, 5, 20]),  # blocks that the indexer is behind, beyond `late`
         st.sampled_from([0, 0, 0, 1, 2]),  # blocks that the server of the call is behind
     ),
     min_size=20,
@@ -168,22 +168,29 @@ MOVES = st.lists(
 ROWS = st.dictionaries(st.integers(0, 60), st.lists(st.sampled_from([b"a", b"b", b"c"]), unique=True), min_size=5)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     rows=ROWS,
     moves=MOVES,
     fork_at=st.sampled_from([0, 0, 10, 20, 35]),
+    late=st.sampled_from([0, 0, 2, 14, 25]),
     fuses=st.lists(st.integers(0, 40), max_size=12),
     appends=st.booleans(),
 )
 @pytest.mark.parametrize("kills", [False, True])
 def test_every_row_once(
-    kills: bool, rows: Rows, moves: list[tuple[int, int, int]], fork_at: int, fuses: list[int], appends: bool
+    kills: bool,
+    rows: Rows,
+    moves: list[tuple[int, int, int]],
+    fork_at: int,
+    late: int,
+    fuses: list[int],
+    appends: bool,
 ) -> None:
     """Whatever the service shows when, runs end with every row once; a pipe may only repeat what a kill cut off."""
     if not appends:
         fork_at = 0  # what was printed cannot be taken back
-    chain, record, data, ended = Chain(rows, moves, fork_at), Record(), b"", ""
+    chain, record, data, ended = Chain(rows, moves, fork_at, late), Record(), b"", ""
     for turn in range(60):
         if not chain.moves and turn % 3 == 0:
             chain.height = chain.indexed = min(60, chain.height + 11)
