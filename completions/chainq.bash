@@ -44,7 +44,7 @@ _chainq_options() {
             _chainq_offer '--max-age' 'Exit with code 6 if the tip is older: 10m, 2h, 7d'
             _chainq_offer '--follow' 'Keep running and print new blocks'
             _chainq_offer '-f' 'Keep running and print new blocks'
-            _chainq_offer '--interval' 'Seconds between polls'
+            _chainq_offer '--interval' 'Seconds between polls.  [default: 5]'
             ;;
     esac
     case $1 in

@@ -238,7 +238,7 @@ complete -c chainq -n '__chainq_in blocks full-blocks records ownership transiti
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l rewind -x -d 'Fetch the last N or more blocks again, then resume'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l max-age -x -d 'Exit with code 6 if the tip is older: 10m, 2h, 7d'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l follow -s f -d 'Keep running and print new blocks'
-complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l interval -x -d 'Seconds between polls'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions' -l interval -x -d 'Seconds between polls.  [default: 5]'
 complete -c chainq -n '__chainq_in blocks full-blocks program-transactions records ownership transitions address-transactions' -l limit -x -d 'Stop after N rows'
 complete -c chainq -n '__chainq_in blocks full-blocks' -l no-verify -d 'Skip the check for missing and unlinked blocks'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l format -x -a '\'table\' \'jsonl\' \'json\' \'csv\' \'parquet\' \'chart\'' -d 'table, jsonl, json, csv, text, chart, parquet, plug-ins. Default: table on a terminal, else jsonl'

@@ -73,6 +73,8 @@ def url(text: str) -> str:
     """Check a URL: http or https with a host, or `demo:`."""
     if text == "demo:":
         return text
+    if text.strip("/").lower() in ("demo", "demo:"):
+        raise UsageError(f"invalid URL {text!r}: the sample chain is --url demo:")
     try:
         parts = urlsplit(text)
         usable = _is_host(parts.hostname or "") and parts.port != 0

@@ -20,7 +20,7 @@ class ConnectionSettings(NamedTuple):
 
     `url`, `profile`, `dialect`, `timeout` (seconds per request) and `rate` (requests per second) are None where neither
     an option nor the environment sets them; then the profile does, or a default. `dry_run`: nothing
-    will be sent; not every command has it.
+    will be sent; `follow`: the run goes on when the service is down. Not every command has these.
     """
 
     url: str | None
@@ -33,6 +33,7 @@ class ConnectionSettings(NamedTuple):
     rate: float | None
     header: list[str] | None
     dry_run: bool = False
+    follow: bool = False
 
 
 def settings(values: Mapping[str, Any]) -> ConnectionSettings:
@@ -74,6 +75,7 @@ def open_service(settings: ConnectionSettings, reporter: Reporter) -> Service:
         headers=server.headers,
         concurrency=settings.concurrency,
         max_memory=config_values.memory(settings.max_memory),
+        patient=settings.follow,
         report=reporter.call,
         warn=reporter.warn,
         trace=reporter.trace,

@@ -118,9 +118,15 @@ class ResumeOptions(Group):
         bool, Option("--follow", "-f", rich_help_panel=RESUME, help="Keep running and print new blocks.")
     ] = False
     interval: Annotated[
-        float,
-        Option("--interval", metavar="SECONDS", min=0.01, rich_help_panel=RESUME, help="Seconds between polls."),
-    ] = 5.0
+        float | None,
+        Option(
+            "--interval",
+            metavar="SECONDS",
+            min=0.01,
+            rich_help_panel=RESUME,
+            help="Seconds between polls.  [default: 5]",
+        ),
+    ] = None
 
 
 class OutputOptions(Group):

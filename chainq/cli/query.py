@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from chainq.resume.settings import ResumeSettings
 
 T = TypeVar("T")
+INTERVAL = 5.0  # seconds between polls
 LOOKUPS = {Role.HEIGHT: "heights", Role.ID: "ids"}
 """The parameters that hold several values; every other argument is a parameter with the name of its role."""
 _FIELDS = {Role.HEIGHT: ("height", "header.metadata.height"), Role.ID: ("transaction_id", "transaction.id")}
@@ -61,8 +62,11 @@ def resume_settings(query: Query, values: Mapping[str, Any]) -> "ResumeSettings 
         raise UsageError("--rewind needs --checkpoint")
     if (age is not None or values["lag"]) and not (kept or follow):
         raise UsageError("--lag and --max-age need --checkpoint or --follow")
-    if not 0 < values["interval"] < 1e6:
-        raise UsageError(f"invalid --interval {values['interval']:g}: expected fewer than a million seconds")
+    interval = INTERVAL if values["interval"] is None else values["interval"]
+    if values["interval"] is not None and not follow:
+        raise UsageError("--interval needs --follow")
+    if not 0 < interval < 1e6:
+        raise UsageError(f"invalid --interval {interval:g}: expected fewer than a million seconds")
     if not kept and not follow:
         return None
     excluded = {
@@ -80,9 +84,7 @@ def resume_settings(query: Query, values: Mapping[str, Any]) -> "ResumeSettings 
             raise UsageError(f"{name} cannot be combined with {other}")
     from chainq.resume.settings import ResumeSettings
 
-    return ResumeSettings(
-        values["checkpoint"], values["lag"], values["rewind"], age, follow, values["interval"], file_of(values)
-    )
+    return ResumeSettings(values["checkpoint"], values["lag"], values["rewind"], age, follow, interval, file_of(values))
 
 
 def lookups(query: Query) -> Iterator[Lookup | Bounds | None]:

@@ -1,6 +1,7 @@
 """Prints to stderr during a run: requests (`-v`), long waits, warnings, progress."""
 
 import os
+import shutil
 import sys
 import threading
 from contextlib import suppress
@@ -20,11 +21,14 @@ class Reporter:
         self.quiet, self._verbose = quiet, verbose
         self._lock = threading.RLock()
         self._bar: Bar | None = None
+        self._limited = False  # a service refused requests with HTTP 429; the user was warned
+        self._status = ""  # what stands on the last line of the terminal, to be overwritten
 
     def line(self, text: str) -> None:
         """Print one line; a closed stderr is ignored."""
         with self._lock:
             try:
+                self._show_status("")
                 if not (self._bar and self._bar.line(printable(text))):
                     sys.stderr.write(printable(text) + "\n")
                     sys.stderr.flush()
@@ -51,6 +55,8 @@ class Reporter:
         with self._lock, suppress(*_GONE):
             if self._bar:
                 self._bar.called(report.size, report.attempt > 1)
+            if report.outcome == "ok":
+                self._show_status("")
         if self._verbose:
             rows = "" if report.rows is None else f" {report.rows} rows"
             wait = "" if report.wait is None else f", retrying in {report.wait:.1f} s"
@@ -58,8 +64,32 @@ class Reporter:
                 f"chainq: {report.method}{' ' + report.where if report.where else ''}:{rows} {report.size} bytes"
                 f" {report.seconds * 1000:.0f} ms attempt {report.attempt}: {report.outcome}{wait}"
             )
+        elif report.wait is not None and report.rate_limited:
+            self._warn_limited(report.method, report.wait)
         elif report.wait is not None and report.wait >= LONG_WAIT:
             self.warn(f"{report.method}: {report.outcome}; retrying in {report.wait:.0f} s")
+
+    def _warn_limited(self, method: str, wait: float) -> None:
+        """Say that the service refused a request with HTTP 429: one line, on a terminal updated with each wait.
+
+        Not so where rows or a bar stand on the same terminal.
+        """
+        with self._lock, suppress(*_GONE):
+            text = f"chainq: warning: {method}: HTTP 429"
+            if not self.quiet and not self._bar and _is_terminal(2) and not _is_terminal(1):
+                self._show_status(f"{text}, retrying in {wait:.0f} s")
+            elif not self._limited and not self.quiet:
+                self.line(
+                    f"{text}, the service limits the rate of calls; chainq waits and continues, --rate N avoids it"
+                )
+            self._limited = True
+
+    def _show_status(self, text: str) -> None:
+        """Overwrite the line of the status, in place; remove it where `text` is empty."""
+        if text or self._status:
+            sys.stderr.write("\r\x1b[K" + printable(text)[: shutil.get_terminal_size().columns - 1])
+            sys.stderr.flush()
+        self._status = text
 
     def begin(self, heights: int, *, rows_on_terminal: bool) -> None:
         """Start the progress of a range of that many heights; no bar is drawn among rows on a terminal."""
@@ -76,6 +106,7 @@ class Reporter:
         """End the progress: remove the bar and print the totals."""
         totals = None
         with self._lock, suppress(*_GONE):
+            self._show_status("")
             bar, self._bar = self._bar, None
             totals = bar.close() if bar else None
         if totals:

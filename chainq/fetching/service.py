@@ -27,7 +27,8 @@ class Service:
 
     `dialect`: one of `DIALECTS`, or `auto` to detect it; `names`: the server's own names beside it.
     `timeout`: seconds per request. `retries`: for transient failures. `rate`: requests per second, None for no limit.
-    `headers`: sent with every request. `concurrency`: requests at a time. `max_memory`: bytes that all responses may
+    `headers`: sent with every request. `concurrency`: requests at a time. `patient`: retry also where no
+    server responds at first. `max_memory`: bytes that all responses may
     take up. `report`: called after every attempt of a request. `warn`: called with what the user should know of the
     server; `trace`: with how each chunk was proved complete.
     Raises UsageError for an unknown dialect or an invalid concurrency.
@@ -45,6 +46,7 @@ class Service:
         headers: Mapping[str, str] | None = None,
         concurrency: int = 8,
         max_memory: int = MAX_MEMORY,
+        patient: bool = False,
         report: Callable[[Report], None] = lambda _: None,
         warn: Callable[[str], None] = lambda _: None,
         trace: Callable[[str], None] = lambda _: None,
@@ -71,6 +73,7 @@ class Service:
             rate=rate,
             concurrency=concurrency,
             max_memory=max_memory,
+            patient=patient,
             headers=headers or {},
             transport=transport,
         )

@@ -155,9 +155,10 @@ class Chart:
         if self._bins:
             lines = list(draw(self._bins, self._spec, subject.title, subject.unit, times=subject.times))
         elif self._rows:
-            lines = [f"nothing to draw: no {subject.title} in {counted(self._rows, 'row')}"]
+            hint = "; it needs two blocks in a row" if subject.meter is BlockTimeMeter else ""
+            lines = [f"nothing to draw: no {subject.title} in {counted(self._rows, 'row')}{hint}"]
         else:
-            lines = ["no rows"]
+            lines = ["nothing to draw: no rows"]
         if self._without_height:
             lines.append(f"left out: {counted(self._without_height, 'row')} without a height")
         self._out.write("".join(f"{line.rstrip()}\n" for line in lines).encode())

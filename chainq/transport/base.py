@@ -62,6 +62,10 @@ class NoConnectionError(ExchangeError):
     """There is no connection to the server, or it was lost."""
 
 
+class UnconnectedError(NoConnectionError):
+    """No connection could be made: the server refused it, or nobody knows the host."""
+
+
 class DeadlineError(ExchangeError):
     """The deadline passed before the response was complete."""
 
@@ -75,7 +79,8 @@ class Endpoint(NamedTuple):
 
     `timeout`: seconds for one attempt of a call, from the connection to the last byte. `retries`: of a call, after
     transient failures. `rate`: requests per second, None for no limit. `concurrency`: requests at a time. `max_memory`:
-    bytes, for the responses of all calls together. `transport`: instead of the network. `observe` is given every
+    bytes, for the responses of all calls together. `transport`: instead of the network. `patient`: try to
+    reach a server as often as `retries` say, also one that has not responded yet. `observe` is given every
     response, and may end the call by raising a ChainqError.
     """
 
@@ -87,11 +92,15 @@ class Endpoint(NamedTuple):
     max_memory: int = MAX_MEMORY
     headers: Mapping[str, str] = MappingProxyType({})
     transport: Transport | None = None
+    patient: bool = False
     observe: Callable[[Response], None] | None = None
 
 
 class Report(NamedTuple):
-    """One attempt of a call, for `-v` and progress: `outcome` is `ok` or the error, `wait` the seconds to the next."""
+    """One attempt of a call, for `-v` and progress: `outcome` is `ok` or the error, `wait` the seconds to the next.
+
+    `rate_limited`: the service refused it with HTTP 429.
+    """
 
     method: str
     where: str
@@ -101,6 +110,7 @@ class Report(NamedTuple):
     outcome: str
     rows: int | None = None
     wait: float | None = None
+    rate_limited: bool = False
 
 
 class Stopped(Exception):  # noqa: N818  # no error: the run ends, and a waiting call with it

@@ -20,6 +20,7 @@ from chainq.transport.rate_limit import PATIENCE, RateLimiter
 from chainq.transport.retry import RetryBudget
 
 T = TypeVar("T")
+CONNECT_WAIT = 0.3  # seconds before a connection is tried again, once, to a server that has not responded yet
 Decode = Callable[[memoryview, int], T]
 
 
@@ -60,6 +61,7 @@ class Connection:
         self._slots = ConcurrencyLimit(endpoint.concurrency)
         self._memory = MemoryBudget(endpoint.max_memory)
         self._transport = endpoint.transport
+        self._responded = False  # the server, to any request
 
     def __enter__(self) -> Self:
         return self
@@ -99,6 +101,7 @@ class Connection:
             self._last_id += 1
             call_id = self._last_id
         size, began, outcome, count, wait = 0, self._clock.monotonic(), "stopped", None, None
+        limited = False
         memory = Reservation(self._memory)
         try:
             with self._slot(method):
@@ -125,7 +128,7 @@ class Connection:
             outcome = "ok"
             return decoded
         except TransientFailure as failure:
-            outcome, wait = failure.error.message, failure.wait
+            outcome, wait, limited = failure.error.message, failure.wait, failure.rate_limited
             raise
         except ChainqError as error:
             outcome = error.message
@@ -137,7 +140,7 @@ class Connection:
             if outcome != "ok":
                 memory.release()
             seconds = self._clock.monotonic() - began
-            self._report(Report(method, where, size, seconds, retries.attempts, outcome, count, wait))
+            self._report(Report(method, where, size, seconds, retries.attempts, outcome, count, wait, limited))
 
     def _weigh(self, failure: TransientFailure, method: str, retries: RetryBudget, sent_at: float) -> None:
         """Decide how long to wait after a failure, and how many requests there may be at a time from now on.
@@ -152,6 +155,9 @@ class Connection:
                 asked = failure.retry_after or 0.0
                 limit = f"it asks to wait {asked:g} s" if asked > PATIENCE else f"refused for {PATIENCE:g} s"
                 failure.error.message += f", {limit}"
+        elif failure.unconnected and not self._responded and not self.endpoint.patient:
+            # Where nothing ever listened, more patience would not help: a URL is wrong, or a server not started.
+            failure.wait = CONNECT_WAIT if retries.attempts == 1 and self.endpoint.retries else None
         else:
             failure.wait = retries.wait_after(failure)
 
@@ -182,6 +188,7 @@ class Connection:
             response = self._opened().call(Request(request, deadline, memory))
         except ExchangeError as error:
             raise failures.of_exchange(error, self.endpoint) from None
+        self._responded = True
         if self.endpoint.observe is not None:
             self.endpoint.observe(response)
         by_status = response.status in failures.ALWAYS_BY_STATUS

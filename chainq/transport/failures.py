@@ -21,6 +21,7 @@ from chainq.transport.base import (
     Endpoint,
     ExchangeError,
     Response,
+    UnconnectedError,
     UnusableRequestError,
 )
 
@@ -55,7 +56,8 @@ class TransientFailure(Exception):  # noqa: N818  # never leaves the transport
 
     `error` is what to raise after the last attempt; `retry_after` the seconds that the service asks to wait, None where
     it does not say. `rate_limited`: the service wants fewer calls. `timed_out`: there was no response in time.
-    `overloaded`: fewer requests at a time may help. `wait` is decided later: the seconds before the next attempt, None
+    `overloaded`: fewer requests at a time may help. `unconnected`: there
+    was no connection at all. `wait` is decided later: the seconds before the next attempt, None
     where there is none.
     """
 
@@ -67,10 +69,12 @@ class TransientFailure(Exception):  # noqa: N818  # never leaves the transport
         rate_limited: bool = False,
         timed_out: bool = False,
         overloaded: bool = False,
+        unconnected: bool = False,
     ) -> None:
         super().__init__(str(error))
         self.error, self.retry_after = error, retry_after
         self.rate_limited, self.timed_out, self.overloaded = rate_limited, timed_out, overloaded or timed_out
+        self.unconnected = unconnected
         self.wait: float | None = None
 
 
@@ -133,7 +137,9 @@ def of_exchange(error: ExchangeError, endpoint: Endpoint) -> ChainqError | Trans
         slow = GatewayError(f"{url}: no complete response within {endpoint.timeout:g} s", "raise --timeout or lower -j")
         return TransientFailure(slow, timed_out=True)
     failure = UnreachableError(f"could not reach {url}: {reason}")
-    return failure if "CERTIFICATE_VERIFY_FAILED" in reason else TransientFailure(failure)
+    if "CERTIFICATE_VERIFY_FAILED" in reason:
+        return failure
+    return TransientFailure(failure, unconnected=isinstance(error, UnconnectedError))
 
 
 def of_status(response: Response, url: str, now: float) -> ChainqError | TransientFailure:

@@ -27,6 +27,7 @@ from chainq.transport.base import (
     NoConnectionError,
     Request,
     Response,
+    UnconnectedError,
     UnusableRequestError,
 )
 from chainq.transport.body import read_body
@@ -154,6 +155,8 @@ def _plain_errors() -> Iterator[None]:
         raise BrokenResponseError(_reason(error)) from None
     except httpx.ConnectTimeout:
         raise NoConnectionError("timed out while connecting") from None
+    except httpx.ConnectError as error:
+        raise UnconnectedError(_reason(error)) from None
     except httpx.TimeoutException:
         raise DeadlineError from None
     except httpx.HTTPError as error:

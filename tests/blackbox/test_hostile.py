@@ -163,7 +163,7 @@ def test_odd_redirects_are_no_bug(target: str, chainq: Program) -> None:
 
 def test_very_many_retries_are_no_bug(chainq: Program, nowhere: str) -> None:
     """Their waits do not overflow; a signal still ends the run."""
-    process = chainq.start("block", "5", "--retries", "100000", "-v", url=nowhere)
+    process = chainq.start("records", "--follow", "--retries", "100000", "-v", url=nowhere)
     assert process.stderr is not None
     assert b"attempt 1" in process.stderr.readline()
     process.terminate()

@@ -18,6 +18,7 @@ from chainq.transport.base import (
     DeadlineError,
     NoConnectionError,
     Response,
+    UnconnectedError,
     UnusableRequestError,
 )
 from harness.calls import URL, Connect, FakeClock, FakeTransport, Outcome, call, envelope, failure, page
@@ -52,6 +53,26 @@ def test_a_body_that_ends_early_is_asked_for_again(connect: Connect, clock: Fake
         call(connect(FakeTransport(Response(200, b"")), retries=0))
     with pytest.raises(BrokenBodyError, match="response ended early: peer closed"):
         call(connect(FakeTransport(BrokenResponseError("peer closed connection")), retries=0))
+
+
+def test_a_server_that_was_never_there_is_tried_twice(connect: Connect, clock: FakeClock) -> None:
+    """A refused connection and an unknown host fail at once: one retry, less than a second, whatever `retries` is."""
+    refused = UnconnectedError("Connection refused")
+    with pytest.raises(UnreachableError, match=r"Connection refused.*after 2 attempts"):
+        call(connect(FakeTransport(*[refused] * 9), retries=5))
+    assert len(clock.waits) == 1
+    assert sum(clock.waits) < 0.5
+    with pytest.raises(UnreachableError):
+        call(connect(FakeTransport(*[refused] * 9), retries=0))
+    assert len(clock.waits) == 1
+
+
+def test_a_server_that_responded_before_is_tried_again(connect: Connect, clock: FakeClock) -> None:
+    """It restarts, in the middle of a long run: as often as `retries` says; so with --follow from the beginning."""
+    connection = connect(FakeTransport(page(503), *[UnconnectedError("refused")] * 4), retries=5)
+    assert call(connection) == []
+    assert len(clock.waits) == 5
+    assert call(connect(FakeTransport(*[UnconnectedError("refused")] * 5), retries=5, patient=True)) == []
 
 
 def test_connection_errors_and_timeouts_are_retried(connect: Connect, clock: FakeClock) -> None:

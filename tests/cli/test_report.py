@@ -1,0 +1,75 @@
+"""What a run says on stderr: one line for a rate limit, however often requests are refused."""
+
+import sys
+
+import pytest
+
+from chainq.cli import report
+from chainq.cli.report import Reporter
+from chainq.transport.base import Report
+
+REFUSED = Report("records/all", "", 0, 0.1, 1, "HTTP 429", wait=8.0, rate_limited=True)
+FINE = Report("records/all", "", 90, 0.1, 2, "ok", rows=3)
+
+
+@pytest.fixture
+def terminals(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """The descriptors that count as terminals; none at first."""
+    found: set[int] = set()
+    monkeypatch.setattr(report, "_is_terminal", lambda descriptor: descriptor in found)
+    return found
+
+
+def test_a_log_gets_one_line(terminals: set[int], capsys: pytest.CaptureFixture[str]) -> None:
+    """The first refusal is said, with what helps; the others are not."""
+    reporter = Reporter()
+    for each in (REFUSED, FINE, REFUSED, REFUSED):
+        reporter.call(each)
+    reporter.end()
+    assert not terminals
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert error.startswith("chainq: warning: records/all: HTTP 429, the service limits the rate of calls")
+    assert "--rate N" in error
+
+
+def test_a_terminal_has_one_line_that_changes(terminals: set[int], capsys: pytest.CaptureFixture[str]) -> None:
+    """Each wait overwrites the line, and success removes it; a warning in between has a line of its own."""
+    terminals.add(2)
+    reporter = Reporter()
+    reporter.call(REFUSED)
+    reporter.call(REFUSED._replace(wait=4.0))
+    reporter.warn("something else")
+    reporter.call(REFUSED)
+    reporter.call(FINE)
+    reporter.end()
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    pieces = error.split("\r\x1b[K")
+    assert pieces[:3] == [
+        "",
+        "chainq: warning: records/all: HTTP 429, retrying in 8 s",
+        "chainq: warning: records/all: HTTP 429, retrying in 4 s",
+    ]
+    assert pieces[3] == "chainq: warning: something else\n"
+    assert pieces[-1] == ""
+
+
+def test_rows_on_the_terminal_are_not_overwritten(terminals: set[int], capsys: pytest.CaptureFixture[str]) -> None:
+    """Where rows come on the same terminal a line that changes would stand among them."""
+    terminals |= {1, 2}
+    reporter = Reporter()
+    reporter.call(REFUSED)
+    reporter.call(REFUSED)
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "\x1b" not in error
+
+
+def test_quiet_says_nothing_of_it(terminals: set[int], capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither as a line nor as one that changes."""
+    for descriptors in (set(), {2}):
+        terminals |= descriptors
+        Reporter(quiet=True).call(REFUSED)
+    assert capsys.readouterr().err == ""
+    assert sys.stderr is not None
