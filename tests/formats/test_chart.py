@@ -206,7 +206,7 @@ def test_no_rows() -> None:
     """One line says that there are no rows, that nothing in them can be drawn, or how many were left out."""
     assert drawn([], spec_of("records")) == ["nothing to draw: no rows"]
     one = {"height": "5", "timestamp": "1"}
-    assert drawn([one], spec_of("blocks")) == ["nothing to draw: no block time in 1 row"]
+    assert drawn([one], spec_of("blocks")) == ["nothing to draw: no block time in 1 row; it needs two blocks in a row"]
     assert drawn([one, {}], spec_of("blocks", "round"))[-1] == "left out: 1 row without a height"
     assert drawn([one, one], spec_of("blocks", "no\x1bsuch")) == ["nothing to draw: no no\\x1bsuch in 2 rows"]
 
