@@ -7,7 +7,16 @@ import pytest
 from msgspec import Raw
 
 from chainq.errors import IncompleteError
-from chainq.planning.look_ahead import MOST_WINDOWS, Asking, Following, first_row_at_or_after, look_ahead
+from chainq.heights.range import HeightRange
+from chainq.planning.look_ahead import (
+    MOST_WINDOWS,
+    NARROWEST,
+    Asking,
+    Following,
+    count_further,
+    first_row_at_or_after,
+    look_ahead,
+)
 from chainq.planning.server import ServerFacts
 from chainq.planning.steps import Page, Request
 
@@ -58,3 +67,70 @@ def test_a_search_without_an_end_is_given_up() -> None:
     """A server that shows rows over narrow ranges only, on a chain that is very wide."""
     with pytest.raises(IncompleteError, match=f"{MOST_WINDOWS + 1} requests returned no rows"):
         drive(first_row_at_or_after(30, 10**9, ServerFacts()), honest)
+
+
+def test_two_rows_leave_no_room_for_a_third() -> None:
+    """Page 1 of one row shows the last row, and could not show the one that follows."""
+    two = Page(PAGE.rows[:2], HEIGHTS[:2])
+    found, _ = drive(look_ahead(two, 40, ServerFacts(trusted_width=50)), lambda request: honest(request, [0, 1, 5]))
+    assert found.height == 5
+
+
+def test_another_row_at_the_last_height_is_not_the_last_row() -> None:
+    """The response had one row of that height; later responses show one too, but not the same."""
+
+    def changed(request: Request) -> Page:
+        page = honest(request)
+        return page._replace(rows=[Raw(b"other") if bytes(row) == b"29" else row for row in page.rows])
+
+    found, _ = drive(look_ahead(PAGE, 40, ServerFacts(trusted_width=50)), changed)
+    assert not found.complete
+
+
+def test_a_page_that_begins_elsewhere_tells_nothing() -> None:
+    """Page 1 shows one known row, but not the last: the server divides pages in its own way."""
+
+    def shifted(request: Request) -> Page:
+        page = honest(request, [*HEIGHTS, 35])
+        return Page(PAGE.rows[20:21], [20]) if request.page else page
+
+    found, _ = drive(look_ahead(PAGE, 40, ServerFacts(trusted_width=50)), shifted)
+    assert found.height == 35
+
+
+def test_a_window_without_rows_is_looked_at_three_times() -> None:
+    """Of a server that leaves out rows now and then."""
+    seen: list[Request] = []
+
+    def sporadic(request: Request) -> Page:
+        seen.append(request)
+        return honest(request, [35]) if seen.count(request) == 3 else Page([], [])
+
+    assert drive(first_row_at_or_after(30, 90, ServerFacts(trusted_width=20)), sporadic)[0] == 35
+
+
+def test_windows_leave_out_no_height() -> None:
+    """A row at the first height of the second window, of a server that is empty where ranges are wider."""
+    row = 30 + NARROWEST
+
+    def narrow(request: Request) -> Page:
+        return honest(request, [row]) if len(request.heights) <= NARROWEST else Page([], [])
+
+    assert drive(first_row_at_or_after(30, 500, ServerFacts()), narrow)[0] == row
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 3, 20])
+def test_rows_beyond_a_response_are_counted(rows: int) -> None:
+    """At least one more is shown of a truncated response of any length, and none of a complete one."""
+    page, heights = Page(PAGE.rows[:rows], HEIGHTS[:rows]), HeightRange(0, 30)
+    assert drive(count_further(page, heights, ServerFacts()), honest)[0] > 0
+    assert drive(count_further(page, heights, ServerFacts()), lambda request: honest(request, HEIGHTS[:rows]))[0] == 0
+
+
+def test_a_server_without_pages_counts_nothing() -> None:
+    """Not even the last row comes again."""
+
+    def without_pages(request: Request) -> Page:
+        return Page([], []) if request.page else honest(request)
+
+    assert drive(count_further(PAGE, HeightRange(0, 30), ServerFacts()), without_pages)[0] is None

@@ -21,6 +21,8 @@ from chainq.transport.base import (
     UnconnectedError,
     UnusableRequestError,
 )
+from chainq.transport.failures import TransientFailure
+from chainq.transport.retry import RetryBudget
 from harness.calls import URL, Connect, FakeClock, FakeTransport, Outcome, call, envelope, failure, page
 
 
@@ -219,3 +221,10 @@ def test_a_service_without_connections_is_asked_less_at_a_time(connect: Connect)
     connection = connect(FakeTransport(Response(200, failure("0", POOL))), concurrency=8)
     call(connection)
     assert connection._slots.limit == 4
+
+
+def test_waits_that_the_service_asks_for_add_up_to_two_minutes() -> None:
+    """A call that is put off again and again ends, however many retries are left."""
+    budget = RetryBudget(retries=100, divisible=False)
+    busy = TransientFailure(UnreachableError("busy"), retry_after=50.0)
+    assert [budget.wait_after(busy) for _ in range(3)] == [50.0, 50.0, None]
