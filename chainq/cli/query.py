@@ -15,7 +15,7 @@ from chainq.cli.output import file_of
 from chainq.cli.stdin import lines
 from chainq.errors import UsageError
 from chainq.heights.block_time import parse_age, parse_time
-from chainq.heights.bounds import LATEST, Bounds, parse_end, parse_height, parse_range, parse_start
+from chainq.heights.bounds import LATEST, MINUS, Bounds, parse_end, parse_height, parse_range, parse_start
 from chainq.planning.query import STDIN, Lookup, Query
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def _bounds(method: Method, values: Mapping[str, Any]) -> Bounds:
     if word is not None:
         bounds = _height(word, lambda word: parse_range(word, whole=whole))
         if given := [f"--{name}" for name in ("start", "end", "last", "since", "until") if values[name] is not None]:
-            raise UsageError(f"the range {word} cannot be combined with {' or '.join(given)}")
+            raise UsageError(f"the range {word.replace(MINUS, '-')} cannot be combined with {' or '.join(given)}")
         return bounds
     now = time.time()
     bounds = Bounds(

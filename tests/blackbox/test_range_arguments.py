@@ -76,6 +76,8 @@ def test_2_a_range_and_options_exclude_each_other(option: list[str], chainq: Pro
     """It is said which option, and nothing is called."""
     said = one_line(chainq("records", "1:5", *option, url=nowhere), 2)
     assert f"the range 1:5 cannot be combined with {option[0]}" in said
+    said = one_line(chainq("records", "-5:", *option, url=nowhere), 2)
+    assert f"the range -5: cannot be combined with {option[0]}" in said
 
 
 @pytest.mark.parametrize(
