@@ -50,7 +50,7 @@ PAGED = LOOKED_UP | {
     *("planning.page_steps", "planning.split_block", "planning.steps", "text.humanize"),
 }
 DETECTED = {"config.dialect_cache", "config.paths", "fetching.dialect_detection", "sinks.atomic_file"}
-TABLE = {"formats.cells", "formats.table", "formats.tree", "text.humanize", "text.style", "text.width"}
+TABLE = {"formats.cells", "formats.drawing", "formats.table", "formats.tree", "text.humanize", "text.width"}
 
 BUDGETS: dict[str, Set[str]] = {
     "--version": SHELL,
@@ -170,7 +170,7 @@ USERS = {
     "httpx": {"transport"},
     "httpcore": {"transport"},
     "typer": {"cli", "config"},
-    "rich": {"process", "show", "text"},
+    "rich": {"formats", "process", "show", "text"},
     "pyarrow": {"formats"},
     "plotille": {"formats"},
     "orjson": {"demo"},

@@ -58,15 +58,16 @@ class Param(NamedTuple):
 class Column(NamedTuple):
     """A field of a row: its dotted path, its type in the published interface, a note, how a person reads it.
 
-    `brief` columns are those that a table shows by default. A `computed` one is no field of the service's rows: chainq
-    adds it, except where rows are written as the server sent them.
+    `brief`: its place among the columns that a table shows by default, from 1, of which the last ones are left out
+    where they do not fit; 0: only shown by request. A `computed` one is no field of the service's rows: chainq adds it,
+    except where rows are written as the server sent them.
     """
 
     path: str
     type: str
     note: str = ""
     kind: Kind = Kind.PLAIN
-    brief: bool = False
+    brief: int = 0
     computed: bool = False
 
 
@@ -122,17 +123,17 @@ PAGE = Param("page", "number", Role.PAGE, "page number, from 0")
 
 BLOCK_SUMMARY = (
     Column("id", "number", "row id of the stored block", Kind.HEIGHT),
-    Column("height", "string", "block height", Kind.HEIGHT, brief=True),
-    Column("block_hash", "string", "hash of the block", Kind.ID, brief=True),
-    Column("previous_hash", "string", "hash of the previous block", Kind.ID, brief=True),
+    Column("height", "string", "block height", Kind.HEIGHT, brief=1),
+    Column("block_hash", "string", "hash of the block", Kind.ID, brief=3),
+    Column("previous_hash", "string", "hash of the previous block", Kind.ID, brief=4),
     Column("previous_state_root", "string", "root hash of the previous state", Kind.ID),
     Column("transactions_root", "string", "root hash of the block's transactions", Kind.ID),
-    Column("round", "string", "round number", Kind.HEIGHT, brief=True),
-    Column("coinbase_target", "string", "", Kind.NUMBER, brief=True),
+    Column("round", "string", "round number", Kind.HEIGHT, brief=5),
+    Column("coinbase_target", "string", "", Kind.NUMBER, brief=6),
     Column("proof_target", "string", "", Kind.NUMBER),
     Column("last_coinbase_target", "string", "", Kind.NUMBER),
     Column("last_coinbase_timestamp", "string", "seconds since 1970", Kind.TIME),
-    Column("timestamp", "string", "time of the block, seconds since 1970", Kind.TIME, brief=True),
+    Column("timestamp", "string", "time of the block, seconds since 1970", Kind.TIME, brief=2),
     Column("coinbase_reward", "null or string", "may be null", Kind.NUMBER),
     Column("finalize_root", "string", "", Kind.ID),
     Column("network", "number", "network identifier"),
@@ -144,7 +145,7 @@ BLOCK_SUMMARY = (
 )
 
 FULL_BLOCK = (
-    Column("block_hash", "string", "hash of the block", Kind.ID, brief=True),
+    Column("block_hash", "string", "hash of the block", Kind.ID, brief=3),
     Column("previous_hash", "string", "hash of the previous block", Kind.ID),
     Column("header.previous_state_root", "string", "", Kind.ID),
     Column("header.transactions_root", "string", "", Kind.ID),
@@ -154,20 +155,20 @@ FULL_BLOCK = (
     Column("header.subdag_root", "string", "", Kind.ID),
     Column("header.metadata.network", "number", "network identifier"),
     Column("header.metadata.round", "number", "round number", Kind.HEIGHT),
-    Column("header.metadata.height", "number", "block height", Kind.HEIGHT, brief=True),
+    Column("header.metadata.height", "number", "block height", Kind.HEIGHT, brief=1),
     Column("header.metadata.cumulative_weight", "string", "sent as a number of any size", Kind.NUMBER),
     Column("header.metadata.cumulative_proof_target", "string", "sent as a number", Kind.NUMBER),
     Column("header.metadata.coinbase_target", "string", "sent as a number", Kind.NUMBER),
     Column("header.metadata.proof_target", "string", "sent as a number", Kind.NUMBER),
     Column("header.metadata.last_coinbase_target", "string", "sent as a number", Kind.NUMBER),
     Column("header.metadata.last_coinbase_timestamp", "string", "seconds since 1970, sent as a number", Kind.TIME),
-    Column("header.metadata.timestamp", "string", "seconds since 1970, sent as a number", Kind.TIME, brief=True),
+    Column("header.metadata.timestamp", "string", "seconds since 1970, sent as a number", Kind.TIME, brief=2),
     Column("authority.type", "string", "such as quorum"),
     Column("authority.subdag.subdag", "object", "certificates by round number", Kind.DATA),
     Column("authority.subdag.election_certificate_ids", "array of string", "", Kind.DATA),
-    Column("ratifications", "array of object", "type and amount", Kind.DATA, brief=True),
-    Column("transactions", "array of object", "status, type, index and transaction", Kind.DATA, brief=True),
-    Column("aborted_transaction_ids", "array of string", "IDs of aborted transactions", Kind.DATA, brief=True),
+    Column("ratifications", "array of object", "type and amount", Kind.DATA, brief=5),
+    Column("transactions", "array of object", "status, type, index and transaction", Kind.DATA, brief=4),
+    Column("aborted_transaction_ids", "array of string", "IDs of aborted transactions", Kind.DATA, brief=6),
 )
 
 TRANSACTION_SUMMARY = (
@@ -179,19 +180,19 @@ TRANSACTION_SUMMARY = (
         "the block: its height in the published interface, its row id on deployed servers",
         Kind.HEIGHT,
     ),
-    Column("transaction_id", "string", "bech32, prefix at", Kind.ID, brief=True),
-    Column("type", "string", "such as Execute", brief=True),
-    Column("index", "number", "index within the block", Kind.HEIGHT, brief=True),
-    Column("status", "string", "such as accepted", brief=True),
+    Column("transaction_id", "string", "bech32, prefix at", Kind.ID, brief=1),
+    Column("type", "string", "such as Execute", brief=2),
+    Column("index", "number", "index within the block", Kind.HEIGHT, brief=3),
+    Column("status", "string", "such as accepted", brief=4),
 )
 
 TRANSACTION = (
-    Column("status", "string", "such as accepted", brief=True),
-    Column("type", "string", "such as execute", brief=True),
-    Column("index", "number", "index within the block", Kind.HEIGHT, brief=True),
+    Column("status", "string", "such as accepted", brief=4),
+    Column("type", "string", "such as execute", brief=3),
+    Column("index", "number", "index within the block", Kind.HEIGHT, brief=6),
     Column("transaction.type", "string", "such as execute"),
-    Column("transaction.id", "string", "transaction ID", Kind.ID, brief=True),
-    Column("transaction.execution.transitions", "array of Transition", "", Kind.DATA, brief=True),
+    Column("transaction.id", "string", "transaction ID", Kind.ID, brief=2),
+    Column("transaction.execution.transitions", "array of Transition", "", Kind.DATA, brief=5),
     Column("transaction.execution.global_state_root", "string", "", Kind.ID),
     Column("transaction.execution.proof", "string", "", Kind.ID),
     Column("transaction.fee.transition.id", "string", "transition ID", Kind.ID),
@@ -204,43 +205,43 @@ TRANSACTION = (
     Column("transaction.fee.global_state_root", "string", "", Kind.ID),
     Column("transaction.fee.proof", "string", "", Kind.ID),
     Column("finalize", "array of object", "type, mapping_id, index, key_id, value_id", Kind.DATA),
-    Column("finalizedAt", "string", "seconds since 1970", Kind.TIME, brief=True),
+    Column("finalizedAt", "string", "seconds since 1970", Kind.TIME, brief=1),
 )
 
 RECORD = (
     Column("record_ciphertext", "string", "ciphertext of the record", Kind.ID),
-    Column("program_id", "string", "program that generated the record", brief=True),
+    Column("program_id", "string", "program that generated the record", brief=2),
     Column("block_id", "number", "the block's row id on deployed servers, not its height", Kind.HEIGHT),
-    Column("height", "number", "block height where the record was produced", Kind.HEIGHT, brief=True),
-    Column("id", "number", "row id of the record", Kind.HEIGHT, brief=True),
-    Column("timestamp", "string", "time of creation, seconds since 1970", Kind.TIME, brief=True),
+    Column("height", "number", "block height where the record was produced", Kind.HEIGHT, brief=1),
+    Column("id", "number", "row id of the record", Kind.HEIGHT, brief=7),
+    Column("timestamp", "string", "time of creation, seconds since 1970", Kind.TIME, brief=5),
     Column("block_hash", "string", "", Kind.ID),
     Column("transition_id", "string", "", Kind.ID),
-    Column("transaction_id", "string", "", Kind.ID, brief=True),
-    Column("function_name", "string", "function executed in the transition", brief=True),
-    Column("output_index", "number", "index of the output within the transition", Kind.HEIGHT, brief=True),
+    Column("transaction_id", "string", "", Kind.ID, brief=4),
+    Column("function_name", "string", "function executed in the transition", brief=3),
+    Column("output_index", "number", "index of the output within the transition", Kind.HEIGHT, brief=6),
 )
 
 OWNERSHIP = (
-    Column("nonce_x", "string", "x-coordinate of the record's nonce", Kind.ID, brief=True),
+    Column("nonce_x", "string", "x-coordinate of the record's nonce", Kind.ID, brief=1),
     Column("nonce_y", "string", "y-coordinate of the nonce", Kind.ID),
-    Column("owner_x", "string", "x-coordinate that only the owner's view key explains", Kind.ID, brief=True),
-    Column("transition_id", "string", "transition that generated the record", Kind.ID, brief=True),
-    Column("output_index", "number", "index of the output within the transition", Kind.HEIGHT, brief=True),
+    Column("owner_x", "string", "x-coordinate that only the owner's view key explains", Kind.ID, brief=2),
+    Column("transition_id", "string", "transition that generated the record", Kind.ID, brief=3),
+    Column("output_index", "number", "index of the output within the transition", Kind.HEIGHT, brief=4),
 )
 
 TRANSITION = (
-    Column("transition_id", "string", "", Kind.ID, brief=True),
-    Column("transaction_id", "string", "containing transaction", Kind.ID, brief=True),
-    Column("program", "string", "source text of the program", Kind.TEXT, brief=True),
-    Column("function_name", "string", "", brief=True),
-    Column("height", "string", "block height", Kind.HEIGHT, brief=True),
+    Column("transition_id", "string", "", Kind.ID, brief=5),
+    Column("transaction_id", "string", "containing transaction", Kind.ID, brief=4),
+    Column("program", "string", "source text of the program", Kind.TEXT, brief=2),
+    Column("function_name", "string", "", brief=3),
+    Column("height", "string", "block height", Kind.HEIGHT, brief=1),
     Column("tpk", "string", "transition public key (group element)", Kind.ID),
     Column("tcm", "string", "transition commitment (field element)", Kind.ID),
-    Column("timestamp", "string", "seconds since 1970", Kind.TIME, brief=True),
+    Column("timestamp", "string", "seconds since 1970", Kind.TIME, brief=6),
 )
 
-REFERENCE = (Column("transaction_id", "string", "bech32, prefix at", Kind.ID, brief=True),)
+REFERENCE = (Column("transaction_id", "string", "bech32, prefix at", Kind.ID, brief=1),)
 
 METHODS = (
     Method(

@@ -1,206 +1,149 @@
-"""One value as a person reads it (`Cell`), and the column of a table that such values are in (`TableColumn`).
+"""Values as a person reads them: a `Cell` is a value on one line, short and whole; nothing here draws.
 
 Everything that a table or a tree shows of a row comes through here, and so through `chainq.text.sanitize.printable`.
-Nothing here knows of rows or writes anything.
 """
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind
-from chainq.rows.fields import count_of, text_of
-from chainq.text.humanize import age
+from chainq.rows.fields import array_of, count_of, object_of, text_of
+from chainq.text.humanize import age, counted
 from chainq.text.sanitize import printable
-from chainq.text.style import DIM, RED, YELLOW
-from chainq.text.width import BOTH_ENDS, GAP, truncate, width_of
+from chainq.text.width import BOTH_ENDS, truncate, width_of
 
-_RIGHT = {Kind.NUMBER, Kind.HEIGHT, Kind.DATA}
-NEVER_TRUNCATED = {*_RIGHT, Kind.TIME}  # with a digit less it would be another number
-_TIME, _AGE = 19, 2 + 8
-_ID, _ID_LEAST = 15, 11
-_TEXT_LEAST = 26
-_PLAIN, _PLAIN_LEAST = 32, 12
+RIGHT = {Kind.NUMBER, Kind.HEIGHT, Kind.DATA}
+"""The kinds that are aligned to the right."""
+ID_WIDTH = 15  # of an abbreviated ID: the same text for the same ID, wherever it is shown
+_WORD = 36  # the longest program name (`31 bytes.aleo`): a shorter word is never abbreviated
+_NUMBER = 100  # digits; what is longer is no number that a person reads
+_TEXT = 240  # characters of a text of several words
+_LINES = 12  # lines of a text
 _SKEW = 300  # seconds that a server's clock may be ahead of ours before its time counts as invalid
 _DIGITS = 4000  # Python refuses to turn more than 4,300 into a number
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 
 
 class Cell(NamedTuple):
-    """A value's text (no control characters), its style, and how it is truncated.
+    """A value without control characters: `short` as a narrow column shows it, `whole` where the line has room.
 
-    `keep`: characters at the end that stay when it is truncated, BOTH_ENDS for an ID. `more`: what follows where there
-    is room for all of it.
+    `style` is one of rich's.
     """
 
-    text: str
+    short: str
+    whole: str
     style: str = ""
-    keep: int = 0
-    more: str = ""
+
+    def text(self, room: float) -> str:
+        """Return the whole text if it fits in `room` character cells, else the short one."""
+        return self.whole if self.whole == self.short or width_of(self.whole) <= room else self.short
 
 
-BLANK = Cell("")
-NULL = Cell("-", DIM)
+BLANK = Cell("", "")
+NULL = Cell("-", "-", "dim")
 
 
-def fit(cell: Cell, room: int) -> str:
-    """Return the cell's text in at most `room` cells, followed by `more` if that fits too."""
-    text = cell.text
-    size = width_of(text)
-    if size > room:
-        return truncate(text, room, cell.keep)
-    if cell.more and size + 2 + width_of(cell.more) <= room:
-        return f"{text}  {cell.more}"
-    return text
+def plain(text: str, style: str = "") -> Cell:
+    """Return a text that is shown whole, whatever the room."""
+    return Cell(text, text, style)
+
+
+def id_cell(text: str, style: str = "", width: int = ID_WIDTH) -> Cell:
+    """Return an ID, or another text that is recognised by its ends: abbreviated in the middle, always alike."""
+    shown = printable(text)
+    return Cell(truncate(shown, width, BOTH_ENDS), shown, style)
+
+
+def number_cell(text: str) -> Cell:
+    """Return a whole number with its digits in groups of three; any other text as it is."""
+    whole = f"{int(text):,}" if len(text) < _DIGITS and _INTEGER.fullmatch(text) else text
+    return id_cell(whole, width=_NUMBER)
 
 
 def time_cell(text: str, now: float) -> Cell:
     """Return seconds since 1970 as UTC, and their age; as they were sent unless that is a time in the past."""
     if not re.fullmatch(r"[1-9][0-9]{0,11}", text) or (seconds := int(text)) > now + _SKEW:
-        return Cell(printable(text))
-    return Cell(datetime.fromtimestamp(seconds, UTC).isoformat(" ")[:19], more=age(int(now) - seconds))
-
-
-def grouped(text: str) -> str:
-    """Return a whole number with its digits in groups of three; any other text as it is."""
-    return f"{int(text):,}" if len(text) < _DIGITS and _INTEGER.fullmatch(text) else printable(text)
+        return id_cell(text, width=_WORD)
+    utc = f"{datetime.fromtimestamp(seconds, UTC).isoformat(' ')[:19]}Z"
+    return Cell(utc, f"{utc}  {age(int(now) - seconds)}")
 
 
 def status_cell(text: str) -> Cell:
     """Return a transaction's status; all but `accepted` have a sign and a colour."""
-    if text.lower() == "accepted" or not text:
-        return Cell(text)
-    return Cell(f"✗ {text}", RED) if text.lower() == "rejected" else Cell(f"! {printable(text)}", YELLOW)
-
-
-def id_cell(text: str) -> Cell:
-    """Return an ID, or another text that is recognised by its ends; it is abbreviated in the middle."""
-    return Cell(printable(text), keep=BOTH_ENDS)
+    sign, style = {"accepted": ("", ""), "": ("", ""), "rejected": ("✗ ", "red")}.get(text.lower(), ("! ", "yellow"))
+    return id_cell(sign + text, style, _WORD)
 
 
 def text_cell(text: str) -> Cell:
-    """Return the line of a long text that says what it is, and the number of its other lines."""
-    lines = text.splitlines()
-    if len(lines) < 2:
-        return Cell(printable(text))
-    # Of a program's source the line with its name, which comes after the imports; else the first line with any text.
-    first = next((line for line in lines if line.startswith("program ")), "") or next(filter(str.strip, lines), "")
-    note = f"  +{len(lines) - 1} lines" if len(lines) > 2 else "  +1 line"
-    return Cell(printable(first.rstrip()) + note, keep=len(note))
+    """Return the name of a program, given its source; of another text its first line, with the number of others."""
+    if source := re.search(r"^program ([^;\s]{1,100});", text, re.MULTILINE):
+        return id_cell(source[1], width=_WORD)
+    lines = text.splitlines() or [""]
+    first = next(filter(str.strip, lines), "").rstrip()
+    note = f"  +{counted(len(lines) - 1, 'line')}" if len(lines) > 1 else ""
+    return Cell(id_cell(first, width=_WORD).short + note, printable(first) + note)
 
 
-def cell_of(value: Raw | None, column: Column, now: float) -> Cell:
-    """Return a value of that column on one line; blank where the row has none."""
-    if value is None:
-        return BLANK
-    text = text_of(value)
-    if not text:
-        return NULL if bytes(value) == b"null" else BLANK
-    kind = column.kind
-    if kind is Kind.ID:
-        return id_cell(text)
-    if kind is Kind.NUMBER:
-        return Cell(grouped(text))
-    if kind is Kind.TIME:
-        return time_cell(text, now)
-    if kind is Kind.TEXT:
-        return text_cell(text)
-    if kind is Kind.DATA:
-        return Cell(str(count) if (count := count_of(value)) is not None else printable(text))
-    return status_cell(text) if column.path == "status" else Cell(printable(text))
+def block_cell(text: str) -> Cell:
+    """Return a text with its lines: the first of them, and the number of others."""
+    lines = [printable(line) for line in text.splitlines()]
+    if len(lines) <= _LINES + 1:
+        return plain("\n".join(lines))
+    rest = f"… {len(lines) - _LINES:,} more lines"
+    return Cell("\n".join([*lines[:_LINES], rest]), "\n".join(lines))
 
 
 def unknown_cell(text: str) -> Cell:
     """Return a text of unknown meaning on one line; abbreviated in the middle when it is one long word."""
-    text = " ".join(text.split())
-    return Cell(printable(text)) if " " in text else id_cell(text)
+    shown = printable(" ".join(text.split()))
+    return Cell(truncate(shown, _TEXT), shown) if " " in shown else id_cell(shown)
 
 
-@dataclass(slots=True)
-class TableColumn:
-    """A column of a table: its header, the width of its widest value so far, and the width it is given (0: hidden)."""
-
-    field: Column
-    header: str
-    widest: int = 0
-    width: int = 0
-
-    @property
-    def right(self) -> bool:
-        """Return whether its values are aligned to the right."""
-        return self.field.kind in _RIGHT
-
-    @property
-    def usual(self) -> int:
-        """Return the width that it is given where nothing has to be hidden, and nothing is left over."""
-        kind = self.field.kind
-        if kind is Kind.TIME:
-            size = max(_TIME, self.widest)
-        elif kind is Kind.HEIGHT:
-            size = self.widest + 1  # room for the next power of ten
-        elif kind in _RIGHT:
-            size = self.widest
-        else:
-            size = min(_ID if kind is Kind.ID else _PLAIN, self.widest)
-        return max(size, width_of(self.header))
-
-    @property
-    def least(self) -> int:
-        """Return the width below which its values say nothing."""
-        kind = self.field.kind
-        if kind in NEVER_TRUNCATED:
-            return self.usual
-        size = {Kind.ID: _ID_LEAST, Kind.TEXT: _TEXT_LEAST}.get(kind, _PLAIN_LEAST)
-        return min(self.usual, max(size, width_of(self.header)))
-
-    @property
-    def most(self) -> int:
-        """Return the width at which its values are shown in full."""
-        return self.usual + _AGE if self.field.kind is Kind.TIME else max(self.usual, self.widest)
+def cell_of(value: Raw | None, column: Column, now: float) -> Cell:
+    """Return a value of that column on one line; blank where the row has none."""
+    text = text_of(value)
+    if value is None or not text:
+        return NULL if value is not None and bytes(value) == b"null" else BLANK
+    match column.kind:
+        case Kind.ID:
+            return id_cell(text)
+        case Kind.NUMBER:
+            return number_cell(text)
+        case Kind.HEIGHT:
+            return id_cell(text, width=_NUMBER)
+        case Kind.TIME:
+            return time_cell(text, now)
+        case Kind.TEXT:
+            return text_cell(text)
+        case Kind.DATA:
+            return plain(str(count)) if (count := count_of(value)) is not None else id_cell(text, width=_WORD)
+    if "[]" in column.path:
+        text = ", ".join(text_of(item) or "-" for item in array_of(value))
+    return status_cell(text) if column.path == "status" else id_cell(text, width=_WORD)
 
 
-def set_widths(columns: Sequence[TableColumn], room: int) -> None:
-    """Set the widths of the columns so that a line fits into `room` cells.
-
-    Where they do not all fit at their usual widths, the last ones become narrower, then some are hidden: long texts
-    first, then the last ones, height and time at the very end. Room that is left goes to times, which then show their
-    age, and to IDs, which are then shown in full: those of transactions first, because other commands take them.
-    """
-    gap = GAP
-    shown = list(columns)
-    while len(shown) > 1 and sum(column.least + gap for column in shown) > room + gap:
-        shown.remove(max(reversed(shown), key=_hiding_priority))
-    spare = room + gap - sum(column.usual + gap for column in shown)
-    for column in columns:
-        column.width = 0
-    for column in reversed(shown):
-        column.width = max(column.least, column.usual + min(spare, 0))
-        spare += column.usual - column.width
-    if spare < 0:  # one column is left, and even that is too wide
-        shown[0].width = room
-    for column in sorted(shown, key=_widening_order):
-        if column.most - column.width <= spare:
-            spare -= column.most - column.width
-            column.width = column.most
+def credits_of(microcredits: int) -> str:
+    """Return an amount of microcredits in credits, every digit: `0.273388`."""
+    whole, part = divmod(microcredits, 1_000_000)
+    return f"{whole:,}.{part:06}".rstrip("0").rstrip(".")
 
 
-def _hiding_priority(column: TableColumn) -> int:
-    """Return a number, greater for columns that are hidden earlier."""
-    if column.field.kind is Kind.TEXT:
-        return 2
-    # Rejected: hiding strictly from the end, which would cost `blocks` its time on a terminal of 80 columns.
-    return 0 if column.field.kind is Kind.TIME or column.header == "height" else 1
-
-
-def _widening_order(column: TableColumn) -> int:
-    """Return a number, greater for columns that are widened later."""
-    if column.field.kind is Kind.TIME:
-        return 0
-    return 1 if column.header in ("transaction_id", "transaction.id") else 2
+def fee_of(fee: Raw | None) -> Cell | None:
+    """Return the fee, read from the public inputs of its transition: the base fee, then the priority fee if any."""
+    transition = object_of(object_of(fee).get("transition"))
+    values = [text_of(object_of(given).get("value")) for given in array_of(transition.get("inputs"))]
+    amounts = [int(value[:-3]) for value in values if re.fullmatch(r"[0-9]{1,20}u64", value)]
+    if not amounts:
+        return None
+    total = f"{sum(amounts):,}"
+    if text_of(transition.get("program")) == "credits.aleo":
+        total += f" microcredits  {credits_of(sum(amounts))} credits"
+    parts = " + ".join(f"{amount:,}" for amount in amounts)
+    return Cell(total, f"{total}  {parts} priority" if len(amounts) == 2 and amounts[1] else total)
 
 
 def headers(columns: Sequence[Column], among: Sequence[Column]) -> list[str]:

@@ -1,85 +1,145 @@
-"""Draws what is nested in full blocks and transactions as trees.
+"""One row for a person: its fields as lines, and what is nested in it as rich's trees (`view_of`).
 
 Older blocks and other servers have unknown fields, null, or arrays where objects are expected: what has another shape
 is shown as it is, and nothing here fails for it.
 """
 
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from msgspec import Raw
+from rich.console import RenderableType
+from rich.text import Text
+from rich.tree import Tree
 
-from chainq.formats.cells import BLANK, NULL, Cell, fit, id_cell, status_cell, text_cell, unknown_cell
+from chainq.catalog.methods import Kind
+from chainq.formats.cells import (
+    BLANK,
+    ID_WIDTH,
+    NULL,
+    Cell,
+    block_cell,
+    cell_of,
+    fee_of,
+    id_cell,
+    plain,
+    status_cell,
+    text_cell,
+    unknown_cell,
+)
+from chainq.formats.drawing import Line
 from chainq.formats.protocol import OutputSpec
-from chainq.rows.fields import array_of, count_of, object_of, text_of
+from chainq.rows.fields import Picker, array_of, count_of, object_of, text_of
 from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
-from chainq.text.style import BOLD, DIM, RED, paint
-from chainq.text.width import BOTH_ENDS, truncate, width_of, wrap
+from chainq.text.width import BOTH_ENDS, truncate, width_of
 
-_SHORT = 15  # cells of an ID that shares its line with others
-_LINES = 4  # lines of a value of several words, where long values may be abbreviated
-_ITEMS = 20  # items of an array of unknown meaning, likewise
+_ITEMS = 20  # items of an array of unknown meaning, where long values may be abbreviated
 # Long words, to be abbreviated; no numbers, with or without their type (`{ amount: 1000000000000000000000000u128 }`).
 _LONG = re.compile(r"(?!-?[0-9]+(?:[iu][0-9]+)?(?![^\s,]))[^\s,]{25,}")
 _DEPTH = 5  # levels of a value of unknown meaning; what is deeper stays JSON
 _FLAT = 6  # members up to which an object without objects in it is shown on one line
-_TRANSITION = {"id", "program", "function"}
+_MARK = " *"  # after the name of an unknown field
+# The fields of a row, and of its `transaction`, that the view of a transaction shows.
+_OUTER = {"status", "type", "index", "transaction", "finalize", "finalizedAt", "rejected"}
+_INNER = {"type", "id", "execution", "fee", "deployment", "owner", "finalize", "rejected"}
+
+Field = tuple[str, Cell]
 
 
-class Node(NamedTuple):
-    """A line of a tree: its label, its value, and what is below it: lines of text, then more nodes."""
-
-    label: str
-    value: Cell = BLANK
-    children: Sequence["Node"] = ()
-    style: str = ""
-    lines: Sequence[str] = ()
-
-
-def draw(node: Node, spec: OutputSpec, room: int, first: str = "", others: str = "") -> Iterator[str]:
-    """Yield the lines of a tree. `first` and `others`: what precedes its own line and those below it."""
-    left = room - width_of(first) if spec.abbreviate else sys.maxsize
-    label = fit(Cell(node.label), left)
-    indent = width_of(label) + (2 if label else 0)
-    color, style = spec.color, node.value.style
-    head = paint(first, DIM, color) + paint(label, node.style, color) + " " * (indent - width_of(label))
-    rail = paint(others + ("│" if node.children else ""), DIM, color)
-    for line in _lines_of(node.value, left - indent):
-        yield (head + paint(line, style, color)).rstrip()
-        head = rail + " " * (width_of(first) + indent - len(others) - bool(node.children))
-    for line in node.lines:
-        yield f"{rail}    {line}"
-    for child in node.children:
-        branch, below = ("└── ", "    ") if child is node.children[-1] else ("├── ", "│   ")
-        yield from draw(child, spec, room, others + branch, others + below)
-
-
-def _lines_of(value: Cell, room: int) -> list[str]:
-    """Return the lines of a value: several only where it has several words, and room for a few on each."""
-    if value.keep or room < 20 or width_of(value.text) <= room:
-        return [fit(value, room) if room > 1 else ""]
-    lines = wrap(value.text, room)
-    return lines if len(lines) <= _LINES else [*lines[: _LINES - 1], truncate(" ".join(lines[_LINES - 1 :]), room)]
+def view_of(row: Raw, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
+    """Yield a row for rich to print: each column and each unknown field as a line, then trees of what is nested."""
+    outer = object_of(row)
+    inner = object_of(outer.get("transaction"))
+    builder = TreeBuilder(spec.abbreviate)
+    unknown: list[tuple[str, Raw]] = []
+    trees: list[Tree] = []
+    if bytes(row)[:1] != b"{":
+        fields = [("value", unknown_cell(text_of(row)))]
+    elif inner and not spec.selected:
+        fields, trees = _summary(outer, inner, spec, now), builder.branches(outer)
+        unknown = [(name, value) for name, value in outer.items() if name not in _OUTER]
+        unknown += [(f"transaction.{name}", value) for name, value in inner.items() if name not in _INNER]
+    else:
+        fields, trees = _columns(row, spec, builder, now)
+        if not spec.selected:
+            unknown = list(_unknown(outer, {column.path for column in spec.columns}))
+    for path, value in unknown:
+        if count_of(value):
+            trees.append(builder.generic(path + _MARK, value))
+        else:
+            fields.append((path + _MARK, NULL if bytes(value) == b"null" else unknown_cell(text_of(value))))
+    yield from lines_of(fields, spec.abbreviate)
+    for tree in trees:
+        yield Text()
+        yield tree
+    if unknown:
+        yield Text()
+        yield Text(f"{_MARK.strip()} not in the published interface", "dim")
 
 
-def fee_of(fee: Raw | None) -> Cell | None:
-    """Return the fee, read from the public inputs of its transition: the base fee, then the priority fee if any."""
-    transition = object_of(object_of(fee).get("transition"))
-    values = [text_of(object_of(given).get("value")) for given in array_of(transition.get("inputs"))]
-    amounts = [int(value[:-3]) for value in values if re.fullmatch(r"[0-9]{1,20}u64", value)]
-    if not amounts:
-        return None
-    unit = " microcredits" if text_of(transition.get("program")) == "credits.aleo" else ""
-    parts = " + ".join(f"{amount:,}" for amount in amounts)
-    return Cell(f"{sum(amounts):,}{unit}", more=f"{parts} priority" if len(amounts) == 2 and amounts[1] else "")
+def _columns(row: Raw, spec: OutputSpec, builder: "TreeBuilder", now: float) -> tuple[list[Field], list[Tree]]:
+    """Return the fields of the catalogue, and trees of their values; of a full block without its certificates."""
+    fields: list[Field] = []
+    trees: list[Tree] = []
+    for column, value in zip(spec.columns, Picker([column.path for column in spec.columns])(row), strict=True):
+        cell = cell_of(value, column, now)
+        if column.kind in (Kind.NUMBER, Kind.HEIGHT):
+            cell = plain(cell.whole)  # a long number loses no digit
+        elif column.kind is Kind.TEXT and "\n" in text_of(value):
+            cell = block_cell(text_of(value))
+        fields.append((column.path, cell))
+        if column.kind is Kind.DATA and value is not None and count_of(value):
+            if column.path == "transactions":
+                trees.append(builder.transactions(value))
+            elif spec.selected or "." not in column.path:
+                trees.append(builder.generic(column.path, value))
+    return fields, trees
+
+
+def lines_of(fields: Sequence[Field], abbreviate: bool) -> Iterator[Line]:
+    """Yield names and values, the values aligned."""
+    names = [printable(name) for name, _ in fields]
+    shown = [truncate(name, 40, BOTH_ENDS) for name in names] if abbreviate else names
+    indent = max(map(width_of, shown), default=0)
+    for name, (_, value) in zip(shown, fields, strict=True):
+        yield Line(name, value, "bold", indent)
+
+
+def _summary(outer: Mapping[str, Raw], inner: Mapping[str, Raw], spec: OutputSpec, now: float) -> list[Field]:
+    """Return the main fields of a transaction; the rest of it is in its trees."""
+    values = {**outer, "transaction.id": inner.get("id"), "transaction.type": inner.get("type")}
+    same = text_of(inner.get("type")) == text_of(outer.get("type"))
+    left_out = {"finalize", "transaction.type" if same else ""}
+    fields = [
+        (column.path, cell_of(values[column.path], column, now))
+        for column in spec.columns
+        if column.path in values and column.path not in left_out
+    ]
+    fee = fee_of(inner.get("fee"))
+    return [*fields, ("fee", fee)] if fee else fields
+
+
+def _unknown(members: Mapping[str, Raw], known: set[str], prefix: str = "") -> Iterator[tuple[str, Raw]]:
+    """Yield the fields of an object, with their paths, that no known path leads to."""
+    for name, value in members.items():
+        path = prefix + name
+        inner = object_of(value) if any(other.startswith(f"{path}.") for other in known) else {}
+        if inner:
+            yield from _unknown(inner, known, f"{path}.")
+        elif path not in known:
+            yield path, value
 
 
 def _name(value: Raw | None) -> str:
     return printable(text_of(value)) or "?"
+
+
+def _node(name: str, value: Cell = BLANK, children: Sequence[Tree] = (), style: str = "", indent: int = 0) -> Tree:
+    tree = Tree(Line(name, value, style, indent), guide_style="dim")
+    tree.children.extend(children)
+    return tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +152,7 @@ class TreeBuilder:
     abbreviate: bool
     brief: bool = False
 
-    def transactions(self, value: Raw) -> Node:
+    def transactions(self, value: Raw) -> Tree:
         """Return the tree of the transactions of a full block."""
         found = array_of(value)
         nodes = []
@@ -102,15 +162,15 @@ class TreeBuilder:
             state = status_cell(text_of(outer.get("status")))
             label = f"{_name(outer.get('index'))}  {_name(outer.get('type') or inner.get('type'))}"
             if state.style:
-                label = f"{label}  {state.text}"
+                label = f"{label}  {state.short}"
             children = TreeBuilder(self.abbreviate, brief=True).branches(outer)
-            nodes.append(Node(label, id_cell(text_of(inner.get("id"))), children, state.style))
-        return Node("transactions", Cell(str(len(found))), nodes, BOLD)
+            nodes.append(_node(label, self._id(inner.get("id")), children, state.style))
+        return _node("transactions", plain(str(len(found))), nodes, "bold")
 
-    def branches(self, outer: Mapping[str, Raw]) -> list[Node]:
+    def branches(self, outer: Mapping[str, Raw]) -> list[Tree]:
         """Return the trees of a transaction: what it did or would have done, the most interesting first."""
-        inner = object_of(outer.get("transaction"))
-        parts = {**inner, **{name: outer[name] for name in ("rejected", "finalize") if name in outer}}
+        parts = {**object_of(outer.get("transaction"))}
+        parts |= {name: outer[name] for name in ("rejected", "finalize") if name in outer}
         nodes = []
         for name in ("rejected", "deployment", "owner", "execution", "fee", "finalize"):
             value = parts.get(name)
@@ -122,137 +182,125 @@ class TreeBuilder:
                 nodes.append(self._deployment(name, value))
             elif name in ("execution", "fee") and object_of(value):
                 nodes.append(self._execution(name, value))
-            elif name == "finalize" and array_of(value):
-                count = Cell(counted(len(array_of(value)), "entry", "entries"))
-                nodes.append(Node(name, count, () if self.brief else self._entries(value), BOLD))
+            elif name == "finalize" and (entries := array_of(value)):
+                count = plain(counted(len(entries), "entry", "entries"))
+                nodes.append(_node(name, count, [] if self.brief else list(map(self._entry, entries)), "bold"))
             elif not self.brief:
                 nodes.append(self.generic(name, value))
         return nodes
 
-    def _rejected(self, value: Raw) -> Node:
+    def _rejected(self, value: Raw) -> Tree:
         """Return the tree of a rejected execution or deployment, which may be wrapped in an object with its type."""
         members = object_of(value)
         wanted = members.get("deployment") or members.get("execution") or value
         inner = object_of(wanted)
         if "program" in inner:
-            node = self._deployment("rejected deployment", wanted)
+            tree = self._deployment("rejected deployment", wanted, "bold red")
         elif "transitions" in inner:
-            node = self._execution("rejected execution", wanted)
+            tree = self._execution("rejected execution", wanted, "bold red")
         else:
-            return self.generic("rejected", value)._replace(style=RED)
-        around = self._rest(members, {"type", "deployment", "execution"}) if wanted is not value else []
-        return node._replace(style=RED, children=[*node.children, *around])
+            return self.generic("rejected", value)
+        tree.children += self._rest(members, {"type", "deployment", "execution"}) if wanted is not value else []
+        return tree
 
-    def _deployment(self, name: str, value: Raw) -> Node:
+    def _deployment(self, name: str, value: Raw, style: str = "bold") -> Tree:
         members = object_of(value)
         source = text_of(members.get("program"))
         programs = re.findall(r"^program ([^;\s]+);", source, re.MULTILINE)
         functions = re.findall(r"^function ([^:\s]+):", source, re.MULTILINE)
         count = len(functions) or len(array_of(members.get("verifying_keys")))
         words = [*programs[:1], f"edition {_name(members.get('edition'))}", counted(count, "function")]
-        children = [Node("functions", Cell(printable(", ".join(functions))))] if functions else []
+        children = [_node("functions", unknown_cell(", ".join(functions)))] if functions else []
         if not self.brief:
-            code = self._text("program", source)
-            children.append(code if code.lines else Node("program", text_cell(source)))
+            children.append(_node("program", text_cell(source) if self.abbreviate else block_cell(source)))
             children += self._rest(members, {"edition", "program", "verifying_keys"})
-        return Node(name, Cell(printable(", ".join(words))), children, BOLD)
+        return _node(name, unknown_cell(", ".join(words)), children, style)
 
-    def _execution(self, name: str, value: Raw) -> Node:
+    def _execution(self, name: str, value: Raw, style: str = "bold") -> Tree:
         """Return the tree of an execution with its transitions, or of a fee with its one transition."""
         members = object_of(value)
-        given = members.get("transition")
-        several = array_of(members.get("transitions"))
-        transitions = [*several, given] if given is not None else several
-        if name == "fee":
-            total = fee_of(value) or BLANK
-            if self.brief:
-                return Node(name, total, (), BOLD)
-        else:
-            total = Cell(counted(len(transitions), "transition"))
-        children = [self._transition(transition) for transition in transitions]
-        return Node(
-            name, total, [*children, *self._rest(members, {"transition", "transitions" if several else ""})], BOLD
-        )
+        transitions = [*array_of(members.get("transitions")), *filter(None, [members.get("transition")])]
+        total = (fee_of(value) or BLANK) if name == "fee" else plain(counted(len(transitions), "transition"))
+        if name == "fee" and self.brief:
+            return _node(name, total, style=style)
+        shown = {"transition", "transitions" if array_of(members.get("transitions")) else ""}
+        return _node(name, total, [*map(self._transition, transitions), *self._rest(members, shown)], style)
 
-    def _transition(self, value: Raw) -> Node:
+    def _transition(self, value: Raw) -> Tree:
         members = object_of(value)
         if not members:
-            return Node("?", unknown_cell(text_of(value)))
-        label = f"{_name(members.get('program'))}/{_name(members.get('function'))}"
-        children = [
-            self._argument(f"{way:6} {at}", argument)
-            for way in ("input", "output")
-            for at, argument in enumerate(array_of(members.get(f"{way}s")))
+            return _node("?", unknown_cell(text_of(value)))
+        sides = [
+            (f"{side}s", at, item)
+            for side in ("input", "output")
+            for at, item in enumerate(array_of(members.get(f"{side}s")))
         ]
-        size = max((width_of(child.label) for child in children), default=0)
-        children = [child._replace(label=child.label + " " * (size - width_of(child.label))) for child in children]
+        values = [(f"{side[:-1]:6} {at}  {_name(object_of(item).get('type'))}", item) for side, at, item in sides]
+        indent = max((width_of(label) for label, _ in values), default=0)
+        children = [_node(label, self._argument(item), indent=indent) for label, item in values]
         if not self.brief:
-            drawn = _TRANSITION | {f"{way}s" for way in ("input", "output") if array_of(members.get(f"{way}s"))}
+            drawn = {"id", "program", "function", *(side for side, _, _ in sides)}
             rest = {name: item for name, item in members.items() if name not in drawn}
             nested = {name: item for name, item in rest.items() if count_of(item)}
             children += self._rest(nested, set())
-            if flat := self._flat({name: item for name, item in rest.items() if name not in nested}):
-                children.append(Node("", Cell(flat, DIM)))
-        return Node(label, id_cell(text_of(members.get("id")))._replace(style=DIM), children)
+            if flat := {name: item for name, item in rest.items() if name not in nested}:
+                children.append(_node("", self._flat(flat)._replace(style="dim")))
+        label = f"{_name(members.get('program'))}/{_name(members.get('function'))}"
+        return _node(label, self._id(members.get("id")), children)
 
-    def _argument(self, name: str, value: Raw) -> Node:
-        """Return the node of an input or output: its value, or its ID where it has none."""
+    def _id(self, value: Raw | None) -> Cell:
+        return id_cell(text_of(value), "dim")
+
+    def _argument(self, value: Raw) -> Cell:
+        """Return the value of an input or output, or its ID where it has none."""
         members = object_of(value)
-        label = f"{name}  {_name(members.get('type'))}"
-        text = text_of(members.get("value"))
-        if not text:
-            shown = f"id {text_of(members.get('id'))}" if members else text_of(value)
-            return Node(label, id_cell(shown)._replace(style=DIM))
-        return self._text(label, text)
+        if text := text_of(members.get("value")):
+            return self._text(text)
+        shown = self._id(members.get("id") if members else value)
+        return Cell(f"id {shown.short}", f"id {shown.whole}", "dim") if members else shown
 
-    def _text(self, label: str, text: str) -> Node:
-        """Return the node of a text: on lines of its own, or on one line where long values may be abbreviated."""
-        if self.abbreviate or "\n" not in text:
-            shown = unknown_cell(text)
-            return Node(label, shown if shown.keep else Cell(self._short(shown.text)))
-        return Node(label, lines=[printable(line) for line in text.splitlines()])
+    def _text(self, text: str) -> Cell:
+        """Return a text on its lines, or on one line with long words abbreviated."""
+        if not self.abbreviate:
+            return plain("\n".join(map(printable, text.splitlines())))
+        cell = unknown_cell(text)
+        return plain(self._short(cell.short)) if " " in cell.whole else cell
 
-    def _entries(self, value: Raw) -> list[Node]:
-        """Return the nodes of the entries of `finalize`, one line each."""
-        nodes = []
-        for item in array_of(value):
-            members = object_of(item)
-            rest = {name: inner for name, inner in members.items() if name != "type"}
-            nodes.append(
-                Node(_name(members.get("type")), Cell(self._flat(rest)) if members else unknown_cell(text_of(item)))
-            )
-        return nodes
+    def _entry(self, value: Raw) -> Tree:
+        """Return the node of an entry of `finalize`."""
+        members = object_of(value)
+        rest = {name: inner for name, inner in members.items() if name != "type"}
+        return _node(_name(members.get("type")), self._flat(rest) if members else unknown_cell(text_of(value)))
 
-    def _flat(self, members: Mapping[str, Raw]) -> str:
+    def _flat(self, members: Mapping[str, Raw]) -> Cell:
         """Return members on one line, IDs abbreviated."""
-        pairs = []
-        for name, value in members.items():
-            pairs.append(f"{printable(name)}={self._short(unknown_cell(text_of(value)).text) or '-'}")
-        return "  ".join(pairs)
+        pairs = (
+            f"{printable(name)}={self._short(printable(text_of(value))) or '-'}" for name, value in members.items()
+        )
+        return plain("  ".join(pairs))
 
     def _short(self, text: str) -> str:
         """Return a text with long words abbreviated, numbers excepted."""
         if not self.abbreviate:
             return text
-        return _LONG.sub(lambda word: truncate(word[0], _SHORT, keep=BOTH_ENDS), text)
+        return _LONG.sub(lambda word: truncate(word[0], ID_WIDTH, BOTH_ENDS), text)
 
-    def _rest(self, members: Mapping[str, Raw], shown: set[str]) -> list[Node]:
+    def _rest(self, members: Mapping[str, Raw], shown: set[str]) -> list[Tree]:
         if self.brief:
             return []
         return [self.generic(name, value, 1) for name, value in members.items() if name not in shown]
 
-    def generic(self, name: str, value: Raw, depth: int = 0) -> Node:
+    def generic(self, name: str, value: Raw, depth: int = 0) -> Tree:
         """Return the tree of a value of unknown meaning, with everything in it."""
-        label = printable(name)
-        style = "" if depth else BOLD
-        pairs = list(object_of(value).items()) or [(str(at), item) for at, item in enumerate(array_of(value))]
+        label, style = printable(name), "" if depth else "bold"
+        members = object_of(value)
+        pairs = list(members.items()) or [(str(at), item) for at, item in enumerate(array_of(value))]
         if not pairs or depth > _DEPTH:
-            node = Node(label, NULL) if bytes(value) == b"null" else self._text(label, text_of(value))
-            return node._replace(style=style)
-        if depth and len(pairs) <= _FLAT and not any(count_of(item) for _, item in pairs) and object_of(value):
-            return Node(label, Cell(self._flat(object_of(value))))
+            return _node(label, NULL if bytes(value) == b"null" else self._text(text_of(value)), style=style)
+        if depth and members and len(pairs) <= _FLAT and not any(count_of(item) for _, item in pairs):
+            return _node(label, self._flat(members))
         shown = pairs[:_ITEMS] if self.abbreviate and len(pairs) > _ITEMS + 1 else pairs
         nodes = [self.generic(inner, item, depth + 1) for inner, item in shown]
         if len(shown) < len(pairs):
-            nodes.append(Node("", Cell(f"… {len(pairs) - len(shown):,} more", DIM)))
-        return Node(label, BLANK, nodes, style)
+            nodes.append(_node("", plain(f"… {len(pairs) - len(shown):,} more", "dim")))
+        return _node(label, BLANK, nodes, style)

@@ -17,10 +17,10 @@ pytestmark = pytest.mark.usefixtures("frozen")
 
 
 def test_blocks_at_80_columns() -> None:
-    """A block summary is one line: height, hashes with both ends, round and time; hidden columns are named below."""
+    """A block summary is one line: height, time, hashes with both ends, round; hidden columns are named below."""
     assert drawn(spec("blocks"), [BLOCK]).splitlines() == [
-        "  height  block_hash       previous_hash       round  timestamp",
-        " 2758584  ab1qpzry…6mua7l  l7aum6ec…zpq1ba   5925654  2024-06-02 11:36:49",
+        "  height  timestamp             block_hash       previous_hash       round",
+        " 2758584  2024-06-02 11:36:49Z  ab1qpzry…6mua7l  l7aum6ec…zpq1ba   5925654",
         "1 row",
         "1 column not shown: coinbase_target; select columns with --columns, or use a",
         "wider terminal",
@@ -28,10 +28,10 @@ def test_blocks_at_80_columns() -> None:
 
 
 def test_room_is_used() -> None:
-    """A wider terminal shows hidden columns, then ages, then full IDs: those of transactions first, to be copied."""
+    """A wider terminal shows hidden columns, then full IDs, those of transactions first, and ages."""
     wide = drawn(spec("blocks", width=120), [BLOCK])
     assert "4,294,967,295" in wide
-    assert "2024-06-02 11:36:49  1y 11mo" in wide
+    assert "2024-06-02 11:36:49Z  1y 11mo" in wide
     assert HASH not in wide
     assert HASH in drawn(spec("blocks", width=200), [BLOCK])
     record = {"transaction_id": "at" + HASH, "program_id": "credits.aleo", "height": 5}
@@ -108,6 +108,39 @@ def test_ids_are_abbreviated_in_the_middle() -> None:
     assert truncate(FIELD, 15, -1) == "592151…075field"
 
 
+def test_equal_ids_look_equal() -> None:
+    """A hash is the same text as block_hash and as previous_hash of the next row: all whole, or all abbreviated."""
+    found = [{"height": "1", "block_hash": HASH}, {"height": "2", "block_hash": HASH[::-1], "previous_hash": HASH}]
+    for width, shown in ((80, "ab1qpzry…6mua7l"), (120, "ab1qpzry…6mua7l"), (200, HASH)):
+        assert drawn(spec("blocks", width=width), found).split().count(shown) == 2
+
+
+def test_words_are_never_cut() -> None:
+    """Names of functions that differ look different at any width: a column that does not fit is left out whole."""
+    names = ["transfer_private", "transfer_private_to_public", "transfer_public_as_signer_of_31"]
+    for width in (40, 60, 80, 120):
+        text = drawn(spec("records", width=width), [{"height": 7, "function_name": name} for name in names])
+        assert ("function_name" not in text.splitlines()[0]) or all(name in text.split() for name in names)
+
+
+def test_selected_columns_are_never_left_out() -> None:
+    """Where selected columns do not fit beside each other, each row is lines of fields; nothing is left out."""
+    names = ("height", "timestamp", "block_hash", "previous_hash", "round")
+    assert "2758584  2024-06-02 11:36:49Z" in drawn(spec("blocks", *names, width=80), [BLOCK])
+    text = drawn(spec("blocks", *names, width=60), [BLOCK, BLOCK])
+    fields = [line.split()[0] for line in text.splitlines() if line]
+    assert fields == [*names, *names, "2"]
+    assert "timestamp      2024-06-02 11:36:49Z" in text
+    assert "not shown" not in text
+
+
+def test_records_show_the_call_before_the_row_id() -> None:
+    """Of a record, program, function and transaction come before what belongs to the server's database."""
+    header = drawn(spec("records", width=200), [{"height": 7}]).splitlines()[0].split()
+    assert header[:4] == ["height", "program_id", "function_name", "transaction_id"]
+    assert header[-1] == "id"
+
+
 def test_without_abbreviation_everything_is_shown() -> None:
     """With --no-trunc lines grow past the terminal, and no column or character is left out."""
     long = {**BLOCK, "block_hash": HASH * 3}
@@ -133,9 +166,10 @@ def test_status_shows_without_colour() -> None:
 
 
 def test_text_and_data_are_summarised() -> None:
-    """A program is shown by its name and length, an array by the number of its items."""
+    """A program is shown by its name, another text by its first line, an array by the number of its items."""
     program = "import credits.aleo;\n\nprogram foo.aleo;\nfunction x:\n"
-    assert "program foo.aleo;  +3 lines" in drawn(spec("transitions", "program"), [{"program": program}])
+    text = drawn(spec("transitions", "program"), [{"program": program}, {"program": "\none\ntwo"}])
+    assert text.splitlines()[1:3] == ["foo.aleo", "one  +2 lines"]
     block: dict[str, Any] = {"transactions": [{}, {}, {}], "ratifications": None, "aborted_transaction_ids": "odd"}
     text = drawn(spec("full-blocks", "transactions", "ratifications", "aborted_transaction_ids"), [block])
     assert cells(text)[1] == ["3", "-", "odd"]

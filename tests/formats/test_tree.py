@@ -17,7 +17,7 @@ def test_one_object_shows_every_field() -> None:
     for column in BY_COMMAND["latest"].columns:
         assert f"\n{column.path}" in f"\n{text}"
     lines = [line.split() for line in text.splitlines()]
-    assert ["timestamp", "2024-06-02", "11:36:49", "1y", "11mo"] in lines
+    assert ["timestamp", "2024-06-02", "11:36:49Z", "1y", "11mo"] in lines
     assert ["flag\\n", "*", "true"] in lines
     assert "later\\x1b *\n└── deep\n    ├── 0  1\n    └── 1  two\n" in text
     assert text.endswith("* not in the published interface\n")
@@ -51,8 +51,8 @@ def test_transaction_is_a_summary_and_trees() -> None:
     """A full transaction shows status, ID, time and fee, then its transitions with their inputs and outputs."""
     text = drawn(spec("transaction", single=True, width=100), [TRANSACTION])
     assert "status          accepted\n" in text
-    assert "finalizedAt     2024-06-02 11:36:49" in text
-    assert "fee             273,388 microcredits  263,388 + 10,000 priority\n" in text
+    assert "finalizedAt     2024-06-02 11:36:49Z" in text
+    assert "fee             273,388 microcredits  0.273388 credits  263,388 + 10,000 priority\n" in text
     assert "execution  1 transition\n└── credits.aleo/transfer  au1" in text
     assert "├── input  1  public  10000u64\n" in text
     assert "├── output 0  future  { program_id: credits.aleo }\n" in text
@@ -107,5 +107,5 @@ def test_full_block_has_its_transactions_as_a_tree() -> None:
     text = drawn(spec("full-blocks", single=True, width=100), [block])
     assert "transactions  2\n├── 1  execute  at1" in text
     assert "    ├── execution  1 transition\n" in text
-    assert "    └── fee  273,388 microcredits" in text
+    assert "    └── fee  273,388 microcredits  0.273388 credits" in text
     assert drawn(spec("full-blocks", width=120), [block] * 2).count("\n") == 4
