@@ -35,6 +35,7 @@ ANSWERED = SHELL | {
     *("fetching", "fetching.service", "fetching.tip", "formats", "formats.protocol", "formats.registry"),
     *("heights", "heights.block_time", "heights.bounds", "heights.range", "planning", "planning.query"),
     *("process.progress", "rows", "rows.fields", "rows.raw_json", "sinks", "sinks.base", "sinks.stdout", "sinks.open"),
+    *("text.width",),
     *("transport", "transport.base", "transport.body", "transport.concurrency"),
     *("transport.connection", "transport.failures", "transport.http", "transport.memory"),
     *("transport.jsonrpc", "transport.network", "transport.rate_limit", "transport.retry", "transport.threads"),

@@ -43,6 +43,7 @@ def groups_of(method: Method) -> list[type[options.Group]]:
         options.VerifyOptions: method.linked,
         options.ResumeOptions: method.ranged,
         options.OutputOptions: True,
+        options.DetailOptions: method.param(Role.ADDRESS) is not None,
         options.ServiceOptions: True,
         options.RequestOptions: True,
     }
@@ -146,7 +147,7 @@ def _rpc_command() -> "Command":
             inspect.Parameter("params", kind, annotation=params, default=None),
             *_parameters([options.ServiceOptions, options.RequestOptions]),
         ],
-        "Call any method and print its result as one line of JSON.",
+        "Call any method and print its result: one line of JSON, on a terminal indented.",
         """Example:\n  chainq rpc getBlocks '{"start": 0, "end": 5}'\n""",
     )
 

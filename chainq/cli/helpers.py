@@ -9,19 +9,18 @@ import msgspec
 from chainq.catalog import identifiers
 from chainq.catalog.dialects import AUTO
 from chainq.cli import connect
-from chainq.cli.output import on_terminal
+from chainq.cli.output import on_terminal, open_output, use_color
 from chainq.cli.report import Reporter
 from chainq.cli.stdin import check_open
 from chainq.errors import UsageError
 from chainq.process.signals import signals_deferred
 from chainq.rows import raw_json
 from chainq.sinks.open import open_sink
-from chainq.text.sanitize import printable_json
 from chainq.transport.jsonrpc import encode
 
 
 def rpc(name: str, params: str | None, values: Mapping[str, Any]) -> None:
-    """Call any method and print its `result` as one line of compact JSON; `params` of `-` are read from stdin.
+    """Call any method and print its `result`, compact, on a terminal indented; `params` of `-` are read from stdin.
 
     `values`: the parsed values of the command line, with those of the connection. Raises ChainqError.
     """
@@ -40,13 +39,17 @@ def rpc(name: str, params: str | None, values: Mapping[str, Any]) -> None:
             ) from None
         sent = msgspec.Raw(compact)
     settings = connect.settings(values)
-    with connect.open_service(settings, connect.reporter(values)) as service, open_sink(None) as sink:
+    with connect.open_service(settings, connect.reporter(values)) as service, open_output(None) as sink:
         if settings.dry_run:
             sink.write(encode(name, sent, 1) + b"\n")
             return
-        result = service.call(name, sent)
+        shown = bytes(service.call(name, sent))
+        if on_terminal(None):
+            from chainq.formats.json import indented
+
+            shown = indented(shown, use_color("auto", terminal=True))
         with signals_deferred():
-            sink.write((printable_json(bytes(result)) if on_terminal(None) else bytes(result)) + b"\n")
+            sink.write(shown + b"\n")
 
 
 def list_profiles(as_json: bool) -> None:

@@ -7,9 +7,19 @@ once. No `from __future__ import annotations` here: Typer reads the annotations.
 from pathlib import Path
 from typing import Annotated
 
-from typer import Option
+from typer import Context, Exit, Option
 
 RANGE, RESUME, OUTPUT, SERVICE = "Range", "Resume and follow", "Output", "Service"
+
+
+def _list_columns(context: Context, values: list[str] | None) -> list[str] | None:
+    """Print the columns of the command and end, where one of them is `help`: before arguments are asked for."""
+    if values and "help" in values and not context.resilient_parsing:
+        from chainq.cli import output
+
+        output.list_columns(str(context.info_name))
+        raise Exit
+    return values
 
 
 class Group:
@@ -153,11 +163,20 @@ class OutputOptions(Group):
     ] = False
     no_header: Annotated[bool, Option("--no-header", rich_help_panel=OUTPUT, help="CSV without its header.")] = False
     columns: Annotated[
-        str | None,
+        list[str] | None,
         Option(
-            "--columns", metavar="A,B.C", rich_help_panel=OUTPUT, help="Columns to print; `all`, or `help` for a list."
+            "--columns",
+            metavar="A,B.C",
+            rich_help_panel=OUTPUT,
+            callback=_list_columns,
+            is_eager=True,
+            help="Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list.",
         ),
     ] = None
+    color: Annotated[
+        str,
+        Option("--color", metavar="auto|always|never", rich_help_panel=OUTPUT, help="When to use colours."),
+    ] = "auto"
     no_trunc: Annotated[bool, Option("--no-trunc", rich_help_panel=OUTPUT, help="Do not abbreviate values.")] = False
     output: Annotated[
         Path | None,
@@ -166,9 +185,17 @@ class OutputOptions(Group):
             "-o",
             metavar="FILE",
             rich_help_panel=OUTPUT,
-            help="Output file, replaced when complete; appended to with --checkpoint or --follow.",
+            help="Output file, replaced when complete; its extension selects the format.",
         ),
     ] = None
+
+
+class DetailOptions(Group):
+    """What a table adds to the rows."""
+
+    no_details: Annotated[
+        bool, Option("--no-details", rich_help_panel=OUTPUT, help="Do not look up the transactions of a table.")
+    ] = False
 
 
 class ServiceOptions(Group):

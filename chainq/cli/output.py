@@ -1,20 +1,31 @@
 """Which format and columns are written where: from the parsed values of a command line to an `OutputSpec`."""
 
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from chainq.catalog.methods import METHODS, Column, Method
+from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind, Method
 from chainq.errors import UsageError
 from chainq.formats import registry
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, capabilities
+from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.sanitize import printable
+from chainq.text.width import terminal_width
 
 FORMAT_FLAGS = ("table", "jsonl", "json", "csv", "text")
+EXTENSIONS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".txt": "text",
+}
+"""The format of a file where no option names one."""
 
 
 class OutputSettings(NamedTuple):
@@ -22,7 +33,7 @@ class OutputSettings(NamedTuple):
 
     `format`: name of the format; `make`: the format itself; `can`: what it can do. `columns`: those to show;
     `requested`: the value of `--columns`, empty where it was not given. `abbreviate`: long values may be abbreviated.
-    `header`: csv begins with one. `file`: the file to write, None for standard output.
+    `header`: csv begins with one. `file`: the file to write, None for standard output. `color`: auto, always or never.
     """
 
     format: str
@@ -33,6 +44,16 @@ class OutputSettings(NamedTuple):
     abbreviate: bool
     header: bool
     file: Path | None
+    color: str
+
+    @property
+    def warning(self) -> str:
+        """Return what is odd about the settings, empty where nothing is."""
+        extension = "" if self.file is None else self.file.suffix
+        expected = EXTENSIONS.get(extension.lower(), self.format)
+        if expected == self.format or (expected == "text" and not self.can.binary):
+            return ""
+        return f"{self.file} holds {self.format}, although its extension is {extension}"
 
 
 def settings(
@@ -43,8 +64,10 @@ def settings(
     `check`: columns must be in the catalogue. `appended`: later runs add to the output; `endless`: it has no last row.
     Raises UsageError, also where the format cannot do that.
     """
-    shown = columns(method, values["columns"], check)
-    name = format_name(values, appended=appended)
+    requested = ",".join(values["columns"] or ())
+    shown = columns(method, requested, check)
+    file = file_of(values)
+    name = format_name(values, file, appended=appended)
     make = registry.load(name)
     can = capabilities(make)
     if appended and not can.append:
@@ -60,15 +83,18 @@ def settings(
         )
     if values["no_header"] and name != "csv":
         raise UsageError(f"--no-header needs csv, and the format is {name}")
+    if values["color"] not in ("auto", "always", "never"):
+        raise UsageError(f"invalid --color {values['color']!r}: expected auto, always or never")
     return OutputSettings(
         name,
         make,
         can,
         shown,
-        values["columns"] or "",
-        not values["no_trunc"],
-        not values["no_header"],
-        file_of(values),
+        requested,
+        abbreviate=not values["no_trunc"],
+        header=not values["no_header"],
+        file=file,
+        color=values["color"],
     )
 
 
@@ -78,8 +104,8 @@ def file_of(values: Mapping[str, Any]) -> Path | None:
     return None if file is None or str(file) == "-" or descriptor_of(file) == 1 else file
 
 
-def format_name(values: Mapping[str, Any], *, appended: bool) -> str:
-    """Return the name of the format: by flag or environment, else a table on a terminal and jsonl elsewhere.
+def format_name(values: Mapping[str, Any], file: Path | None, *, appended: bool) -> str:
+    """Return the name of the format: by flag, the extension of `file` or environment, else a table on a terminal.
 
     `appended`: later runs add to the output, so that it is no table. Raises UsageError.
     """
@@ -87,8 +113,10 @@ def format_name(values: Mapping[str, Any], *, appended: bool) -> str:
     if len(flags) > 1:
         raise UsageError(f"{' and '.join('--' + name for name in sorted(flags))} cannot be combined")
     name = flags.pop() if flags else values["format"]
+    if name is None and file is not None:
+        name = EXTENSIONS.get(file.suffix.lower())
     if name is None:
-        return "table" if on_terminal(file_of(values)) and not appended else "jsonl"
+        return "table" if on_terminal(file) and not appended else "jsonl"
     return str(name)
 
 
@@ -100,34 +128,70 @@ def on_terminal(file: Path | None) -> bool:
         return False
 
 
-def columns(method: Method, requested: str | None, check: bool) -> tuple[Column, ...]:
+def use_color(wanted: str, *, terminal: bool) -> bool:
+    """Return whether to use colours: as `--color` says, else NO_COLOR, else FORCE_COLOR, else on a terminal."""
+    if wanted != "auto":
+        return wanted == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (terminal and os.environ.get("TERM") != "dumb")
+
+
+def columns(method: Method, requested: str, check: bool) -> tuple[Column, ...]:
     """Return the columns that `--columns` requests. With `check` they must be in the catalogue. Raises UsageError."""
-    if requested is None or requested == "all":
+    if not requested:
         return method.columns
     known = {column.path: column for column in method.columns}
-    chosen = []
+    chosen: list[Column] = []
     for path in requested.split(","):
         name = path.strip()
-        if not name.isprintable():
-            raise UsageError(f"invalid column '{printable(name)}': expected printable characters")
-        if name in known:
-            chosen.append(known[name])
-        elif check or not name:
-            near = get_close_matches(name, known, 3, 0.5)
-            hint = f" (did you mean {' or '.join(near)}?)" if near else f"; the columns are {', '.join(known)}"
-            raise UsageError(f"unknown column {name!r}{hint}", "--no-check skips this check")
-        else:
-            chosen.append(Column(name, "unknown"))
-        if chosen[-1] in chosen[:-1]:
+        some = method.columns if name == "all" else (_column(name, known, check),)
+        if any(column in chosen for column in some):
             raise UsageError(f"column {name} is given twice")
+        chosen += some
     return tuple(chosen)
 
 
-def list_columns(method: Method) -> None:
-    """Print the columns of a command with their types and notes, separated by tabs."""
+def _column(name: str, known: Mapping[str, Column], check: bool) -> Column:
+    """Return the column of that name; `a[].b` is `b` of each item of the array `a`. Raises UsageError."""
+    if not name.isprintable():
+        raise UsageError(f"invalid column '{printable(name)}': expected printable characters")
+    if name in known:
+        return known[name]
+    array, brackets, _ = name.partition("[]")
+    if brackets and array in known and known[array].kind is Kind.DATA:
+        return Column(name, "unknown")
+    if check or not name:
+        near = get_close_matches(name, known, 3, 0.5)
+        hint = f" (did you mean {' or '.join(near)}?)" if near else f"; the columns are {', '.join(known)}"
+        raise UsageError(f"unknown column {name!r}{hint}", "--no-check skips this check")
+    return Column(name, "unknown")
+
+
+def list_columns(command: str) -> None:
+    """Print the columns of a command with their types and notes."""
+    columns = BY_COMMAND[command].columns
+    paths = [f"{column.path}{' *' if column.brief else ''}" for column in columns]
+    wide, typed = max(map(len, paths)), max(len(column.type) for column in columns)
+    lines = [
+        f"{path:{wide}}  {column.type:{typed}}  {column.note}".rstrip()
+        for path, column in zip(paths, columns, strict=True)
+    ]
     with open_sink(None) as sink:
-        for column in method.columns:
-            sink.write(f"{column.path}\t{column.type}\t{column.note}\n".encode())
+        sink.write("".join(f"{line}\n" for line in [*lines, "", "* shown in a table by default"]).encode())
+
+
+def open_output(file: Path | None, *, binary: bool = False) -> Sink:
+    """Return the sink of an output: a file, standard output, or the pager where that is a terminal.
+
+    Raises OutputError.
+    """
+    if on_terminal(file) and not binary and (os.environ.get("CHAINQ_PAGER") or os.environ.get("PAGER")):
+        from chainq.sinks import pager
+
+        if words := pager.command():
+            return pager.PagerSink(words)
+    return open_sink(file)
 
 
 def output_spec(
@@ -154,8 +218,8 @@ def output_spec(
         resumed=resumed,
         header=settings.header,
         terminal=terminal,
-        width=shutil.get_terminal_size().columns,
-        color=terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
+        width=terminal_width(),
+        color=use_color(settings.color, terminal=terminal),
         abbreviate=settings.abbreviate,
         warn=warn,
     )

@@ -35,9 +35,6 @@ def run(method: Method, values: Mapping[str, Any]) -> None:
 
     Raises ChainqError, PipeClosed or Interrupted.
     """
-    if values["columns"] == "help":
-        output.list_columns(method)
-        return
     query = read_query(method, values)
     if query.lookups and STDIN in query.lookups:
         check_open()
@@ -52,6 +49,8 @@ def run(method: Method, values: Mapping[str, Any]) -> None:
     if query.newest and query.endless and not output.on_terminal(settings.file):
         raise UsageError("--newest needs --limit N", "a list is read from its end only as far as N rows")
     reporter = connect.reporter(values)
+    if settings.warning:
+        reporter.warn(settings.warning)
     with connect.open_service(connect.settings(values), reporter) as service:
         if method.page_size_max is not None:
             check_page_size(query, service.known_dialect(method) or service.published_dialect)
@@ -71,9 +70,9 @@ def run(method: Method, values: Mapping[str, Any]) -> None:
         elif values["dry_run"]:
             _plan(service, query, reporter)
         else:
-            with open_sink(settings.file) as sink:
+            with output.open_output(settings.file, binary=settings.can.binary) as sink:
                 spec = output.output_spec(method, settings, reporter.warn, single=query.single)
-                _write_rows(service, query, sink, settings.make, spec, reporter, _remedy(settings))
+                _write_rows(service, query, sink, settings.make, spec, reporter, _remedy(settings, query))
 
 
 def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[str, object]:
@@ -92,10 +91,11 @@ def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[
     }
 
 
-def _remedy(settings: OutputSettings) -> str:
+def _remedy(settings: OutputSettings, query: Query) -> str:
     """Return what to do after a failure where the output cannot be resumed; empty where it can."""
     if settings.file is not None:
-        return f"{settings.file} was left unchanged; run the command again"
+        keep = ", or add --checkpoint FILE to keep what came" if settings.can.append and query.bounds else ""
+        return f"{settings.file} was left unchanged; run the command again{keep}"
     return "" if settings.can.endless else f"the {settings.format} output is incomplete; run the command again"
 
 

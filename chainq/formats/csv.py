@@ -41,7 +41,7 @@ class Csv:
         self._unknown: list[str] = []  # unknown fields seen so far, which readers skip
         self._pick = Picker(self._paths, self._on_unknown if self._warn_unknown else None)
         self._sanitize = printable if spec.terminal else str
-        self._flat = not (spec.terminal or any("." in path for path in self._paths))
+        self._flat = not (spec.terminal or any("." in path or "[" in path for path in self._paths))
         self._readers: dict[tuple[bool, ...], Callable[[Sequence[Raw]], Columns | None]] = {}
         if spec.header and not spec.resumed:
             self._write_records([self._paths])

@@ -102,4 +102,4 @@ def render(shown: Iterable[RenderableType], width: int, color: bool) -> bytes:
         _environ={},
     )
     console.print(Group(*shown))
-    return re.sub(r"(?<! ) +((?:\x1b\[0m)?\n)", r"\1", file.getvalue()).encode()
+    return re.sub(r"(?<! ) ++((?:\x1b\[0m)?+) *+\n", r"\1\n", file.getvalue()).encode()

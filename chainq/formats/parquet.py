@@ -58,7 +58,9 @@ class Parquet:
         types = [_type_of(column, pyarrow) for column in spec.columns]
         self._readers = [read for read, _ in types]
         pairs = [(name, arrow_type) for name, (_, arrow_type) in zip(names, types, strict=True)]
-        self._flat = not any("." in name or read is _json for name, read in zip(names, self._readers, strict=True))
+        self._flat = not any(
+            "." in name or "[" in name or read is _json for name, read in zip(names, self._readers, strict=True)
+        )
         self._schema = pyarrow.schema(pairs, metadata={"pandas": _for_pandas(pairs)})
         # pyarrow writes to a buffer and not to `out`: a writer that is dropped after a failure still adds its footer,
         # and half a file in a pipe would then look like a complete one.

@@ -16,11 +16,18 @@ from chainq.rows.raw_json import items, members
 class Picker:
     """Picks the values of dotted paths out of rows; make one for many rows.
 
-    `on_unknown`, where given, is called once with the path of each field that a row has and no path leads to.
+    `a[].b` is the array of `b` of each item of the array `a`, null where an item has none. `on_unknown`, where given,
+    is called once with the path of each field that a row has and no path leads to.
     """
 
     def __init__(self, paths: Sequence[str], on_unknown: Callable[[str], None] | None = None) -> None:
-        self._steps = [path.split(".") for path in paths]
+        heads = [path.partition("[]") for path in paths]
+        self._steps = [head.split(".") for head, _, _ in heads]
+        self._inner = {
+            number: Picker([rest.removeprefix(".")]) if rest else None
+            for number, (_, brackets, rest) in enumerate(heads)
+            if brackets
+        }
         self._on_unknown = on_unknown
         self._reported: set[str] = set()
         self._known: dict[str, set[str]] = {}  # by the path of an object (".a.b"; "" is the row): its keys on any path
@@ -43,6 +50,8 @@ class Picker:
                     opened[inner] = self._open(opened[path].get(step), inner)
                 path = inner
             values.append(opened[path].get(steps[-1]))
+        for number, pick in self._inner.items():
+            values[number] = _each(values[number], pick)
         if self._on_unknown:
             for path, found in opened.items():
                 if not found.keys() <= self._known[path]:
@@ -63,6 +72,16 @@ class Picker:
         if self._on_unknown and path not in self._reported:
             self._reported.add(path)
             self._on_unknown(path[1:])
+
+
+def _each(value: Raw | None, pick: Picker | None) -> Raw | None:
+    """Return the array of what `pick` takes from each item of an array; None where the value is no array."""
+    if value is None or bytes(value)[:1] != b"[":
+        return None
+    if pick is None:
+        return value
+    found = (pick(item)[0] for item in array_of(value))
+    return Raw(b"[" + b",".join(b"null" if one is None else bytes(one) for one in found) + b"]")
 
 
 class Flattener:

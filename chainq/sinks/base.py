@@ -27,7 +27,7 @@ class Sink(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None: ...
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool | None: ...
 
     def write(self, data: bytes, /) -> None:
         """Write all of `data`. Raises PipeClosed where the reader has closed the pipe, else OutputError."""
@@ -67,10 +67,11 @@ class DescriptorSink:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool | None:
         # NotFoundError is raised after the last row, when everything that does exist has been written.
         complete = kind is None or (issubclass(kind, NotFoundError) and self.written > 0)
         self.finish() if complete else self.abandon()
+        return None
 
     def write(self, data: bytes, /) -> None:
         """Write all of `data`.

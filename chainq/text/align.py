@@ -1,10 +1,9 @@
 """Aligns columns of plain text, for the helpers that report to a person (`doctor`, `profiles`)."""
 
-import shutil
 from collections.abc import Sequence
 
 from chainq.text.sanitize import printable
-from chainq.text.width import GAP, width_of, wrap
+from chainq.text.width import GAP, terminal_width, width_of, wrap
 
 _LEAST = 24  # character cells of the last column; a narrower terminal gets longer lines
 
@@ -14,7 +13,7 @@ def aligned(lines: Sequence[Sequence[str]], caps: Sequence[int], width: int | No
 
     `caps`: the greatest width of each column but the last, which takes what is left.
     """
-    room = shutil.get_terminal_size().columns if width is None else width
+    room = terminal_width() if width is None else width
     clean = [[printable(text) for text in line] for line in lines]
     widths = [min(cap, max((width_of(line[number]) for line in clean), default=0)) for number, cap in enumerate(caps)]
     widths.append(max(_LEAST, room - sum(size + GAP for size in widths)))

@@ -1,6 +1,7 @@
 """Widths of text on a terminal: measuring, truncating and wrapping."""
 
-from rich.cells import cell_len
+import os
+from contextlib import suppress
 
 ELLIPSIS = "…"
 BOTH_ENDS = -1
@@ -9,7 +10,11 @@ GAP = 2  # cells between two columns
 
 def width_of(text: str) -> int:
     """Return how many character cells of a terminal the text takes."""
-    return len(text) if text.isascii() else cell_len(text)
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def truncate(text: str, room: int, keep: int = 0) -> str:
@@ -48,3 +53,13 @@ def wrap(text: str, room: int) -> list[str]:
         while text[at : at + 1] == " ":
             at += 1
     return [*lines, rest]
+
+
+def terminal_width() -> int:
+    """Return the character cells of a line of the terminal, also where standard output is a pipe to a pager."""
+    if (given := os.environ.get("COLUMNS", "")).isdecimal() and int(given) > 0:
+        return int(given)
+    for descriptor in (1, 2, 0):
+        with suppress(OSError):
+            return os.get_terminal_size(descriptor).columns or 80
+    return 80

@@ -70,7 +70,7 @@ def test_columns_help_lists_all_and_calls_nobody(method: Method, chainq: Program
     given = ["credits.aleo", "mint"] if command == "program-transactions" else words.get(command, [])
     ran = chainq(command, *given, "--columns", "help", url=nowhere)
     assert ran.code == 0
-    assert [line.split(b"\t")[0].decode() for line in ran.rows] == [column.path for column in columns]
+    assert [line.split()[0].decode() for line in ran.rows[: len(columns)]] == [column.path for column in columns]
 
 
 def test_an_unknown_column_is_refused_unless_unchecked(chainq: Program, server: Servers, nowhere: str) -> None:

@@ -1,0 +1,38 @@
+"""A pager: a program such as `less` that shows the output on the terminal, page by page."""
+
+import os
+import shlex
+import shutil
+import subprocess
+
+from chainq.process.signals import PipeClosed
+from chainq.sinks.base import DescriptorSink
+
+# As gh and git start less: end where all fits on the screen, let colours through, leave the screen as it is.
+_SETTINGS = {"LESS": "FRX", "LV": "-c"}
+
+
+def command() -> list[str]:
+    """Return the program and its arguments by CHAINQ_PAGER, else PAGER; empty for none, for `cat`, and if missing."""
+    text = os.environ.get("CHAINQ_PAGER", os.environ.get("PAGER", ""))
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return []
+    return words if words and words[0] != "cat" and shutil.which(words[0]) else []
+
+
+class PagerSink(DescriptorSink):
+    """Writes to a pager, and waits for its end, which is up to who reads; `words` are its program and arguments."""
+
+    def __init__(self, words: list[str]) -> None:
+        reader, writer = os.pipe()
+        environment = {**_SETTINGS, **os.environ}
+        self._pager = subprocess.Popen(words, stdin=reader, env=environment)  # noqa: S603  # the user's own choice
+        os.close(reader)
+        super().__init__(writer, "the pager")
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        os.close(self._descriptor)
+        self._pager.wait()
+        return kind is PipeClosed  # who ends the pager early has seen enough, and nothing failed

@@ -1,0 +1,180 @@
+"""How output looks: colours, pagers, widths, indented JSON, formats by extension, columns by path."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+from fcntl import ioctl
+from struct import pack
+from termios import TIOCSWINSZ
+
+import pytest
+
+from chainq.catalog.methods import METHODS, Method
+from harness.program import Program, Servers, finish
+from harness.truth import Truth
+
+LAST = ("blocks", "--start", "640", "--end", "643")
+
+
+def shown(program: Program, *args: str, columns: int = 100, **env: str) -> str:
+    """Return what a run shows on a terminal of that many columns, its stderr left out."""
+    ours, theirs = pty.openpty()
+    ioctl(theirs, TIOCSWINSZ, pack("HHHH", 40, columns, 0, 0))
+    with os.fdopen(theirs, "wb", buffering=0) as terminal:
+        process = program.start(*args, url="demo:", env={"TERM": "xterm", **env}, stdout=terminal)
+    text = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:  # how Linux says that the other side is closed
+            break
+        if not piece:
+            break
+        text += piece
+    os.close(ours)
+    assert finish(process).code == 0
+    return text.decode().replace("\r\n", "\n")
+
+
+def test_color_follows_the_option_then_the_environment(chainq: Program) -> None:
+    """--color beats NO_COLOR, which beats FORCE_COLOR, which beats the question whether there is a terminal."""
+
+    def colored(*words: str, **env: str) -> bool:
+        return b"\x1b[1m" in chainq(*LAST, "--table", *words, url="demo:", env=env).out
+
+    assert not colored()
+    assert colored(FORCE_COLOR="1")
+    assert not colored(FORCE_COLOR="1", NO_COLOR="1")
+    assert colored("--color", "always", NO_COLOR="1")
+    assert "\x1b" not in shown(chainq, *LAST, "--color", "never", FORCE_COLOR="1")
+    assert "\x1b" not in shown(chainq, *LAST, TERM="dumb")
+
+
+def test_color_takes_three_words(chainq: Program, nowhere: str) -> None:
+    """Another word is a usage error."""
+    ran = chainq(*LAST, "--color", "blue", url=nowhere)
+    assert (ran.code, ran.err) == (2, "chainq blocks: invalid --color 'blue': expected auto, always or never\n")
+
+
+@pytest.mark.parametrize("command", [("latest",), ("rpc", "latest/block")])
+def test_json_is_indented_on_a_terminal(chainq: Program, truth: Truth, command: tuple[str, ...]) -> None:
+    """On a terminal JSON is indented and coloured, in a pipe it is compact; the value is the same."""
+    words = (*command, *(["--json"] if command == ("latest",) else []))
+    text = shown(chainq, *words)
+    assert '\n  \x1b[1;34m"height"\x1b[0m: \x1b[32m"3000000"\x1b[0m,\n' in text
+    plain = shown(chainq, *words, NO_COLOR="1")
+    assert re.sub(r"\x1b\[[0-9;]*m", "", text) == plain
+    piped = chainq(*words, url="demo:", env={"FORCE_COLOR": "1"}).out
+    assert piped == truth.block(truth.tip) + b"\n"
+    assert json.loads(plain) == json.loads(piped)
+
+
+def test_indented_rows_are_one_array(chainq: Program) -> None:
+    """Several rows on a terminal are an array of indented objects."""
+    text = shown(chainq, *LAST, "--json", "--columns", "height", NO_COLOR="1")
+    assert text.startswith('[\n  {\n    "height": "640"\n  },\n')
+    assert [row["height"] for row in json.loads(text)] == ["640", "641", "642"]
+
+
+def test_a_table_in_a_pipe_is_as_wide_as_the_terminal(chainq: Program) -> None:
+    """`--table | less -R`: the width is that of the terminal on stderr."""
+    ours, theirs = pty.openpty()
+    ioctl(theirs, TIOCSWINSZ, pack("HHHH", 40, 200, 0, 0))
+    with os.fdopen(theirs, "wb", buffering=0) as terminal:
+        words = [chainq.path, "blocks", "--last", "1", "--table", "--url", "demo:"]
+        ended = subprocess.run(
+            words, env=chainq.environment(), cwd=chainq.home, stdout=subprocess.PIPE, stderr=terminal, check=True
+        )
+    os.close(ours)
+    assert max(map(len, ended.stdout.decode().splitlines())) > 150
+
+
+def test_a_pager_shows_what_goes_to_a_terminal(chainq: Program) -> None:
+    """CHAINQ_PAGER, else PAGER, gets a terminal's output, and may end early; a pipe or a file gets none."""
+    assert shown(chainq, *LAST, CHAINQ_PAGER="sed s/^/page:/").startswith("page:")
+    assert shown(chainq, *LAST, PAGER="sed s/^/page:/").startswith("page:")
+    assert shown(chainq, *LAST, PAGER="sed s/^/page:/", CHAINQ_PAGER="").lstrip("\x1b[1m ").startswith("height")
+    assert shown(chainq, *LAST, CHAINQ_PAGER="no-such-pager", NO_COLOR="1").startswith("height")
+    assert shown(chainq, "blocks", "--last", "5000", CHAINQ_PAGER="head -n 1", NO_COLOR="1").count("\n") == 1
+    assert chainq(*LAST, url="demo:", env={"CHAINQ_PAGER": "sed s/^/page:/"}).out.startswith(b"{")
+
+
+def test_less_is_started_as_gh_starts_it(chainq: Program) -> None:
+    """less ends where all fits on the screen, unless LESS says otherwise."""
+    assert shown(chainq, *LAST, CHAINQ_PAGER="sh -c 'echo $LESS'") == "FRX\n"
+    assert shown(chainq, *LAST, CHAINQ_PAGER="sh -c 'echo $LESS'", LESS="S") == "S\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("x.jsonl", b'{"height":"640"}\n{"h'),
+        ("x.ndjson", b'{"height":"640"}\n{"h'),
+        ("x.JSON", b'[\n{"height":"640"},\n'),
+        ("x.csv", b"height\r\n640\r\n"),
+        ("x.rows", b'{"height":"640"}\n{"h'),
+        ("x", b'{"height":"640"}\n{"h'),
+    ],
+)
+def test_the_extension_selects_the_format(chainq: Program, name: str, start: bytes) -> None:
+    """Without a format the extension of FILE selects it; an unknown one is jsonl."""
+    ran = chainq(*LAST, "--columns", "height", "-o", name, url="demo:")
+    assert (ran.code, ran.err) == (0, "")
+    assert (chainq.home / name).read_bytes().startswith(start)
+
+
+def test_parquet_by_extension(chainq: Program) -> None:
+    """`-o x.parquet` holds Parquet."""
+    pytest.importorskip("pyarrow", reason="Parquet needs the extra chainq[parquet]")
+    assert chainq(*LAST, "-o", "x.parquet", url="demo:").code == 0
+    assert (chainq.home / "x.parquet").read_bytes().startswith(b"PAR1")
+
+
+def test_a_format_that_contradicts_the_extension_is_a_warning(chainq: Program) -> None:
+    """An explicit format is used, and said to differ from the extension."""
+    ran = chainq(*LAST, "--csv", "-o", "x.json", url="demo:")
+    assert (ran.code, ran.err) == (0, "chainq: warning: x.json holds csv, although its extension is .json\n")
+    assert (chainq.home / "x.json").read_bytes().startswith(b"id,height")
+    assert chainq(*LAST, "--table", "-o", "x.txt", url="demo:").err == ""
+
+
+def test_what_to_do_about_a_file_that_was_left(chainq: Program, server: Servers) -> None:
+    """A run that fails while it writes a file says how to keep what comes."""
+    faulty = server("--missing-height", "3500")
+    ran = chainq("blocks", "--start", "0", "--end", "4000", "-o", "x.jsonl", url=faulty)
+    assert "x.jsonl was left unchanged; run the command again, or add --checkpoint FILE to keep what came" in ran.err
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.command)
+def test_columns_help_needs_no_arguments(method: Method, chainq: Program) -> None:
+    """--columns help lists every column, aligned, with a mark at those of a table; without arguments or a URL."""
+    ran = chainq(method.command, "--columns", "help")
+    assert (ran.code, ran.err) == (0, "")
+    lines = ran.out.decode().splitlines()
+    listed = lines[: len(method.columns)]
+    assert [line.split()[0] for line in listed] == [column.path for column in method.columns]
+    assert [" * " in line for line in listed] == [bool(column.brief) for column in method.columns]
+    pairs = zip(listed, method.columns, strict=True)
+    assert len({line.index(column.type, len(column.path)) for line, column in pairs}) == 1
+    assert lines[-1] == "* shown in a table by default"
+
+
+def test_columns_add_up(chainq: Program) -> None:
+    """--columns given twice selects the columns of both, and `all` with others is every column before or after."""
+    ran = chainq("block", "5", "--columns", "height", "--columns", "round,id", "--csv", url="demo:")
+    assert ran.out.startswith(b"height,round,id\r\n")
+    assert chainq("block", "5", "--columns", "height,height", url="demo:").code == 2
+
+
+def test_columns_lead_through_arrays(chainq: Program, truth: Truth) -> None:
+    """`a[].b` is `b` of each item of `a`: an array in JSON and csv, words in a table."""
+    words = ("transaction", truth.transaction_id(12345, 0), "--columns", "transaction.execution.transitions[].program")
+    row = json.loads(truth.transaction(12345, 0))
+    programs = [transition["program"] for transition in row["transaction"]["execution"]["transitions"]]
+    assert json.loads(chainq(*words, url="demo:").out) == {words[-1]: programs}
+    table = chainq(*words, "--table", url="demo:").out.decode()
+    assert programs[0] in table
+    assert "[" not in table.replace("[].program", "")
+    assert chainq(*words[:-1], "status[].x", url="demo:").code == 2
