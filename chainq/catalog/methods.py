@@ -243,6 +243,17 @@ TRANSITION = (
 
 REFERENCE = (Column("transaction_id", "string", "bech32, prefix at", Kind.ID, brief=1),)
 
+DETAILED_REFERENCE = (
+    *REFERENCE,
+    Column("finalizedAt", "string", "seconds since 1970", Kind.TIME, brief=2),
+    Column("type", "string", "such as execute", brief=6),
+    Column("program", "string", "program that was called, or deployed", brief=3),
+    Column("function", "string", "function that was called", brief=4),
+    Column("credits", "string", "amount of a call of credits.aleo", Kind.NUMBER, brief=5),
+    Column("status", "string", "such as accepted", brief=7),
+)
+"""A table's columns of transaction IDs, with what a lookup of each tells (`chainq.fetching.details`)."""
+
 METHODS = (
     Method(
         command="blocks",

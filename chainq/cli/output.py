@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind, Method
+from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, METHODS, Column, Kind, Method
 from chainq.errors import UsageError
 from chainq.formats import registry
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, capabilities
@@ -34,6 +34,7 @@ class OutputSettings(NamedTuple):
     `format`: name of the format; `make`: the format itself; `can`: what it can do. `columns`: those to show;
     `requested`: the value of `--columns`, empty where it was not given. `abbreviate`: long values may be abbreviated.
     `header`: csv begins with one. `file`: the file to write, None for standard output. `color`: auto, always or never.
+    `details`: look the transactions up.
     """
 
     format: str
@@ -45,6 +46,7 @@ class OutputSettings(NamedTuple):
     header: bool
     file: Path | None
     color: str
+    details: bool
 
     @property
     def warning(self) -> str:
@@ -85,6 +87,9 @@ def settings(
         raise UsageError(f"--no-header needs csv, and the format is {name}")
     if values["color"] not in ("auto", "always", "never"):
         raise UsageError(f"invalid --color {values['color']!r}: expected auto, always or never")
+    details = not (requested or appended or endless or values.get("no_details", True)) and name == "table"
+    if details:
+        shown = DETAILED_REFERENCE
     return OutputSettings(
         name,
         make,
@@ -95,6 +100,7 @@ def settings(
         header=not values["no_header"],
         file=file,
         color=values["color"],
+        details=details,
     )
 
 

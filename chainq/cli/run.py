@@ -72,7 +72,9 @@ def run(method: Method, values: Mapping[str, Any]) -> None:
         else:
             with output.open_output(settings.file, binary=settings.can.binary) as sink:
                 spec = output.output_spec(method, settings, reporter.warn, single=query.single)
-                _write_rows(service, query, sink, settings.make, spec, reporter, _remedy(settings, query))
+                _write_rows(
+                    service, query, sink, settings.make, spec, reporter, _remedy(settings, query), settings.details
+                )
 
 
 def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[str, object]:
@@ -107,8 +109,13 @@ def _write_rows(
     spec: OutputSpec,
     reporter: Reporter,
     remedy: str,
+    details: bool,
 ) -> None:
-    """Write all rows of the query; `remedy` is what to do after a failure where the output cannot be resumed."""
+    """Write all rows of the query.
+
+    `remedy`: what to do after a failure where the output cannot be resumed. `details`: look up the transactions of the
+    first rows.
+    """
     rest = None
     if query.bounds is not None:
         heights = service.height_range(query.bounds, to_tip=query.reverse)
@@ -128,6 +135,10 @@ def _write_rows(
         batches = _batches(service, query, rest.heights if rest else None, reporter)
         if any(column.computed for column in spec.columns) and (spec.selected or not capabilities(make).verbatim):
             batches = map(_with_height, batches)
+        if details:
+            from chainq.fetching.details import ROWS, joined
+
+            batches = joined(service, batches, min(ROWS, ROWS if query.limit is None else query.limit), reporter.warn)
         _copy(batches, writer, sink, query.limit, rest, reporter)
         if rest is not None and not rest.reached and query.limit is None and query.page is None:
             _warn_unreached(service, query.bounds, reporter)
