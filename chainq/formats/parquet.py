@@ -1,27 +1,22 @@
 """`parquet`: a file for duckdb, pandas and their like, written by pyarrow; its schema depends on the catalogue alone.
 
-- Heights, row ids, times (seconds since 1970) and other columns that the catalogue types as numbers: int64, whether
-  sent as a number or as a string of digits.
-- Targets, weights and amounts: strings, every digit as sent. decimal128 ends at 38 digits, and 2^128-1 has 39;
-  decimal256 holds it, but duckdb reads that as a double (3.402823669209385e+38).
-- Other strings: strings. Arrays, objects and unknown fields: their JSON text, as sent; a struct would refuse the fields
-  in which servers differ, and turn their numbers into floats.
-- null, and fields that a row does not have: null.
+Which type a column has and how values become that is in `parquet_types`. null, and a field that a row does not have, is
+null.
 """
 
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
-from chainq.catalog.methods import Column, Kind
 from chainq.errors import ChainqError, OutputError, ResponseError, UsageError
+from chainq.formats.parquet_types import SECONDS, Read, amount, integer, milliseconds, text, type_of
 from chainq.formats.protocol import Output, OutputSpec, unknown_field_warner
-from chainq.rows.fields import Picker, text_of
+from chainq.rows.fields import Picker
 from chainq.rows.raw_json import members
 from chainq.text.sanitize import excerpt, printable
 
@@ -29,9 +24,9 @@ GROUP_ROWS = 50_000  # in a row group, or a few more
 GROUP_BYTES = 64 << 20
 _READ_AT_ONCE = 10_000  # rows that pyarrow reads at a time
 _BATCH = 512  # rows that are Python objects at a time
-_INTEGER = re.compile(rb"-?(?:0|[1-9][0-9]{0,18})")
+_INTEGER = "^-?(?:0|[1-9][0-9]{0,37})$"
 _INTEGERS = re.compile(rb'(?:(?:"-?[0-9]+"|-?[0-9]+|null)(?:,|$))+')
-_LIMIT = 1 << 63
+_FLAT = {integer, milliseconds, amount, text}
 _HINT = "use jsonl, which writes it as it was sent, or leave the column out with --columns"
 
 
@@ -55,12 +50,10 @@ class Parquet:
         self._arrow = pyarrow
         self._warn_unknown = unknown_field_warner(spec, "parquet")
         self._pick = Picker(names, self._warn_unknown)
-        types = [_type_of(column, pyarrow) for column in spec.columns]
+        types = [type_of(column, pyarrow) for column in spec.columns]
         self._readers = [read for read, _ in types]
         pairs = [(name, arrow_type) for name, (_, arrow_type) in zip(names, types, strict=True)]
-        self._flat = not any(
-            "." in name or "[" in name or read is _json for name, read in zip(names, self._readers, strict=True)
-        )
+        self._flat = all("." not in name and read in _FLAT for name, read in zip(names, self._readers, strict=True))
         self._schema = pyarrow.schema(pairs, metadata={"pandas": _for_pandas(pairs)})
         # pyarrow writes to a buffer and not to `out`: a writer that is dropped after a failure still adds its footer,
         # and half a file in a pipe would then look like a complete one.
@@ -105,9 +98,7 @@ class Parquet:
         first = members(bytes(rows[0]))
         # Whole numbers that were sent as strings are read as strings, then matched with the pattern of whole numbers.
         quoted = {name for name, value in first.items() if bytes(value)[:1] == b'"'}
-        schema = self._arrow.schema(
-            [(field.name, self._arrow.string() if field.name in quoted else field.type) for field in self._schema]
-        )
+        schema = self._arrow.schema([(field.name, self._sent_type(field, quoted)) for field in self._schema])
         lines = b"\n".join(rows)
         try:
             table = json.read_json(
@@ -127,13 +118,33 @@ class Parquet:
                         self._warn_unknown(name)
             for field in self._schema:
                 if field.name in quoted and not self._arrow.types.is_string(field.type):
-                    integers = compute.match_substring_regex(table[field.name], f"^{_INTEGER.pattern.decode()}$")
+                    integers = compute.match_substring_regex(table[field.name], _INTEGER)
                     if not compute.all(integers).as_py():
                         return None
-            batches: list[Any] = table.select(self._schema.names).cast(self._schema).to_batches()
+            columns = [self._cast(table[field.name], field.type) for field in self._schema]
+            batches: list[Any] = self._arrow.Table.from_arrays(columns, schema=self._schema).to_batches()
         except (self._arrow.ArrowException, KeyError):
             return None
         return batches
+
+    def _sent_type(self, field: Any, quoted: set[str]) -> Any:
+        """Return the type as which pyarrow's JSON reader reads a column; decimals it takes as strings only."""
+        types = self._arrow.types
+        if field.name in quoted or types.is_decimal(field.type):
+            return self._arrow.string()
+        return self._arrow.int64() if types.is_timestamp(field.type) else field.type
+
+    def _cast(self, column: Any, wanted: Any) -> Any:
+        """Return a column in the type of the file. Raises ArrowInvalid where a value does not fit."""
+        if self._arrow.types.is_timestamp(wanted):
+            from pyarrow import compute
+
+            column = column.cast(self._arrow.int64())
+            first, last = compute.min_max(column).as_py().values()
+            if first is not None and not SECONDS[0] <= first <= last <= SECONDS[1]:
+                raise self._arrow.ArrowInvalid
+            column = column.cast(self._arrow.timestamp("s", tz="UTC"))
+        return column.cast(wanted)
 
     def _end_group(self) -> None:
         self._file.write_table(self._arrow.Table.from_batches(self._group, self._schema), row_group_size=self._rows)
@@ -155,7 +166,7 @@ class Parquet:
         except (ValueError, OverflowError):
             raise self._refusal(self._schema.names[number], read, map(bytes, sent)) from None
 
-    def _refusal(self, column: str, read: "Reader", values: Iterable[bytes]) -> ChainqError:
+    def _refusal(self, column: str, read: Read, values: Iterable[bytes]) -> ChainqError:
         """Return the error for the first value that cannot be written."""
         for value in values:
             shown = excerpt(value.decode(errors="replace"), 80)
@@ -168,52 +179,19 @@ class Parquet:
         raise AssertionError("pyarrow refused values that are valid")
 
 
-Reader = Callable[[bytes], int | str | None]
-
-
-def _type_of(column: Column, pyarrow: Any) -> tuple[Reader, Any]:
-    """Return how a column's values are read, and the type they have in the file."""
-    if column.type == "unknown" or column.kind is Kind.DATA:
-        return _json, pyarrow.string()
-    if column.type == "number" or column.kind in (Kind.HEIGHT, Kind.TIME):
-        return _integer, pyarrow.int64()
-    return _text, pyarrow.string()
-
-
-def _read_all(read: Reader, values: bytes) -> list[Any] | None:
+def _read_all(read: Read, values: bytes) -> list[Any] | None:
     """Return what `read` returns for each of the values, joined by commas; None where it must read one by one.
 
     Twice as fast as that.
     """
-    if read is _json or (read is _integer and not _INTEGERS.fullmatch(values)):
-        return None
     try:
-        if read is _text:
+        if read is text:
             return msgspec.json.decode(b"[" + values + b"]", type=list[str | None])
-        return msgspec.json.decode(b"[" + values.replace(b'"', b"") + b"]", type=list[int | None])
+        if read is integer and _INTEGERS.fullmatch(values):
+            return msgspec.json.decode(b"[" + values.replace(b'"', b"") + b"]", type=list[int | None])
     except msgspec.DecodeError:
         return None
-
-
-def _integer(value: bytes) -> int | None:
-    if value == b"null":
-        return None
-    digits = value[1:-1] if value[:1] == b'"' else value
-    if not _INTEGER.fullmatch(digits) or not -_LIMIT <= (number := int(digits)) < _LIMIT:
-        raise ValueError("expected a whole number of 64 bits")
-    return number
-
-
-def _text(value: bytes) -> str | None:
-    if value == b"null":
-        return None
-    if value[:1] in (b"{", b"[", b"t", b"f"):
-        raise ValueError("expected a string or a number")
-    return text_of(value)
-
-
-def _json(value: bytes) -> str | None:
-    return None if value == b"null" else value.decode()
+    return None
 
 
 def _for_pandas(pairs: Sequence[tuple[str, Any]]) -> str:

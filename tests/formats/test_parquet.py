@@ -6,6 +6,8 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind
+from chainq.catalog.nested import SHAPES
 from chainq.errors import OutputError, ResponseError, UsageError
 from chainq.formats import parquet
 from chainq.formats.parquet import Parquet
@@ -26,7 +29,7 @@ arrow = pytest.importorskip("pyarrow", reason="Parquet needs the extra chainq[pa
 files = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra chainq[parquet]")
 
 COMMANDS = [method.command for method in METHODS]
-BIG = str(2**128 - 1)
+BIG = "9" * 38  # the largest of decimal128(38, 0)
 HEIGHT = 2_999_995  # of a block with transactions
 
 
@@ -66,9 +69,39 @@ def spec_of(command: str, *columns: Column) -> OutputSpec:
     return OutputSpec(command, columns or BY_COMMAND[command].columns, selected=bool(columns))
 
 
-def whole(column: Column) -> bool:
-    """Return whether the column holds integers."""
-    return column.type == "number" or column.kind in (Kind.HEIGHT, Kind.TIME)
+def type_name(column: Column) -> str:
+    """Return the type that a column has in the file, by the published interface; empty for a nested one."""
+    if column.kind is Kind.DATA:
+        return "" if column.path in SHAPES else "string"
+    if column.kind is Kind.TIME:
+        return "timestamp[ms, tz=UTC]"
+    if column.type == "number" or column.kind is Kind.HEIGHT:
+        return "int64"
+    return "decimal128(38, 0)" if column.kind is Kind.NUMBER else "string"
+
+
+def typed(value: Any, column: Column) -> Any:
+    """Return a value, decoded with all numbers as strings, as the file should have it."""
+    if value is None:
+        return None
+    if column.path in SHAPES:
+        return shaped(value, SHAPES[column.path])
+    if column.kind is Kind.TIME:
+        return datetime.fromtimestamp(int(value), UTC)
+    if type_name(column) == "int64":
+        return int(value)
+    return Decimal(value) if column.kind is Kind.NUMBER else value
+
+
+def shaped(value: Any, shape: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(shape, list):
+        return [shaped(item, shape[0]) for item in value]
+    if isinstance(shape, dict):
+        other = {name: item for name, item in value.items() if name not in shape}
+        return {**{name: shaped(value.get(name), inner) for name, inner in shape.items()}, "other": other or None}
+    return {"text": str, "integer": int, "amount": Decimal}[shape](value)
 
 
 def due(row: bytes, columns: Sequence[Column]) -> dict[str, Any]:
@@ -79,17 +112,27 @@ def due(row: bytes, columns: Sequence[Column]) -> dict[str, Any]:
         value: Any = members
         for step in column.path.split("."):
             value = value.get(step) if isinstance(value, dict) else None
-        found[column.path] = int(value) if whole(column) and value is not None else value
+        found[column.path] = typed(value, column)
     return found
 
 
 def decoded(row: dict[str, Any], columns: Sequence[Column]) -> dict[str, Any]:
-    """Return a row of a file with the JSON text of its nested columns decoded."""
-    nested = {column.path for column in columns if column.kind is Kind.DATA}
-    return {
-        path: json.loads(value, parse_float=str, parse_int=str) if path in nested and value is not None else value
-        for path, value in row.items()
-    }
+    """Return a row of a file with its JSON texts decoded."""
+    texts = {column.path for column in columns if column.kind is Kind.DATA and column.path not in SHAPES}
+    return {path: _parsed(value) if path in texts else _without_text(value) for path, value in row.items()}
+
+
+def _parsed(value: str | None) -> Any:
+    return None if value is None else json.loads(value, parse_float=str, parse_int=str)
+
+
+def _without_text(value: Any) -> Any:
+    """Return a nested value with the JSON text of each `other` decoded."""
+    if isinstance(value, list):
+        return [_without_text(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _parsed(item) if name == "other" else _without_text(item) for name, item in value.items()}
+    return value
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -123,35 +166,75 @@ def test_pandas_reads_it_back_equal(truth: Truth, command: str) -> None:
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     data = written([*sample(truth, command)[1], "{}"], spec_of(command))
     frame = pandas.read_parquet(io.BytesIO(data)).astype(object)
-    assert frame.where(frame.notna(), None).to_dict("records") == read(data)
+    assert [plain(row) for row in frame.where(frame.notna(), None).to_dict("records")] == read(data)
+
+
+def plain(value: Any) -> Any:
+    """Return a value of pandas with its arrays as lists."""
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
+    return [plain(item) for item in value] if hasattr(value, "tolist") or isinstance(value, list) else value
 
 
 def test_readers_see_every_digit(tmp_path: Path) -> None:
-    """2^128-1 and the extreme integers of 64 bits survive, beside nulls, in duckdb and pandas."""
+    """38 digits and the extreme integers of 64 bits survive, beside nulls, in duckdb and pandas; times are times."""
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     ends = (2**63 - 1, -(2**63))
-    rows = [f'{{"id":{end},"height":"{end}","cumulative_weight":{BIG},"coinbase_target":"{BIG}"}}' for end in ends]
+    rows = [
+        f'{{"id":{end},"height":"{end}","cumulative_weight":{BIG},"coinbase_target":"-{BIG}","timestamp":"86400"}}'
+        for end in ends
+    ]
     known = {column.path: column for column in BY_COMMAND["blocks"].columns}
-    names = ["id", "height", "cumulative_weight", "coinbase_target"]
+    names = ["id", "height", "cumulative_weight", "coinbase_target", "timestamp"]
     file = tmp_path / "rows.parquet"
     file.write_bytes(written([*rows, "{}"], spec_of("blocks", *(known[name] for name in names))))
-    expected: list[tuple[Any, ...]] = [(end, end, BIG, BIG) for end in ends]
+    day = datetime(1970, 1, 2, tzinfo=UTC)
+    expected: list[tuple[Any, ...]] = [(end, end, Decimal(BIG), Decimal(f"-{BIG}"), day) for end in ends]
     with duckdb.connect() as base:
-        assert base.read_parquet(str(file)).fetchall() == [*expected, (None,) * 4]
+        assert base.read_parquet(str(file)).fetchall() == [*expected, (None,) * 5]
+        query = "select max(height), max(cumulative_weight) from read_parquet(?)"
+        summed = base.execute(query, [str(file)]).fetchall()
+        assert summed == [(ends[0], Decimal(BIG))]
     frame = pandas.read_parquet(file)
     assert [tuple(row) for row in frame.head(2).itertuples(index=False)] == expected
     assert frame.tail(1).isna().all(axis=None)
+
+
+@pytest.mark.parametrize("value", [str(2**128 - 1), f'"{2**128 - 1}"', "1.5", "1e3", '"x"', '"007"', "[1]"])
+def test_amounts_that_do_not_fit(value: str) -> None:
+    """A number of more than 38 digits, or none, is an error with the way out: no digit is dropped."""
+    with pytest.raises(ResponseError, match=r"blocks: invalid coinbase_target .*: expected .*; use jsonl, .*--columns"):
+        written(['{"coinbase_target":"1"}', f'{{"coinbase_target":{value}}}'], spec_of("blocks"))
+
+
+def test_members_of_no_known_shape_are_kept() -> None:
+    """What a nested object has besides its known members is in `other`, as sent; nothing is dropped."""
+    row = r'{"ratifications":[{"type":"a","amount":18446744073709551616,"later":[1.10,{"b":null}],"é\"":"\ud83d"}]}'
+    found = read(written([row.replace(r"\ud83d", "x")], spec_of("full-blocks")))[0]["ratifications"]
+    other = r'{"later":[1.10,{"b":null}],"é\"":"x"}'
+    assert found == [{"type": "a", "amount": Decimal(2**64), "other": other}]
+
+
+@pytest.mark.parametrize("value", ['"x"', "{}", "[7]", '["x"]', '[{"amount":1.5}]', '[{"type":[]}]'])
+def test_nested_values_of_another_shape(value: str) -> None:
+    """A nested value of another shape than the published one is an error with the way out."""
+    with pytest.raises(ResponseError, match=r"invalid ratifications .*: expected .*; use jsonl, .*--columns"):
+        written([f'{{"ratifications":{value}}}'], spec_of("full-blocks"))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_schema_follows_the_catalogue(truth: Truth, command: str) -> None:
     """Every column is there with its type whatever rows come, or none at all; no number is a float."""
     columns = BY_COMMAND[command].columns
-    expected = [(column.path, "int64" if whole(column) else "string") for column in columns]
+    expected = [(column.path, type_name(column)) for column in columns]
+    schemas = set()
     for rows in ([], ["{}"], sample(truth, command)[1]):
         schema = files.read_schema(io.BytesIO(written(rows, spec_of(command))))
-        assert [(field.name, str(field.type)) for field in schema] == expected
+        assert [(field.name, "" if field.type.num_fields else str(field.type)) for field in schema] == expected
+        schemas.add(str(schema))
+        assert not re.search("float|double", str(schema))
+    assert len(schemas) == 1
 
 
 def test_columns_are_compressed_with_zstd() -> None:
@@ -192,20 +275,22 @@ def test_batches_make_no_difference() -> None:
 
 def test_numbers_in_columns_of_strings_keep_their_digits() -> None:
     """A number in a column of strings keeps its digits, as sent."""
-    digits = ["18741903340503531150", "1.10", "-0", "1E2", BIG]
-    rows = [f'{{"coinbase_target":{number}}}' for number in [*digits, '"7"']]
-    assert [row["coinbase_target"] for row in read(written(rows, spec_of("blocks")))] == [*digits, "7"]
+    digits = ["18741903340503531150", "1.10", "-0", "1E2", str(2**128 - 1)]
+    rows = [f'{{"program_id":{number}}}' for number in [*digits, '"7"']]
+    assert [row["program_id"] for row in read(written(rows, spec_of("records")))] == [*digits, "7"]
 
 
 def test_nested_values_are_their_json_text() -> None:
-    """Arrays, objects and fields of no known type are JSON text, as sent; strings there keep their quotes."""
+    """Objects whose keys are data and fields of no known type are JSON text, as sent; strings keep quotes."""
     text = r'{"b":[1.10,"\ud800\u0000",18446744073709551616],"a":"é"}'
     texts = [text, '"text"', "1.10", "[]"]
     rows = [f'{{"later":{value}}}' for value in texts]
     found = read(written([*rows, '{"later":null}', "{}"], spec_of("records", Column("later", "unknown"))))
     assert [row["later"] for row in found] == [*texts, None, None]
-    full = read(written([f'{{"transactions":{text},"ratifications":null}}'], spec_of("full-blocks")))[0]
-    assert (full["transactions"], full["ratifications"]) == (text, None)
+    full = read(
+        written([f'{{"authority":{{"subdag":{{"subdag":{text}}}}},"ratifications":null}}'], spec_of("full-blocks"))
+    )
+    assert (full[0]["authority.subdag.subdag"], full[0]["ratifications"]) == (text, None)
 
 
 def test_missing_fields_are_null() -> None:
@@ -289,13 +374,17 @@ def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 texts = st.none() | st.text(st.characters(exclude_categories=["Cs"]))
 integers = st.none() | st.integers(-(2**63), 2**63 - 1)
+times = st.none() | st.integers(-62_135_596_800, 253_402_300_799)
 
 
-@given(st.lists(st.fixed_dictionaries({}, optional={"program_id": texts, "height": integers, "timestamp": integers})))
+@given(st.lists(st.fixed_dictionaries({}, optional={"program_id": texts, "height": integers, "timestamp": times})))
 def test_any_text_and_any_integer(rows: list[dict[str, Any]]) -> None:
     """Any strings and integers, the latter as numbers or as strings of digits, are read back equal."""
     names = ("program_id", "height", "timestamp")
     columns = [column for column in BY_COMMAND["records"].columns if column.path in names]
     sent = [json.dumps(row | ({"timestamp": str(row["timestamp"])} if row.get("timestamp") else {})) for row in rows]
     found = read(written(sent, spec_of("records", *columns)))
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    for row in found:
+        row["timestamp"] = row["timestamp"] and (row["timestamp"] - epoch) // timedelta(seconds=1)
     assert found == [{name: row.get(name) for name in names} for row in rows]

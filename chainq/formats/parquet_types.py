@@ -1,0 +1,143 @@
+"""The types of Parquet columns, and how a value becomes one of a type without losing a digit.
+
+- Heights, row ids and other columns that the catalogue types as numbers: int64, whether sent as a number or as a string
+  of digits. Times: timestamps in UTC.
+- Targets, weights and amounts: decimal128(38, 0). decimal256 would hold 2^128-1, which has 39 digits, but duckdb reads
+  that as a double (3.402823669209385e+38).
+- Arrays and objects of known shape (`chainq.catalog.nested`): lists and structs. Members that the shape does not name
+  are in the member `other` as JSON text, as sent.
+- Objects whose keys are data, and unknown fields: their JSON text, as sent. Other columns: strings.
+
+A value that does not fit is an error and never rounded. Rejected: writing the whole column as strings instead, which
+would give two files of one command different types.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from chainq.catalog.methods import Column, Kind
+from chainq.catalog.nested import AMOUNT, INTEGER, OTHER, SHAPES, Shape
+from chainq.rows.fields import text_of
+from chainq.rows.raw_json import items, members
+
+Read = Callable[[bytes], Any]
+_LIMIT = 1 << 63
+SECONDS = (-62_135_596_800, 253_402_300_799)  # of the years 1 to 9999, which every reader can show
+_DIGITS = 38
+
+
+class Type(NamedTuple):
+    """How a column's values are read, ValueError for one that does not fit, and its type in the file."""
+
+    read: Read
+    arrow: Any
+
+
+def type_of(column: Column, pyarrow: Any) -> Type:
+    """Return the type of a column."""
+    if column.path in SHAPES and column.kind is Kind.DATA:
+        return _nested(SHAPES[column.path], pyarrow)
+    if column.type == "unknown" or column.kind is Kind.DATA:
+        return Type(json_text, pyarrow.string())
+    if column.kind is Kind.TIME:
+        return Type(milliseconds, pyarrow.timestamp("ms", tz="UTC"))
+    if column.type == "number" or column.kind is Kind.HEIGHT:
+        return Type(integer, pyarrow.int64())
+    if column.kind is Kind.NUMBER:
+        return Type(amount, pyarrow.decimal128(_DIGITS, 0))
+    return Type(text, pyarrow.string())
+
+
+def _nested(shape: Shape, pyarrow: Any) -> Type:
+    if isinstance(shape, dict):
+        inner = {name: _nested(one, pyarrow) for name, one in shape.items()}
+        fields = [(name, one.arrow) for name, one in inner.items()]
+        return Type(
+            _Struct({name: one.read for name, one in inner.items()}), pyarrow.struct([*fields, (OTHER, "string")])
+        )
+    if isinstance(shape, list):
+        item = _nested(shape[0], pyarrow)
+        return Type(_List(item.read), pyarrow.list_(item.arrow))
+    if shape == INTEGER:
+        return Type(integer, pyarrow.int64())
+    return Type(amount, pyarrow.decimal128(_DIGITS, 0)) if shape == AMOUNT else Type(text, pyarrow.string())
+
+
+@dataclass(frozen=True)
+class _List:
+    """Reads an array."""
+
+    item: Read
+
+    def __call__(self, value: bytes) -> list[Any] | None:
+        if value == b"null":
+            return None
+        return [self.item(bytes(one)) for one in items(value)]
+
+
+@dataclass(frozen=True)
+class _Struct:
+    """Reads an object; what it has besides `known` is in `other`."""
+
+    known: dict[str, Read]
+
+    def __call__(self, value: bytes) -> dict[str, Any] | None:
+        if value == b"null":
+            return None
+        found = members(value)
+        row = {name: read(bytes(found.pop(name, Raw(b"null")))) for name, read in self.known.items()}
+        # Encoded one by one, because msgspec checks no text that it is given raw.
+        pairs = (msgspec.json.encode(name) + b":" + bytes(one) for name, one in found.items())
+        return {**row, OTHER: (b"{" + b",".join(pairs) + b"}").decode() if found else None}
+
+
+def _whole(value: bytes) -> int | None:
+    if value == b"null":
+        return None
+    digits = value[1:-1] if value[:1] == b'"' else value
+    plain = digits[1:] if digits[:1] == b"-" else digits
+    if not plain.isdigit() or (plain[:1] == b"0" and digits != b"0") or len(plain) > _DIGITS + 1:
+        raise ValueError("expected a whole number")
+    return int(digits)
+
+
+def integer(value: bytes) -> int | None:
+    """Return a whole number of 64 bits, sent as a number or a string. Raises ValueError."""
+    number = _whole(value)
+    if number is not None and not -_LIMIT <= number < _LIMIT:
+        raise ValueError("expected a whole number of 64 bits")
+    return number
+
+
+def milliseconds(value: bytes) -> int | None:
+    """Return a time in milliseconds, given seconds since 1970. Raises ValueError."""
+    number = _whole(value)
+    if number is not None and not SECONDS[0] <= number <= SECONDS[1]:
+        raise ValueError("expected seconds since 1970, before the year 10000")
+    return None if number is None else number * 1000
+
+
+def amount(value: bytes) -> int | None:
+    """Return a whole number of 38 digits. Raises ValueError."""
+    number = _whole(value)
+    if number is not None and abs(number) >= 10**_DIGITS:
+        raise ValueError(f"expected a whole number of at most {_DIGITS} digits")
+    return number
+
+
+def text(value: bytes) -> str | None:
+    """Return the characters of a string, or the digits of a number. Raises ValueError."""
+    if value == b"null":
+        return None
+    if value[:1] in (b"{", b"[", b"t", b"f"):
+        raise ValueError("expected a string or a number")
+    return text_of(value)
+
+
+def json_text(value: bytes) -> str | None:
+    """Return a value as it was sent."""
+    return None if value == b"null" else value.decode()
