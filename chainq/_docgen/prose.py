@@ -33,11 +33,18 @@ OUTPUT = (
     "Only data goes to standard output; progress, warnings and errors go to standard error, an error as one line. The "
     "default format is `table` on a terminal and `jsonl` in a pipe or file.",
     "`jsonl` has one row per line: every field, in the order of the service, with every digit. `json` is the same as "
-    "one array, or as one object where the command returns a single one. `csv` follows RFC 4180 with a header; nested "
-    "objects become dotted columns, arrays are compact JSON, null is empty; `--no-header` leaves it out. `text` "
-    "has values only, with tabs between them and one row per line, for shell variables. `table` is for reading.",
-    "`--columns` a,b.c selects columns in any format, and `--columns help` lists them. `-o` FILE writes a file that "
-    "appears complete or not at all.",
+    "one array, or as one object where the command returns a single one, indented on a terminal. `csv` follows RFC "
+    "4180 with a header, which `--no-header` leaves out, and `tsv` has tabs; nested objects become dotted columns, arrays are "
+    "compact JSON, null is empty. `text` has values only, with tabs between them and one row per line, for shell "
+    "variables. `table` is for reading: times are UTC, an ID is abbreviated in the middle unless the line has room for it, and "
+    "columns that do not fit are left out, the last ones first.",
+    "`parquet` has integers of 64 bits, decimals of 38 digits for amounts and weights, timestamps in UTC, lists and "
+    "structs; the member `other` of a struct has, as JSON text, what the published interface does not name. A value "
+    "that does not fit is an error.",
+    "`--columns` a,b.c selects columns in any format, `a[].b` takes `b` of each item of an array, and `--columns help` "
+    "lists them. A table shows every column that is selected, below each other where the line is too short.",
+    "`-o` FILE writes a file that appears complete or not at all. Without a format its extension selects one: .jsonl, "
+    ".ndjson, .json, .csv, .tsv, .parquet or .txt (`text`).",
 )
 
 SOURCE = (
@@ -55,7 +62,10 @@ VARIABLES = {
     "CHAINQ_DEBUG": "Not empty: show the traceback of a bug (exit code 70).",
     "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY": "Proxies, as for curl.",
     "SSL_CERT_FILE, SSL_CERT_DIR": "Certificates to trust instead of those that come with chainq's libraries.",
-    "NO_COLOR": "Not empty: no colours on the terminal.",
+    "NO_COLOR": "Not empty: no colours on the terminal, unless `--color always` is given.",
+    "FORCE_COLOR": "Not empty: colours in tables, also in a pipe.",
+    "CHAINQ_PAGER, PAGER": "Pager for output to a terminal, such as `less`; the first that is set counts, and `cat` or "
+    "nothing means none. LESS is FRX unless it is set.",
     "XDG_CONFIG_HOME": "Folder that holds `chainq/config.toml`, instead of `~/.config`.",
     "XDG_CACHE_HOME": "Folder of the cache `chainq/`, which holds the dialects that `--dialect auto` detected, instead "
     "of `~/.cache`.",
@@ -159,12 +169,12 @@ CAPABILITIES = {
     "computes are not added.",
 }
 FORMAT_EXAMPLE = '''\
-"""The format tsv: tab-separated values, no header."""
+"""The format psv: values with a bar between them, no header."""
 
 from chainq.rows.fields import Picker, text_of
 
 
-class Tsv:
+class Psv:
     append = endless = True
 
     def __init__(self, out, spec):
@@ -173,12 +183,12 @@ class Tsv:
 
     def write(self, rows):
         for row in rows:
-            self.out.write("\\t".join(map(text_of, self.pick(row))).encode() + b"\\n")
+            self.out.write("|".join(map(text_of, self.pick(row))).encode() + b"\\n")
 
     def close(self):
         pass
 '''
 FORMAT_ENTRY = """\
 [project.entry-points."chainq.formats"]
-tsv = "my_package:Tsv"
+psv = "my_package:Psv"
 """

@@ -172,7 +172,7 @@ FULL_BLOCK = (
 )
 
 TRANSACTION_SUMMARY = (
-    Column("height", "number", "height of the block, added by chainq", Kind.HEIGHT, brief=True, computed=True),
+    Column("height", "number", "height of the block, added by chainq", Kind.HEIGHT, brief=1, computed=True),
     Column("id", "number", "row id of the stored transaction", Kind.HEIGHT),
     Column(
         "block_id",
@@ -180,9 +180,9 @@ TRANSACTION_SUMMARY = (
         "the block: its height in the published interface, its row id on deployed servers",
         Kind.HEIGHT,
     ),
-    Column("transaction_id", "string", "bech32, prefix at", Kind.ID, brief=1),
-    Column("type", "string", "such as Execute", brief=2),
-    Column("index", "number", "index within the block", Kind.HEIGHT, brief=3),
+    Column("transaction_id", "string", "bech32, prefix at", Kind.ID, brief=2),
+    Column("type", "string", "such as Execute", brief=3),
+    Column("index", "number", "index within the block", Kind.HEIGHT, brief=5),
     Column("status", "string", "such as accepted", brief=4),
 )
 

@@ -149,7 +149,8 @@ class OutputOptions(Group):
             metavar="NAME",
             envvar="CHAINQ_FORMAT",
             rich_help_panel=OUTPUT,
-            help="table, jsonl, json, csv, text, chart, parquet, plug-ins. Default: table on a terminal, else jsonl.",
+            help="table, jsonl, json, csv, tsv, text, chart, parquet, plug-ins. Default: by the extension of FILE, else "
+            "table on a terminal and jsonl elsewhere.",
         ),
     ] = None
     table: Annotated[bool, Option("--table", rich_help_panel=OUTPUT, help="Human-readable table.")] = False

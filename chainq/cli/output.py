@@ -23,7 +23,6 @@ EXTENSIONS = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".parquet": "parquet",
-    ".txt": "text",
 }
 """The format of a file where no option names one."""
 

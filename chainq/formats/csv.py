@@ -32,11 +32,12 @@ class Csv:
     """
 
     append = endless = True
+    name, delimiter, line_end = "csv", ",", "\r\n"
 
     def __init__(self, out: Output, spec: OutputSpec) -> None:
         self._out = out
         self._paths = [column.path for column in spec.columns]
-        self._warn_unknown = unknown_field_warner(spec, "csv")
+        self._warn_unknown = unknown_field_warner(spec, self.name)
         self._warn, self._warned_surrogate = spec.warn, False
         self._unknown: list[str] = []  # unknown fields seen so far, which readers skip
         self._pick = Picker(self._paths, self._on_unknown if self._warn_unknown else None)
@@ -59,11 +60,11 @@ class Csv:
         if columns is None:
             self._write_records([self._sanitize(text_of(value)) for value in self._pick(row)] for row in rows)
             return
-        text = "\r\n".join((*map(",".join, zip(*columns, strict=True)), ""))
+        text = self.line_end.join((*map(self.delimiter.join, zip(*columns, strict=True)), ""))
         # JSON has quotation marks and line ends in strings as escapes only (RFC 8259, section 7). Without escapes, and
-        # without commas but those between cells, nothing needs quotes; only an empty cell that is alone does.
+        # without delimiters but those between cells, nothing needs quotes; only an empty cell that is alone does.
         escaped = b"\\" in b"".join(rows)
-        if len(columns) > 1 and not escaped and text.count(",") == len(rows) * (len(columns) - 1):
+        if len(columns) > 1 and not escaped and text.count(self.delimiter) == len(rows) * (len(columns) - 1):
             self._out.write(text.encode())
         else:
             self._write_records(zip(*columns, strict=True))
@@ -89,7 +90,7 @@ class Csv:
 
     def _write_records(self, records: Iterable[Sequence[str]]) -> None:
         text = io.StringIO(newline="")
-        csv.writer(text).writerows(records)
+        csv.writer(text, delimiter=self.delimiter, lineterminator=self.line_end).writerows(records)
         try:
             data = text.getvalue().encode()
         except UnicodeEncodeError:
@@ -98,6 +99,12 @@ class Csv:
             self._warned_surrogate = True
             data = text.getvalue().encode(errors="replace")
         self._out.write(data)
+
+
+class Tsv(Csv):
+    """The same with tabs between the cells; a cell with a tab or a line end in it is in quotes."""
+
+    name, delimiter, line_end = "tsv", "\t", "\n"
 
 
 def _reader(

@@ -100,7 +100,7 @@ def _whole(value: bytes) -> int | None:
         return None
     digits = value[1:-1] if value[:1] == b'"' else value
     plain = digits[1:] if digits[:1] == b"-" else digits
-    if not plain.isdigit() or (plain[:1] == b"0" and digits != b"0") or len(plain) > _DIGITS + 1:
+    if not plain.isdigit() or (plain[:1] == b"0" and plain != b"0") or len(plain) > _DIGITS + 1:
         raise ValueError("expected a whole number")
     return int(digits)
 

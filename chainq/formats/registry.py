@@ -18,6 +18,7 @@ BUILT_IN = {
     "json": "chainq.formats.json:Json",
     "csv": "chainq.formats.csv:Csv",
     "text": "chainq.formats.text:Text",
+    "tsv": "chainq.formats.csv:Tsv",
     "parquet": "chainq.formats.parquet:Parquet",
 }
 

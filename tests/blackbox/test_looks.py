@@ -114,6 +114,7 @@ def test_less_is_started_as_gh_starts_it(chainq: Program) -> None:
         ("x.ndjson", b'{"height":"640"}\n{"h'),
         ("x.JSON", b'[\n{"height":"640"},\n'),
         ("x.csv", b"height\r\n640\r\n"),
+        ("x.tsv", b"height\n640\n641\n"),
         ("x.rows", b'{"height":"640"}\n{"h'),
         ("x", b'{"height":"640"}\n{"h'),
     ],

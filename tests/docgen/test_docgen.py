@@ -251,11 +251,11 @@ def test_the_sample_format_is_one() -> None:
             out.append(data)
 
     columns = METHODS[0].columns[:2]
-    assert capabilities(names["Tsv"]) == Capabilities(append=True, endless=True)
-    writer = names["Tsv"](Out(), OutputSpec("blocks", columns))
+    assert capabilities(names["Psv"]) == Capabilities(append=True, endless=True)
+    writer = names["Psv"](Out(), OutputSpec("blocks", columns))
     writer.write([Raw(b'{"height":"7","id":340282366920938463463374607431768211455}')])
     writer.close()
-    assert b"".join(out) == b"340282366920938463463374607431768211455\t7\n"
+    assert b"".join(out) == b"340282366920938463463374607431768211455|7\n"
 
 
 @pytest.mark.parametrize("line", ["--help", "records --help", "block 5 --url demo:"])

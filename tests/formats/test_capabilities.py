@@ -17,6 +17,7 @@ DECLARED = {
     "json": Capabilities(verbatim=True),
     "csv": Capabilities(append=True, endless=True),
     "text": Capabilities(append=True, endless=True),
+    "tsv": Capabilities(append=True, endless=True),
     "parquet": Capabilities(binary=True),
     "chart": Capabilities(needs_heights=True),
 }

@@ -96,10 +96,10 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 def test_a_format_of_another_package(environment: Environment, truth: Truth) -> None:
     """The format in the documentation is used by its name, with the requested rows and columns."""
-    ran = environment.run("blocks", "--start", "5", "--end", "8", "--columns", "height,network", "--format", "tsv")
+    ran = environment.run("blocks", "--start", "5", "--end", "8", "--columns", "height,network", "--format", "psv")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == b"5\t3\n6\t3\n7\t3\n"
-    whole = environment.run("records", "--start", "5", "--end", "6", "--format", "tsv")
+    assert ran.out == b"5|3\n6|3\n7|3\n"
+    whole = environment.run("records", "--start", "5", "--end", "6", "--format", "psv")
     assert len(whole.rows) == len(truth.rows("records", 5, 6))
 
 
@@ -110,8 +110,8 @@ def test_the_example_is_ten_lines() -> None:
 
 def test_a_format_of_another_package_goes_to_a_file(environment: Environment, tmp_path: Path) -> None:
     """-o works with any format."""
-    file = tmp_path / "heights.tsv"
-    ran = environment.run("block", "5", "--columns", "height", "--format", "tsv", "-o", str(file))
+    file = tmp_path / "heights.psv"
+    ran = environment.run("block", "5", "--columns", "height", "--format", "psv", "-o", str(file))
     assert (ran.code, ran.out, ran.err) == (0, b"", "")
     assert file.read_bytes() == b"5\n"
 
@@ -120,7 +120,7 @@ def test_a_format_of_another_package_is_appended_to(environment: Environment, tm
     """A plug-in that declares `append` works with --checkpoint: the next run adds its rows, with no second header."""
     out, checkpoint = tmp_path / "heights", tmp_path / "checkpoint"
     going = ("--start", "5", "--checkpoint", str(checkpoint), "-o", str(out), "--columns", "height")
-    for name, expected in (("tsv", b"5\n6\n7\n8\n"), ("headed", None)):
+    for name, expected in (("psv", b"5\n6\n7\n8\n"), ("headed", None)):
         for end in ("7", "9"):
             ran = environment.run("blocks", *going, "--end", end, "--format", name)
             assert (ran.code, ran.out, ran.err) == (0, b"", "")
@@ -157,7 +157,7 @@ def test_other_formats_are_listed(environment: Environment) -> None:
     """For an unknown name the error lists all formats, those of other packages too."""
     ran = environment.run("block", "5", "--format", "nope")
     assert (ran.code, ran.out) == (2, b"")
-    assert "tsv" in ran.err
+    assert "psv" in ran.err
 
 
 @pytest.mark.parametrize(
