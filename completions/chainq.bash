@@ -59,20 +59,21 @@ _chainq_options() {
     esac
     case $1 in
         blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions)
-            _chainq_offer '--format' 'table, jsonl, json, csv, text, chart, parquet, plug-ins. Default: table on a terminal, else jsonl'
+            _chainq_offer '--format' 'table, jsonl, json, csv, tsv, text, chart, parquet, plug-ins. Default: by the extension of FILE, else table on a terminal and jsonl elsewhere'
             _chainq_offer '--table' 'Human-readable table'
             _chainq_offer '--jsonl' 'One JSON object per line, as the service sent it'
             _chainq_offer '--json' 'One JSON array, or one object'
             _chainq_offer '--csv' 'CSV with a header (RFC 4180)'
             _chainq_offer '--text' 'Values only, separated by tabs, one row per line'
             _chainq_offer '--no-header' 'CSV without its header'
-            _chainq_offer '--output' 'Output file, replaced when complete; appended to with --checkpoint or --follow'
-            _chainq_offer '-o' 'Output file, replaced when complete; appended to with --checkpoint or --follow'
+            _chainq_offer '--color' 'When to use colours'
+            _chainq_offer '--output' 'Output file, replaced when complete; its extension selects the format'
+            _chainq_offer '-o' 'Output file, replaced when complete; its extension selects the format'
             ;;
     esac
     case $1 in
         blocks|block|latest)
-            _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
+            _chainq_offer '--columns' 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
             ;;
     esac
     case $1 in
@@ -112,17 +113,17 @@ _chainq_options() {
     esac
     case $1 in
         full-blocks)
-            _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
+            _chainq_offer '--columns' 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
             ;;
     esac
     case $1 in
         transactions)
-            _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
+            _chainq_offer '--columns' 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
             ;;
     esac
     case $1 in
         transaction|program-transactions)
-            _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
+            _chainq_offer '--columns' 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
             ;;
     esac
     case $1 in
@@ -138,22 +139,23 @@ _chainq_options() {
     esac
     case $1 in
         records)
-            _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
+            _chainq_offer '--columns' 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
             ;;
     esac
     case $1 in
         ownership)
-            _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
+            _chainq_offer '--columns' 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
             ;;
     esac
     case $1 in
         transitions)
-            _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
+            _chainq_offer '--columns' 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
             ;;
     esac
     case $1 in
         address-transactions)
-            _chainq_offer '--columns' 'Columns to print; `all`, or `help` for a list'
+            _chainq_offer '--columns' 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
+            _chainq_offer '--no-details' 'Do not look up the transactions of a table'
             ;;
     esac
     case $1 in
@@ -239,6 +241,7 @@ _chainq_takes() {
         *' --interval') ;;
         *' --limit') ;;
         *' --format') ;;
+        *' --color') ;;
         *' --output'|*' -o') ;;
         blocks' --columns'|block' --columns'|latest' --columns') ;;
         *' --url') ;;
@@ -309,8 +312,15 @@ _chainq_value() {
             _chainq_offer 'jsonl' ''
             _chainq_offer 'json' ''
             _chainq_offer 'csv' ''
+            _chainq_offer 'text' ''
+            _chainq_offer 'tsv' ''
             _chainq_offer 'parquet' ''
             _chainq_offer 'chart' ''
+            ;;
+        *' --color')
+            _chainq_offer 'auto' ''
+            _chainq_offer 'always' ''
+            _chainq_offer 'never' ''
             ;;
         *' --output'|*' -o')
             _chainq_files

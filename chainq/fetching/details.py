@@ -11,6 +11,7 @@ from chainq.errors import ChainqError, NotFoundError
 from chainq.fetching.service import Service
 from chainq.planning.query import Batch
 from chainq.rows.fields import Picker, array_of, object_of, text_of
+from chainq.text.humanize import in_credits
 
 ROWS = 100  # that are looked up: a few screens
 _PATHS = ("transaction.id", "finalizedAt", "type", "status", "transaction.execution.transitions")
@@ -79,6 +80,5 @@ def _call_of(row: Raw) -> dict[str, Raw]:
     values = [text_of(object_of(given).get("value")) for given in array_of(call.get("inputs"))]
     amounts = [int(value[:-3]) for value in values if re.fullmatch(r"[0-9]{1,20}u64", value)]
     if amounts and text_of(call.get("program")) == "credits.aleo":
-        whole, part = divmod(amounts[0], 1_000_000)
-        found["credits"] = Raw(msgspec.json.encode(f"{whole:,}.{part:06}"))
+        found["credits"] = Raw(msgspec.json.encode(in_credits(amounts[0])))
     return found

@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind
 from chainq.rows.fields import array_of, count_of, object_of, text_of
-from chainq.text.humanize import age, counted
+from chainq.text.humanize import age, counted, in_credits
 from chainq.text.sanitize import printable
 from chainq.text.width import BOTH_ENDS, truncate, width_of
 
@@ -126,12 +126,6 @@ def cell_of(value: Raw | None, column: Column, now: float) -> Cell:
     return status_cell(text) if column.path == "status" else id_cell(text, width=_WORD)
 
 
-def credits_of(microcredits: int) -> str:
-    """Return an amount of microcredits in credits, every digit: `0.273388`."""
-    whole, part = divmod(microcredits, 1_000_000)
-    return f"{whole:,}.{part:06}".rstrip("0").rstrip(".")
-
-
 def fee_of(fee: Raw | None) -> Cell | None:
     """Return the fee, read from the public inputs of its transition: the base fee, then the priority fee if any."""
     transition = object_of(object_of(fee).get("transition"))
@@ -141,7 +135,7 @@ def fee_of(fee: Raw | None) -> Cell | None:
         return None
     total = f"{sum(amounts):,}"
     if text_of(transition.get("program")) == "credits.aleo":
-        total += f" microcredits  {credits_of(sum(amounts))} credits"
+        total += f" microcredits  {in_credits(sum(amounts))} credits"
     parts = " + ".join(f"{amount:,}" for amount in amounts)
     return Cell(total, f"{total}  {parts} priority" if len(amounts) == 2 and amounts[1] else total)
 

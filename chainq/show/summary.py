@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec import Raw
 
-from chainq.formats.tree import fee_of
+from chainq.formats.cells import fee_of
 from chainq.rows.fields import Picker, array_of, integer_of, object_of, text_of
 from chainq.text.sanitize import printable
 
@@ -65,7 +65,7 @@ def transaction_of(row: Raw, records: Mapping[str, int] | None = None) -> Transa
         _text(outer.get("status")),
         _text(outer.get("index")),
         integer_of(outer.get("finalizedAt")),
-        "" if amount is None else amount.text,
+        "" if amount is None else amount.short,
         tuple(_call(transition, records or {}, paid) for transition, paid in transitions),
         _deployed(inner, outer),
     )

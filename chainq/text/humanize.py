@@ -36,6 +36,12 @@ def duration(seconds: float) -> str:
     return " ".join(counted(count, unit) for count, unit in ((years, "year"), (months, "month")) if count)
 
 
+def in_credits(microcredits: int) -> str:
+    """Return an amount of microcredits in credits, with every digit: `1,000.273388`."""
+    whole, part = divmod(microcredits, 1_000_000)
+    return f"{whole:,}.{part:06}"
+
+
 def in_bytes(count: int) -> str:
     """Return a number of bytes in the largest unit that it fills: `900 bytes`, `1 KiB`, `1.5 GiB`."""
     for power, unit in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
