@@ -36,8 +36,8 @@ OUTPUT = (
     "one array, or as one object where the command returns a single one, indented on a terminal. `csv` follows RFC "
     "4180 with a header, which `--no-header` leaves out, and `tsv` has tabs; nested objects become dotted columns, "
     "arrays are compact JSON, null is empty. `text` has values only, with tabs between them and one row per line, for "
-    "shell variables. `table` is for reading: times are UTC, an ID is abbreviated in the middle unless the line has room "
-    "for it, and columns that do not fit are left out, the last ones first.",
+    "shell variables. `table` is for reading: times are UTC, an ID is abbreviated in the middle unless the line has "
+    "room for it, and columns that do not fit are left out, the last ones first.",
     "`parquet` has integers of 64 bits, decimals of 38 digits for amounts and weights, timestamps in UTC, lists and "
     "structs; the member `other` of a struct has, as JSON text, what the published interface does not name. A value "
     "that does not fit is an error.",
