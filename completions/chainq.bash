@@ -172,6 +172,7 @@ _chainq_options() {
     case $1 in
         doctor)
             _chainq_offer '--save' 'Save as a profile in config.toml'
+            _chainq_offer '--default' 'With --save: make it the default profile'
             ;;
     esac
     case $1 in

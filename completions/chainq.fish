@@ -283,6 +283,7 @@ complete -c chainq -n '__chainq_in show' -l last -x -d 'Newest blocks to look at
 complete -c chainq -n '__chainq_in show' -l json -d 'All parts as one JSON object'
 complete -c chainq -n '__chainq_in doctor profiles' -l json -d 'JSON instead of a table'
 complete -c chainq -n '__chainq_in doctor' -l save -x -d 'Save as a profile in config.toml'
+complete -c chainq -n '__chainq_in doctor' -l default -d 'With --save: make it the default profile'
 complete -c chainq -n '__chainq_in serve' -l port -x -d 'TCP port; 0: any free one'
 complete -c chainq -n '__chainq_in serve' -l host -x -d 'A loopback address'
 complete -c chainq -n '__chainq_in serve' -l dialect -x -a '\'chain\' \'aleo\'' -d 'chain or aleo'

@@ -3,22 +3,29 @@
 What is examined, and what the findings mean, is in `chainq.doctor`.
 """
 
+import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Any
 
 import msgspec
 
 from chainq.catalog.dialects import DIALECTS
+from chainq.catalog.methods import BY_COMMAND
 from chainq.cli import connect
 from chainq.cli.report import Reporter
 from chainq.config import dialect_cache, profiles
 from chainq.doctor.diagnosis import Diagnosis, diagnose
-from chainq.doctor.prober import Prober
+from chainq.doctor.methods import WORKS
+from chainq.doctor.prober import Check, Prober
+from chainq.errors import UsageError
 from chainq.sinks.open import open_sink
 from chainq.text.align import aligned
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url
+
+WIDE = 79  # cells of a terminal from which on findings get a wide column
 
 
 def run(values: Mapping[str, Any]) -> None:
@@ -28,6 +35,8 @@ def run(values: Mapping[str, Any]) -> None:
     end the first error that keeps commands from working, for the exit code.
     """
     settings, save = connect.settings(values), values["save"]
+    if values["default"] and save is None:
+        raise UsageError("--default needs --save NAME")
     if save is not None:
         profiles.check_new(save, profiles.read())
     reporter = connect.reporter(values)
@@ -41,8 +50,12 @@ def run(values: Mapping[str, Any]) -> None:
         dialect_cache.remember(url, diagnosis.dialect)
     with open_sink(None) as sink:
         sink.write((_json(diagnosis) if values["json"] else _table(diagnosis)).encode())
-    if save is not None:
-        _save(save, diagnosis, url, settings, bool(endpoint.headers), reporter)
+    saved = save is not None and _save(
+        save, diagnosis, url, settings, bool(endpoint.headers), reporter, default=values["default"]
+    )
+    if not values["json"] and diagnosis.dialect is not None:
+        with open_sink(None) as sink:
+            sink.write(_next(url, settings, save if saved else None, default=values["default"]).encode())
     for check in diagnosis.checks:
         if check.fault is not None:
             raise check.fault
@@ -62,8 +75,28 @@ def _json(diagnosis: Diagnosis) -> str:
 
 def _table(diagnosis: Diagnosis) -> str:
     head = f"{diagnosis.url}: dialect {diagnosis.dialect or 'unknown'}, {counted(diagnosis.calls, 'request')}"
-    lines = [("" if check.ok else "!", check.name, check.finding, check.meaning) for check in diagnosis.checks]
-    return aligned([(head,)], ()) + "\n" + aligned(lines, (1, 20, 28))
+    lines = [("" if check.ok else "!", check.name, check.finding, check.meaning) for check in _folded(diagnosis.checks)]
+    wide = shutil.get_terminal_size().columns >= WIDE
+    return aligned([(head,)], ()) + "\n" + aligned(lines, (1, 20, 28) if wide else (1, 15, 14))
+
+
+def _folded(checks: Sequence[Check]) -> Iterator[Check]:
+    """Yield the checks, those of methods with which all is well as one."""
+    fine = [check for check in checks if check.name in BY_COMMAND and check.meaning == WORKS]
+    for check in checks:
+        if check not in fine:
+            yield check
+        elif check is fine[0]:
+            yield Check("methods", f"{len(fine)} of {len(BY_COMMAND)}", "their commands work")
+
+
+def _next(url: str, settings: connect.ConnectionSettings, saved: str | None, *, default: bool) -> str:
+    """Return the commands to go on with; a URL with secrets is not repeated."""
+    if saved:
+        return f"\nnext\n  chainq show latest{'' if default else f' --profile {saved}'}\n"
+    where = f" --profile {settings.profile}" if settings.profile else f" --url {quote(url)}"
+    where = where if settings.profile or mask_url(url) == url else ""
+    return f"\nnext\n  chainq show latest{where}\n  chainq doctor --save NAME --default{where}\n"
 
 
 def _save(
@@ -73,19 +106,24 @@ def _save(
     settings: connect.ConnectionSettings,
     headers: bool,
     reporter: Reporter,
-) -> None:
-    """Write the profile without anything that may be secret, and warn of what is left out. Raises OutputError."""
+    *,
+    default: bool,
+) -> bool:
+    """Write the profile without anything that may be secret, and warn of what is left out; return whether there is one.
+
+    Raises OutputError.
+    """
     if diagnosis.dialect is None:
         reporter.warn(f"profile {name!r} was not saved: the server's dialect is unknown")
-        return
+        return False
     secret = mask_url(url) != url
     profile = profiles.Profile(
         None if secret else url, diagnosis.dialect, settings.rate, settings.timeout, names=diagnosis.names
     )
-    path = profiles.add(name, profile)
-    if not reporter.quiet:
-        reporter.line(f"chainq: saved as --profile {name} in {path}")
+    path = profiles.add(name, profile, default=default)
+    reporter.note(f"saved as {'the default profile' if default else '--profile'} {name} in {path}")
     if secret:
         reporter.warn("the URL has credentials and was not saved: set CHAINQ_URL, or add url to the profile")
     if headers:
         reporter.warn('headers were not saved: add headers = { NAME = "env:VARIABLE" } to the profile')
+    return True

@@ -300,3 +300,4 @@ class SaveOptions(Group):
     """What happens with the findings of `doctor`."""
 
     save: Annotated[str | None, Option("--save", metavar="NAME", help="Save as a profile in config.toml.")] = None
+    default: Annotated[bool, Option("--default", help="With --save: make it the default profile.")] = False

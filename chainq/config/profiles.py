@@ -128,18 +128,20 @@ def check_new(name: str, settings: Settings) -> None:
         raise UsageError(f"profile {name!r} already exists in {settings.path}", "choose another name")
 
 
-def add(name: str, new: Profile) -> Path:
+def add(name: str, new: Profile, *, default: bool = False) -> Path:
     """Append a profile without its headers to the configuration file; return the file's path.
 
-    What the file holds is not changed. A new file is readable by its owner only, since the user may add secrets; an
-    existing one keeps its mode. Raises UsageError if the name is taken or nothing can be appended to the file,
-    OutputError if it cannot be written.
+    What the file holds is not changed, but for the name of the default profile where `default` is given. A new file is
+    readable by its owner only, since the user may add secrets; an existing one keeps its mode. Raises UsageError if the
+    name is taken or nothing can be appended to the file, OutputError if it cannot be written.
     """
     settings = read()
     check_new(name, settings)
     before = _text(settings.path)
     gap = "" if not before else "\n" if before.endswith("\n") else "\n\n"
     text = f"{before}{gap}{_table(name, new)}"
+    if default:
+        text = _with_default(text, name, settings)
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -156,6 +158,18 @@ def add(name: str, new: Profile) -> Path:
     except OutputError as error:
         raise OutputError(error.message) from None
     return settings.path
+
+
+def _with_default(text: str, name: str, settings: Settings) -> str:
+    """Return the text of a file with that default profile, in the line of the one before or in a new first line."""
+    line = f"default-profile = {_value(name)}"
+    if settings.default is None:
+        return f"{line}\n\n{text}"
+    lines = text.split("\n")
+    number = line_of(text, ["default-profile"]) - 1
+    _, mark, comment = lines[number].partition("#")
+    lines[number] = f"{line}  {mark}{comment}" if mark and "#" not in settings.default else line
+    return "\n".join(lines)
 
 
 def _text(path: Path) -> str:

@@ -8,6 +8,9 @@ from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober
 from chainq.errors import TooHeavyError
 from chainq.text.sanitize import excerpt
 
+WORKS = "the command works"
+"""What the check of a method means where all is well."""
+
 
 class MethodProber:
     """Calls methods by their commands and parameters by their roles, and learns the server's names of both.
@@ -92,7 +95,7 @@ class MethodProber:
         own = self.dialect.wire(method).name
         name, known = method.command, "yes" if own == method.name else f"yes, as {own}"
         if outcome.result or (made_up and outcome.code and not outcome.unknown_method):
-            return Check(name, known, "the command works")
+            return Check(name, known, WORKS)
         if outcome.unknown_method:
             return Check(name, "no", f"the server has no {method.name}, the command cannot work", outcome.error)
         if isinstance(outcome.error, TooHeavyError):

@@ -8,14 +8,17 @@ import ssl
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from test_commands import Case, each_command
 
 from chainq.demo.chain import Chain
+from chainq.demo.faults import NO_FAULTS
 from chainq.demo.server import DemoServer
 from chainq.demo.service import Service
-from harness.program import Program, Servers, finish
+from harness.program import Program, Servers, finish, one_line
+from harness.services import Canned, canned
 from harness.truth import Truth, difference
 
 DIALECTS = ("chain", "aleo")
@@ -125,14 +128,41 @@ def test_doctor_tells_the_dialect(dialect: str, chainq: Program, server: Servers
     assert 20 < len(asked(ran.err)) < 40
 
 
-def test_doctor_draws_a_table(chainq: Program, server: Servers) -> None:
-    """For a person doctor prints lines that fit 80 columns, one check after the other."""
-    ran = chainq("doctor", url=speaks(server, "aleo"))
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_doctor_draws_a_table(columns: int, chainq: Program, server: Servers) -> None:
+    """For a person doctor prints lines that fit the terminal: the methods in one line, then what to type next."""
+    url = speaks(server, "aleo")
+    ran = chainq("doctor", url=url, env={"COLUMNS": str(columns)})
     assert (ran.code, ran.err) == (0, "")
-    lines = ran.out.decode().splitlines()
-    assert max(map(len, lines)) <= 80
+    table, commands = ran.out.decode().split("\nnext\n")
+    lines = table.splitlines()
+    assert max(map(len, lines)) <= columns
     assert "dialect aleo" in lines[0]
-    assert {"connection", "latency", "full-blocks", "compression"} <= {line.split()[0] for line in lines[2:]}
+    assert {"connection", "latency", "methods", "compression"} <= {line.split()[0] for line in lines[2:] if line}
+    assert "11 of 11" in table
+    assert "full-blocks" not in table
+    assert f"  chainq show latest --url {url}\n" in commands
+    assert chainq("show", "latest", "--url", url).code == 0
+
+
+def test_doctor_names_a_method_that_deviates(chainq: Program) -> None:
+    """One that is missing has a line of its own; the others stay in one line."""
+
+    def answer(request: Any) -> Canned:
+        if request["method"] == "records/isOwner":
+            error = f'{{"jsonrpc":"2.0","id":{request["id"]},"error":{{"code":-32601,"message":"Method not found"}}}}'
+            return Canned(error.encode())
+        return Canned(service.respond(json.dumps(request).encode()).body)
+
+    service = Service(Chain(), NO_FAULTS, "chain")
+    with canned(answer) as (url, _):
+        ran = chainq("doctor", url=url)
+    text = ran.out.decode()
+    assert ran.code == 3
+    assert "10 of 11" in text
+    assert [line.split()[:3] for line in text.splitlines() if "ownership" in line and line.startswith("!")] == [
+        ["!", "ownership", "no"]
+    ]
 
 
 def test_doctor_has_no_dry_run(chainq: Program, nowhere: str) -> None:
@@ -167,6 +197,26 @@ def test_doctor_saves_a_profile_that_works(chainq: Program, server: Servers, tru
     again = chainq("doctor", "--save", "deployed", "-v", url=url)
     assert (again.code, again.out, asked(again.err)[1:]) == (2, b"", [])
     assert chainq.config.read_text() == after
+
+
+def test_doctor_saves_the_default_profile(chainq: Program, server: Servers) -> None:
+    """With --default commands need no option afterwards; the rest of the file stays."""
+    url, before = speaks(server, "aleo"), "# mine\ndefault-profile = 'x'  # for now\n[profiles.x]\nurl = 'demo:'\n"
+    chainq.config.parent.mkdir(parents=True)
+    chainq.config.write_text(before)
+    ran = chainq("doctor", "--save", "mine", "--default", url=url)
+    assert ran.code == 0
+    assert ran.out.endswith(b"\nnext\n  chainq show latest\n")
+    assert chainq.config.read_text().startswith(before.replace("'x'", '"mine"'))
+    assert chainq("show", "latest").code == 0
+    assert "--default needs --save NAME" in one_line(chainq("doctor", "--default", url=url), 2)
+
+
+def test_doctor_makes_the_first_profile_the_default(chainq: Program) -> None:
+    """A new file begins with the name of its default profile."""
+    assert chainq("doctor", "--save", "mine", "--default", url="demo:").code == 0
+    assert chainq.config.read_text().startswith('default-profile = "mine"\n\n[profiles.mine]\n')
+    assert chainq("latest").code == 0
 
 
 def test_doctor_does_not_save_what_it_does_not_know(chainq: Program, nowhere: str) -> None:
