@@ -107,7 +107,7 @@ class Faults:
     stale_tip: int = 0
     lost: float = 0.0  # share of responses that lack one row somewhere
     stable: bool = False  # rows of a height always come in one order
-    elsewhere: float = 0.0  # share of responses to another range
+    elsewhere: float = 0.0  # share of responses to the range before or after
     growing: float = 0.0  # share of calls before which a block comes
     lagging: int = 0  # blocks that one of two replicas lacks
     late: int = 0  # rows come so many blocks after their block
@@ -154,7 +154,8 @@ class Server:
         faults, rng = self.faults, self.rng
         start, end = request.heights.start, request.heights.end
         if faults.elsewhere and rng.random() < faults.elsewhere:
-            start, end = (max(0, edge + rng.choice([-1, 1, end - start])) for edge in (start, end))
+            width = rng.choice([start - end, end - start])
+            start, end = (max(0, edge + width) for edge in (start, end))
         size = request.page_size or 10**9
         if faults.ignore_size:
             size = faults.ignore_size

@@ -230,3 +230,10 @@ def test_a_range_never_starts_after_its_end(start: int | None, end: int | None, 
         assert low == start
     if end is not None and end >= 0:
         assert high == end
+
+
+def test_an_end_counted_from_the_tip_may_follow_a_fixed_start() -> None:
+    """5 is above -3 as a number, and below it as a height."""
+    bounds = Bounds(start=5, end=-3)
+    bounds.check()
+    assert resolve(bounds, lambda: 100, lambda _: 0) == (5, 98)
