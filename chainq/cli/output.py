@@ -23,6 +23,7 @@ EXTENSIONS = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".parquet": "parquet",
+    ".txt": "text",
 }
 """The format of a file where no option names one."""
 
@@ -82,8 +83,8 @@ def settings(
         raise UsageError(
             f"{name} needs rows with heights, and {method.command} has none", f"use {name} with {commands}"
         )
-    if values["no_header"] and name != "csv":
-        raise UsageError(f"--no-header needs csv, and the format is {name}")
+    if values["no_header"] and name not in ("csv", "tsv"):
+        raise UsageError(f"--no-header needs csv or tsv, and the format is {name}")
     if values["color"] not in ("auto", "always", "never"):
         raise UsageError(f"invalid --color {values['color']!r}: expected auto, always or never")
     details = not (requested or appended or endless or values.get("no_details", True)) and name == "table"

@@ -111,6 +111,7 @@ def test_less_is_started_as_gh_starts_it(chainq: Program) -> None:
     ("name", "start"),
     [
         ("x.jsonl", b'{"height":"640"}\n{"h'),
+        ("x.txt", b"640\n641\n"),
         ("x.ndjson", b'{"height":"640"}\n{"h'),
         ("x.JSON", b'[\n{"height":"640"},\n'),
         ("x.csv", b"height\r\n640\r\n"),

@@ -123,12 +123,14 @@ def test_csv_without_a_header(chainq: Program, server: Servers) -> None:
     ran = chainq(*words, "--no-header", url=server())
     assert ran.out == whole.split(b"\r\n", 1)[1]
     assert len(list(csv.reader(io.StringIO(ran.out.decode(), newline="")))) == 3
+    tabs = ("blocks", "640:643", "--format", "tsv")
+    assert chainq(*tabs, "--no-header", url=server()).rows == chainq(*tabs, url=server()).rows[1:]
 
 
 def test_2_no_header_needs_csv(chainq: Program, nowhere: str) -> None:
     """Other formats have none, or cannot do without."""
     for name in ("--jsonl", "--json", "--table", "--text"):
-        assert "--no-header needs csv" in one_line(chainq("blocks", name, "--no-header", url=nowhere), 2)
+        assert "--no-header needs csv or tsv" in one_line(chainq("blocks", name, "--no-header", url=nowhere), 2)
 
 
 def test_csv_without_a_header_resumes(chainq: Program, server: Servers) -> None:
