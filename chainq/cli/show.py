@@ -1,20 +1,19 @@
 """`chainq show X`: one object on one screen. What is gathered and how it looks is in `chainq.show`."""
 
 import os
-import shutil
 import time
 from collections.abc import Mapping
 from shlex import quote
 from typing import Any
 
 from chainq.cli import connect
-from chainq.cli.output import on_terminal
+from chainq.cli.output import on_terminal, use_color
 from chainq.formats.protocol import OutputSpec
 from chainq.heights.bounds import parse_height
 from chainq.process.signals import signals_deferred
 from chainq.show import parts
 from chainq.sinks.open import open_sink
-from chainq.text.sanitize import mask_url, printable_json
+from chainq.text.sanitize import mask_url
 
 
 def run(text: str, values: Mapping[str, Any]) -> None:
@@ -22,21 +21,27 @@ def run(text: str, values: Mapping[str, Any]) -> None:
     wanted = parts.check(text.strip())
     last = None if values["last"] is None else parse_height(values["last"])
     terminal = on_terminal(None)
+    color = use_color("auto", terminal=terminal)
     with connect.open_service(connect.settings(values), connect.reporter(values)) as service, open_sink(None) as sink:
         found = parts.gather(service, wanted, last)
         if values["json"]:
             from chainq.show.as_json import encode
 
-            output = printable_json(encode(found)) if terminal else encode(found)
+            output = encode(found)
+            if terminal:
+                from chainq.formats.json import indented
+
+                output = indented(output.rstrip(b"\n"), color) + b"\n"
         else:
             from chainq.show.screens import draw
+            from chainq.text.width import terminal_width
 
             spec = OutputSpec(
                 "show",
                 (),
                 terminal=terminal,
-                width=shutil.get_terminal_size().columns,
-                color=terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
+                width=terminal_width(),
+                color=color,
                 abbreviate=not values["no_trunc"],
             )
             output = draw(found, spec, time.time(), _suffix(values))

@@ -34,8 +34,8 @@ def _of_block(parts: BlockParts) -> Iterator[str]:
     yield from _shows(transaction_of(row) for row in array_of(object_of(parts.block).get("transactions")))
     if parts.height:
         yield f"show {parts.height - 1}"
-    yield f"records --start {parts.height} --end {parts.height + 1}"
-    yield f"full-blocks --start {parts.height} --end {parts.height + 1} --json"
+    yield f"records {parts.height}"
+    yield f"full-blocks {parts.height} --json"
 
 
 def _of_transaction(parts: TransactionParts) -> Iterator[str]:

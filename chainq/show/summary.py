@@ -65,7 +65,7 @@ def transaction_of(row: Raw, records: Mapping[str, int] | None = None) -> Transa
         _text(outer.get("status")),
         _text(outer.get("index")),
         integer_of(outer.get("finalizedAt")),
-        "" if amount is None else amount.short,
+        "" if amount is None else amount.short.rpartition("  ")[2],  # the last unit: credits, where it has one
         tuple(_call(transition, records or {}, paid) for transition, paid in transitions),
         _deployed(inner, outer),
     )

@@ -87,7 +87,7 @@ def test_a_block_has_its_transactions_and_records(screens: dict[str, Ran]) -> No
     counts = Counter(f"{row['program_id']}/{row['function_name']}" for row in map(json.loads, records))
     for name, count in counts.items():
         assert f"  {count}  {name}\n" in text
-    assert "credits.aleo/fee_private  1 record, fee 979,656,675,716 microcredits" in text
+    assert "credits.aleo/fee_private  1 record, fee 979,656.675716 credits" in text
 
 
 def test_a_rejected_transaction_is_seen_at_once(chainq: Program) -> None:

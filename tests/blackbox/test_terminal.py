@@ -158,3 +158,12 @@ def test_show_fits_the_terminal(columns: int, chainq: Program) -> None:
         assert max(map(len, screen.splitlines())) <= columns
         assert all(line.startswith("  chainq ") for line in commands.splitlines())
         assert "\x1b[" in seen(chainq, "show", name, "--url", "demo:", columns=columns, TERM="xterm")[0]
+
+
+def test_json_of_show_is_indented_on_a_terminal(chainq: Program) -> None:
+    """As other JSON there, with the same values as in a pipe."""
+    args = ("show", "12345", "--json", "--url", "demo:")
+    text, code = seen(chainq, *args, TERM="dumb")
+    assert code == 0
+    assert text.splitlines()[1] == '  "kind": "block",'
+    assert json.loads(text) == json.loads(chainq(*args).out)
