@@ -10,7 +10,7 @@ GAP = 2  # cells between two columns
 
 def width_of(text: str) -> int:
     """Return how many character cells of a terminal the text takes."""
-    if text.isascii():
+    if text.isascii() or text.replace(ELLIPSIS, "").isascii():
         return len(text)
     from rich.cells import cell_len
 
