@@ -1,17 +1,25 @@
 """SIGINT, SIGTERM and SIGHUP as an exception, deferred while rows are being written so that rows stay complete.
 
+Python drops an exception that is raised while a generator or an object is being deallocated. A signal whose exception
+is dropped is raised again a moment later (`_on_unraisable`); and one that other code swallowed is raised at the next
+write or poll (`raise_if_ending`). So no signal is lost.
+
 The process then ends by the signal itself (`die`), so that shells and cron see what happened.
 """
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 GRACE = 0.5  # seconds; a reader that takes no byte for so long after a signal has stalled
-AFTER_IMPORT = 0.01  # seconds between two looks whether an import has ended
+MOMENT = 0.01  # seconds until a signal that came during an import, or whose exception was dropped, is raised again
 MAX_PERIODS = 10  # of GRACE, for a write under way whose reader is slow but does read
 
 
@@ -46,8 +54,13 @@ def _on_signal(number: int, frame: FrameType | None) -> None:
     elif not _State.deferring and not _importing(frame):
         raise _interrupted(number)
     elif _State.pending is None:
-        _State.pending, _State.progress, _State.periods = number, False, 0
-        signal.setitimer(signal.ITIMER_REAL, GRACE if _State.deferring else AFTER_IMPORT)
+        _postpone(number, GRACE if _State.deferring else MOMENT)
+
+
+def _postpone(number: int, seconds: float) -> None:
+    """Keep the signal pending; the alarm looks after it in so many seconds."""
+    _State.pending, _State.progress, _State.periods = number, False, 0
+    signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _importing(frame: FrameType | None) -> bool:
@@ -65,7 +78,7 @@ def _on_alarm(_: int, frame: FrameType | None) -> None:
         die(_State.ending)
     if _State.pending is None:
         return
-    if not _State.deferring:  # the signal came during an import
+    if not _State.deferring:  # the signal came during an import, or its exception was dropped
         number, _State.pending = _State.pending, None
         _on_signal(number, frame)
     else:
@@ -81,7 +94,17 @@ def note_progress() -> None:
     _State.progress = True
 
 
+def _on_unraisable(dropped: "UnraisableHookArgs") -> None:
+    """Postpone the signal whose exception Python drops; anything else is printed as usual."""
+    if isinstance(dropped.exc_value, Interrupted):
+        _State.ending = None
+        _postpone(dropped.exc_value.number, MOMENT)
+    else:
+        sys.__unraisablehook__(dropped)
+
+
 def _interrupted(number: int, mid_write: bool = False) -> Interrupted:
+    _taken()
     _State.ending = number
     return Interrupted(number, mid_write)
 
@@ -92,13 +115,23 @@ def install() -> None:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _on_signal)
     signal.signal(signal.SIGALRM, _on_alarm)
+    sys.unraisablehook = _on_unraisable
+
+
+def raise_if_ending() -> None:
+    """Raise Interrupted where a signal came before: one that is pending, or whose exception was swallowed.
+
+    Called where nothing is being cleaned up yet: before each write and each poll.
+    """
+    number = _State.pending if _State.ending is None else _State.ending
+    if number is not None:
+        raise _interrupted(number)
 
 
 @contextmanager
 def signals_deferred() -> Iterator[None]:
-    """Defer signals to the end of the block; one that comes meanwhile is raised there."""
-    if (number := _taken()) is not None:  # it came during an import
-        raise _interrupted(number)
+    """Defer signals to the end of the block; one that comes meanwhile is raised there, an earlier one at once."""
+    raise_if_ending()
     _State.deferring = True
     try:
         yield

@@ -23,12 +23,13 @@ from chainq.fetching.service import Service
 from chainq.formats.protocol import Writer
 from chainq.heights.bounds import Bounds
 from chainq.planning.query import Query
-from chainq.process.signals import Interrupted, PipeClosed, signals_deferred
+from chainq.process.signals import Interrupted, PipeClosed, raise_if_ending, signals_deferred
 from chainq.resume.checkpoint import Checkpoint, recorded_output
 from chainq.resume.history import History
 from chainq.resume.journal import Journal
-from chainq.resume.rounds import Rounds, UnsteadyError
+from chainq.resume.rounds import Rounds
 from chainq.resume.settings import ResumeSettings
+from chainq.resume.settling import UnsteadyError
 from chainq.sinks.append_file import Recorded
 from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, open_sink
@@ -121,6 +122,7 @@ class _Polls:
         limit = self.query.limit
         try:
             while limit is None or self.rounds.written < limit:
+                raise_if_ending()
                 self._poll(begin)
                 if not self.settings.follow or (limit is not None and self.rounds.written >= limit):
                     break

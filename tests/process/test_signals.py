@@ -1,11 +1,14 @@
-"""Signals during a write: how long a reader is waited for. The tests ring the alarm themselves; no time passes."""
+"""Signals during a write, and signals whose exception is lost. The tests ring the alarm themselves; no time passes."""
 
 import signal
+import subprocess
+import sys
+from collections.abc import Callable
 
 import pytest
 
 from chainq.process import signals
-from chainq.process.signals import Interrupted, signals_deferred
+from chainq.process.signals import Interrupted, raise_if_ending, signals_deferred
 
 
 @pytest.fixture(autouse=True)
@@ -45,3 +48,59 @@ def test_a_stalled_or_endless_reader_is_not_waited_for(alarms: int, reading: boo
     with pytest.raises(Interrupted) as caught:
         write_under_signal(alarms, reading=reading)
     assert caught.value.mid_write
+
+
+@pytest.mark.parametrize("step", [raise_if_ending, lambda: signals_deferred().__enter__()], ids=["poll", "write"])
+def test_a_swallowed_signal_is_raised_at_the_next_step(step: Callable[[], object]) -> None:
+    """Code that swallows the exception, whatever its reason, does not keep the run going."""
+    with pytest.raises(Interrupted):
+        signals._on_signal(signal.SIGTERM, None)
+    with pytest.raises(Interrupted) as caught:
+        step()
+    assert caught.value.number == signal.SIGTERM
+
+
+def test_an_early_signal_leaves_no_alarm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The alarm of a signal that was pending is stopped when it is raised: it would end the run during its cleanup."""
+    timers: list[float] = []
+    monkeypatch.setattr(signal, "setitimer", lambda _, seconds: timers.append(seconds))
+    monkeypatch.setattr(signals, "_importing", lambda _: True)
+    signals._on_signal(signal.SIGTERM, None)
+    monkeypatch.setattr(signals, "_importing", lambda _: False)
+    with pytest.raises(Interrupted):
+        signals._on_signal(signal.SIGTERM, None)
+    assert timers == [signals.MOMENT, 0]
+
+
+DROPPED = """
+import os, signal
+from chainq.process import signals
+
+def rows():
+    try:
+        yield
+    finally:
+        os.kill(os.getpid(), signal.SIGTERM)  # Python drops what is raised here when the generator is deallocated
+
+signals.install()
+try:
+    for _ in rows():
+        break
+    while True:
+        signal.pause()
+except signals.Interrupted as stop:
+    signals.die(stop.number)
+"""
+
+
+def test_a_signal_is_not_lost_while_a_generator_is_closed() -> None:
+    """The exception that Python drops is raised again, also where nothing is polled or written, and stderr is quiet."""
+    ran = subprocess.run([sys.executable, "-c", DROPPED], capture_output=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stderr) == (-signal.SIGTERM, b"")
+
+
+def test_other_dropped_exceptions_are_printed() -> None:
+    """The hook that catches dropped signals hides no bug."""
+    code = "from chainq.process import signals\nsignals.install()\nclass Bad:\n def __del__(self): 1 / 0\nBad()"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False)
+    assert b"ZeroDivisionError" in ran.stderr

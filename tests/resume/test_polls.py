@@ -1,0 +1,44 @@
+"""The loop of `--follow` by itself, without a service."""
+
+import signal
+import time
+from contextlib import suppress
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from chainq.catalog.methods import BY_COMMAND
+from chainq.planning.query import Query
+from chainq.process import signals
+from chainq.process.signals import Interrupted
+from chainq.resume import follow
+from chainq.resume.history import History
+from chainq.resume.settings import ResumeSettings
+
+
+def test_a_swallowed_signal_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run whose signal was lost somewhere does not poll again, although no row comes that it could write."""
+    polls: list[object] = []
+
+    def sleep(_: float) -> None:
+        assert len(polls) == 1
+        with suppress(Interrupted):
+            signals._on_signal(signal.SIGTERM, None)
+
+    monkeypatch.setattr(signals._State, "ending", None)
+    monkeypatch.setattr(time, "sleep", sleep)
+    service = SimpleNamespace(tip=lambda **_: polls.append(1))
+    journal = SimpleNamespace(history=History(), begin=lambda *_: "writer", checkpoint=None)
+    rounds = SimpleNamespace(written=0, run=lambda *_: None)
+    loop = follow._Polls(
+        cast("Any", service),
+        Query(BY_COMMAND["records"]),
+        ResumeSettings(follow=True),
+        lambda _: None,
+        cast("Any", journal),
+        cast("Any", rounds),
+    )
+    with pytest.raises(Interrupted):
+        loop.run(cast("Any", None))
+    assert len(polls) == 1
