@@ -125,12 +125,13 @@ class Checkpoint:
             return
         except OSError as error:
             raise UsageError(f"cannot read checkpoint {self._name}: {error.strerror}") from None
-        remedy = "restore it, or delete it to start over from --start"
+        remedy = "restore it, or delete it and its output file to start over from --start"
         try:
             version = msgspec.json.decode(text, type=_Version).chainq
             if version != VERSION:
                 raise UsageError(
-                    f"checkpoint {self._name} has version {version}, this chainq reads version {VERSION}", remedy
+                    f"checkpoint {self._name} has version {version}, this chainq reads version {VERSION}",
+                    "go on with the chainq that made it; or delete it and its output file to start over from --start",
                 )
             content = msgspec.json.decode(text, type=_Content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

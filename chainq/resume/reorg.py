@@ -1,7 +1,20 @@
-"""Detects reorgs: a block whose hash differs from the one that was recorded."""
+"""Detects reorgs: a block whose hash differs from the one that was recorded.
+
+A reorg may come at any moment, so what is recorded must be of one chain. The last block of a round is requested before
+anything else (`seen`), then the last known one, then the rows, then the last block again: if both are the same as
+before, all rows between them are of one chain.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from chainq.errors import IncompleteError
+from chainq.fetching.service import Service, hash_text
+from chainq.planning.query import Batch, Query
 from chainq.resume.history import Position
+from chainq.resume.journal import Journal
+from chainq.resume.settling import UnsteadyError
+from chainq.rows.fields import Picker, integer_of
 from chainq.text.sanitize import excerpt
 
 
@@ -20,3 +33,76 @@ def check_block(position: Position, found: str | None, *, recorded: bool = True,
             if checkpoint
             else "rows that are already written may be of blocks that are gone",
         )
+
+
+@dataclass(slots=True)
+class ReorgCheck:
+    """The blocks by which the rounds of a run tell a reorg. Methods that check raise IncompleteError for one.
+
+    `known`: the last block known before this round. `seen`: the last block of this round, before its rows were
+    requested.
+    """
+
+    service: Service
+    query: Query
+    journal: Journal
+    known: Position = field(default=Position(0))
+    seen: Position = field(default=Position(0))
+
+    def begin(self) -> Position:
+        """Begin a round; return the last known block."""
+        # Without a checkpoint hashes are requested once a round. Where one broke off, that of its last block counts.
+        self.known = self.journal.position if self.journal.position.hash else self.seen
+        return self.known
+
+    def check_known(self, hash_of: Callable[[int], str | None]) -> None:
+        """Check that the last known block is still the same; `hash_of` requests the hash of a block."""
+        if self.known.hash:
+            self._check(self.known, hash_of(self.known.next - 1))
+
+    def check_link(self, batch: Batch) -> None:
+        """Check that no reorg happened between the check of this round and the response."""
+        position = self.journal.position
+        if self.query.method.linked and self.query.verify and position.hash and batch.rows:
+            self._check(position, hash_text(Picker(["previous_hash"])(batch.rows[0])[0]))
+
+    def hashes_after(self, batch: Batch, ends: list[int]) -> list[str] | None:
+        """Return the hash of the last block below each of `ends`, of the chain that the rows of a batch are from.
+
+        Of rows that are blocks it is their own. Else the service is asked after the rows, and the last block of the
+        round must be the one that it was before them: then no reorg came in between. None where the service does
+        not have a block any more. Without a checkpoint only the end of a round is asked for; elsewhere it is empty.
+        """
+        if self.query.method.linked:
+            return self._own_hash(batch, ends[-1])
+        hashes = []
+        for end in ends:
+            if self.journal.checkpoint is None and end < self.seen.next:
+                hashes.append("")
+            elif (found := self.service.block_hash(end - 1)) is None:
+                return None
+            else:
+                hashes.append(found)
+        if hashes[-1]:
+            last = hashes[-1] if ends[-1] == self.seen.next else self.service.block_hash(self.seen.next - 1)
+            self._check(self.seen, last)
+        return hashes
+
+    def _own_hash(self, batch: Batch, end: int) -> list[str] | None:
+        """Return the hash of the last of the blocks in a batch."""
+        if batch.rows:
+            block_hash, height = Picker(["block_hash", self.query.method.height or ""])(batch.rows[-1])
+            if integer_of(height) == end - 1:  # with --no-verify the last block may be missing
+                return [hash_text(block_hash)]
+        found = self.service.hash_of(end - 1)
+        return None if found is None else [found]
+
+    def _check(self, known: Position, found: str | None) -> None:
+        """Raise IncompleteError where the block below `known` is another one now."""
+        recorded = self.journal.checkpoint is not None and known in self.journal.history.positions
+        try:
+            check_block(known, found, recorded=recorded, checkpoint=self.journal.checkpoint is not None)
+        except IncompleteError as error:
+            if found is not None:
+                raise
+            raise UnsteadyError(error) from error  # perhaps it is only on another server

@@ -4,22 +4,19 @@ Each round requests the tip, checks the last known block for a reorg, looks at t
 what is new, batch by batch. Between two batches everything is consistent: rows written, synced and recorded, in this
 order. docs/completeness.md, "Following the tip", says what that proves.
 
-A reorg may come at any moment, so what is recorded must be of one chain. The last block of the round is requested
-before anything else (`seen`), then the last known one, then the rows, then the last block again: if both are the same
-as before, all rows between them are of one chain.
+`reorg` checks that what is written is of one chain, `settling` up to which height the rows of a response are settled.
 """
 
 import time
 from collections import Counter
 from collections.abc import Callable, Generator
-from contextlib import closing
 from dataclasses import dataclass, field
 
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import Raw
 from msgspec.structs import replace
 
 from chainq.errors import IncompleteError
-from chainq.fetching.service import Service, hash_text
+from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
 from chainq.formats.protocol import Writer
 from chainq.heights.block_time import format_age
@@ -28,20 +25,12 @@ from chainq.planning.query import Batch, Query
 from chainq.process.signals import signals_deferred
 from chainq.resume.history import SETTLE, TAIL, Position, digests
 from chainq.resume.journal import Journal
-from chainq.resume.reorg import check_block
+from chainq.resume.reorg import ReorgCheck
 from chainq.resume.settings import ResumeSettings
-from chainq.rows.fields import Picker, integer_of
+from chainq.resume.settling import UnsteadyError, new_positions, shown_to
 from chainq.text.humanize import counted, duration
 
 MAX_LAG = 16  # blocks below the tip that a run learns to leave out
-
-
-class UnsteadyError(Exception):
-    """Responses contradict each other, as they may while the service takes a block in."""
-
-    def __init__(self, error: IncompleteError) -> None:
-        super().__init__(error)
-        self.error = error
 
 
 @dataclass(slots=True)
@@ -53,11 +42,13 @@ class Rounds:
     settings: ResumeSettings
     journal: Journal
     warn: Callable[[str], None]
-    known: Position = field(default=Position(0))  # the last block known before this round, for a reorg
-    seen: Position = field(default=Position(0))  # the last block of this round, before its rows were requested
+    reorg: ReorgCheck = field(init=False)
     looked: int = -1  # the end of the chain at the last look at unsettled rows
     behind: bool = False  # the service is behind what it showed before; the user was warned
     written: int = 0  # rows
+
+    def __post_init__(self) -> None:
+        self.reorg = ReorgCheck(self.service, self.query, self.journal)
 
     @property
     def _next(self) -> int:
@@ -74,15 +65,13 @@ class Rounds:
 
         Raises IncompleteError for a reorg or a tip that is too old, UnsteadyError, and what the service raises.
         """
-        # Without a checkpoint hashes are requested once a round. Where one broke off, that of its last block counts.
-        self.known = known = self.journal.position if self.journal.position.hash else self.seen
+        known = self.reorg.begin()
         if tip.height + 1 < max(self._next, known.next):
             before = f"block {known.next - 1} was there before" if known.hash else f"{self._next} comes next"
             self._warn_behind(f"its tip is {tip.height}, but {before}")
         else:
             self.behind = False
-            if known.hash:
-                self._check(known, self.service.hash_of(known.next - 1))
+            self.reorg.check_known(self.service.hash_of)
             self._write_new(writer, tip)
         self._check_age(tip)
 
@@ -111,8 +100,8 @@ class Rounds:
         """
         heights = self.journal.history.unsettled
         batches = [*self._batches(self.query._replace(limit=None), heights)] if heights else []
-        if self.known.hash and not self.query.method.linked:
-            self._check(self.known, self.service.block_hash(self.known.next - 1))
+        if not self.query.method.linked:  # while the tip was requested, there may have been a reorg
+            self.reorg.check_known(self.service.block_hash)
         self.looked = top
         if heights and not self._compare(writer, batches, heights, top, deep):
             return
@@ -128,7 +117,7 @@ class Rounds:
             found = self.service.block_hash(end - 1)
             if found is not None:
                 if not self.query.method.linked:  # its rows carry no hash, or one that nobody checks
-                    self.seen = Position(end, found)
+                    self.reorg.seen = Position(end, found)
                 break
             end, step = end - step, step * 2
         if end < wanted:
@@ -158,10 +147,8 @@ class Rounds:
             self._miss(heights, gone.total(), top)
             return False
         else:
-            ends = [self._shown_to(batch) for batch in batches if batch.heights]
-            starts = [batch.heights.start for batch in batches if batch.heights]
-            shown_to = max((end for end, start in zip(ends, starts, strict=True) if end > start), default=heights.start)
-            self.journal.settle(min(deep, max(shown_to, heights.end - TAIL)))
+            ends = [end for batch in batches if (end := shown_to(self.query.method, batch)) is not None]
+            self.journal.settle(min(deep, max([*ends, heights.end - TAIL])))
         return True
 
     def _write_late(self, writer: Writer, rows: list[Raw], late: Counter[str], heights: HeightRange) -> None:
@@ -212,15 +199,11 @@ class Rounds:
         if limit is not None and self.written >= limit:
             return False
         left = None if limit is None else limit - self.written
-        # Closed here: a signal that comes while the collector closes a generator is lost.
-        with closing(self._batches(self.query._replace(limit=left), heights)) as batches:
-            for batch in batches:
-                if batch.heights and not self._write_batch(
-                    writer, batch, batch.heights, heights.end if settled else None
-                ):
-                    return False
-                if limit is not None and self.written >= limit:
-                    return False
+        for batch in self._batches(self.query._replace(limit=left), heights):
+            if batch.heights and not self._write_batch(writer, batch, batch.heights, heights.end if settled else None):
+                return False
+            if limit is not None and self.written >= limit:
+                return False
         return True
 
     def _write_batch(self, writer: Writer, batch: Batch, heights: HeightRange, deep: int | None) -> bool:
@@ -228,11 +211,17 @@ class Rounds:
 
         `deep`: the end of what is settled, None for rows near the tip.
         """
-        self._check_link(batch)
-        parts: dict[int, list[str] | UnsetType] = {heights.end: digests(batch.rows) if deep is None else UNSET}
-        if deep is not None and not self.query.method.linked:
-            parts = self._parts(batch, heights, deep)
-        hashes = self._hashes_after(batch, [*parts])
+        self.reorg.check_link(batch)
+        method = self.query.method
+        if deep is not None and batch.rows and self.journal.history.unsettled:
+            raise UnsteadyError(
+                IncompleteError(
+                    f"{method.name} {self.journal.history.unsettled}: later rows appeared meanwhile",
+                    "the service is writing them; run the command again",
+                )
+            )
+        ends = new_positions(method, batch, heights, deep)
+        hashes = self.reorg.hashes_after(batch, [*ends])
         if hashes is None:
             self._warn_behind(f"it does not have block {heights.end - 1} any more")
             return False
@@ -241,95 +230,16 @@ class Rounds:
             self.journal.expect_rows()
             writer.write(rows)
             length = self.journal.sink.length
-            recorded = zip(parts.items(), hashes, strict=True)
-            self.journal.record(*(Position(end, found, length, part) for (end, part), found in recorded))
+            recorded = zip(ends.items(), hashes, strict=True)
+            self.journal.record(*(Position(end, found, length, left) for (end, left), found in recorded))
             self.written += len(rows)
         return True
-
-    def _parts(self, batch: Batch, heights: HeightRange, end: int) -> dict[int, list[str] | UnsetType]:
-        """Return where to record positions in a batch below `end`, the end of what is deep, and what is not settled.
-
-        Heights that the service may not have written yet, at most TAIL of them, are looked at again. Raises
-        UnsteadyError where it shows rows now, but showed none a moment ago, for heights before them.
-        """
-        if batch.rows and self.journal.history.unsettled:
-            raise UnsteadyError(
-                IncompleteError(
-                    f"{self.query.method.name} {self.journal.history.unsettled}: later rows appeared meanwhile",
-                    "the service is writing them; run the command again",
-                )
-            )
-        settled_to = max(self._shown_to(batch), end - TAIL)
-        parts: dict[int, list[str] | UnsetType] = {}
-        if settled_to > heights.start:
-            parts[min(settled_to, heights.end)] = UNSET
-        if settled_to < heights.end:
-            parts[heights.end] = []
-        return parts
-
-    def _shown_to(self, batch: Batch) -> int:
-        """Return the height below which the service has written all rows of a batch: that of its last row, or its end.
-
-        An indexer writes rows in order. So where the server showed a row above the batch, it is past the batch; where
-        it showed none, the heights after the last row may get rows yet. Rows without a height do not tell.
-        """
-        heights, path = batch.heights or HeightRange(0, 0), self.query.method.height
-        if batch.proof is not None and batch.proof.kind == "overlap":
-            return heights.end
-        if path is None or self.query.method.linked or not batch.rows:
-            return heights.end if batch.rows else heights.start
-        last = integer_of(Picker([path])(batch.rows[-1])[0])
-        return heights.start if last is None else last + 1
 
     def _batches(self, query: Query, heights: HeightRange) -> Generator[Batch]:
         try:
             yield from self.service.fetch_range(query, heights)
         except IncompleteError as error:
             raise UnsteadyError(error) from error
-
-    def _check_link(self, batch: Batch) -> None:
-        """Raise IncompleteError where a reorg happened between the check of this round and the response."""
-        position = self.journal.position
-        if self.query.method.linked and self.query.verify and position.hash and batch.rows:
-            self._check(position, hash_text(Picker(["previous_hash"])(batch.rows[0])[0]))
-
-    def _check(self, known: Position, found: str | None) -> None:
-        """Raise IncompleteError where the block below `known` is another one now."""
-        recorded = self.journal.checkpoint is not None and known in self.journal.history.positions
-        try:
-            check_block(known, found, recorded=recorded, checkpoint=self.journal.checkpoint is not None)
-        except IncompleteError as error:
-            if found is not None:
-                raise
-            raise UnsteadyError(error) from error  # perhaps it is only on another server
-
-    def _hashes_after(self, batch: Batch, ends: list[int]) -> list[str] | None:
-        """Return the hash of the last block below each of `ends`, of the chain that the rows of a batch are from.
-
-        Of rows that are blocks it is their own. Else the service is asked after the rows, and the last block of the
-        round must be the one that it was before them: then no reorg came in between. None where the service does
-        not have a block any more. Without a checkpoint only the end of a round is asked for; elsewhere it is empty.
-        """
-        method = self.query.method
-        if method.linked:
-            if batch.rows:
-                block_hash, height = Picker(["block_hash", method.height or ""])(batch.rows[-1])
-                if integer_of(height) == ends[-1] - 1:  # with --no-verify the last block may be missing
-                    return [hash_text(block_hash)]
-            found = self.service.hash_of(ends[-1] - 1)
-            return None if found is None else [found]
-        hashes = []
-        for end in ends:
-            if self.journal.checkpoint is None and end < self.seen.next:
-                hashes.append("")
-            elif (found := self.service.block_hash(end - 1)) is None:
-                return None
-            else:
-                hashes.append(found)
-        if hashes[-1]:
-            last = hashes[-1] if ends[-1] == self.seen.next else self.service.block_hash(self.seen.next - 1)
-            self._check(self.seen, last)
-        return hashes
 
     def _check_age(self, tip: Tip) -> None:
         """Raise IncompleteError for a tip that is older than `--max-age`, or has no time to tell that."""

@@ -1,9 +1,11 @@
 """Rounds against a model service: late rows, replicas, reorgs and crashes, in process, thousands of runs a minute.
 
 The model decides which rows exist; the output must hold exactly those in the end, a file in order of height.
+`CHAINQ_EXAMPLES=2000 pytest tests/resume/test_rounds_model.py` tries more histories of the service than the usual 100.
 """
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
@@ -22,13 +24,18 @@ from chainq.planning.query import Batch, Query
 from chainq.planning.steps import Proof, ProofKind
 from chainq.resume.history import History, Position
 from chainq.resume.journal import Journal
-from chainq.resume.rounds import Rounds, UnsteadyError
+from chainq.resume.rounds import Rounds
 from chainq.resume.settings import ResumeSettings
+from chainq.resume.settling import UnsteadyError
 
 if TYPE_CHECKING:
     from chainq.fetching.service import Service
     from chainq.formats.protocol import Writer
     from chainq.resume.checkpoint import Checkpoint
+
+EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "100"))
+
+END = 100  # the tip in the end; the rows are those of heights up to 60
 
 Rows = dict[int, list[bytes]]
 
@@ -168,7 +175,7 @@ MOVES = st.lists(
 ROWS = st.dictionaries(st.integers(0, 60), st.lists(st.sampled_from([b"a", b"b", b"c"]), unique=True), min_size=5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(
     rows=ROWS,
     moves=MOVES,
@@ -191,18 +198,16 @@ def test_every_row_once(
     if not appends:
         fork_at = 0  # what was printed cannot be taken back
     chain, record, data, ended = Chain(rows, moves, fork_at, late), Record(), b"", ""
-    for turn in range(60):
-        if not chain.moves and turn % 3 == 0:
-            chain.height = chain.indexed = min(60, chain.height + 11)
-        fuse = fuses.pop() if kills and fuses else 0
-        output = Output(data, appends=appends, fuse=fuse)
+    turns = 0
+    while chain.moves or chain.height < END or ended or (kills and fuses):
+        if not chain.moves:  # the service has caught up, and the chain grows, so that the last heights are settled
+            chain.height = chain.indexed = min(END, chain.height + 11)
+        output = Output(data, appends=appends, fuse=fuses.pop() if kills and fuses else 0)
         ended = one_run(chain, record, output, 20 if ended == "reorg" else 0)
-        data = output.data
-        if not chain.moves and chain.height == 60 and not ended and turn > 50:
-            break
-    assert ended == ""
+        data, turns = output.data, turns + 1
+        assert turns < 200
     last = record.kept[-1].next
-    assert last >= 61 - 16
+    assert last >= END + 1 - 16
     due = [row for height in range(last) for row in chain.shown(height)]
     came = data.split(b"\n")[:-1]
     if appends:

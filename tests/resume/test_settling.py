@@ -1,0 +1,60 @@
+"""Up to which height a batch settles rows, by itself."""
+
+import pytest
+from msgspec import UNSET, Raw, UnsetType
+
+from chainq.catalog.methods import BY_COMMAND
+from chainq.heights.range import HeightRange
+from chainq.planning.query import Batch
+from chainq.planning.steps import Proof, ProofKind
+from chainq.resume.history import TAIL
+from chainq.resume.settling import new_positions, shown_to
+
+RECORDS, BLOCKS = BY_COMMAND["records"], BY_COMMAND["blocks"]
+HEIGHTS = HeightRange(5000, 5100)
+
+
+def batch(*heights: int, above: bool = False) -> Batch:
+    """A batch with a row at each of the heights; `above`: the server showed a row above the batch as well."""
+    rows = [Raw(b'{"height":%d}' % height) for height in heights]
+    return Batch(rows, HEIGHTS, Proof(ProofKind.OVERLAP if above else ProofKind.TAIL))
+
+
+@pytest.mark.parametrize(
+    ("found", "end"),
+    [(batch(5001, 5040), 5041), (batch(5099), 5100), (batch(), None), (batch(above=True), 5100)],
+    ids=["rows", "last height", "no rows", "row above"],
+)
+def test_an_indexer_has_written_what_is_below_a_row(found: Batch, end: int | None) -> None:
+    """The last row tells, or one above the batch; without a row the service may not have written anything of it."""
+    assert shown_to(RECORDS, found) == end
+
+
+def test_blocks_and_rows_without_a_height() -> None:
+    """No block can come in between, for there is one for each height; a row without a readable height does not tell."""
+    assert shown_to(BLOCKS, batch(5040)) == 5100
+    assert shown_to(RECORDS, Batch([Raw(b'{"height":"x"}')], HEIGHTS, None)) is None
+
+
+@pytest.mark.parametrize(
+    ("found", "deep", "positions"),
+    [
+        (batch(5040), 5100, {5041: UNSET, 5100: []}),
+        (batch(5099), 5100, {5100: UNSET}),
+        (batch(), 5100, {5100: []}),
+        (batch(), 5040 + TAIL, {5040: UNSET, 5100: []}),
+        (batch(), 5100 + TAIL, {5100: UNSET}),
+        (batch(5060), 5040 + TAIL, {5061: UNSET, 5100: []}),
+    ],
+    ids=["up to its last row", "all", "nothing", "all but the tail", "far below the tip", "a row in the tail"],
+)
+def test_positions_of_a_batch(found: Batch, deep: int, positions: dict[int, list[str] | UnsetType]) -> None:
+    """A batch is settled up to its last row; heights above it, at most TAIL below the end, are looked at again."""
+    assert new_positions(RECORDS, found, HEIGHTS, deep) == positions
+
+
+def test_rows_near_the_tip_are_kept_as_digests() -> None:
+    """Nothing near the tip is settled: the digests of its rows are recorded. Blocks have hashes instead."""
+    near = new_positions(RECORDS, batch(5001, 5040), HEIGHTS, None)
+    assert [(end, len(rows or ())) for end, rows in near.items()] == [(5100, 2)]
+    assert new_positions(BLOCKS, batch(5099), HEIGHTS, 5100) == {5100: UNSET}
