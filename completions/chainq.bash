@@ -313,6 +313,8 @@ _chainq_value() {
             _chainq_offer 'jsonl' ''
             _chainq_offer 'json' ''
             _chainq_offer 'csv' ''
+            _chainq_offer 'text' ''
+            _chainq_offer 'tsv' ''
             _chainq_offer 'parquet' ''
             _chainq_offer 'chart' ''
             ;;

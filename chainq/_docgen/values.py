@@ -83,7 +83,8 @@ def values_of(command: str, param: Any, metavar: str, text: str) -> Values:
 def own_formats() -> list[str]:
     """Return the names of chainq's own formats; those of other packages differ from machine to machine."""
     found = entry_points(group=registry.GROUP)
-    return [name for name in registry.names() if any(e.name == name and e.module.startswith("chainq.") for e in found)]
+    own = {*registry.BUILT_IN, *(entry.name for entry in found if entry.module.startswith("chainq."))}
+    return [name for name in registry.names() if name in own]
 
 
 def _words(name: str, text: str) -> tuple[tuple[str, str], ...]:
