@@ -1,5 +1,5 @@
-"""Writes from the live app: man/, completions/, docs/reference.md, the sessions and exit codes of the other pages, and
-the wheel's list of files.
+"""Writes from the live app: man/, completions/, docs/reference.md, docs/images/, the sessions and exit codes of the
+other pages, and the wheel's list of files.
 
 `python -m chainq._docgen` rewrites all of it; with `--check` it only lists what is stale. No other part of
 chainq imports this package.
@@ -8,6 +8,7 @@ chainq imports this package.
 from pathlib import Path
 
 from chainq._docgen import bash, fish, zsh
+from chainq._docgen.images import images
 from chainq._docgen.pages import pages
 from chainq._docgen.reference import exit_codes, reference
 from chainq._docgen.sessions import replayed
@@ -65,7 +66,7 @@ def between(text: str, marks: tuple[str, str], new: str, name: str) -> str:
 def texts(folder: Path) -> dict[str, str]:
     """Return all files as they should be, path to text. Raises DocsError."""
     program = read()
-    due = generated(program)
+    due = {**generated(program), **images()}
     for name, marks, new in (
         ("README.md", README_MARKS, f"\n{exit_codes()}\n"),
         ("pyproject.toml", WHEEL_MARKS, shared_data(program)),
@@ -91,7 +92,7 @@ def write(folder: Path) -> list[str]:
     for name in wrong:
         place = folder / name
         if name in due:
-            place.parent.mkdir(exist_ok=True)
+            place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(due[name], "utf-8", newline="\n")
         else:
             place.unlink()
@@ -105,5 +106,7 @@ def _read(place: Path) -> str | None:
 def _written(folder: Path) -> list[str]:
     """Return the files in the folders that hold nothing else."""
     return sorted(
-        str(place.relative_to(folder)) for part in ("man", "completions") for place in (folder / part).glob("*")
+        str(place.relative_to(folder))
+        for part in ("man", "completions", "docs/images")
+        for place in (folder / part).glob("*")
     )

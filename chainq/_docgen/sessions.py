@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 COLUMNS = 80
+EPOCH = 1_767_225_600  # 2026, from which ages count: pages do not change with the day
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -22,11 +23,11 @@ def replayed(page: str) -> str:
 
 def _session(lines: str) -> str:
     commands = [line[2:] for line in lines.splitlines() if line.startswith("$ ")]
-    return "\n".join(f"$ {command}\n{_output(command)}" for command in commands)
+    return "\n".join(f"$ {command}\n{output(command)}" for command in commands)
 
 
-def _output(command: str) -> str:
-    """Return what a command prints, on both streams. Raises CalledProcessError where it fails."""
+def output(command: str, *, color: bool = False) -> str:
+    """Return what a command prints, on both streams, in colour or without. Raises CalledProcessError where it fails."""
     with tempfile.TemporaryDirectory() as home:
         done = subprocess.run(  # noqa: S603  # a page of this project
             ["bash", "-c", command],  # noqa: S607  # wherever bash is
@@ -38,6 +39,8 @@ def _output(command: str) -> str:
                 "COLUMNS": str(COLUMNS),
                 "CHAINQ_URL": "demo:",
                 "CHAINQ_FORMAT": "table",
+                "FORCE_COLOR" if color else "NO_COLOR": "1",
+                "SOURCE_DATE_EPOCH": str(EPOCH),
             },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

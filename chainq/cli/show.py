@@ -1,7 +1,6 @@
 """`chainq show X`: one object on one screen. What is gathered and how it looks is in `chainq.show`."""
 
 import os
-import time
 from collections.abc import Mapping
 from shlex import quote
 from typing import Any
@@ -34,6 +33,7 @@ def run(text: str, values: Mapping[str, Any]) -> None:
                 output = indented(output.rstrip(b"\n"), color) + b"\n"
         else:
             from chainq.show.screens import draw
+            from chainq.text.humanize import now
             from chainq.text.width import terminal_width
 
             spec = OutputSpec(
@@ -44,7 +44,7 @@ def run(text: str, values: Mapping[str, Any]) -> None:
                 color=color,
                 abbreviate=not values["no_trunc"],
             )
-            output = draw(found, spec, time.time(), _suffix(values))
+            output = draw(found, spec, now(), _suffix(values))
         with signals_deferred():
             sink.write(output)
 

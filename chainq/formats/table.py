@@ -4,7 +4,6 @@ The first rows and the catalogue settle which columns are shown and how wide eac
 the same columns, so that a list streams. What a value looks like is in `cells`, what is nested in `tree`.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,18 +17,13 @@ from chainq.formats.drawing import ENDLESS, Lane, grid, render
 from chainq.formats.protocol import Output, OutputSpec
 from chainq.formats.tree import view_of
 from chainq.rows.fields import Picker
-from chainq.text.humanize import counted
+from chainq.text.humanize import counted, now
 from chainq.text.width import GAP, width_of
 
 HEADER_EVERY = 40  # rows
 _BATCH = 512  # rows that are drawn at a time, however many come
 _NARROWEST = 40  # a narrower terminal is treated as this wide: below it no row can be read
 _WIDEST = 500  # cells of a column, where values are not abbreviated; the rest of a longer one is below
-
-
-def now() -> float:
-    """Return seconds since 1970, for ages."""
-    return time.time()
 
 
 @dataclass(slots=True)

@@ -1,9 +1,21 @@
 """Human-readable counts and ages."""
 
+import os
+import time
+
 
 def counted(count: int, one: str, many: str = "") -> str:
     """Return a count with its noun: `1 row`, `2,345 rows`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def now() -> float:
+    """Return the time that ages count from, in seconds since 1970: that of SOURCE_DATE_EPOCH where it is set.
+
+    So that pages with tables in them can be made again (reproducible-builds.org/specs/source-date-epoch).
+    """
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return int(epoch) if epoch.isdecimal() and len(epoch) < 16 else time.time()
 
 
 def age(seconds: int) -> str:
