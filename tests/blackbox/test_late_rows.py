@@ -1,9 +1,11 @@
 """Rows that appear after their block, and replicas that are behind: incremental runs end with every row once.
 
-The tip moves between the runs, and during them. Nothing here waits for a time to pass.
+The tip moves between the runs, and during them. Nothing here waits for a time to pass. `CHAINQ_RUNS` says how many runs
+each service sees while it is behind (8); tests/resume/test_rounds_model.py tries many more histories of a service.
 """
 
 import json
+import os
 import random
 import time
 from collections import Counter
@@ -19,10 +21,9 @@ from harness.program import Program, Ran, finish
 from harness.services import Moving, serving
 from harness.truth import Truth, difference
 
-RUNS = 25
+RUNS = int(os.environ.get("CHAINQ_RUNS", "8"))
 BEHIND = {
     "replica": Faults(lag_blocks=1),
-    "far": Faults(lag_blocks=7),
     "some": Faults(lag_blocks=2, lag_rate=0.4),
     "indexer": Faults(late_records=9),
     "slow": Faults(late_records=60),
@@ -62,15 +63,10 @@ def ended(ran: Ran) -> None:
     ("command", "kind", "steps"),
     [
         ("records", "replica", (1,)),
-        ("records", "replica", (40,)),
-        ("records", "far", (0, 1, 7)),
         ("records", "some", (40,)),
-        ("records", "indexer", (1,)),
-        ("records", "slow", (1,)),
         ("records", "slow", (40,)),
         ("records", "both", (0, 1, 7)),
         ("transitions", "slow", (40,)),
-        ("transitions", "both", (1,)),
         ("blocks", "some", (1,)),
     ],
     ids=str,
@@ -91,9 +87,7 @@ def test_a_file_gets_every_row_once(
         assert difference(came, truth.groups(command, FIRST - 50, job.next)) == ""
 
 
-@pytest.mark.parametrize(
-    ("kind", "steps"), [("replica", (1,)), ("slow", (1,)), ("slow", (40,)), ("both", (0, 1, 7))], ids=str
-)
+@pytest.mark.parametrize(("kind", "steps"), [("slow", (40,)), ("both", (0, 1, 7))], ids=str)
 def test_standard_output_gets_every_row_once(kind: str, steps: tuple[int, ...], chainq: Program, truth: Truth) -> None:
     """Without a file to cut back, rows that come late follow the others: each comes once, over all runs."""
     with moving(BEHIND[kind], steps, f"stdout {kind} {steps}") as (service, url):
@@ -109,8 +103,7 @@ def test_standard_output_gets_every_row_once(kind: str, steps: tuple[int, ...], 
         assert Counter(rows) == Counter(due)
 
 
-@pytest.mark.parametrize("out", ["", "out"])
-@pytest.mark.parametrize("kind", ["replica", "indexer", "both"])
+@pytest.mark.parametrize(("kind", "out"), [("replica", ""), ("indexer", "out"), ("both", ""), ("both", "out")])
 def test_follow_gets_every_row_once(kind: str, out: str, chainq: Program, truth: Truth) -> None:
     """--follow without a checkpoint: a file is cut back and ends in order, a pipe gets late rows after the others."""
     with moving(BEHIND[kind], (0, 1), f"follow {kind} {out}") as (service, url):
