@@ -214,12 +214,7 @@ class Rounds:
         self.reorg.check_link(batch)
         method = self.query.method
         if deep is not None and batch.rows and self.journal.history.unsettled:
-            raise UnsteadyError(
-                IncompleteError(
-                    f"{method.name} {self.journal.history.unsettled}: later rows appeared meanwhile",
-                    "the service is writing them; run the command again",
-                )
-            )
+            self._settle_before()
         ends = new_positions(method, batch, heights, deep)
         hashes = self.reorg.hashes_after(batch, [*ends])
         if hashes is None:
@@ -234,6 +229,23 @@ class Rounds:
             self.journal.record(*(Position(end, found, length, left) for (end, left), found in recorded))
             self.written += len(rows)
         return True
+
+    def _settle_before(self) -> None:
+        """Settle the heights before a response that shows rows: the service has written all rows before them.
+
+        It may have done so a moment ago, so these heights are looked at once more. Raises UnsteadyError where they
+        show other rows now.
+        """
+        heights = self.journal.history.unsettled
+        rows = [row for batch in self._batches(self.query._replace(limit=None), heights) for row in batch.rows]
+        if Counter(digests(rows)) != self.journal.history.rows:
+            raise UnsteadyError(
+                IncompleteError(
+                    f"{self.query.method.name} {heights}: rows appeared meanwhile",
+                    "the service is writing them; run the command again",
+                )
+            )
+        self.journal.settle(heights.end)
 
     def _batches(self, query: Query, heights: HeightRange) -> Generator[Batch]:
         try:

@@ -16,7 +16,7 @@ import pytest
 
 from chainq.demo.faults import NO_FAULTS, Faults
 from chainq.demo.faulty_results import FaultyResults
-from harness.jobs import FIRST, Job, lines, said
+from harness.jobs import ADDRESSES, FIRST, Job, lines, said
 from harness.program import Program, Ran, finish
 from harness.services import Moving, serving
 from harness.truth import Truth, difference
@@ -179,6 +179,20 @@ def test_a_chain_that_ends_is_looked_at_again(chainq: Program, truth: Truth) -> 
         assert set(service.calls) <= {"latest/block", "block"}
     assert len(before) < job.out.stat().st_size
     assert difference(job.out.read_bytes().split(b"\n")[:-1], truth.groups("records", FIRST, end)) == ""
+
+
+def test_few_rows_are_no_contradiction(chainq: Program, truth: Truth) -> None:
+    """Rows after many heights without any: the heights before them are looked at once more, and the run goes on."""
+    found = {name: truth.groups("address-transactions", FIRST, FIRST + 300, name) for name in ADDRESSES[:30]}
+    address = next(name for name, groups in found.items() if 3 <= sum(map(len, groups)) <= 5)
+    service = Moving(FIRST)
+    with serving(service) as url:
+        job = Job(chainq, url, "address-transactions", address, "--start", str(FIRST))
+        for service.tip in range(FIRST, FIRST + 300, 40):
+            said(job(), 0)
+        due = [row for group in truth.groups("address-transactions", FIRST, job.next, address) for row in group]
+        assert Counter(job.out.read_bytes().split(b"\n")[:-1]) == Counter(due)
+    assert due
 
 
 def test_6_rows_that_vanish(chainq: Program) -> None:

@@ -85,12 +85,12 @@ class Chain:
     hash_of = block_hash
 
     def fetch_range(self, _: Query, heights: HeightRange) -> Iterator[Batch]:
-        """Chunks of at most seven heights; each is proved by a row above it where the server has one."""
+        """Chunks of at most seven heights; each is proved by a row of the next seven where there is one."""
         for start in range(heights.start, heights.end, 7):
             behind = self.step()
             chunk = HeightRange(start, min(heights.end, start + 7))
             rows = [Raw(row) for height in range(chunk.start, chunk.end) for row in self.shown(height, behind)]
-            above = any(self.shown(height, behind) for height in range(chunk.end, 61))
+            above = any(self.shown(height, behind) for height in range(chunk.end, min(heights.end, chunk.end + 7)))
             yield Batch(rows, chunk, Proof(ProofKind.OVERLAP if above else ProofKind.TAIL))
 
 
