@@ -6,7 +6,7 @@ from msgspec import Raw
 
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.look_ahead import Asking, count_further, first_row_at_or_after
+from chainq.planning.look_ahead import Asking, first_row_at_or_after, nothing_further
 from chainq.planning.server import ServerFacts
 from chainq.planning.steps import DIVISIBLE, ChunkResult, ChunkSpec, Page, Proof, ProofKind, Request, Steps
 
@@ -56,7 +56,7 @@ def _in_one_response(chunk: ChunkSpec, server: ServerFacts) -> Asking[ChunkResul
             return ChunkResult(heights, page.rows[:at], page.heights[:at], Proof(ProofKind.OVERLAP, 2))
         if page.rows and len(page.rows) < size:
             heights = HeightRange(start, start + 1)
-            if (yield from count_further(page, heights, server)) == 0:
+            if (yield from nothing_further(page, heights, server)):
                 return ChunkResult(heights, page.rows, [start] * len(page.rows), Proof(ProofKind.COUNTS, 3))
             return None
     return None

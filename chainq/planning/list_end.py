@@ -2,7 +2,8 @@
 
 A page with fewer rows than were asked for may be the last, or may have been cut: by a cap in rows or bytes, by a limit
 of the service on how far its pages go, by chance. So the end is believed only where pages of another size agree: one
-that begins with the last rows shows them and none after them, and one that begins after them is empty.
+that begins with the last rows shows them and none after them, and two that begin after them are empty: one of a single
+row, and the run's own next page.
 
 What this cannot find out is a service that ends its list early in the same way for every page.
 """
@@ -32,12 +33,16 @@ def list_ends(end: int, times: Sequence[Time], facts: PageFacts) -> PageAsking[b
     if end and not facts.fixed:
         shown = yield from _show_last(end, times, facts)
         if shown.more:
+            yield from _check_size(facts)
             return False
         if shown.number and shown.size > 1:
             looks = LOOKS_BESIDE
-    beyond = PageRequest(ceil(end / facts.size), facts.size) if facts.fixed else PageRequest(end, 1)
-    for _ in range(looks):
-        if (yield beyond):
+    beyond = [PageRequest(ceil(end / facts.size), facts.size)]  # where a service goes on that ignores the page size
+    if not facts.fixed:
+        beyond.append(PageRequest(end, 1))
+    for look in range(looks):
+        if (yield beyond[look % len(beyond)]):
+            yield from _check_size(facts)
             return False
     if end and end % ROUND == 0:
         facts.notes.append(f"the list ends after exactly {end} rows: the service may show no more than that")
@@ -65,14 +70,20 @@ def _show_last(end: int, times: Sequence[Time], facts: PageFacts) -> PageAsking[
             continue
         if known <= len(rows) <= size and _agree(times_of(rows)[:known], times):
             return _Shown(number, size, len(rows) > known)
-        if attempt == 0 and number and len(first := (yield PageRequest(0, 1))) > 1:
-            facts.ignores_size(len(first))
+        if attempt == 0 and number and (yield from _check_size(facts)):
             return _Shown(number, size)
     raise IncompleteError(
         f"row {end - 1}: page {number} of {size} rows does not show the last row, so that nothing shows where the list"
         " ends",
         "the service has no further pages, or ends its list early",
     )
+
+
+def _check_size(facts: PageFacts) -> PageAsking[bool]:
+    """Return whether the service ignores the page size: a page of one row has more."""
+    if not (facts.fixed or facts.capped) and len(first := (yield PageRequest(0, 1))) > 1:
+        facts.ignores_size(len(first))
+    return facts.fixed
 
 
 def _around(end: int, facts: PageFacts) -> tuple[int, int, int]:

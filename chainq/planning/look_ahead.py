@@ -183,6 +183,14 @@ def count_further(page: Page, heights: HeightRange, server: ServerFacts) -> Aski
     return len(shown.rows) - 1
 
 
+def nothing_further(page: Page, heights: HeightRange, server: ServerFacts) -> Asking[bool]:
+    """Return whether several counts agree that no rows exist beyond a response: one may be cut as the response was."""
+    for _ in range(AGREEING if server.cut_rows is None else CONFIRMATIONS):
+        if (yield from count_further(page, heights, server)) != 0:
+            return False
+    return True
+
+
 def check_start(height: int, server: ServerFacts) -> Asking[None]:
     """Make sure that rows of a height come when the range starts there. Raises IncompleteError."""
     shown: Page = yield Request(HeightRange(height, height + 1), server.page_size)

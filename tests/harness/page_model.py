@@ -95,7 +95,7 @@ KINDS: dict[str, Callable[[random.Random], PageFaults]] = {
     "nothing beyond a row": lambda rng: PageFaults(window=rng.randint(1, 200), window_kind="end"),
     "no pages": lambda _: PageFaults(no_pages=True),
     "page ignored": lambda _: PageFaults(same_page=True),
-    "page size ignored": lambda rng: PageFaults(ignored=rng.choice([5, 30, 200, 999])),
+    "page size ignored": lambda rng: PageFaults(ignored=rng.choice([2, 5, 30, 200, 999])),
     "heavy": lambda rng: PageFaults(heavy=rng.choice([1, 3, 10, 40])),
     "failing": lambda rng: PageFaults(flaky=rng.choice([0.05, 0.2])),
     "unordered": lambda rng: PageFaults(swapped=rng.choice([0.05, 1])),

@@ -16,6 +16,7 @@ from chainq.planning.look_ahead import (
     count_further,
     first_row_at_or_after,
     look_ahead,
+    nothing_further,
 )
 from chainq.planning.server import ServerFacts
 from chainq.planning.steps import Page, Request
@@ -125,6 +126,22 @@ def test_rows_beyond_a_response_are_counted(rows: int) -> None:
     page, heights = Page(PAGE.rows[:rows], HEIGHTS[:rows]), HeightRange(0, 30)
     assert drive(count_further(page, heights, ServerFacts()), honest)[0] > 0
     assert drive(count_further(page, heights, ServerFacts()), lambda request: honest(request, HEIGHTS[:rows]))[0] == 0
+
+
+@pytest.mark.parametrize(("cut_rows", "looks"), [(None, 2), (100, 4)])
+def test_counts_are_believed_when_several_agree(cut_rows: int | None, looks: int) -> None:
+    """The last of them shows one row more: those before it were truncated."""
+    page, heights = Page(PAGE.rows[:9], HEIGHTS[:9]), HeightRange(0, 30)
+    facts = ServerFacts(cut_rows=cut_rows, honours_size=True)
+    found, requests = drive(nothing_further(page, heights, facts), lambda _: Page(PAGE.rows[8:9], HEIGHTS[8:9]))
+    assert (found, len(requests)) == (True, looks)
+    shown = iter([*[1] * (looks - 1), 2])
+
+    def truncated(_: Request) -> Page:
+        rows = next(shown)
+        return Page(PAGE.rows[8 : 8 + rows], HEIGHTS[8 : 8 + rows])
+
+    assert not drive(nothing_further(page, heights, facts), truncated)[0]
 
 
 def test_a_server_without_pages_counts_nothing() -> None:

@@ -73,14 +73,22 @@ def test_a_list_that_fits_a_page_takes_four_requests() -> None:
     """The page, one that shows its last row once more and none after it, and two looks beyond."""
     server = PageServer(singles(100), PageFaults(), 0)
     assert run(server) == (server.due, "")
-    assert numbers(server) == [(0, 500), (33, 3), (100, 1), (100, 1)]
+    assert numbers(server) == [(0, 500), (33, 3), (1, 500), (100, 1)]
 
 
 def test_a_list_without_rows_is_looked_at_again() -> None:
     """No row can be shown again there, so that several looks must agree."""
     server = PageServer([], PageFaults(), 0)
     assert run(server) == ([], "")
-    assert numbers(server) == [(0, 500), (0, 1), (0, 1), (0, 1)]
+    assert numbers(server) == [(0, 500), (0, 500), (0, 1), (0, 500)]
+
+
+@pytest.mark.parametrize("size", [2, 30])
+def test_a_page_size_that_is_ignored_cuts_no_block(size: int) -> None:
+    """A row after the first page looks like the last one of it, where both are of one block; the next page has it."""
+    server = PageServer([*singles(size - 1), one_block(2)[0]], PageFaults(ignored=size), 0)
+    server.blocks[-1] = [row.replace(b'"10"', b'"9999"') for row in server.blocks[-1]]
+    assert run(server) == (server.due, "")
 
 
 def test_a_limit_takes_one_small_page() -> None:
