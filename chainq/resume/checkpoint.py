@@ -177,12 +177,19 @@ class Checkpoint:
 
 
 def recorded_output(path: Path) -> str:
-    """Return the output file that a checkpoint at `path` is about; empty where there is no such checkpoint."""
+    """Return the output file that a checkpoint at `path` is about; empty where no such file exists.
+
+    Raises UsageError where the file is unreadable or damaged: whose output file it was cannot be known.
+    """
     try:
         return msgspec.json.decode(path.read_bytes(), type=_Output).output
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except FileNotFoundError:
         return ""
+    except OSError as error:
+        raise UsageError(f"cannot read checkpoint {printable(str(path))}: {error.strerror}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"checkpoint {printable(str(path))} is damaged: {excerpt(str(error), 80)}") from None
 
 
 class _Output(msgspec.Struct):
-    output: str = ""
+    output: str

@@ -76,11 +76,20 @@ def _own(sink: Sink, checkpoint: Checkpoint, output: str) -> None:
     """Note on the output file that the checkpoint is about it. Raises UsageError where another one is."""
     other = sink.owner
     if other != str(checkpoint.path):
-        if other and recorded_output(Path(other)) == output:
-            raise UsageError(
-                f"{output} is the output of checkpoint {printable(other)}", "use another -o FILE, or that checkpoint"
-            )
+        if other:
+            _check_other(Path(other), output)
         sink.owner = str(checkpoint.path)
+
+
+def _check_other(other: Path, output: str) -> None:
+    """Raise UsageError where another checkpoint is about the output file, or where that cannot be read in it."""
+    remedy = "use another -o FILE, or that checkpoint"
+    try:
+        recorded = recorded_output(other)
+    except UsageError as error:
+        raise UsageError(f"{output} was the output of another checkpoint: {error.message}", remedy) from None
+    if recorded == output:
+        raise UsageError(f"{output} is the output of checkpoint {printable(str(other))}", remedy)
 
 
 def first_round(query: Query, settings: ResumeSettings, identity: Mapping[str, object]) -> Query:

@@ -29,6 +29,24 @@ def test_2_two_checkpoints_with_one_output(chainq: Program, truth: Truth) -> Non
         assert job.out.read_bytes().startswith(lines(truth.rows("blocks", 0, 9)))
 
 
+@pytest.mark.parametrize("kind", ["damaged", "unreadable"])
+def test_2_a_checkpoint_that_cannot_be_read_keeps_its_output(kind: str, chainq: Program, truth: Truth) -> None:
+    """Whose rows the file holds is not known then: another checkpoint is refused, and the damaged one is named."""
+    service = Moving(5)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks")
+        said(job(), 0)
+        if kind == "damaged":
+            job.kept.write_bytes(job.kept.read_bytes()[:-20])
+        else:
+            job.kept.unlink()
+            job.kept.mkdir()
+        other = Job(chainq, url, "blocks", place="other")
+        words = "is damaged" if kind == "damaged" else "cannot read"
+        said(other(out=str(job.out)), 2, f"checkpoint {job.kept}", words, "another -o FILE, or that checkpoint")
+        assert job.out.read_bytes() == lines(truth.rows("blocks", 0, 6))
+
+
 def test_2_not_even_after_a_kill(chainq: Program, truth: Truth) -> None:
     """What a killed run left is removed by the next run of its own checkpoint, and by no other."""
     service, deadly = Moving(FIRST), assassin(chainq)
