@@ -3,7 +3,9 @@
 import os
 import shlex
 import shutil
+import signal
 import subprocess
+from types import FrameType
 
 from chainq.process.signals import PipeClosed
 from chainq.sinks.base import DescriptorSink
@@ -23,7 +25,10 @@ def command() -> list[str]:
 
 
 class PagerSink(DescriptorSink):
-    """Writes to a pager, and waits for its end, which is up to who reads; `words` are its program and arguments."""
+    """Writes to a pager, and waits for its end, which is up to who reads; `words` are its program and arguments.
+
+    SIGINT is ignored while the pager runs: it owns the terminal, and Ctrl-C is a key of its own there.
+    """
 
     def __init__(self, words: list[str]) -> None:
         reader, writer = os.pipe()
@@ -31,8 +36,19 @@ class PagerSink(DescriptorSink):
         self._pager = subprocess.Popen(words, stdin=reader, env=environment)  # noqa: S603  # the user's own choice
         os.close(reader)
         super().__init__(writer, "the pager")
+        self._on_interrupt = signal.getsignal(signal.SIGINT)
+        if callable(self._on_interrupt):  # not before Popen: the pager would inherit that SIGINT is ignored
+            signal.signal(signal.SIGINT, self._interrupted)
+
+    def _interrupted(self, number: int, frame: FrameType | None) -> None:
+        """Pass SIGINT on where the pager has ended, which a run that waits for the server has not noticed yet."""
+        if self._pager.poll() is not None and callable(self._on_interrupt):
+            self._on_interrupt(number, frame)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
         os.close(self._descriptor)
-        self._pager.wait()
+        try:
+            self._pager.wait()
+        finally:
+            signal.signal(signal.SIGINT, self._on_interrupt)
         return kind is PipeClosed  # who ends the pager early has seen enough, and nothing failed

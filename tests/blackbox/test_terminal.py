@@ -99,6 +99,39 @@ def test_ctrl_c(chainq: Program, server: Servers) -> None:
     assert child.signalstatus == signal.SIGINT
 
 
+PAGER = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+print("page of", len(sys.stdin.readlines()), "lines", flush=True)
+print("left by", open("/dev/tty").readline(), flush=True)
+"""
+
+
+def test_ctrl_c_in_the_pager_is_for_the_pager(chainq: Program) -> None:
+    """While a pager owns the terminal Ctrl-C is a key of its own, as in less: the run ends with the pager."""
+    (chainq.home / "pager.py").write_text(PAGER)
+    child = spawned(chainq, "block", "5", "6", "--csv", "--url", "demo:", CHAINQ_PAGER=f"{sys.executable} pager.py")
+    child.expect("page of 3 lines")
+    child.sendintr()
+    child.sendline("q")
+    child.expect("left by q")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert (child.exitstatus, child.signalstatus) == (0, None)
+
+
+def test_ctrl_c_ends_a_run_whose_pager_has_ended(chainq: Program, silent: str) -> None:
+    """A run that waits for a server has not noticed yet that nobody reads: the key is meant for it."""
+    child = spawned(chainq, "latest", "--url", silent, "--dialect", "chain", CHAINQ_PAGER="echo no more")
+    child.expect("no more")
+    for _ in range(LONGEST):  # the pager may need a moment to end after its words
+        child.sendintr()
+        if child.expect([pexpect.EOF, pexpect.TIMEOUT], timeout=1) == 0:
+            break
+    child.close()
+    assert child.signalstatus == signal.SIGINT
+
+
 def test_names_stream_from_stdin(chainq: Program, server: Servers) -> None:
     """A height typed on standard input is answered before the next one is typed, and all come out in order."""
     process = chainq.start("block", "-", "--columns", "height", url=server(), stdin=subprocess.PIPE)
