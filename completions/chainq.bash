@@ -59,7 +59,7 @@ _chainq_options() {
     esac
     case $1 in
         blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions)
-            _chainq_offer '--format' 'table, jsonl, json, csv, tsv, text, chart, parquet, plug-ins. Default: by the extension of FILE, else table on a terminal and jsonl elsewhere'
+            _chainq_offer '--format' 'table, jsonl, json, csv, tsv, text, chart, parquet, plug-ins. Default: by the extension of FILE, else CHAINQ_FORMAT, else table on a terminal and jsonl elsewhere'
             _chainq_offer '--table' 'Human-readable table'
             _chainq_offer '--jsonl' 'One JSON object per line, as the service sent it'
             _chainq_offer '--json' 'One JSON array, or one object'

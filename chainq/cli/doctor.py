@@ -48,13 +48,12 @@ def run(values: Mapping[str, Any]) -> None:
             diagnosis = diagnose(prober, url, stated, service.names, int(time.time()))
     if diagnosis.dialect is not None:
         dialect_cache.remember(url, diagnosis.dialect)
-    with open_sink(None) as sink:
+    with open_sink(None, pager=True) as sink:
         sink.write((_json(diagnosis) if values["json"] else _table(diagnosis)).encode())
-    saved = save is not None and _save(
-        save, diagnosis, url, settings, bool(endpoint.headers), reporter, default=values["default"]
-    )
-    if not values["json"] and diagnosis.dialect is not None:
-        with open_sink(None) as sink:
+        saved = save is not None and _save(
+            save, diagnosis, url, settings, bool(endpoint.headers), reporter, default=values["default"]
+        )
+        if not values["json"] and diagnosis.dialect is not None:
             sink.write(_next(url, settings, save if saved else None, default=values["default"]).encode())
     for check in diagnosis.checks:
         if check.fault is not None:

@@ -9,7 +9,7 @@ import msgspec
 from chainq.catalog import identifiers
 from chainq.catalog.dialects import AUTO
 from chainq.cli import connect
-from chainq.cli.output import on_terminal, open_output, use_color
+from chainq.cli.output import on_terminal, use_color
 from chainq.cli.report import Reporter
 from chainq.cli.stdin import check_open
 from chainq.errors import UsageError
@@ -39,7 +39,7 @@ def rpc(name: str, params: str | None, values: Mapping[str, Any]) -> None:
             ) from None
         sent = msgspec.Raw(compact)
     settings = connect.settings(values)
-    with connect.open_service(settings, connect.reporter(values)) as service, open_output(None) as sink:
+    with connect.open_service(settings, connect.reporter(values)) as service, open_sink(None, pager=True) as sink:
         if settings.dry_run:
             sink.write(encode(name, sent, 1) + b"\n")
             return
@@ -82,5 +82,5 @@ def list_profiles(as_json: bool) -> None:
     else:
         text = ""
         Reporter().warn(f"no profiles in {settings.path}")
-    with open_sink(None) as sink:
+    with open_sink(None, pager=True) as sink:
         sink.write(text.encode())

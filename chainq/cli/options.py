@@ -147,10 +147,9 @@ class OutputOptions(Group):
         Option(
             "--format",
             metavar="NAME",
-            envvar="CHAINQ_FORMAT",
             rich_help_panel=OUTPUT,
             help="table, jsonl, json, csv, tsv, text, chart, parquet, plug-ins. Default: by the extension of FILE, "
-            "else table on a terminal and jsonl elsewhere.",
+            "else CHAINQ_FORMAT, else table on a terminal and jsonl elsewhere.",
         ),
     ] = None
     table: Annotated[bool, Option("--table", rich_help_panel=OUTPUT, help="Human-readable table.")] = False

@@ -10,7 +10,6 @@ from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, METHODS, Colu
 from chainq.errors import UsageError
 from chainq.formats import registry
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, capabilities
-from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.sanitize import printable
 from chainq.text.width import terminal_width
@@ -111,7 +110,7 @@ def file_of(values: Mapping[str, Any]) -> Path | None:
 
 
 def format_name(values: Mapping[str, Any], file: Path | None, *, appended: bool) -> str:
-    """Return the name of the format: by flag, the extension of `file` or environment, else a table on a terminal.
+    """Return the name of the format: by option, else extension of `file`, else environment; a table on a terminal.
 
     `appended`: later runs add to the output, so that it is no table. Raises UsageError.
     """
@@ -121,7 +120,8 @@ def format_name(values: Mapping[str, Any], file: Path | None, *, appended: bool)
     name = flags.pop() if flags else values["format"]
     if name is None and file is not None:
         name = EXTENSIONS.get(file.suffix.lower())
-    if name is None:
+    name = name or os.environ.get("CHAINQ_FORMAT")
+    if not name:
         return "table" if on_terminal(file) and not appended else "jsonl"
     return str(name)
 
@@ -183,21 +183,8 @@ def list_columns(command: str) -> None:
         f"{path:{wide}}  {column.type:{typed}}  {column.note}".rstrip()
         for path, column in zip(paths, columns, strict=True)
     ]
-    with open_sink(None) as sink:
+    with open_sink(None, pager=True) as sink:
         sink.write("".join(f"{line}\n" for line in [*lines, "", "* shown in a table by default"]).encode())
-
-
-def open_output(file: Path | None, *, binary: bool = False) -> Sink:
-    """Return the sink of an output: a file, standard output, or the pager where that is a terminal.
-
-    Raises OutputError.
-    """
-    if on_terminal(file) and not binary and (os.environ.get("CHAINQ_PAGER") or os.environ.get("PAGER")):
-        from chainq.sinks import pager
-
-        if words := pager.command():
-            return pager.PagerSink(words)
-    return open_sink(file)
 
 
 def output_spec(

@@ -70,7 +70,7 @@ def run(method: Method, values: Mapping[str, Any]) -> None:
         elif values["dry_run"]:
             _plan(service, query, reporter)
         else:
-            with output.open_output(settings.file, binary=settings.can.binary) as sink:
+            with open_sink(settings.file, pager=not settings.can.binary) as sink:
                 spec = output.output_spec(method, settings, reporter.warn, single=query.single)
                 _write_rows(
                     service, query, sink, settings.make, spec, reporter, _remedy(settings, query), settings.details
@@ -260,7 +260,7 @@ def _plan(service: Service, query: Query, reporter: Reporter) -> None:
     dialect = service.known_dialect(query.method)
     if dialect is None:
         reporter.warn("the server's dialect is not known, and --dry-run does not detect it: shown with --dialect chain")
-    with open_sink(None) as sink:
+    with open_sink(None, pager=True) as sink:
         for line in dry_run.lines(dialect or service.published_dialect, query):
             sink.write(line)
 
@@ -268,8 +268,12 @@ def _plan(service: Service, query: Query, reporter: Reporter) -> None:
 def _copy(
     batches: Iterator[Batch], writer: Writer, sink: Sink, limit: int | None, rest: _Rest | None, reporter: Reporter
 ) -> None:
-    """Write batches until they end or `limit` rows are written; a signal waits for the end of a batch."""
-    left = limit
+    """Write batches until they end or `limit` rows are written; a signal waits for the end of a batch.
+
+    NotFoundError is raised after the last row that exists: with a row the output is finished, without one it is left to
+    be abandoned, so that no file is replaced by nothing.
+    """
+    left, found = limit, False
     try:
         while left is None or left > 0:
             batch = next(batches, None)
@@ -280,14 +284,19 @@ def _copy(
             rows = batch.rows if left is None else batch.rows[:left]
             with signals_deferred():
                 writer.write(rows)
+                found = found or bool(rows)
                 sink.keep()  # before `rest`: a row that comes twice is better than one removed and not requested
                 if left is not None:
                     left -= len(rows)
                 if rest is not None and batch.heights is not None:
                     rest.written(batch, len(rows))
                     reporter.wrote(len(batch.heights), len(rows))
-    except NotFoundError:  # raised after the last row, so that the output of those that exist is complete
-        writer.close()
+    except NotFoundError:
+        with signals_deferred():
+            writer.close()
+            sink.keep()
+            if found:
+                sink.finish()
         raise
     with signals_deferred():
         writer.close()

@@ -137,6 +137,7 @@ class AppendFileSink(DescriptorSink):
     def finish(self) -> None:
         """Close the file."""
         os.close(self._descriptor)
+        self._descriptor = -1
 
     def abandon(self) -> None:
         """Close the file as it is."""

@@ -57,6 +57,7 @@ class AtomicFileSink(DescriptorSink):
         """Remove the temporary file and leave the old one unchanged."""
         with suppress(OSError):
             os.close(self._descriptor)
+        self._descriptor = -1
         if self._temporary is not None:
             self._temporary.unlink(missing_ok=True)
             self._temporary = None

@@ -7,12 +7,13 @@ import os
 from select import select
 from typing import Protocol, Self
 
-from chainq.errors import NotFoundError, OutputError
+from chainq.errors import OutputError
 from chainq.process.signals import PipeClosed, note_progress
 
 
 class Sink(Protocol):
-    """Where the bytes of an output go. A context manager: it finishes an output that succeeded and abandons others.
+    """Where the bytes of an output go. A context manager: it finishes an output that succeeded and abandons others,
+    unless it was finished before.
 
     `appends`: rows follow those of earlier runs in the same file, so that a checkpoint can record its length. Only
     then `length` is the number of bytes in the file, `owner` the checkpoint that was noted on it, `sync` makes bytes
@@ -48,7 +49,7 @@ class Sink(Protocol):
         """End an output that is complete. Raises OutputError."""
 
     def abandon(self) -> None:
-        """End an output that failed: remove what must not be mistaken for a complete one."""
+        """End an output that failed: remove what must not be mistaken for a complete one. Does nothing after `finish`."""
 
 
 class DescriptorSink:
@@ -68,9 +69,7 @@ class DescriptorSink:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool | None:
-        # NotFoundError is raised after the last row, when everything that does exist has been written.
-        complete = kind is None or (issubclass(kind, NotFoundError) and self.written > 0)
-        self.finish() if complete else self.abandon()
+        self.finish() if kind is None else self.abandon()
         return None
 
     def write(self, data: bytes, /) -> None:

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 MAX_LINKS = 40  # symbolic links on the way of a path, as many as Linux follows
 
 
-def open_sink(path: Path | None, *, append: bool = False, recorded: "Recorded | None" = None) -> Sink:
+def open_sink(
+    path: Path | None, *, pager: bool = False, append: bool = False, recorded: "Recorded | None" = None
+) -> Sink:
     """Return the sink for `-o PATH`; for standard output where `path` is None.
 
-    `append`: rows follow those of earlier runs, where `path` is a regular file or none yet; `recorded`: what a
+    `pager`: the user's pager shows it where standard output is a terminal. `append`: rows follow those of earlier runs, where `path` is a regular file or none yet; `recorded`: what a
     checkpoint recorded of it. Raises OutputError where it cannot be opened, BusyError where another run is appending to
     it, IncompleteError where it is not as recorded.
     """
@@ -29,6 +31,11 @@ def open_sink(path: Path | None, *, append: bool = False, recorded: "Recorded | 
         if sys.stdout is None:
             raise OutputError("standard output is closed", "no request was sent yet")
         sys.stdout.flush()
+        if pager and os.isatty(1) and (os.environ.get("CHAINQ_PAGER") or os.environ.get("PAGER")):
+            from chainq.sinks import pager as pagers
+
+            if words := pagers.command():
+                return pagers.PagerSink(words)
         return StreamSink(1, "standard output")
     try:
         if number is not None:

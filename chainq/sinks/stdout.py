@@ -24,6 +24,10 @@ class StreamSink(DescriptorSink):
         offset = self._offset()
         self._kept = None if offset is None else (offset, self.written)
 
+    def finish(self) -> None:
+        """Mark all that is written as valid."""
+        self.keep()
+
     def abandon(self) -> None:
         """Truncate a regular file to the last `keep`, unless another process wrote to it since."""
         offset = self._offset()

@@ -111,6 +111,20 @@ def test_a_file_appears_whole_or_not_at_all(chainq: Program, server: Servers, tm
     assert [(path.name, path.read_bytes()) for path in folder.iterdir()] == [("old", b"old\n")]
 
 
+@pytest.mark.parametrize("name", ["o.csv", "o.jsonl", "o.json", "o.txt", "o.table"])
+def test_a_file_is_left_unchanged_where_nothing_was_found(name: str, chainq: Program) -> None:
+    """A run without any row replaces no file, whatever its format writes before the first row; one row is enough to."""
+    file = chainq.home / name
+    file.write_bytes(b"old\n")
+    words = ["--columns", "height", *(["--table"] if name == "o.table" else [])]
+    assert chainq("block", "99999999", *words, "-o", name, url="demo:").code == 1
+    assert file.read_bytes() == b"old\n"
+    assert chainq("block", "99999999", "5", *words, "-o", name, url="demo:").code == 1
+    assert b"old" not in file.read_bytes()
+    assert b"5" in file.read_bytes()
+    assert [path.name for path in chainq.home.iterdir() if "o." in path.name] == [name]
+
+
 def test_a_link_is_followed(chainq: Program, server: Servers, tmp_path: Path) -> None:
     """-o on a symbolic link replaces what it points to, not the link."""
     (tmp_path / "real").write_bytes(b"old\n")
@@ -165,6 +179,21 @@ def test_the_default_format_is_a_table_on_a_terminal_and_jsonl_elsewhere(chainq:
     assert on_terminal(chainq, "block", "5", url=server(), env=csv_too).startswith("id,height,")
     assert chainq("block", "5", "--jsonl", url=server(), env=csv_too).out.startswith(b'{"id":')
     assert chainq("block", "5", "--format", "jsonl", url=server(), env=csv_too).out.startswith(b'{"id":')
+
+
+def test_the_extension_of_a_file_beats_the_environment(chainq: Program) -> None:
+    """An option names the format, else the extension of -o FILE, else CHAINQ_FORMAT: the nearest statement counts."""
+    env = {"CHAINQ_FORMAT": "json"}
+
+    def written(name: str, *words: str) -> bytes:
+        ran = chainq("block", "5", "--columns", "height", "-o", name, *words, url="demo:", env=env)
+        assert (ran.code, "although" in ran.err) == (0, bool(words))
+        return (chainq.home / name).read_bytes()
+
+    assert written("rows.csv") == b"height\r\n5\r\n"
+    assert written("rows") == b'{"height":"5"}\n'
+    assert written("rows.csv", "--format", "json") == b'{"height":"5"}\n'
+    assert written("rows.csv", "--text") == b"5\n"
 
 
 def test_no_color_is_honoured(chainq: Program, server: Servers) -> None:
