@@ -49,7 +49,10 @@ class Sink(Protocol):
         """End an output that is complete. Raises OutputError."""
 
     def abandon(self) -> None:
-        """End an output that failed: remove what must not be mistaken for a complete one. Does nothing after `finish`."""
+        """End an output that failed: remove what must not be mistaken for a complete one.
+
+        Does nothing after `finish`.
+        """
 
 
 class DescriptorSink:

@@ -21,9 +21,9 @@ def open_sink(
 ) -> Sink:
     """Return the sink for `-o PATH`; for standard output where `path` is None.
 
-    `pager`: the user's pager shows it where standard output is a terminal. `append`: rows follow those of earlier runs, where `path` is a regular file or none yet; `recorded`: what a
-    checkpoint recorded of it. Raises OutputError where it cannot be opened, BusyError where another run is appending to
-    it, IncompleteError where it is not as recorded.
+    `pager`: the user's pager shows it where standard output is a terminal. `append`: rows follow those of earlier runs,
+    where `path` is a regular file or none yet; `recorded`: what a checkpoint recorded of it. Raises OutputError where
+    it cannot be opened, BusyError where another run is appending to it, IncompleteError where it is not as recorded.
     """
     number = None if path is None else descriptor_of(path)
     if path is None or number == 1:
