@@ -17,6 +17,7 @@ Nothing here prints or exits; `chainq.cli.main` is the only place that does.
     └── BusyError             75    another run is using the checkpoint or the output file
 """
 
+from collections.abc import Sequence
 from enum import IntEnum
 
 
@@ -72,9 +73,16 @@ class ChainqError(Exception):
 
 
 class NotFoundError(ChainqError):
-    """A block or transaction that was looked up does not exist. Raised after the rows of those that do."""
+    """A block or transaction that was looked up does not exist. Raised after the rows of those that do.
+
+    `missing`: the heights or IDs that do not exist, as text, where several may have been looked up.
+    """
 
     exit_code = ExitCode.NOT_FOUND
+
+    def __init__(self, message: str, hint: str = "", *, missing: Sequence[str] = ()) -> None:
+        super().__init__(message, hint)
+        self.missing = missing
 
 
 class UsageError(ChainqError):

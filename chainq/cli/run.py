@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from msgspec import Raw
-
 from chainq.catalog.dialects import is_shared
 from chainq.catalog.methods import Method, Role
 from chainq.cli import connect, output
@@ -25,6 +23,7 @@ from chainq.heights.range import HeightRange
 from chainq.planning.query import STDIN, Batch, Lookup, Query
 from chainq.process.signals import PipeClosed, signals_deferred
 from chainq.rows.fields import Picker, integer_of
+from chainq.rows.raw_json import put_first
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url
@@ -216,10 +215,8 @@ def _with_height(batch: Batch) -> Batch:
     """Return the rows of a lookup with the height that was looked up as their first field."""
     if batch.heights is None:
         return batch
-    field = b'{"height":%d' % batch.heights.start
-    return batch._replace(
-        rows=[Raw(field + (b"}" if bytes(row) == b"{}" else b"," + bytes(row)[1:])) for row in batch.rows]
-    )
+    height = {"height": b"%d" % batch.heights.start}
+    return batch._replace(rows=[put_first(row, height) for row in batch.rows])
 
 
 def _keys(service: Service, query: Query, reporter: Reporter) -> Iterator[Lookup | None]:

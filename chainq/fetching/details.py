@@ -1,17 +1,19 @@
 """Adds to transaction IDs what one lookup each can tell, for a person who reads a list of them."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec import Raw
 
+from chainq.catalog.kinds import Kind, kind_of
 from chainq.catalog.methods import BY_COMMAND
-from chainq.errors import ChainqError, NotFoundError
+from chainq.errors import NotFoundError, ServiceError, UnreachableError
 from chainq.fetching.service import Service
 from chainq.planning.query import Batch
 from chainq.rows.fields import Picker, array_of, object_of, text_of
-from chainq.text.humanize import in_credits
+from chainq.rows.raw_json import put_first
+from chainq.text.humanize import counted, in_credits
 
 ROWS = 100  # that are looked up: a few screens
 _PATHS = ("transaction.id", "finalizedAt", "type", "status", "transaction.execution.transitions")
@@ -21,31 +23,49 @@ _DEPLOYED = re.compile(r"^program ([^;\s]{1,100});", re.MULTILINE)
 def joined(service: Service, batches: Iterator[Batch], rows: int, warn: Callable[[str], None]) -> Iterator[Batch]:
     """Yield the batches, the first `rows` rows of all with the details of their transactions.
 
-    `warn` is told once that later rows have none, and why no row has any where a lookup fails.
+    `warn` is told once each: that later rows have none, which transactions the service does not find, and why no
+    further row has any where the service cannot look one up. Raises ResponseError and IncompleteError for a lookup
+    whose response is invalid or of another transaction, as `fetch_lookups` does: what is wrong is no detail.
     """
     left = rows
+    missing: list[str] = []
     for batch in batches:
         some = batch.rows[:left]
         if some and len(batch.rows) > left and rows == ROWS:
             warn(f"the first {ROWS} transactions have details; chainq transaction ID looks another one up")
         if some:
+            left -= len(some)
+            ids = dict.fromkeys(filter(None, map(_id_of, some)))
             try:
-                details = _look_up(service, some)
-            except ChainqError as error:
+                details = _look_up(service, ids, missing)
+            except (ServiceError, UnreachableError) as error:
                 warn(f"the table has no details: {error}; --no-details omits them")
                 details, left = {}, 0
-            left = max(left - len(some), 0)
             batch = batch._replace(rows=[*(_with(row, details) for row in some), *batch.rows[len(some) :]])
+            if not left and missing:  # now, since a reader who has its rows does not come back for the end
+                _warn_missing(missing, warn)
+                missing = []
         yield batch
+    if missing:
+        _warn_missing(missing, warn)
 
 
-def _look_up(service: Service, rows: list[Raw]) -> dict[str, dict[str, Raw]]:
-    """Return the details of the transactions of rows by their IDs; a transaction that does not exist has none."""
-    ids = dict.fromkeys(text_of(object_of(row).get("transaction_id")) for row in rows)
+def _warn_missing(missing: Sequence[str], warn: Callable[[str], None]) -> None:
+    warn(f"no details of {counted(len(missing), 'transaction')} not found: {', '.join(dict.fromkeys(missing))}")
+
+
+def _id_of(row: Raw) -> str:
+    """Return the transaction ID of a row; empty for what is none, which no service could look up."""
+    text = text_of(object_of(row).get("transaction_id"))
+    return text if kind_of(text) is Kind.TRANSACTION else ""
+
+
+def _look_up(service: Service, ids: Iterable[str], missing: list[str]) -> dict[str, dict[str, Raw]]:
+    """Return the details of transactions by their IDs; IDs that do not exist are added to `missing`."""
     pick = Picker(_PATHS)
     found: dict[str, dict[str, Raw]] = {}
     try:
-        for batch in service.fetch_lookups(BY_COMMAND["transaction"], filter(None, ids)):
+        for batch in service.fetch_lookups(BY_COMMAND["transaction"], ids):
             for row in batch.rows:
                 transaction_id, *values = pick(row)
                 details = dict(zip(("finalizedAt", "type", "status"), values, strict=False))
@@ -53,15 +73,16 @@ def _look_up(service: Service, rows: list[Raw]) -> dict[str, dict[str, Raw]]:
                     **{name: value for name, value in details.items() if value is not None},
                     **_call_of(row),
                 }
-    except NotFoundError:
-        pass
+    except NotFoundError as error:  # raised after the last row
+        missing += error.missing
     return found
 
 
-def _with(row: Raw, details: dict[str, dict[str, Raw]]) -> Raw:
-    members = object_of(row)
-    more = details.get(text_of(members.get("transaction_id")), {})
-    return Raw(msgspec.json.encode({**more, **members})) if more else row
+def _with(row: Raw, details: Mapping[str, Mapping[str, Raw]]) -> Raw:
+    """Return a row with the details of its transaction before its own fields, which win where both have one."""
+    own = object_of(row)
+    more = details.get(_id_of(row), {})
+    return put_first(row, {name: value for name, value in more.items() if name not in own})
 
 
 def _call_of(row: Raw) -> dict[str, Raw]:

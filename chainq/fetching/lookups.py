@@ -47,7 +47,7 @@ def fetch_lookups(
             yield Batch(found, HeightRange(key, key + 1) if isinstance(key, int) else None)
     if missing:
         kind = "transaction" if method.param(Role.ID) else "block"
-        raise NotFoundError(f"{kind} {', '.join(missing)} not found")
+        raise NotFoundError(f"{kind} {', '.join(missing)} not found", missing=missing)
 
 
 def fetch_latest(connection: Connection, dialect: Dialect) -> list[Raw]:

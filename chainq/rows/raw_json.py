@@ -6,7 +6,7 @@ refuses (lone surrogates). Nothing here knows of requests, methods or formats.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -79,6 +79,17 @@ def items(text: bytes | memoryview) -> list[Raw]:
         if not isinstance(_SCANNER.decode(decoded), list):
             raise ValueError("expected a JSON array") from None
         return [Raw(value.encode()) for _, value in _parts(decoded, decoded.index("["), "]")]
+
+
+def put_first(row: Raw, values: Mapping[str, bytes | Raw]) -> Raw:
+    """Return a JSON object without white space with other members before its own; not one byte of its own changes.
+
+    >>> bytes(put_first(Raw(b'{"a":1.0}'), {"height": b"5"}))
+    b'{"height":5,"a":1.0}'
+    """
+    pairs = [msgspec.json.encode(name) + b":" + bytes(value) for name, value in values.items()]
+    own = bytes(row)[1:-1]
+    return Raw(b"{" + b",".join([*pairs, own] if own else pairs) + b"}")
 
 
 def check_objects(rows: list[Raw]) -> list[Raw]:

@@ -1,10 +1,12 @@
 """`address-transactions` in a table: what a lookup of each transaction tells, for the rows on screen."""
 
 import json
+from typing import Any
 
 import pytest
 
-from harness.program import DIALECT, Program, Servers
+from harness.program import DIALECT, Program, Ran, Servers, one_line
+from harness.services import Canned, canned
 from harness.truth import Truth
 
 RANGE = ("--start", "5000", "--end", "5100")
@@ -74,3 +76,64 @@ chainTransaction = "missing"
     assert "the table has no details: " in ran.err
     assert "--no-details omits them" in ran.err
     assert b"at1" in ran.out
+
+
+IDS = [Truth().chain.transaction_id(5000, index) for index in range(3)]
+
+
+def listed(chainq: Program, rows: list[str], transaction: Any) -> Ran:
+    """Run the table of an address on a service that lists `rows`; `transaction` is its answer to a lookup of an ID."""
+
+    def answer(request: Any) -> Canned:
+        method, params = request["method"], request.get("params") or {}
+        if method == "latest/block":
+            found = json.dumps({"height": "9", "block_hash": "ab1x"})
+        elif "address" in str(params).lower():
+            found = f"[{','.join(rows)}]"
+        else:
+            found = json.dumps(transaction(next(value for value in params.values() if str(value).startswith("at1"))))
+        return Canned(f'{{"jsonrpc":"2.0","id":{request["id"]},"result":{found}}}'.encode())
+
+    with canned(answer) as (url, _):
+        words = ("address-transactions", Truth().chain.addresses[0], "--start", "5", "--end", "6", "--page", "0")
+        return chainq(*words, "--table", "--no-trunc", url=url)
+
+
+def full(transaction_id: str) -> Any:
+    """A transaction with one call."""
+    call = {"program": "credits.aleo", "function": "join", "inputs": []}
+    inner = {"id": transaction_id, "execution": {"transitions": [call]}}
+    return {"status": "accepted", "type": "execute", "transaction": inner}
+
+
+def test_another_transaction_is_an_error(chainq: Program) -> None:
+    """A response with another transaction is wrong data, as it is for `chainq transaction`: exit 6, not a warning."""
+    rows = [f'{{"transaction_id":"{name}"}}' for name in IDS]
+    ran = listed(chainq, rows, lambda _: full(IDS[1]))
+    assert f"response has transaction {IDS[1]}" in one_line(ran, 6)
+
+
+def test_an_invalid_response_is_an_error(chainq: Program) -> None:
+    """A response that is no transaction is exit 5."""
+    assert "is not an object" in one_line(listed(chainq, [f'{{"transaction_id":"{IDS[0]}"}}'], lambda _: [1]), 5)
+
+
+def test_transactions_that_are_not_found_are_named(chainq: Program) -> None:
+    """One warning has the IDs of all that are missing; the others have their details."""
+    rows = [f'{{"transaction_id":"{name}"}}' for name in IDS]
+    ran = listed(chainq, rows, lambda name: full(name) if name == IDS[1] else None)
+    assert ran.code == 0
+    assert ran.err == f"chainq: warning: no details of 2 transactions not found: {IDS[0]}, {IDS[2]}\n"
+    lines = ran.out.decode().splitlines()
+    assert [len(line.split()) > 1 for line in lines[1:4]] == [False, True, False]
+
+
+def test_any_field_and_any_id_may_come(chainq: Program) -> None:
+    """Lone surrogates in names and IDs, what is no ID, fields that details have too: every row is drawn."""
+    odd = r'"\ud800":1,"status":"own"'
+    rows = [f'{{{odd},"transaction_id":{name}}}' for name in (f'"{IDS[0]}"', r'"\ud800"', "5", "null", "[]")]
+    ran = listed(chainq, rows, full)
+    assert (ran.code, ran.err) == (0, "")
+    lines = ran.out.decode().splitlines()
+    assert len(lines) == 1 + len(rows) + 1
+    assert lines[1].split() == [IDS[0], "credits.aleo", "join", "execute", "!", "own"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from chainq.rows.fields import Picker, integer_of, text_of
-from chainq.rows.raw_json import compact, items, members
+from chainq.rows.raw_json import compact, items, members, put_first
 
 NUMBERS = [
     "0",
@@ -233,3 +233,17 @@ def test_a_value_as_a_whole_number(sent: str, number: int | None) -> None:
 def test_nothing_has_no_number() -> None:
     """A missing field has no number."""
     assert integer_of(None) is None
+
+
+@pytest.mark.parametrize(
+    ("row", "due"),
+    [
+        ("{}", '{"\u00e9":1,"b":"x"}'),
+        ('{"a":1.10}', '{"\u00e9":1,"b":"x","a":1.10}'),
+        (r'{"\ud800":{}}', r'{"é":1,"b":"x","\ud800":{}}'),
+    ],
+)
+def test_members_before_those_of_a_row(row: str, due: str) -> None:
+    """Other members come first; those of the row stay as they were sent, lone surrogates too."""
+    found = put_first(Raw(row.encode()), {"é": b"1", "b": Raw(b'"x"')})
+    assert bytes(found).decode() == due
