@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from chainq.catalog import bech32
 from chainq.catalog.methods import Role
 from chainq.errors import UsageError
-from chainq.text.sanitize import excerpt, mask_url, printable
+from chainq.text.sanitize import KEYS, excerpt, mask_url, printable
 
 _HINT = "--no-check skips this check"
 
@@ -42,7 +42,7 @@ def function(text: str) -> str:
     """Check a function name: an identifier."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", text):
         raise UsageError(f"invalid function name {text!r}: expected a name such as transfer_public", _HINT)
-    return text
+    return sendable(text)
 
 
 def _check_kind(text: str, wanted: str, expected: str) -> None:
@@ -53,7 +53,11 @@ def _check_kind(text: str, wanted: str, expected: str) -> None:
 
 
 def sendable(text: str) -> str:
-    """Check that a request can carry the text: an argument from a shell may not be UTF-8."""
+    """Check that a request can carry the text: it is UTF-8, as an argument may not be, and holds no secret key."""
+    if any(key in text for key in KEYS):
+        from chainq.catalog.kinds import Kind
+
+        raise UsageError("invalid argument: it holds a secret key", Kind.SECRET.hint)
     try:
         text.encode()
     except UnicodeEncodeError:

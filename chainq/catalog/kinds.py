@@ -8,6 +8,7 @@ from enum import Enum
 
 from chainq.catalog.bech32 import ALPHABET
 from chainq.errors import UsageError
+from chainq.text.sanitize import KEYS
 
 
 class Kind(Enum):
@@ -54,7 +55,7 @@ _NAME = "[A-Za-z][A-Za-z0-9_]*"
 
 def kind_of(text: str) -> Kind | None:
     """Return what a text is, None where it looks like nothing that is known. Checksums are not looked at."""
-    if re.match("APrivateKey1|AViewKey1", text):
+    if text.startswith(KEYS):
         return Kind.SECRET
     if "…" in text or re.fullmatch(r"[a-z]{2,10}1\w+\.\.\.\w+", text):
         return Kind.SHORTENED
@@ -74,6 +75,11 @@ def kind_of(text: str) -> Kind | None:
     return Kind.ADDRESS if prefix.isalpha() and len(data) == _ADDRESS_LENGTH else None  # each network has its prefix
 
 
+def shown(text: str) -> str:
+    """Return an argument as messages repeat it: a space and the text in quotes, or nothing for a secret."""
+    return "" if kind_of(text) is Kind.SECRET else f" {text!r}"
+
+
 def check_kind(text: str, wanted: str, *expected: Kind) -> None:
     """Raise UsageError for a text of another kind than `expected`; `wanted` names the argument (`height`).
 
@@ -83,5 +89,4 @@ def check_kind(text: str, wanted: str, *expected: Kind) -> None:
     kind = kind_of(text)
     if kind is None or kind in expected:
         return
-    shown = "" if kind is Kind.SECRET else f" {text!r}"
-    raise UsageError(f"invalid {wanted}{shown}: this is {kind.title}", kind.hint.format(text, text))
+    raise UsageError(f"invalid {wanted}{shown(text)}: this is {kind.title}", kind.hint.format(text, text))

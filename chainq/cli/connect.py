@@ -63,8 +63,8 @@ def open_service(settings: ConnectionSettings, reporter: Reporter) -> Service:
     if server.profile_url not in (None, url) and _shadowed(settings):
         reporter.warn(f"CHAINQ_URL takes precedence over the profile's URL: using {mask_url(url)}")
     for name, value in (("--timeout", timeout), ("--rate", rate)):
-        if value is not None and not config_values.fits(value):
-            raise UsageError(f"invalid {name} {value:g}: expected a number from 0.000001 to 1000000")
+        if value is not None:
+            config_values.checked_number(name, value)
     return Service(
         url,
         dialect=dialect or AUTO,

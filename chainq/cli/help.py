@@ -83,11 +83,12 @@ class PlainGroup(TyperGroup):
         """Find the command. Raises UsageError with the one that was most likely meant."""
         name = args[0]
         if name not in self.catalogue and not name.startswith("-") and not ctx.resilient_parsing:
+            from chainq.catalog.kinds import shown
             from chainq.cli.guesses import guess
 
             meant = guess(name, self.catalogue)
             hint = f"did you mean {meant}?" if meant else "chainq --help lists the commands"
-            raise UsageError(f"unknown command {name!r}", hint)
+            raise UsageError(f"unknown command{shown(name)}", hint)
         return super().resolve_command(ctx, args)
 
     def format_help_text(self, _ctx: "Context", formatter: "HelpFormatter") -> None:

@@ -30,6 +30,7 @@ def rpc(name: str, params: str | None, values: Mapping[str, Any]) -> None:
     text = sys.stdin.read() if params == "-" else params
     sent: msgspec.Raw | None = None
     if text is not None and text.strip():
+        identifiers.sendable(text)
         try:
             compact = raw_json.compact(text.strip().encode())
             msgspec.json.decode(compact, type=dict[str, msgspec.Raw] | list[msgspec.Raw])

@@ -11,7 +11,7 @@ from chainq.cli.commands import app
 from chainq.cli.help import PlainGroup, bounds_in_words
 from chainq.errors import ChainqError, ExitCode
 from chainq.process import signals
-from chainq.text.sanitize import printable
+from chainq.text.sanitize import mask_keys, printable
 
 
 def main() -> NoReturn:
@@ -88,7 +88,7 @@ def _complain(arguments: list[str], message: str, error: BaseException) -> None:
     command = f" {arguments[0]}" if arguments and arguments[0] in PlainGroup.catalogue else ""
     parts = "; ".join([message, *getattr(error, "__notes__", [])])
     try:
-        sys.stderr.write(printable(f"chainq{command}: {' '.join(parts.split())}") + "\n")
+        sys.stderr.write(printable(mask_keys(f"chainq{command}: {' '.join(parts.split())}")) + "\n")
         sys.stderr.flush()
     except (OSError, AttributeError, ValueError):  # stderr is closed; the exit code has to do
         return

@@ -10,7 +10,6 @@ from chainq.config import values
 from chainq.errors import UsageError
 from chainq.heights.block_time import parse_time
 from chainq.heights.bounds import HIGHEST, Bounds
-from chainq.text.sanitize import excerpt
 
 Time = datetime | float | str
 
@@ -62,21 +61,14 @@ def integer(name: str, value: int, low: int, high: int) -> int:
     except TypeError:
         number = -1
     if not low <= number <= high:
-        raise UsageError(f"invalid {name} {_shown(value)}: expected an int from {low} to {high}")
+        raise UsageError(f"invalid {name} {values.shown(value)}: expected an int from {low} to {high}")
     return number
-
-
-def number(name: str, value: float) -> float:
-    """Return a timeout or a rate. Raises UsageError."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not values.fits(value):
-        raise UsageError(f"invalid {name} {_shown(value)}: expected a number from 0.000001 to 1000000")
-    return float(value)
 
 
 def text(name: str, value: str) -> str:
     """Return a text. Raises UsageError."""
     if not isinstance(value, str):
-        raise UsageError(f"invalid {name} {_shown(value)}: expected a str")
+        raise UsageError(f"invalid {name} {values.shown(value)}: expected a str")
     return value
 
 
@@ -99,13 +91,5 @@ def _seconds(name: str, value: Time) -> float:
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= HIGHEST:
-        raise UsageError(f"invalid {name} {_shown(value)}: expected a datetime, seconds since 1970 or a text")
+        raise UsageError(f"invalid {name} {values.shown(value)}: expected a datetime, seconds since 1970 or a text")
     return float(value)
-
-
-def _shown(value: object) -> str:
-    """Return a value for an error message; of an int with more digits than Python prints only the type."""
-    try:
-        return excerpt(repr(value), 60)
-    except ValueError:
-        return f"of type {type(value).__name__}"

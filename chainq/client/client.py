@@ -66,8 +66,8 @@ class Client:
         given = Server(
             None if url is None else identifiers.url(arguments.text("URL", url)),
             None if dialect is None else arguments.text("dialect", dialect),
-            None if rate is None else arguments.number("rate", rate),
-            None if timeout is None else arguments.number("timeout", timeout),
+            None if rate is None else values.checked_number("rate", rate),
+            None if timeout is None else values.checked_number("timeout", timeout),
             arguments.headers(headers),
         )
         server = completed(given, named)

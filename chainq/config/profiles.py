@@ -23,7 +23,7 @@ from chainq.catalog.dialects import AUTO, DIALECTS, Names
 from chainq.catalog.methods import BY_NAME
 from chainq.config.paths import config_file
 from chainq.config.toml_lines import line_of, line_of_long_number
-from chainq.config.values import fits, header
+from chainq.config.values import checked_number, header
 from chainq.errors import OutputError, UsageError
 from chainq.sinks.atomic_file import AtomicFileSink
 
@@ -249,8 +249,11 @@ class _Check:
     def _profile(self, values: object, at: tuple[str, ...]) -> Profile:
         table = self._convert(values, _ProfileTable, at)
         for key, value in (("rate", table.rate), ("timeout", table.timeout)):
-            if value is not None and not fits(value):
-                raise self._error((*at, key), "expected a number from 0.000001 to 1000000")
+            if value is not None:
+                try:
+                    checked_number(key, value)
+                except UsageError as error:
+                    raise self._error((*at, key), error.message) from None
         if table.url is not None:
             try:
                 identifiers.url(table.url)

@@ -3,13 +3,27 @@
 import re
 
 from chainq.errors import UsageError
+from chainq.text.sanitize import excerpt
 
 LEAST_MEMORY = 2**20  # bytes
 
 
-def fits(value: float) -> bool:
-    """Return whether a rate (requests per second) or a timeout (seconds) is from 0.000001 to 1000000."""
-    return 1e-6 < value < 1e6
+def checked_number(name: str, value: object) -> float:
+    """Return a rate (requests per second) or a timeout (seconds); `name` is what the message calls it.
+
+    Raises UsageError for what is no number from 0.000001 to 1000000.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-6 <= value <= 1e6:
+        raise UsageError(f"invalid {name} {shown(value)}: expected a number from 0.000001 to 1000000")
+    return float(value)
+
+
+def shown(value: object) -> str:
+    """Return a value for an error message; of an int with more digits than Python prints only the type."""
+    try:
+        return excerpt(repr(value).removesuffix(".0"), 60)
+    except ValueError:
+        return f"of type {type(value).__name__}"
 
 
 def header(text: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Raw
 
-from chainq.catalog.kinds import Kind, kind_of
+from chainq.catalog.kinds import Kind, kind_of, shown
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.errors import IncompleteError, NotFoundError, UsageError
 from chainq.fetching.service import Service
@@ -184,12 +184,11 @@ def check(text: str) -> str:
     if kind is Kind.ADDRESS:
         return identifiers.address(text)
     if kind in (Kind.PROGRAM, Kind.FUNCTION):
-        return text
-    shown = "" if kind is Kind.SECRET else f" {text!r}"
+        return identifiers.sendable(text)
     if kind is not None:
-        raise UsageError(f"cannot show{shown}: this is {kind.title}", kind.hint.format(text, text))
+        raise UsageError(f"cannot show{shown(text)}: this is {kind.title}", kind.hint.format(text, text))
     raise UsageError(
-        f"cannot show{shown}",
+        f"cannot show{shown(text)}",
         "expected a height, latest, a transaction ID (at1...), an address, a program such as credits.aleo, or "
         "PROGRAM/FUNCTION",
     )

@@ -7,6 +7,8 @@ from urllib.parse import urlsplit, urlunsplit
 # Cs: lone surrogates; Zl, Zp: separators that some terminals take for a new line.
 _HARMFUL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _MASK = "***"
+KEYS = ("APrivateKey1", "AViewKey1")
+"""How private keys and view keys begin: they are neither shown nor sent."""
 # Hosts of chain services put the caller's API key into the path, and it can look like anything. So only what is surely
 # no key is shown: a lower-case word of at most five letters, and words that such paths are made of, perhaps with a
 # number (v1, testnet3, json-rpc). Compiled at their first use, since every start loads this module.
@@ -59,6 +61,11 @@ def excerpt(text: str, length: int = 200) -> str:
         head = length * 2 // 5
         line = f"{line[:head]}…{line[head + 1 - length :]}"
     return printable(line)
+
+
+def mask_keys(text: str) -> str:
+    """Return the text with `***` for all of a private or view key but how it begins, wherever it is in the text."""
+    return re.sub(rf"({'|'.join(KEYS)})\w+", rf"\1{_MASK}", text)
 
 
 def mask_url(url: str) -> str:

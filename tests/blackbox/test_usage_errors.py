@@ -123,6 +123,52 @@ def test_2_a_bad_url(url: str, chainq: Program) -> None:
     assert "URL" in one_line(chainq("block", "5", url=url), 2)
 
 
+KEY = "APrivateKey1zkp8CZNn3yeCseEtxuVPbDCwSyhGW6yZKUYKfgXmcpoGPWH"
+VIEW_KEY = "AViewKey1mSnpFFC8Mj4fXbK5YiWgZ3mjiV8CxA79bYNa8ymUpTrw"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [KEY],
+        ["blocks", KEY],
+        ["blocks", f"--{KEY}"],
+        ["blocks", "5", KEY],
+        ["blocks", "--limit", KEY],
+        ["blocks", "--since", KEY],
+        ["blocks", "--columns", VIEW_KEY],
+        ["block", KEY, "--no-check"],
+        ["transaction", VIEW_KEY, "--no-check"],
+        ["address-transactions", KEY],
+        ["address-transactions", KEY, "--no-check"],
+        ["program-transactions", "credits.aleo", KEY],
+        ["program-transactions", "credits.aleo", VIEW_KEY, "--no-check"],
+        ["program-transactions", KEY, "mint"],
+        ["rpc", KEY],
+        ["rpc", "latest/block", f'{{"owner": "{VIEW_KEY}"}}'],
+        ["show", KEY],
+        ["show", f"credits.aleo/{KEY}"],
+    ],
+    ids=lambda words: " ".join(words).replace(KEY, "KEY").replace(VIEW_KEY, "VIEW_KEY"),
+)
+def test_2_a_secret_key_is_neither_sent_nor_repeated(words: list[str], chainq: Program, nowhere: str) -> None:
+    """A private or view key that was typed by mistake is exit 2 before any call, and in no message, which is logged."""
+    ran = chainq(*words, url=nowhere) if len(words) > 1 else chainq(*words)
+    said = one_line(ran, 2)
+    assert KEY[12:] not in said
+    assert VIEW_KEY[9:] not in said
+
+
+@pytest.mark.parametrize("option", ["--timeout", "--rate"])
+def test_numbers_are_taken_up_to_the_bounds_that_the_message_names(option: str, chainq: Program) -> None:
+    """From 0.000001 to 1000000: both ends count, and what is beyond them is exit 2."""
+    for value in ("0.000001", "1000000"):
+        assert chainq("block", "5", option, value, "--dry-run", url="demo:").code == 0
+    for value in ("0.0000009", "1000000.5"):
+        expected = f"invalid {option} {float(value)}: expected a number from 0.000001 to 1000000"
+        assert expected in one_line(chainq("block", "5", option, value, "--dry-run", url="demo:"), 2)
+
+
 def test_2_a_bad_url_keeps_its_password(chainq: Program) -> None:
     """A URL whose scheme was forgotten does not show the password in it."""
     said = one_line(chainq("block", "5", url="bob:hunter2@example.invalid/x"), 2)
