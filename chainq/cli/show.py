@@ -7,6 +7,7 @@ from typing import Any
 
 from chainq.cli import connect
 from chainq.cli.output import on_terminal, use_color
+from chainq.errors import UsageError
 from chainq.formats.protocol import OutputSpec
 from chainq.heights.bounds import parse_height
 from chainq.process.signals import signals_deferred
@@ -19,6 +20,8 @@ def run(text: str, values: Mapping[str, Any]) -> None:
     """Show what `text` names, as a screen or with `json` as one object. Raises ChainqError."""
     wanted = parts.check(text.strip())
     last = None if values["last"] is None else parse_height(values["last"])
+    if last == 0:
+        raise UsageError("invalid --last 0: expected 1 or more blocks")
     terminal = on_terminal(None)
     color = use_color("auto", terminal=terminal)
     with connect.open_service(connect.settings(values), connect.reporter(values)) as service, open_sink(None) as sink:

@@ -240,7 +240,7 @@ def _time(seconds: int | None, now: float | None = None) -> str:
 
 
 def _blocks(heights: HeightRange) -> str:
-    """Return a range in words."""
-    if not len(heights):
+    """Return a range that ends at the tip in words."""
+    if heights.end == 0:  # the tip is -1
         return "a chain without blocks"
     return f"the newest {counted(len(heights), 'block')} ({heights.start} to {heights.end - 1})"

@@ -156,6 +156,22 @@ def test_a_program_says_how_far_it_looked(screens: dict[str, Ran], chainq: Progr
     assert f"in the newest 7 blocks ({DEFAULT_TIP - 6} to {DEFAULT_TIP})\n  none\n" in none.out.decode()
 
 
+@pytest.mark.parametrize("name", ["credits.aleo", ADDRESS, "5"])
+def test_no_blocks_at_all_is_a_usage_error(name: str, chainq: Program) -> None:
+    """--last 0 would show nothing of a chain that has blocks; no call is made."""
+    ran = chainq("show", name, "--last", "0", url="http://127.0.0.1:9/")
+    assert "invalid --last 0: expected 1 or more blocks" in one_line(ran, 2)
+
+
+@pytest.mark.parametrize("name", ["credits.aleo", ADDRESS])
+def test_a_chain_without_blocks_is_said_to_be_one(name: str, chainq: Program) -> None:
+    """The screen says why it is empty."""
+    with witnessed(tip=-1) as (url, _):
+        ran = chainq("show", name, url=url)
+    assert ran.code == 0
+    assert "in a chain without blocks" in ran.out.decode()
+
+
 SHORT = f"{TRANSACTIONS[0][:8]}…{TRANSACTIONS[0][-6:]}"
 REFUSED = {
     SHORT: "shortened by a table; use --no-trunc",
