@@ -1,6 +1,7 @@
 """`Service`: one chain data service, as the command line and the Python API use it. Every row passes through here."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from threading import Lock
 from typing import Any, Self
 
 from msgspec import Raw
@@ -23,7 +24,10 @@ _NO_BLOCK = "the chain has no blocks yet"
 
 
 class Service:
-    """One service at a URL (`demo:` is the sample chain). A context manager; not to be shared between threads.
+    """One service at a URL (`demo:` is the sample chain). A context manager.
+
+    Not to be shared between threads, but for `tip_height` and `tip_for`, which the threads of several ranges may call,
+    and for batches whose dialect is known (`dialect_for`).
 
     `dialect`: one of `DIALECTS`, or `auto` to detect it; `names`: the server's own names beside it.
     `timeout`: seconds per request. `retries`: for transient failures. `rate`: requests per second, None for no limit.
@@ -80,6 +84,7 @@ class Service:
         self.connection = Connection(endpoint, report)
         self._concurrency, self._warn, self._trace = concurrency, warn, trace
         self._tip: Tip | None = None
+        self._tip_lock = Lock()  # so that threads that need the tip request it once
         self._tip_block: Raw | None = None  # the summary that it was read from
         self._times: dict[int, int] = {}  # block times by height, for searches by time below one tip
 
@@ -140,20 +145,24 @@ class Service:
 
     def tip(self, *, refresh: bool = False) -> Tip:
         """Return the tip. It is requested once and then kept, so that a run has one end, until a `refresh`."""
-        if self._tip is None or refresh:
-            found = self._latest()
-            self._tip_block = found[0] if found else None
-            if not found:
-                self._tip = Tip(-1, "", "", None)
-            else:
-                sent = fields.Picker(["height", "timestamp", "block_hash", "previous_hash"])(found[0])
-                height = fields.integer_of(sent[0])
-                if height is None or not 0 <= height <= bounds.HIGHEST:
-                    raise ResponseError("latest/block: the block has no valid height")
-                time = _seconds(sent[1])
-                self._times = {} if time is None else {height: time}
-                self._tip = Tip(height, hash_text(sent[2]), hash_text(sent[3]), time)
-        return self._tip
+        with self._tip_lock:
+            if self._tip is None or refresh:
+                self._tip = self._read_tip()
+            return self._tip
+
+    def _read_tip(self) -> Tip:
+        """Request the tip; keeps its summary and its time as well."""
+        found = self._latest()
+        self._tip_block = found[0] if found else None
+        if not found:
+            return Tip(-1, "", "", None)
+        sent = fields.Picker(["height", "timestamp", "block_hash", "previous_hash"])(found[0])
+        height = fields.integer_of(sent[0])
+        if height is None or not 0 <= height <= bounds.HIGHEST:
+            raise ResponseError("latest/block: the block has no valid height")
+        time = _seconds(sent[1])
+        self._times = {} if time is None else {height: time}
+        return Tip(height, hash_text(sent[2]), hash_text(sent[3]), time)
 
     def tip_block(self) -> Raw:
         """Return the summary of the tip. Raises NotFoundError for a chain without blocks."""

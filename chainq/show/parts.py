@@ -4,7 +4,7 @@ Each kind of object has its parts as a value: rows as the service sent them. Wha
 they look like is in `screens`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +16,7 @@ from chainq.errors import IncompleteError, NotFoundError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import LATEST, Bounds, parse_height
 from chainq.heights.range import HeightRange
-from chainq.planning.query import Query
+from chainq.planning.query import Batch, Query
 from chainq.rows.fields import Picker, text_of
 from chainq.transport.threads import in_order
 
@@ -45,7 +45,10 @@ class TransactionParts(NamedTuple):
 
 
 class AddressParts(NamedTuple):
-    """The newest transactions of an address, the newest first, of all that `heights` hold."""
+    """The newest transactions of an address, the newest first.
+
+    They are those of its newest rows in `heights`, NEWEST at most: there may be more in these heights.
+    """
 
     address: str
     heights: HeightRange
@@ -69,6 +72,7 @@ class FunctionParts(NamedTuple):
     transactions: list[Raw]
 
 
+Job = Callable[[], list[Raw]]
 Parts = BlockParts | TransactionParts | AddressParts | ProgramParts | FunctionParts
 
 
@@ -91,19 +95,24 @@ def gather(service: Service, text: str, last: int | None) -> Parts:
     return _function(service, program, function)
 
 
-def _rows(service: Service, command: str, heights: HeightRange) -> list[Raw]:
-    """Return all rows of a range."""
-    query = Query(BY_COMMAND[command])
-    return [row for batch in service.fetch_range(query, heights) for row in batch.rows]
+def _rows(service: Service, command: str, heights: HeightRange) -> Job:
+    """Return a job that returns all rows of a range. Resolves the dialect, which threads are not to do at once."""
+    return partial(_all, service.fetch_range(Query(BY_COMMAND[command]), heights))
 
 
-def _side_by_side(*jobs: Callable[[], list[Raw]]) -> list[list[Raw]]:
+def _lookup(service: Service, command: str, *keys: int | str) -> Job:
+    """Return a job that returns a row for each key, made as by `_rows`; it raises NotFoundError for a missing one."""
+    method = BY_COMMAND[command]
+    service.dialect_for(method)
+    return partial(_all, service.fetch_lookups(method, keys))
+
+
+def _all(batches: Iterator[Batch]) -> list[Raw]:
+    return [row for batch in batches for row in batch.rows]
+
+
+def _side_by_side(*jobs: Job) -> list[list[Raw]]:
     return list(in_order(len(jobs), iter(jobs), len(jobs)))
-
-
-def _lookup(service: Service, command: str, *keys: int | str) -> list[Raw]:
-    """Return a row for each key. Raises NotFoundError where one does not exist."""
-    return [row for batch in service.fetch_lookups(BY_COMMAND[command], keys) for row in batch.rows]
 
 
 def _block(service: Service, height: int | None) -> BlockParts:
@@ -111,9 +120,9 @@ def _block(service: Service, height: int | None) -> BlockParts:
     at = service.tip_height() if height is None else height
     heights = HeightRange(at, at + 1)
     summaries, blocks, records = _side_by_side(
-        partial(_lookup, service, "block", at) if summary is None else lambda: [summary],
-        partial(_rows, service, "full-blocks", heights),
-        partial(_rows, service, "records", heights),
+        _lookup(service, "block", at) if summary is None else lambda: [summary],
+        _rows(service, "full-blocks", heights),
+        _rows(service, "records", heights),
     )
     if not summaries or not blocks:
         raise NotFoundError(f"block {at} not found")
@@ -128,7 +137,7 @@ def _block(service: Service, height: int | None) -> BlockParts:
 
 
 def _transaction(service: Service, transaction_id: str) -> TransactionParts:
-    (row,) = _lookup(service, "transaction", transaction_id)
+    (row,) = _lookup(service, "transaction", transaction_id)()
     return TransactionParts(transaction_id, row)
 
 
@@ -137,19 +146,18 @@ def _address(service: Service, address: str, last: int) -> AddressParts:
     heights = service.height_range(Bounds(last=last))
     query = Query(method, arguments, reverse=True, limit=2 * NEWEST)  # a transaction comes once for each of its inputs
     found: dict[str, None] = {}
+    pick = Picker(["transaction_id"])
     for batch in service.fetch_range(query, heights):
-        pick = Picker(["transaction_id"])
         found |= dict.fromkeys(text_of(pick(row)[0]) for row in batch.rows)
         if len(found) >= NEWEST:
             break
-    return AddressParts(address, heights, _lookup(service, "transaction", *list(found)[:NEWEST]))
+    ids = [text for text in found if kind_of(text) is Kind.TRANSACTION]  # what is none, no service could look up
+    return AddressParts(address, heights, _lookup(service, "transaction", *ids[:NEWEST])())
 
 
 def _program(service: Service, program: str, last: int) -> ProgramParts:
     heights = service.height_range(Bounds(last=last))
-    records, transitions = _side_by_side(
-        partial(_rows, service, "records", heights), partial(_rows, service, "transitions", heights)
-    )
+    records, transitions = _side_by_side(_rows(service, "records", heights), _rows(service, "transitions", heights))
     line = f"program {program};"
     return ProgramParts(
         program,
@@ -169,7 +177,7 @@ def _where(rows: Iterable[Raw], path: str, fits: Callable[[str], bool]) -> list[
 def _function(service: Service, program: str, function: str) -> FunctionParts:
     arguments: dict[Role, Value] = {Role.PROGRAM: program, Role.FUNCTION: function}
     query = Query(BY_COMMAND["program-transactions"], arguments, newest=True, limit=NEWEST)
-    return FunctionParts(program, function, [row for batch in service.fetch_pages(query) for row in batch.rows])
+    return FunctionParts(program, function, _all(service.fetch_pages(query)))
 
 
 def check(text: str) -> str:
