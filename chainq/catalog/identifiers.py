@@ -47,17 +47,17 @@ def function(text: str) -> str:
 
 def _check_kind(text: str, wanted: str, expected: str) -> None:
     """Raise UsageError for a text of another kind, which the message names."""
-    from chainq.catalog.kinds import Kind, check_kind  # rarely needed: not loaded before
+    from chainq.catalog.kinds import TextKind, check_kind  # rarely needed: not loaded before
 
-    check_kind(text, wanted, Kind[expected])
+    check_kind(text, wanted, TextKind[expected])
 
 
 def sendable(text: str) -> str:
     """Check that a request can carry the text: it is UTF-8, as an argument may not be, and holds no secret key."""
     if any(key in text for key in KEYS):
-        from chainq.catalog.kinds import Kind
+        from chainq.catalog.kinds import TextKind
 
-        raise UsageError("invalid argument: it holds a secret key", Kind.SECRET.hint)
+        raise UsageError("invalid argument: it holds a secret key", TextKind.SECRET.hint)
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -11,7 +11,7 @@ from chainq.errors import UsageError
 from chainq.text.sanitize import KEYS
 
 
-class Kind(Enum):
+class TextKind(Enum):
     """A kind of text: its name with an article, and what to do with one (`{}` is the text itself)."""
 
     def __init__(self, title: str, hint: str) -> None:
@@ -38,49 +38,53 @@ class Kind(Enum):
     SECRET = "a secret key", "chainq never takes one as an argument; keep it out of command lines"
 
 
+WITH_SCREEN = {TextKind.HEIGHT, TextKind.TRANSACTION, TextKind.ADDRESS, TextKind.PROGRAM, TextKind.FUNCTION}
+"""What `chainq show` has a screen for."""
 _PREFIXES = {
-    "at": Kind.TRANSACTION,
-    "ab": Kind.BLOCK_HASH,
-    "au": Kind.TRANSITION,
-    "as": Kind.TRANSITION,
-    "sr": Kind.STATE_ROOT,
-    "sign": Kind.SIGNATURE,
-    "record": Kind.CIPHERTEXT,
-    "ciphertext": Kind.CIPHERTEXT,
+    "at": TextKind.TRANSACTION,
+    "ab": TextKind.BLOCK_HASH,
+    "au": TextKind.TRANSITION,
+    "as": TextKind.TRANSITION,
+    "sr": TextKind.STATE_ROOT,
+    "sign": TextKind.SIGNATURE,
+    "record": TextKind.CIPHERTEXT,
+    "ciphertext": TextKind.CIPHERTEXT,
 }
 """The human-readable parts of bech32 texts on the chain (docs/protocol.md, "Values")."""
 _ADDRESS_LENGTH = 58  # characters after the 1: 32 bytes and the checksum
 _NAME = "[A-Za-z][A-Za-z0-9_]*"
 
 
-def kind_of(text: str) -> Kind | None:
+def kind_of(text: str) -> TextKind | None:
     """Return what a text is, None where it looks like nothing that is known. Checksums are not looked at."""
     if text.startswith(KEYS):
-        return Kind.SECRET
+        return TextKind.SECRET
     if "…" in text or re.fullmatch(r"[a-z]{2,10}1\w+\.\.\.\w+", text):
-        return Kind.SHORTENED
+        return TextKind.SHORTENED
     if re.fullmatch(r"[0-9][0-9_]*(\.[0-9]+)?[KkMm]?", text):
-        return Kind.HEIGHT
+        return TextKind.HEIGHT
     if re.fullmatch(r"[0-9]+(field|group|scalar)", text):
-        return Kind.FIELD
+        return TextKind.FIELD
     if re.fullmatch(rf"{_NAME}\.{_NAME}", text):
-        return Kind.PROGRAM
+        return TextKind.PROGRAM
     if re.fullmatch(rf"{_NAME}\.{_NAME}/{_NAME}", text):
-        return Kind.FUNCTION
+        return TextKind.FUNCTION
     prefix, separator, data = text.lower().rpartition("1")
     if not separator or len(data) < 6 or not set(data) <= set(ALPHABET):
         return None
     if prefix in _PREFIXES:
         return _PREFIXES[prefix]
-    return Kind.ADDRESS if prefix.isalpha() and len(data) == _ADDRESS_LENGTH else None  # each network has its prefix
+    return (
+        TextKind.ADDRESS if prefix.isalpha() and len(data) == _ADDRESS_LENGTH else None
+    )  # each network has its prefix
 
 
 def shown(text: str) -> str:
     """Return an argument as messages repeat it: a space and the text in quotes, or nothing for a secret."""
-    return "" if kind_of(text) is Kind.SECRET else f" {text!r}"
+    return "" if kind_of(text) is TextKind.SECRET else f" {text!r}"
 
 
-def check_kind(text: str, wanted: str, *expected: Kind) -> None:
+def check_kind(text: str, wanted: str, *expected: TextKind) -> None:
     """Raise UsageError for a text of another kind than `expected`; `wanted` names the argument (`height`).
 
     The message says what the text is and which command takes it. A text of no known kind passes: other checks know

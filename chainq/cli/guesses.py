@@ -1,13 +1,12 @@
 """What people type for a command: the one that they most likely mean. Loaded only where a command is unknown."""
 
-import re
 from collections.abc import Collection
 from difflib import get_close_matches
 
 from chainq.catalog.dialects import DIALECTS
+from chainq.catalog.kinds import WITH_SCREEN, kind_of
 from chainq.catalog.methods import METHODS
 
-_OBJECT = r"[0-9][0-9_.]*[KkMm]?|(at|ab|aleo)1[0-9a-z]{10,70}|[a-z]\w{0,50}\.aleo"  # what show takes
 # Words of other explorers and of everyday speech.
 _WORDS = {
     "tx": "transaction",
@@ -40,7 +39,7 @@ def guess(word: str, commands: Collection[str]) -> str | None:
     'transaction'
     """
     named = {dialect.wire(method).name: method.command for dialect in DIALECTS.values() for method in METHODS}
-    if "show" in commands and re.fullmatch(_OBJECT, word):
+    if "show" in commands and kind_of(word) in WITH_SCREEN:
         return f"show {word}"
     meant = _WORDS.get(word.lower()) or named.get(word)
     if meant in commands:

@@ -166,9 +166,9 @@ def _height(word: str, parse: Callable[[str], T]) -> T:
     try:
         return parse(word)
     except UsageError:
-        from chainq.catalog.kinds import Kind, check_kind
+        from chainq.catalog.kinds import TextKind, check_kind
 
-        check_kind(word, "height", Kind.HEIGHT)
+        check_kind(word, "height", TextKind.HEIGHT)
         raise
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 from msgspec import Raw
 
-from chainq.catalog.kinds import Kind, kind_of
+from chainq.catalog.kinds import TextKind, kind_of
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import NotFoundError, ServiceError, UnreachableError
 from chainq.fetching.service import Service
@@ -57,7 +57,7 @@ def _warn_missing(missing: Sequence[str], warn: Callable[[str], None]) -> None:
 def _id_of(row: Raw) -> str:
     """Return the transaction ID of a row; empty for what is none, which no service could look up."""
     text = text_of(object_of(row).get("transaction_id"))
-    return text if kind_of(text) is Kind.TRANSACTION else ""
+    return text if kind_of(text) is TextKind.TRANSACTION else ""
 
 
 def _look_up(service: Service, ids: Iterable[str], missing: list[str]) -> dict[str, dict[str, Raw]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
-from chainq.catalog.kinds import Kind, kind_of
+from chainq.catalog.kinds import TextKind, kind_of
 from chainq.rows.fields import array_of, object_of
 from chainq.show.parts import AddressParts, BlockParts, Parts, ProgramParts, TransactionParts
 from chainq.show.summary import Transaction, calls_by_function, functions_of, transaction_of
@@ -44,7 +44,7 @@ def _of_transaction(parts: TransactionParts) -> Iterator[str]:
         times = [datetime.fromtimestamp(found.time + more, UTC).isoformat()[:19] + "Z" for more in (0, 1)]
         yield f"blocks --since {times[0]} --until {times[1]}"
     for call in found.calls[:MOST]:
-        if kind_of(call.name) is Kind.FUNCTION:
+        if kind_of(call.name) is TextKind.FUNCTION:
             yield f"show {call.name}"
     yield f"transaction {parts.transaction_id} --json"
 
@@ -53,9 +53,9 @@ def _of_program(parts: ProgramParts) -> Iterator[str]:
     seen = calls_by_function([*parts.records, *parts.transitions], functions_of(parts.transitions))
     for function in seen[:MOST]:
         name = f"{parts.program}/{function.name}"
-        if kind_of(name) is Kind.FUNCTION:
+        if kind_of(name) is TextKind.FUNCTION:
             yield f"show {name}"
-    if seen and kind_of(seen[0].transaction) is Kind.TRANSACTION:
+    if seen and kind_of(seen[0].transaction) is TextKind.TRANSACTION:
         yield f"show {seen[0].transaction}"
     yield f"show {parts.program} --last {10 * max(len(parts.heights), 10)}"
 
@@ -66,4 +66,4 @@ def _shows(found: Iterable[Transaction]) -> list[str]:
     What is not an ID is left out: nobody is to paste into a shell what a server made up.
     """
     ordered = sorted(found, key=lambda one: one.status.lower() != "rejected")
-    return [f"show {one.id}" for one in ordered if kind_of(one.id) is Kind.TRANSACTION][:MOST]
+    return [f"show {one.id}" for one in ordered if kind_of(one.id) is TextKind.TRANSACTION][:MOST]

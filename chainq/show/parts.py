@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Raw
 
-from chainq.catalog.kinds import Kind, kind_of, shown
+from chainq.catalog.kinds import TextKind, kind_of, shown
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.errors import IncompleteError, NotFoundError, UsageError
 from chainq.fetching.service import Service
@@ -83,13 +83,13 @@ def gather(service: Service, text: str, last: int | None) -> Parts:
     Raises UsageError for a text that names nothing of these, NotFoundError, and the errors of calls.
     """
     kind = kind_of(text)
-    if text == LATEST or kind is Kind.HEIGHT:
+    if text == LATEST or kind is TextKind.HEIGHT:
         return _block(service, None if text == LATEST else parse_height(text))
-    if kind is Kind.TRANSACTION:
+    if kind is TextKind.TRANSACTION:
         return _transaction(service, text)
-    if kind is Kind.ADDRESS:
+    if kind is TextKind.ADDRESS:
         return _address(service, text, ADDRESS_BLOCKS if last is None else last)
-    if kind is Kind.PROGRAM:
+    if kind is TextKind.PROGRAM:
         return _program(service, text, PROGRAM_BLOCKS if last is None else last)
     program, _, function = text.partition("/")
     return _function(service, program, function)
@@ -151,7 +151,7 @@ def _address(service: Service, address: str, last: int) -> AddressParts:
         found |= dict.fromkeys(text_of(pick(row)[0]) for row in batch.rows)
         if len(found) >= NEWEST:
             break
-    ids = [text for text in found if kind_of(text) is Kind.TRANSACTION]  # what is none, no service could look up
+    ids = [text for text in found if kind_of(text) is TextKind.TRANSACTION]  # what is none, no service could look up
     return AddressParts(address, heights, _lookup(service, "transaction", *ids[:NEWEST])())
 
 
@@ -185,13 +185,13 @@ def check(text: str) -> str:
     from chainq.catalog import identifiers
 
     kind = kind_of(text)
-    if text == LATEST or kind is Kind.HEIGHT:
+    if text == LATEST or kind is TextKind.HEIGHT:
         return text
-    if kind is Kind.TRANSACTION:
+    if kind is TextKind.TRANSACTION:
         return identifiers.transaction_id(text)
-    if kind is Kind.ADDRESS:
+    if kind is TextKind.ADDRESS:
         return identifiers.address(text)
-    if kind in (Kind.PROGRAM, Kind.FUNCTION):
+    if kind in (TextKind.PROGRAM, TextKind.FUNCTION):
         return identifiers.sendable(text)
     if kind is not None:
         raise UsageError(f"cannot show{shown(text)}: this is {kind.title}", kind.hint.format(text, text))

@@ -3,6 +3,7 @@
 import pytest
 
 from chainq import __version__
+from chainq.demo.chain import Chain
 from harness.program import ROOT, Program, one_line
 
 SCRIPTS = {"bash": "chainq.bash", "zsh": "_chainq", "fish": "chainq.fish"}
@@ -55,7 +56,9 @@ def test_version(chainq: Program) -> None:
         ("config", "profiles"),
         ("completions", "completion"),
         ("12345", "show 12345"),
+        ("1.5M", "show 1.5M"),
         ("credits.aleo", "show credits.aleo"),
+        ("credits.aleo/transfer_public", "show credits.aleo/transfer_public"),
     ],
 )
 def test_2_a_guess_gets_one_suggestion(word: str, meant: str, chainq: Program) -> None:
@@ -65,7 +68,8 @@ def test_2_a_guess_gets_one_suggestion(word: str, meant: str, chainq: Program) -
 
 def test_2_no_suggestion_where_nothing_is_near(chainq: Program) -> None:
     """Rather none than a wrong one."""
-    assert one_line(chainq("xyzzy"), 2).endswith("chainq --help lists the commands\n")
+    for word in ("xyzzy", str(Chain().block_hash(5))):  # chainq show has no screen for a block hash
+        assert one_line(chainq(word), 2).endswith("chainq --help lists the commands\n")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chainq.catalog.kinds import Kind, check_kind, kind_of
+from chainq.catalog.kinds import TextKind, check_kind, kind_of
 from chainq.errors import UsageError
 from harness.truth import Truth
 
@@ -12,27 +12,27 @@ ADDRESS = TRUTH.chain.addresses[0]
 TRANSACTION = TRUTH.chain.transaction_id(12345, 0)
 
 TEXTS = {
-    "12345": Kind.HEIGHT,
-    "12_345": Kind.HEIGHT,
-    "1.5M": Kind.HEIGHT,
-    TRANSACTION: Kind.TRANSACTION,
-    TRANSACTION.upper(): Kind.TRANSACTION,
-    ADDRESS: Kind.ADDRESS,
-    "test" + ADDRESS[4:]: Kind.ADDRESS,  # of another network
-    str(BLOCK["block_hash"]): Kind.BLOCK_HASH,
-    str(BLOCK["previous_state_root"]): Kind.STATE_ROOT,
-    str(BLOCK["transactions_root"]): Kind.FIELD,
-    "credits.aleo": Kind.PROGRAM,
-    "credits.aleo/transfer_public": Kind.FUNCTION,
-    f"{TRANSACTION[:8]}…{TRANSACTION[-6:]}": Kind.SHORTENED,
-    f"{TRANSACTION[:8]}...{TRANSACTION[-6:]}": Kind.SHORTENED,
-    "APrivateKey1zkp8CZNn3yeCseEtxuVPbDCwSyhGW6yZKUYKfgXmcpoGPWH": Kind.SECRET,
-    "AViewKey1mSnpFFC8Mj4fXbK5YiWgZ3mjiV8CxA79bYNa8ymUpTrw": Kind.SECRET,
+    "12345": TextKind.HEIGHT,
+    "12_345": TextKind.HEIGHT,
+    "1.5M": TextKind.HEIGHT,
+    TRANSACTION: TextKind.TRANSACTION,
+    TRANSACTION.upper(): TextKind.TRANSACTION,
+    ADDRESS: TextKind.ADDRESS,
+    "test" + ADDRESS[4:]: TextKind.ADDRESS,  # of another network
+    str(BLOCK["block_hash"]): TextKind.BLOCK_HASH,
+    str(BLOCK["previous_state_root"]): TextKind.STATE_ROOT,
+    str(BLOCK["transactions_root"]): TextKind.FIELD,
+    "credits.aleo": TextKind.PROGRAM,
+    "credits.aleo/transfer_public": TextKind.FUNCTION,
+    f"{TRANSACTION[:8]}…{TRANSACTION[-6:]}": TextKind.SHORTENED,
+    f"{TRANSACTION[:8]}...{TRANSACTION[-6:]}": TextKind.SHORTENED,
+    "APrivateKey1zkp8CZNn3yeCseEtxuVPbDCwSyhGW6yZKUYKfgXmcpoGPWH": TextKind.SECRET,
+    "AViewKey1mSnpFFC8Mj4fXbK5YiWgZ3mjiV8CxA79bYNa8ymUpTrw": TextKind.SECRET,
 }
 
 
 @pytest.mark.parametrize(("text", "kind"), TEXTS.items())
-def test_each_kind_is_recognised(text: str, kind: Kind) -> None:
+def test_each_kind_is_recognised(text: str, kind: TextKind) -> None:
     """By its form alone, in either case."""
     assert kind_of(text) is kind
 
