@@ -3,7 +3,7 @@
 `transactions` takes a block's height on some servers and its row id on others. Given the wrong one of the two, a server
 returns the transactions of another block, or none, and no error; and `block_id` in its rows is the number that was
 sent, whichever it takes it for (docs/protocol.md, "Results"). So once a run the rows of a block are compared with what
-another method says of that block.
+another method says of that block. An empty list is compared each time: a replica that is behind returns one, too.
 
 Rejected: to rely on the dialect, which is detected by the names of methods. Servers may share names and differ in this.
 """
@@ -24,7 +24,8 @@ from chainq.transport.jsonrpc import decode_rows
 
 SAMPLE = 10  # records that show which transactions a block has
 _METHOD = BY_COMMAND["transactions"]
-_HINT = "this server seems to speak another dialect; chainq doctor finds out which"
+_DIALECT_HINT = "this server seems to speak another dialect; chainq doctor finds out which"
+_LAG_HINT = "the server, or one of several behind the URL, may be behind: end the range some blocks below the tip"
 
 
 class BlockTransactions:
@@ -71,11 +72,13 @@ class BlockTransactions:
             raise self._mismatch(height, f"a row has block_id {block_id}, expected {height} or row id {row_id}")
         if named and not named & {sent, None}:  # of height and row id the one that was not sent: both are as they must
             self._proved = True
+        elif not rows:
+            self._compare(height, rows)
         elif height != row_id:
             with self._lock:
                 if not self._proved or None in named:
                     self._compare(height, rows)
-                    self._proved = bool(rows)
+                    self._proved = True
 
     def _compare(self, height: int, rows: list[Raw]) -> None:
         """Compare rows with the block by another method. Raises IncompleteError where they have nothing in common."""
@@ -113,7 +116,8 @@ class BlockTransactions:
         return self._connection.call(name, params, decode_rows, f"height {height}", divisible=False)
 
     def _mismatch(self, height: int, found: str) -> IncompleteError:
-        return IncompleteError(f"{self._name} height {height}: {found}", _HINT)
+        hint = _LAG_HINT if self._proved else _DIALECT_HINT
+        return IncompleteError(f"{self._name} height {height}: {found}", hint)
 
 
 def _row_id(block: list[Raw]) -> int | None:

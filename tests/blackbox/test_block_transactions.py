@@ -94,6 +94,26 @@ def test_rows_of_another_block_are_never_printed(
         assert "chainq doctor" in said
 
 
+@pytest.mark.parametrize("names", ["chain", "aleo"])
+def test_an_empty_list_is_never_taken_on_trust(names: str, chainq: Program) -> None:
+    """A replica that is behind has no transactions of the newest blocks yet: exit 6 after the whole blocks before."""
+
+    class Behind(Server):
+        def respond(self, body: bytes) -> Any:
+            reply = super().respond(body)
+            if json.loads(body)["method"] == "transactions" and self.calls["transactions"] > 2:
+                return reply._replace(body=json.dumps(json.loads(reply.body) | {"result": []}).encode())
+            return reply
+
+    with serving(Behind(names, by_row_id=names == "aleo")) as url:
+        ran = chainq("transactions", "640", "641", "642", "-j1", "--url", url)
+    assert {json.loads(row)["block_id"] for row in ran.rows} == {Chain(tip=TIP).block_row(h) for h in (640, 641)}
+    said = ran.err.splitlines()[0]
+    assert ran.code == 6
+    assert "transactions height 642: there are no rows, but the block has transactions" in said
+    assert "may be behind" in said
+
+
 def test_a_server_without_full_blocks_is_held_against_its_records(chainq: Program, truth: Truth) -> None:
     """Where full blocks have another name, or are too large, records show which transactions a block has."""
     server = Server("aleo", by_row_id=True, lacks="getAleoBlocks")
