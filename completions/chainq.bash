@@ -66,7 +66,6 @@ _chainq_options() {
             _chainq_offer '--csv' 'CSV with a header (RFC 4180)'
             _chainq_offer '--text' 'Values only, separated by tabs, one row per line'
             _chainq_offer '--no-header' 'CSV without its header'
-            _chainq_offer '--color' 'When to use colours'
             _chainq_offer '--output' 'Output file, replaced when complete; its extension selects the format'
             _chainq_offer '-o' 'Output file, replaced when complete; its extension selects the format'
             ;;
@@ -79,6 +78,11 @@ _chainq_options() {
     case $1 in
         blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|show)
             _chainq_offer '--no-trunc' 'Do not abbreviate values'
+            ;;
+    esac
+    case $1 in
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|show|rpc)
+            _chainq_offer '--color' 'When to use colours'
             ;;
     esac
     case $1 in
@@ -242,9 +246,9 @@ _chainq_takes() {
         *' --interval') ;;
         *' --limit') ;;
         *' --format') ;;
-        *' --color') ;;
         *' --output'|*' -o') ;;
         blocks' --columns'|block' --columns'|latest' --columns') ;;
+        *' --color') ;;
         *' --url') ;;
         *' --profile') ;;
         blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|show' --dialect'|rpc' --dialect'|doctor' --dialect') ;;
@@ -318,16 +322,16 @@ _chainq_value() {
             _chainq_offer 'parquet' ''
             _chainq_offer 'chart' ''
             ;;
-        *' --color')
-            _chainq_offer 'auto' ''
-            _chainq_offer 'always' ''
-            _chainq_offer 'never' ''
-            ;;
         *' --output'|*' -o')
             _chainq_files
             ;;
         blocks' --columns'|block' --columns'|latest' --columns')
             _chainq_list 'id' 'row id of the stored block' 'height' 'block height' 'block_hash' 'hash of the block' 'previous_hash' 'hash of the previous block' 'previous_state_root' 'root hash of the previous state' 'transactions_root' 'root hash of the block'"'"'s transactions' 'round' 'round number' 'coinbase_target' 'string' 'proof_target' 'string' 'last_coinbase_target' 'string' 'last_coinbase_timestamp' 'seconds since 1970' 'timestamp' 'time of the block, seconds since 1970' 'coinbase_reward' 'may be null' 'finalize_root' 'string' 'network' 'network identifier' 'ratifications_root' 'string' 'solutions_root' 'string' 'subdag_root' 'string' 'cumulative_weight' 'string' 'cumulative_proof_target' 'string' 'all' 'every column' 'help' 'list the columns'
+            ;;
+        *' --color')
+            _chainq_offer 'auto' ''
+            _chainq_offer 'always' ''
+            _chainq_offer 'never' ''
             ;;
         *' --url')
             _chainq_offer 'demo:' 'the sample chain, with no network'

@@ -89,11 +89,11 @@ function __chainq_takes
             return 0
         case '* --format'
             return 0
-        case '* --color'
-            return 0
         case '* --output' '* -o'
             return 0
         case 'blocks --columns' 'block --columns' 'latest --columns'
+            return 0
+        case '* --color'
             return 0
         case '* --url'
             return 0
@@ -250,10 +250,10 @@ complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions 
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l csv -d 'CSV with a header (RFC 4180)'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l text -d 'Values only, separated by tabs, one row per line'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l no-header -d 'CSV without its header'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l color -x -a '\'auto\' \'always\' \'never\'' -d 'When to use colours'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions' -l output -s o -r -F -d 'Output file, replaced when complete; its extension selects the format'
 complete -c chainq -n '__chainq_in blocks block latest' -l columns -x -a '(__chainq_list \'id\'\\t\'row id of the stored block\' \'height\'\\t\'block height\' \'block_hash\'\\t\'hash of the block\' \'previous_hash\'\\t\'hash of the previous block\' \'previous_state_root\'\\t\'root hash of the previous state\' \'transactions_root\'\\t\'root hash of the block\\\'s transactions\' \'round\'\\t\'round number\' \'coinbase_target\'\\t\'string\' \'proof_target\'\\t\'string\' \'last_coinbase_target\'\\t\'string\' \'last_coinbase_timestamp\'\\t\'seconds since 1970\' \'timestamp\'\\t\'time of the block, seconds since 1970\' \'coinbase_reward\'\\t\'may be null\' \'finalize_root\'\\t\'string\' \'network\'\\t\'network identifier\' \'ratifications_root\'\\t\'string\' \'solutions_root\'\\t\'string\' \'subdag_root\'\\t\'string\' \'cumulative_weight\'\\t\'string\' \'cumulative_proof_target\'\\t\'string\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions show' -l no-trunc -d 'Do not abbreviate values'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions show rpc' -l color -x -a '\'auto\' \'always\' \'never\'' -d 'When to use colours'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions show rpc doctor' -l url -x -a '\'demo:\'\\t\'the sample chain, with no network\'' -d 'URL of the service; demo: is a built-in sample'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions show rpc doctor' -l profile -x -a '(__chainq_profiles)' -d 'Profile from config.toml'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions show rpc doctor' -l dialect -x -a '\'chain\' \'aleo\' \'auto\'' -d 'Dialect of the server: chain, aleo, or auto to detect it'

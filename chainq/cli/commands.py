@@ -43,6 +43,7 @@ def groups_of(method: Method) -> list[type[options.Group]]:
         options.VerifyOptions: method.linked,
         options.ResumeOptions: method.ranged,
         options.OutputOptions: True,
+        options.ColorOptions: True,
         options.DetailOptions: method.param(Role.ADDRESS) is not None,
         options.ServiceOptions: True,
         options.RequestOptions: True,
@@ -145,7 +146,7 @@ def _rpc_command() -> "Command":
         [
             inspect.Parameter("method", kind, annotation=method),
             inspect.Parameter("params", kind, annotation=params, default=None),
-            *_parameters([options.ServiceOptions, options.RequestOptions]),
+            *_parameters([options.ColorOptions, options.ServiceOptions, options.RequestOptions]),
         ],
         "Call any method and print its result: one line of JSON, on a terminal indented.",
         """Example:\n  chainq rpc getBlocks '{"start": 0, "end": 5}'\n""",
@@ -180,7 +181,7 @@ def _show_command() -> "Command":
     return _command(
         "show",
         call,
-        [positional, *_parameters([options.ShowOptions, options.ServiceOptions])],
+        [positional, *_parameters([options.ShowOptions, options.ColorOptions, options.ServiceOptions])],
         "Show an object on one screen: what it is and what happened.\n\n"
         "A block with its transactions and records, a transaction as a tree, the newest transactions of an address or"
         " of a function, the newest calls of a program.",

@@ -39,16 +39,17 @@ def rpc(name: str, params: str | None, values: Mapping[str, Any]) -> None:
                 """invalid parameters: expected a JSON object or array such as '{"start": 0, "end": 5}'"""
             ) from None
         sent = msgspec.Raw(compact)
-    settings = connect.settings(values)
+    settings, terminal = connect.settings(values), on_terminal(None)
+    color = use_color(values["color"], terminal=terminal)
     with connect.open_service(settings, connect.reporter(values)) as service, open_sink(None, pager=True) as sink:
         if settings.dry_run:
             sink.write(encode(name, sent, 1) + b"\n")
             return
         shown = bytes(service.call(name, sent))
-        if on_terminal(None):
+        if terminal:
             from chainq.formats.json import indented
 
-            shown = indented(shown, use_color("auto", terminal=True))
+            shown = indented(shown, color)
         with signals_deferred():
             sink.write(shown + b"\n")
 

@@ -173,10 +173,6 @@ class OutputOptions(Group):
             help="Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list.",
         ),
     ] = None
-    color: Annotated[
-        str,
-        Option("--color", metavar="auto|always|never", rich_help_panel=OUTPUT, help="When to use colours."),
-    ] = "auto"
     no_trunc: Annotated[bool, Option("--no-trunc", rich_help_panel=OUTPUT, help="Do not abbreviate values.")] = False
     output: Annotated[
         Path | None,
@@ -188,6 +184,15 @@ class OutputOptions(Group):
             help="Output file, replaced when complete; its extension selects the format.",
         ),
     ] = None
+
+
+class ColorOptions(Group):
+    """Colours, for all commands that use them."""
+
+    color: Annotated[
+        str,
+        Option("--color", metavar="auto|always|never", rich_help_panel=OUTPUT, help="When to use colours."),
+    ] = "auto"
 
 
 class DetailOptions(Group):
@@ -291,8 +296,8 @@ class ShowOptions(Group):
             help="Newest blocks to look at. By default 500K for an address, 100 for a program.",
         ),
     ] = None
-    json: Annotated[bool, Option("--json", help="All parts as one JSON object.")] = False
-    no_trunc: Annotated[bool, Option("--no-trunc", help="Do not abbreviate values.")] = False
+    json: Annotated[bool, Option("--json", rich_help_panel=OUTPUT, help="All parts as one JSON object.")] = False
+    no_trunc: Annotated[bool, Option("--no-trunc", rich_help_panel=OUTPUT, help="Do not abbreviate values.")] = False
 
 
 class SaveOptions(Group):

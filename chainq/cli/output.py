@@ -32,7 +32,7 @@ class OutputSettings(NamedTuple):
 
     `format`: name of the format; `make`: the format itself; `can`: what it can do. `columns`: those to show;
     `requested`: the value of `--columns`, empty where it was not given. `abbreviate`: long values may be abbreviated.
-    `header`: csv begins with one. `file`: the file to write, None for standard output. `color`: auto, always or never.
+    `header`: csv begins with one. `file`: the file to write, None for standard output. `color`: whether to use colours.
     `details`: look the transactions up.
     """
 
@@ -44,7 +44,7 @@ class OutputSettings(NamedTuple):
     abbreviate: bool
     header: bool
     file: Path | None
-    color: str
+    color: bool
     details: bool
 
     @property
@@ -84,8 +84,6 @@ def settings(
         )
     if values["no_header"] and name not in ("csv", "tsv"):
         raise UsageError(f"--no-header needs csv or tsv, and the format is {name}")
-    if values["color"] not in ("auto", "always", "never"):
-        raise UsageError(f"invalid --color {values['color']!r}: expected auto, always or never")
     details = not (requested or appended or endless or values.get("no_details", True)) and name == "table"
     if details:
         shown = DETAILED_REFERENCE
@@ -98,7 +96,7 @@ def settings(
         abbreviate=not values["no_trunc"],
         header=not values["no_header"],
         file=file,
-        color=values["color"],
+        color=use_color(values["color"], terminal=on_terminal(file)),
         details=details,
     )
 
@@ -135,7 +133,12 @@ def on_terminal(file: Path | None) -> bool:
 
 
 def use_color(wanted: str, *, terminal: bool) -> bool:
-    """Return whether to use colours: as `--color` says, else NO_COLOR, else FORCE_COLOR, else on a terminal."""
+    """Return whether to use colours: as `--color` says, else NO_COLOR, else FORCE_COLOR, else on a terminal.
+
+    Raises UsageError for a value that `--color` does not take.
+    """
+    if wanted not in ("auto", "always", "never"):
+        raise UsageError(f"invalid --color {wanted!r}: expected auto, always or never")
     if wanted != "auto":
         return wanted == "always"
     if os.environ.get("NO_COLOR"):
@@ -212,7 +215,7 @@ def output_spec(
         header=settings.header,
         terminal=terminal,
         width=terminal_width(),
-        color=use_color(settings.color, terminal=terminal),
+        color=settings.color,
         abbreviate=settings.abbreviate,
         warn=warn,
     )

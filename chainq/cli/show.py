@@ -23,8 +23,11 @@ def run(text: str, values: Mapping[str, Any]) -> None:
     if last == 0:
         raise UsageError("invalid --last 0: expected 1 or more blocks")
     terminal = on_terminal(None)
-    color = use_color("auto", terminal=terminal)
-    with connect.open_service(connect.settings(values), connect.reporter(values)) as service, open_sink(None) as sink:
+    color = use_color(values["color"], terminal=terminal)
+    with (
+        connect.open_service(connect.settings(values), connect.reporter(values)) as service,
+        open_sink(None, pager=True) as sink,
+    ):
         found = parts.gather(service, wanted, last)
         if values["json"]:
             from chainq.show.as_json import encode

@@ -18,12 +18,12 @@ from harness.truth import Truth
 LAST = ("blocks", "--start", "640", "--end", "643")
 
 
-def shown(program: Program, *args: str, columns: int = 100, **env: str) -> str:
+def shown(program: Program, *args: str, columns: int = 100, url: str | None = "demo:", **env: str) -> str:
     """Return what a run shows on a terminal of that many columns, its stderr left out."""
     ours, theirs = pty.openpty()
     ioctl(theirs, TIOCSWINSZ, pack("HHHH", 40, columns, 0, 0))
     with os.fdopen(theirs, "wb", buffering=0) as terminal:
-        process = program.start(*args, url="demo:", env={"TERM": "xterm", **env}, stdout=terminal)
+        process = program.start(*args, url=url, env={"TERM": "xterm", **env}, stdout=terminal)
     text = b""
     while True:
         try:
@@ -99,6 +99,30 @@ def test_a_pager_shows_what_goes_to_a_terminal(chainq: Program) -> None:
     assert shown(chainq, *LAST, CHAINQ_PAGER="no-such-pager", NO_COLOR="1").startswith("height")
     assert shown(chainq, "blocks", "--last", "5000", CHAINQ_PAGER="head -n 1", NO_COLOR="1").count("\n") == 1
     assert chainq(*LAST, url="demo:", env={"CHAINQ_PAGER": "sed s/^/page:/"}).out.startswith(b"{")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("show", "12345"), ("show", "12345", "--json"), ("doctor",), ("profiles", "--json"), ("rpc", "latest/block")],
+)
+def test_every_command_with_data_for_a_terminal_has_the_pager(words: tuple[str, ...], chainq: Program) -> None:
+    """One pager for all that a command prints, `doctor` with its next commands; a pipe gets none."""
+    pager = "sh -c 'echo page of $(wc -l) lines'"
+    place = () if words[0] == "profiles" else ("--url", "demo:")
+    text = shown(chainq, *words, *place, url=None, CHAINQ_PAGER=pager)
+    piped = chainq(*words, *place, env={"CHAINQ_PAGER": pager}).out
+    assert re.fullmatch(r"page of [0-9]+ lines\n", text)
+    assert b"page of" not in piped
+
+
+@pytest.mark.parametrize("words", [("show", "12345"), ("rpc", "latest/block")])
+def test_color_of_tools(words: tuple[str, ...], chainq: Program) -> None:
+    """`show` and `rpc` take --color as the commands of methods do, and refuse another word before any call."""
+    assert "\x1b[" in shown(chainq, *words)
+    assert "\x1b" not in shown(chainq, *words, "--color", "never", FORCE_COLOR="1")
+    assert "\x1b[" in shown(chainq, *words, "--color", "always", NO_COLOR="1")
+    ran = chainq(*words, "--color", "blue", url="http://127.0.0.1:9/")
+    assert (ran.code, ran.err) == (2, f"chainq {words[0]}: invalid --color 'blue': expected auto, always or never\n")
 
 
 def test_less_is_started_as_gh_starts_it(chainq: Program) -> None:
