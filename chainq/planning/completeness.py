@@ -42,7 +42,7 @@ def prove_rows(chunk: ChunkSpec, server: ServerFacts) -> Steps:
 
     Raises IncompleteError where that cannot be, and the failures of requests.
     """
-    if chunk.full and server.ordered and server.start_included:
+    if chunk.full and server.ordered:
         return (yield from prove_height(chunk, server))
     for _ in range(ATTEMPTS):
         chunk, page = yield from _request(chunk)
@@ -113,7 +113,7 @@ def _prove_prefix(chunk: ChunkSpec, page: Page, server: ServerFacts) -> Steps:
             result = cut_page(page, HeightRange(start, last), Proof(ProofKind.OVERLAP, responses))
             dense = len(page.rows) - len(result.rows) > DENSE * len(page.rows)
             return result._replace(full_until=last + 1) if dense else result
-        return (yield from prove_height(chunk, server))
+        return (yield from prove_height(chunk, server, known=len(page.rows)))
     following = yield from look_ahead(page, chunk.horizon, server)
     responses += following.responses
     if not following.complete or (following.height is not None and following.height < end):
@@ -121,7 +121,7 @@ def _prove_prefix(chunk: ChunkSpec, page: Page, server: ServerFacts) -> Steps:
     if not following.complete:  # the last height is cut
         if last > start:
             return cut_page(page, HeightRange(start, last), Proof(ProofKind.OVERLAP, responses))
-        return (yield from prove_height(chunk, server))
+        return (yield from prove_height(chunk, server, known=len(page.rows)))
     kind = ProofKind.TAIL if following.height is None else ProofKind.OVERLAP
     covered = end if following.height is None else min(end, following.height)
     return cut_page(page, HeightRange(start, covered), Proof(kind, responses))

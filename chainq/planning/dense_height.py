@@ -16,9 +16,10 @@ SMALLEST_PAGE = 50  # rows; a height that is too heavy even so is given up
 MOST_PAGES = 100_000  # of one walk through a height
 
 
-def prove_height(chunk: ChunkSpec, server: ServerFacts, *, too_heavy: bool = False) -> Steps:
-    """Fetch the first height of a chunk and prove it. `too_heavy`: a response of the usual page size already failed.
+def prove_height(chunk: ChunkSpec, server: ServerFacts, *, known: int = 1, too_heavy: bool = False) -> Steps:
+    """Fetch the first height of a chunk and prove it.
 
+    `known`: how many rows of it a response showed. `too_heavy`: a response of the usual page size already failed.
     Raises IncompleteError where that cannot be, and the failures of requests.
     """
     start = chunk.heights.start
@@ -26,7 +27,7 @@ def prove_height(chunk: ChunkSpec, server: ServerFacts, *, too_heavy: bool = Fal
     if too_heavy:
         size = max(1, size // LARGER)
     else:
-        result = yield from _in_one_response(chunk, server)
+        result = yield from _in_one_response(chunk, server, known)
         if result is not None:
             return result
     following = yield from first_row_at_or_after(start + 1, chunk.horizon, server, thorough=False)
@@ -41,7 +42,7 @@ def prove_height(chunk: ChunkSpec, server: ServerFacts, *, too_heavy: bool = Fal
             return ChunkResult(HeightRange(start, start + 1), rows, [start] * len(rows), Proof(ProofKind.WALK, pages))
 
 
-def _in_one_response(chunk: ChunkSpec, server: ServerFacts) -> Asking[ChunkResult | None]:
+def _in_one_response(chunk: ChunkSpec, server: ServerFacts, known: int) -> Asking[ChunkResult | None]:
     """Fetch the height in larger pages; None where no response holds it."""
     start, size = chunk.heights.start, chunk.page_size or 1
     for _ in range(TRIES):
@@ -54,11 +55,12 @@ def _in_one_response(chunk: ChunkSpec, server: ServerFacts) -> Asking[ChunkResul
             heights = HeightRange(start, min(page.heights[-1], chunk.heights.end))
             at = next(i for i, height in enumerate(page.heights) if height >= heights.end)
             return ChunkResult(heights, page.rows[:at], page.heights[:at], Proof(ProofKind.OVERLAP, 2))
-        if page.rows and len(page.rows) < size:
+        if known <= len(page.rows) < size:
             heights = HeightRange(start, start + 1)
             if (yield from nothing_further(page, heights, server)):
                 return ChunkResult(heights, page.rows, [start] * len(page.rows), Proof(ProofKind.COUNTS, 3))
             return None
+        known = max(known, len(page.rows))
     return None
 
 

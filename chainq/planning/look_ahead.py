@@ -60,9 +60,11 @@ def _look_once(page: Page, horizon: int, server: ServerFacts, most: int) -> Aski
     last = page.heights[-1]
     start = page.heights[-min(len(page.rows), most)] if page.rows else last
     rows = len(page.heights) - page.heights.index(start)  # all rows of that first height too
-    # Page 1 of fewer than two rows has no room for a following one; of a dense height it would be as heavy again.
+    if rows > 2 * most:  # a dense height: the last one alone, if it is another
+        start, rows = last, len(page.heights) - page.heights.index(last)
+    dense = rows > 2 * most  # a cap may cut its rows in the same place each time
     responses = 0
-    if 2 < rows <= 2 * most:
+    if rows > 2:  # page 1 of fewer than two rows has no room for a following one
         responses = 1
         try:
             shown: Page = yield Request(HeightRange(start, horizon), rows - 1, 1)
@@ -76,12 +78,16 @@ def _look_once(page: Page, horizon: int, server: ServerFacts, most: int) -> Aski
                 return Following(after[0] if after else None, complete)
             if horizon - start <= server.trusted_width:
                 return Following(None)
-    following = yield from _again(page, horizon, server)
+            dense = False
+    following = yield from _again(page, horizon, server, dense=dense)
     return following._replace(responses=responses + following.responses)
 
 
-def _again(page: Page, horizon: int, server: ServerFacts) -> Asking[Following]:
-    """Look by requests for the last height, and for what comes after it."""
+def _again(page: Page, horizon: int, server: ServerFacts, *, dense: bool) -> Asking[Following]:
+    """Look by requests for the last height, and for what comes after it.
+
+    `dense`: that its rows come again does not prove them complete, unless the same response shows a row after them.
+    """
     last = page.heights[-1]
     known = {bytes(row) for row, height in zip(page.rows, page.heights, strict=False) if height == last}
     size, responses = len(known) + ROWS, 0
@@ -101,7 +107,7 @@ def _again(page: Page, horizon: int, server: ServerFacts) -> Asking[Following]:
         complete = not known or rows == known
         if shown.heights[-1] > last:
             return Following(next(height for height in shown.heights if height > last), complete, responses)
-        if not complete:
+        if dense or not complete:
             return Following(None, complete=False, responses=responses)
         break
     else:

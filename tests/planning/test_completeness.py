@@ -36,6 +36,7 @@ def test_a_run_ends_in_the_truth_or_in_an_error(kind: str, seed: int) -> None:
         (394, "start excluded"),  # at a single height with rows, the first of the range
         (4005454, "random cuts"),  # a single height: its larger page was cut, and the count of what follows it
         (4010989, "random cuts"),  # the same
+        (5001472, "two at once"),  # a byte cap cuts a dense height in the same place each time
     ],
 )
 def test_what_was_lost_once_is_not_lost_again(seed: int, kind: str) -> None:
@@ -107,3 +108,20 @@ def test_a_height_that_was_walked_comes_in_order() -> None:
     outcome = drive(Server(made, Faults(row_cap=50), rng), 0, 3, page_size=100, tip=made.tip)
     assert any(result.proof.kind is ProofKind.WALK for result in outcome.results)
     assert verdict(outcome, made.due(0, 3), exact_order=True) == "truth"
+
+
+class Late(Server):
+    """Shows rows from height 30 on only since the second chunk, at height 500, was requested."""
+
+    def answer(self, request: Request) -> list[Raw]:
+        rows, low = super().answer(request), set(self.chain.due(0, 30))
+        late = any(seen.heights.start == 500 for seen in self.seen)
+        return rows if late else [row for row in rows if bytes(row) in low]
+
+
+def test_rows_after_a_proven_end_are_an_error() -> None:
+    """All responses to the first chunk agreed that nothing follows height 29."""
+    rng = Random(2)  # noqa: S311  # as above
+    made = chain(rng, 600, 2.0, bursts=False)
+    outcome = drive(Late(made, Faults(stable=True), rng), 0, 600, tip=made.tip, window=1)
+    assert "rows appeared after two responses had none" in str(outcome.error)

@@ -1,8 +1,5 @@
 """What follows a last row: the guards that a model server seldom needs, each by itself."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from msgspec import Raw
 
@@ -11,7 +8,6 @@ from chainq.heights.range import HeightRange
 from chainq.planning.look_ahead import (
     MOST_WINDOWS,
     NARROWEST,
-    Asking,
     Following,
     count_further,
     first_row_at_or_after,
@@ -20,6 +16,8 @@ from chainq.planning.look_ahead import (
 )
 from chainq.planning.server import ServerFacts
 from chainq.planning.steps import Page, Request
+from harness import stepwise
+from harness.stepwise import drive
 
 HEIGHTS = list(range(30))
 PAGE = Page([Raw(b"%d" % height) for height in HEIGHTS], HEIGHTS)
@@ -27,24 +25,7 @@ PAGE = Page([Raw(b"%d" % height) for height in HEIGHTS], HEIGHTS)
 
 def honest(request: Request, heights: list[int] = HEIGHTS) -> Page:
     """A response of a server with one row at each of these heights."""
-    due = [height for height in heights if request.heights.start <= height < request.heights.end]
-    size = request.page_size or len(due)
-    due = due[request.page * size :][:size]
-    return Page([Raw(b"%d" % height) for height in due], due)
-
-
-def drive(asking: Asking[Any], answer: Callable[[Request], Page]) -> tuple[Any, list[Request]]:
-    """Run to the end: what is returned, and the requests."""
-    requests: list[Request] = []
-    page: Page | None = None
-    while True:
-        try:
-            request = asking.send(page)
-        except StopIteration as stop:
-            return stop.value, requests
-        assert isinstance(request, Request)
-        requests.append(request)
-        page = answer(request)
+    return stepwise.honest(request, heights)
 
 
 @pytest.mark.parametrize(("cut_rows", "looks"), [(None, 2), (100, 4)])
@@ -97,6 +78,21 @@ def test_a_page_that_begins_elsewhere_tells_nothing() -> None:
 
     found, _ = drive(look_ahead(PAGE, 40, ServerFacts(trusted_width=50)), shifted)
     assert found.height == 35
+
+
+@pytest.mark.parametrize("pages", [False, True])
+def test_a_dense_height_that_comes_again_may_be_cut(*, pages: bool) -> None:
+    """In the same place each time: only a page further on, or a row that follows in one response, shows its end."""
+
+    def capped(request: Request) -> Page:
+        page = honest(request, [5] * 90) if pages or not request.page else Page([], [])
+        return Page(page.rows[:60], page.heights[:60])
+
+    shown = capped(Request(HeightRange(0, 10), 500))
+    assert not drive(look_ahead(shown, 10, ServerFacts(trusted_width=10)), capped)[0].complete
+    followed = [*[5] * 60, 8]
+    assert drive(look_ahead(shown, 10, ServerFacts()), lambda request: honest(request, followed))[0] == Following(8)
+    assert drive(look_ahead(shown, 10, ServerFacts()), lambda request: honest(request, followed[:60]))[0].complete
 
 
 def test_a_window_without_rows_is_looked_at_three_times() -> None:

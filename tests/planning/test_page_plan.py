@@ -231,6 +231,22 @@ def test_a_list_that_changes_is_found_out(faults: PageFaults) -> None:
     assert error
 
 
+class Replacing(PageServer):
+    """The last row becomes another one, of a later block."""
+
+    def page(self, request: PageRequest) -> list[Raw]:
+        if self.requests:
+            self.blocks[-1] = [transaction(9999, 0, 99_999, 1)]
+        return super().page(request)
+
+
+def test_a_last_row_that_is_replaced_is_found_out() -> None:
+    """Another row in its place does not show where the list ended."""
+    rows, error = run(Replacing(singles(100), PageFaults(), 0))
+    assert rows == []
+    assert "does not show the last row" in error
+
+
 def test_rows_without_a_time_are_of_no_block() -> None:
     """Their blocks cannot be told, so that all rows must be shown to have come, as of one block."""
     made = [[row.replace(b'"finalizedAt":"10"', b'"finalizedAt":null') for row in one_block(1200)[0]]]
