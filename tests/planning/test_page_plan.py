@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from chainq.errors import ChainqError, GatewayError
+from chainq.errors import ChainqError, GatewayError, IncompleteError
 from chainq.planning.page_facts import PageFacts
 from chainq.planning.page_steps import PageRequest
+from chainq.planning.split_block import BlockTally, Calls
 from chainq.planning.steps import ProofKind
 from harness.page_model import KINDS, Blocks, PageFaults, PageServer, blocks, plan, results, transaction
 
@@ -83,11 +84,11 @@ def test_a_list_without_rows_is_looked_at_again() -> None:
     assert numbers(server) == [(0, 500), (0, 500), (0, 1), (0, 500)]
 
 
-@pytest.mark.parametrize("size", [2, 30])
-def test_a_page_size_that_is_ignored_cuts_no_block(size: int) -> None:
+@pytest.mark.parametrize(("size", "before", "last"), [(2, 1, 2), (30, 29, 2), (30, 25, 13)])
+def test_a_page_size_that_is_ignored_cuts_no_block(size: int, before: int, last: int) -> None:
     """A row after the first page looks like the last one of it, where both are of one block; the next page has it."""
-    server = PageServer([*singles(size - 1), one_block(2)[0]], PageFaults(ignored=size), 0)
-    server.blocks[-1] = [row.replace(b'"10"', b'"9999"') for row in server.blocks[-1]]
+    made = [*singles(before), [transaction(1000 + index, index, 9999, 1) for index in range(last)]]
+    server = PageServer(made, PageFaults(ignored=size), 0)
     assert run(server) == (server.due, "")
 
 
@@ -245,6 +246,39 @@ def test_a_last_row_that_is_replaced_is_found_out() -> None:
     rows, error = run(Replacing(singles(100), PageFaults(), 0))
     assert rows == []
     assert "does not show the last row" in error
+
+
+def test_a_list_that_grows_with_each_call_is_read_to_an_end() -> None:
+    """Rows that come faster than they are read are left to the next run."""
+    server = PageServer(singles(5), PageFaults(grow=1), 0)
+    rows, error = run(server)
+    assert (rows, error) == (server.due[: len(rows)], "")
+    assert len(rows) >= 5
+    assert len(server.requests) < 100
+
+
+def test_rows_that_repeat_in_another_way_teach_nothing_about_transitions() -> None:
+    """Of a rejected transaction, which has its transitions elsewhere; the last block is judged without them."""
+    row = b'{"index":0,"transaction":{"id":"%d","rejected":[{"function":"f"},{"function":"f"}]},"finalizedAt":"%d"}'
+    server = PageServer([[row % (n, 10 * n)] * 2 for n in (1, 2, 3)], PageFaults(), 0)
+    assert run(server) == (server.due, "")
+
+
+def test_a_block_is_proved_by_its_distinct_rows_or_by_their_transitions() -> None:
+    """Not where a row comes more often than it calls the function; and more rows than positions are an error."""
+    rows = [Raw(transaction(number, number, 10, calls)) for number, calls in ((1, 2), (2, 1))]
+
+    def tally(*shown: Raw) -> BlockTally:
+        made = BlockTally(Calls("a.aleo", "f"))
+        made.add(shown)
+        return made
+
+    assert tally(*rows).proved(3, by_transition=True) == [rows[0], rows[0], rows[1]]
+    assert tally(*rows, rows[1]).proved(3, by_transition=True) is None
+    assert tally(*rows).proved(3, by_transition=False) is None
+    assert tally(*rows).proved(2, by_transition=None) == rows
+    with pytest.raises(IncompleteError, match="1 rows were expected, 2 different rows"):
+        tally(*rows).proved(1, by_transition=None)
 
 
 def test_rows_without_a_time_are_of_no_block() -> None:
