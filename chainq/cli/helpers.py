@@ -1,6 +1,5 @@
 """The tools `rpc` and `profiles`; `doctor` and `serve` have modules of their own."""
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ from chainq.catalog.dialects import AUTO
 from chainq.cli import connect
 from chainq.cli.output import on_terminal, use_color
 from chainq.cli.report import Reporter
-from chainq.cli.stdin import check_open
+from chainq.cli.stdin import everything
 from chainq.errors import UsageError
 from chainq.process.signals import signals_deferred
 from chainq.rows import raw_json
@@ -25,9 +24,7 @@ def rpc(name: str, params: str | None, values: Mapping[str, Any]) -> None:
     `values`: the parsed values of the command line, with those of the connection. Raises ChainqError.
     """
     identifiers.sendable(name)
-    if params == "-":
-        check_open()
-    text = sys.stdin.read() if params == "-" else params
+    text = everything() if params == "-" else params
     sent: msgspec.Raw | None = None
     if text is not None and text.strip():
         identifiers.sendable(text)

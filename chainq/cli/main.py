@@ -37,14 +37,14 @@ def main() -> NoReturn:
     except typer.TyperException as error:
         _complain(arguments, _usage(error, arguments), error)
         code = ExitCode.USAGE
-    except OSError as error:
-        _complain(arguments, f"cannot write the output: {error.strerror}", error)
-        code = ExitCode.OUTPUT
     except (RecursionError, MemoryError) as error:
         deep = isinstance(error, RecursionError)
         _complain(arguments, "the response is nested too deeply" if deep else "out of memory; lower -j", error)
         code = ExitCode.RESPONSE if deep else ExitCode.UNREACHABLE
     except Exception as error:
+        if isinstance(error, OSError) and _unwritten():
+            _complain(arguments, f"cannot write the output: {error.strerror}", error)
+            os._exit(ExitCode.OUTPUT)
         if os.environ.get("CHAINQ_DEBUG"):
             raise
         bug = f"bug in chainq: {type(error).__name__}: {error}; CHAINQ_DEBUG=1 shows the traceback"
@@ -52,6 +52,16 @@ def main() -> NoReturn:
         code = ExitCode.BUG
     # Without the interpreter's own shutdown, which takes time and would wait for requests that nobody needs any more.
     os._exit(code)
+
+
+def _unwritten() -> bool:
+    """Return whether standard output does not take its buffer: help and versions. Other output goes to a sink."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        return True
+    return False
 
 
 def _usage(error: typer.TyperException, arguments: list[str]) -> str:

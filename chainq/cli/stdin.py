@@ -19,6 +19,15 @@ def check_open() -> None:
         raise UsageError("standard input is closed")
 
 
+def everything() -> str:
+    """Return all of standard input; bytes that are not UTF-8 become lone surrogates. Raises UsageError."""
+    check_open()
+    try:
+        return sys.stdin.buffer.read().decode(errors="surrogateescape")
+    except OSError as error:
+        raise UsageError(f"cannot read standard input: {error.strerror}") from None
+
+
 def lines() -> Iterator[str | None]:
     """Yield the lines of standard input that are not empty; None each time that none is ready. Raises UsageError."""
     unfinished: list[bytes] = []  # pieces of a line that has not ended; joined once, since there may be hundreds

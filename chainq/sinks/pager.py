@@ -7,6 +7,7 @@ import signal
 import subprocess
 from types import FrameType
 
+from chainq.errors import OutputError
 from chainq.process.signals import PipeClosed
 from chainq.sinks.base import DescriptorSink
 
@@ -27,14 +28,20 @@ def command() -> list[str]:
 class PagerSink(DescriptorSink):
     """Writes to a pager, and waits for its end, which is up to who reads; `words` are its program and arguments.
 
-    SIGINT is ignored while the pager runs: it owns the terminal, and Ctrl-C is a key of its own there.
+    SIGINT is ignored while the pager runs: it owns the terminal, and Ctrl-C is a key of its own there. Raises
+    OutputError where it cannot be started.
     """
 
     def __init__(self, words: list[str]) -> None:
         reader, writer = os.pipe()
         environment = {**_SETTINGS, **os.environ}
-        self._pager = subprocess.Popen(words, stdin=reader, env=environment)  # noqa: S603  # the user's own choice
-        os.close(reader)
+        try:
+            self._pager = subprocess.Popen(words, stdin=reader, env=environment)  # noqa: S603  # the user's own choice
+        except OSError as error:
+            os.close(writer)
+            raise OutputError(f"cannot start the pager {words[0]}: {error.strerror}", "see CHAINQ_PAGER") from None
+        finally:
+            os.close(reader)
         super().__init__(writer, "the pager")
         self._on_interrupt = signal.getsignal(signal.SIGINT)
         if callable(self._on_interrupt):  # not before Popen: the pager would inherit that SIGINT is ignored

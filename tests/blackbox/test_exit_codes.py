@@ -1,13 +1,14 @@
 """Exit codes 1, 3, 4, 5 and 7, each with one line on stderr that says what happened."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.program import Program, Ran, Servers, one_line
+from harness.program import Program, Ran, Servers, finish, one_line
 from harness.services import Canned, canned, result
 from harness.truth import Truth
 
@@ -202,6 +203,28 @@ def test_7_an_unwritable_file_is_told_before_the_first_call(chainq: Program, now
     for path in (tmp_path / "absent" / "file", tmp_path):
         ran = chainq("block", "5", "-o", str(path), "--retries", "0", url=nowhere)
         assert str(path) in one_line(ran, 7)
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["records", "--help"], ["--version"], ["version"], ["completion", "bash"]]
+)
+def test_7_a_full_device_for_help(words: list[str], chainq: Program, full_device: Path) -> None:
+    """Help that cannot be written is exit 7 too."""
+    with full_device.open("wb", buffering=0) as full:
+        process = chainq.start(*words, stdout=full)
+        _, err = process.communicate(timeout=60)
+    one_line(Ran(process.returncode, b"", err.decode()), 7)
+
+
+def test_2_standard_input_that_cannot_be_read(chainq: Program) -> None:
+    """A folder as standard input, or bytes that are not UTF-8, are a usage error and nothing about the output."""
+    folder = os.open(chainq.home, os.O_RDONLY)
+    try:
+        ran = finish(chainq.start("rpc", "latest/block", "-", url="demo:", stdin=folder))
+    finally:
+        os.close(folder)
+    assert "cannot read standard input: Is a directory" in one_line(ran, 2)
+    assert "not valid UTF-8" in one_line(chainq("rpc", "latest/block", "-", url="demo:", stdin=b'{"a": "\xff"}'), 2)
 
 
 def test_7_a_full_device(chainq: Program, server: Servers, full_device: Path) -> None:

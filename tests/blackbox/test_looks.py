@@ -12,7 +12,7 @@ from termios import TIOCSWINSZ
 import pytest
 
 from chainq.catalog.methods import METHODS, Method
-from harness.program import Program, Servers, finish
+from harness.program import Program, Servers, finish, one_line
 from harness.truth import Truth
 
 LAST = ("blocks", "--start", "640", "--end", "643")
@@ -123,6 +123,18 @@ def test_color_of_tools(words: tuple[str, ...], chainq: Program) -> None:
     assert "\x1b[" in shown(chainq, *words, "--color", "always", NO_COLOR="1")
     ran = chainq(*words, "--color", "blue", url="http://127.0.0.1:9/")
     assert (ran.code, ran.err) == (2, f"chainq {words[0]}: invalid --color 'blue': expected auto, always or never\n")
+
+
+def test_7_a_pager_that_cannot_be_started(chainq: Program) -> None:
+    """A file that may be run but is no program: the message names it."""
+    pager = chainq.home / "pager"
+    pager.write_bytes(b"\x7fELF")
+    pager.chmod(0o755)
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "wb", buffering=0) as terminal:
+        process = chainq.start(*LAST, url="demo:", env={"CHAINQ_PAGER": str(pager)}, stdout=terminal)
+    assert f"cannot start the pager {pager}: Exec format error" in one_line(finish(process), 7)
+    os.close(ours)
 
 
 def test_less_is_started_as_gh_starts_it(chainq: Program) -> None:
