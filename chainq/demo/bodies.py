@@ -111,7 +111,7 @@ class Bodies:
         for position, kind in enumerate(function.outputs):
             value = None
             if kind == "record":
-                value = ids.RECORD.text(self._record_word(height, index, number, position))
+                value = self._record_text(height, index, number, position)
             elif kind == "future":
                 value = _future(function, public)
             outputs.append(_output(kind, word, position, value))
@@ -128,14 +128,14 @@ class Bodies:
             row["scm"] = ids.field(word ^ 3)
         return row
 
-    def _record_word(self, height: int, index: int, number: int, output: int) -> int:
+    def _record_text(self, height: int, index: int, number: int, output: int) -> str:
         block = self._chain.layout.plan(height)
         plan = block.transactions[index]
         if number >= len(plan.transitions):  # wanted by a rejected transaction: no record of the chain
-            return self._chain.word(output, 5)
+            return ids.RECORD.text(self._chain.word(output, 5))
         before = self._chain.records.before(height) + block.first_record[index]
         before += sum(len(call.function.records) for call in plan.transitions[:number])
-        return self._chain.record_word(before + plan.transitions[number].function.records.index(output))
+        return self._chain.record_text(before + plan.transitions[number].function.records.index(output))
 
     # --- blocks
 

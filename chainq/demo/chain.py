@@ -5,11 +5,11 @@ transactions of each height are those of `pattern.py`; `bodies.py` makes full tr
 slices belong to `results.py`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
-from chainq.demo import ids
+from chainq.demo import curve, ids, planted
 from chainq.demo.callers import ADDRESSES
 from chainq.demo.ids import WORD, mix
 from chainq.demo.layout import TransactionPlan
@@ -52,10 +52,16 @@ class Chain:
     empty database. Nothing in a Chain changes, so threads may share it.
     """
 
-    def __init__(self, seed: int = 0, tip: int = DEFAULT_TIP, dense: tuple[int, int] | None = None) -> None:
-        """Takes a seed (any integer), the tip height (-1 or more), and a height with the number of
-        records there."""
-        self.seed, self.tip, self.dense = seed, tip, dense
+    def __init__(
+        self,
+        seed: int = 0,
+        tip: int = DEFAULT_TIP,
+        dense: tuple[int, int] | None = None,
+        owned: Sequence[planted.Planted] = planted.PUBLISHED,
+    ) -> None:
+        """Takes a seed (any integer), the tip height (-1 or more), a height with the number of records there, and the
+        records to plant for the owner of a view key."""
+        self.seed, self.tip, self.dense, self.owned = seed, tip, dense, owned
         keys = [mix(seed & WORD, 0x51ED + purpose) for purpose in range(8)]
         self._block, self._transaction, self._transition, self._record, self._other, self._owner, self._time, _ = keys
         self.layout = sample_layout(dense)
@@ -77,6 +83,11 @@ class Chain:
         """Return a word (64 bits) for values that have no method of their own; `purpose` (a small number) makes them
         differ."""
         return mix(number, self._other + purpose & WORD)
+
+    @cached_property
+    def planted(self) -> dict[int, planted.Planted]:
+        """Number of a record -> the planted one that stands in its place."""
+        return planted.places(self.layout, self.owned)
 
     # --- blocks
 
@@ -183,9 +194,10 @@ class Chain:
 
     # --- records and transitions
 
-    def record_word(self, number: int) -> int:
-        """Return the word from which everything in a record derives; `number`: the records before it on the chain."""
-        return mix(number, self._record)
+    def record_text(self, number: int) -> str:
+        """Return the ciphertext of a record; `number`: the records before it on the chain."""
+        owned = self.planted.get(number)
+        return owned.record_ciphertext if owned else ids.RECORD.text(mix(number, self._record))
 
     def record_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
         """Return the records (docs/reference.md) of a block at these positions, in that order.
@@ -211,7 +223,7 @@ class Chain:
                 transition_id = transitions[call] = ids.TRANSITION.text(mix(call, self._transition))
             rows.append(
                 {
-                    "record_ciphertext": ids.RECORD.text(mix(first + position, self._record)),
+                    "record_ciphertext": self.record_text(first + position),
                     "program_id": slot.function.program,
                     "block_id": block_id,
                     "height": height,
@@ -229,23 +241,30 @@ class Chain:
     def ownership_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
         """Return the ownership records (docs/reference.md) at the same positions as `record_rows`.
 
-        The coordinates are field elements, but of no curve: no view key owns these. Records of `mint` have a public
-        owner, so their nonces are empty (docs/protocol.md, "Ownership rows").
+        The nonces are real points and `owner_x` are field elements, but no view key is known to own them, apart from
+        the planted ones. Records of `mint` have a public owner, so their nonces are empty (docs/protocol.md,
+        "Ownership rows").
         """
         slots = self.layout.plan(height).slots
         first = self.records.before(height)
         before = self.transactions.before(height) * _PER_TRANSACTION
+        nonces = curve.nonces()
         rows = []
         for position in positions:
             slot = slots[position]
             word = mix(first + position, self._record)
-            public = slot.function.name == "mint"
+            owned = self.planted.get(first + position)
+            if owned:
+                _, nonce_x, nonce_y, owner_x = owned
+            else:
+                nonce_x, nonce_y = ("", "") if slot.function.name == "mint" else nonces[word % len(nonces)]
+                owner_x = str(ids.element(word ^ 3))
             transition = before + slot.transaction * _PER_TRANSACTION + slot.call
             rows.append(
                 {
-                    "nonce_x": "" if public else str(ids.element(word ^ 1)),
-                    "nonce_y": "" if public else str(ids.element(word ^ 2)),
-                    "owner_x": str(ids.element(word ^ 3)),
+                    "nonce_x": nonce_x,
+                    "nonce_y": nonce_y,
+                    "owner_x": owner_x,
                     "transition_id": ids.TRANSITION.text(mix(transition, self._transition)),
                     "output_index": slot.output,
                 }

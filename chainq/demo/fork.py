@@ -10,9 +10,9 @@ class Fork(Chain):
     the same numbers."""
 
     def __init__(self, chain: Chain, at: int) -> None:
-        super().__init__(chain.seed, chain.tip, chain.dense)
+        super().__init__(chain.seed, chain.tip, chain.dense, chain.owned)
         self._at, self._trunk = at, chain
-        self._branch = Chain(chain.seed ^ 0xF0_4B, chain.tip, chain.dense)
+        self._branch = Chain(chain.seed ^ 0xF0_4B, chain.tip, chain.dense, owned=())
 
     def _side(self, height: int) -> Chain:
         return self._branch if height >= self._at else self._trunk
@@ -53,10 +53,10 @@ class Fork(Chain):
         """Return the word from which everything in a transition derives."""
         return self._side(height).transition_word(height, index, call)
 
-    def record_word(self, number: int) -> int:
-        """Return the word from which everything in a record derives."""
+    def record_text(self, number: int) -> str:
+        """Return the ciphertext of a record; the branch has no planted ones."""
         side = self._branch if number >= self.records.before(self._at) else self._trunk
-        return side.record_word(number)
+        return side.record_text(number)
 
     def record_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
         """Return the records of a block at these positions, in that order."""

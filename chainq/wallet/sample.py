@@ -1,0 +1,78 @@
+"""Makes records of an address, for `chainq serve --owner`: real ciphertexts, which its view key decrypts.
+
+The SDK has no call that encrypts a record, so the ciphertext is put together here from the SDK's arithmetic, in the
+byte format of snarkVM (version 0): owner, number of entries, entries, nonce. Integers are little-endian.
+"""
+
+from typing import Any, NamedTuple
+
+from chainq.catalog.bech32 import ALPHABET, BECH32M, expand, polymod
+from chainq.errors import UsageError
+from chainq.wallet.ownership import DOMAIN, HASH
+from chainq.wallet.sdk import load
+
+PUBLIC_EVERY = 8  # the last of so many records has a public owner
+_PUBLIC, _PRIVATE = b"\0", b"\1"
+_ENTRY_PRIVATE = b"\2"
+
+
+class SampleRecord(NamedTuple):
+    """A record of credits.aleo: its ciphertext, the scalar that its nonce is a multiple of the generator by (None where
+    its owner is public, so that its row shows no nonce), and its `owner_x`."""
+
+    ciphertext: str
+    scalar: int | None
+    owner_x: str
+
+
+def sample_records(address: str, count: int) -> list[SampleRecord]:
+    """Return that many fresh records of an address. Raises UsageError for an invalid address, or without the SDK."""
+    sdk = load()
+    try:
+        owner = sdk.Address.from_string(address)
+    except RuntimeError:
+        raise UsageError(f"invalid --owner {address!r}: expected an address such as aleo1...") from None
+    return [
+        _record(sdk, owner, 1_000_000 * number, public=number % PUBLIC_EVERY == 0) for number in range(1, count + 1)
+    ]
+
+
+def _record(sdk: Any, owner: Any, microcredits: int, *, public: bool) -> SampleRecord:
+    scalar = sdk.Scalar.random()
+    # The SDK does not bind the generator of accounts, but its multiples are the addresses of view keys.
+    nonce = sdk.ViewKey.from_bytes(bytes(scalar.to_bytes_le())).address.to_group()
+    # The view key times the nonce is the address times the scalar: no key is needed to encrypt for it.
+    record_view_key = owner.to_group().scalar_multiply(scalar).to_x_coordinate()
+    domain = sdk.Field.domain_separator(DOMAIN)
+    masks = sdk.Poseidon8.setup(HASH).hash_many([domain, record_view_key], 2)
+    (amount,) = sdk.Plaintext.from_string(f"{microcredits}u64").to_fields()
+    address_x = owner.to_group().to_x_coordinate()
+    if public:
+        owner_x, head, mask = address_x, _PUBLIC + bytes(owner.to_bytes_le()), masks[0]
+    else:
+        owner_x, mask = address_x + masks[0], masks[1]
+        head = _PRIVATE + _fields(owner_x)
+    entry = _ENTRY_PRIVATE + _fields(amount + mask)
+    name = b"microcredits"
+    data = b"\1" + bytes([len(name)]) + name + len(entry).to_bytes(2, "little") + entry
+    text = _bech32m("record", head + data + bytes(nonce.to_bytes_le()))
+    return SampleRecord(
+        text,
+        None if public else int(str(scalar).removesuffix("scalar")),
+        str(owner_x).removesuffix("field"),
+    )
+
+
+def _fields(field: Any) -> bytes:
+    """Return a ciphertext of one field element."""
+    return b"\1\0" + bytes(field.to_bytes_le())
+
+
+def _bech32m(prefix: str, data: bytes) -> str:
+    """Return bytes as a bech32m string (BIP 350)."""
+    bits = len(data) * 8
+    number, symbols = int.from_bytes(data, "big") << -bits % 5, -(-bits // 5)
+    values = [number >> 5 * (symbols - 1 - at) & 31 for at in range(symbols)]
+    checksum = polymod(expand(prefix) + values + [0] * 6) ^ BECH32M
+    values += [checksum >> 5 * (5 - at) & 31 for at in range(6)]
+    return prefix + "1" + "".join(ALPHABET[value] for value in values)
