@@ -13,6 +13,7 @@ _chainq_commands() {
     _chainq_offer 'ownership' 'minimal ownership data of records in a height range'
     _chainq_offer 'transitions' 'transitions that have no record inputs, in a height range'
     _chainq_offer 'address-transactions' 'IDs of public transactions of an address in a height range'
+    _chainq_offer 'owned' 'ownership rows that your view keys own'
     _chainq_offer 'show' 'show a block, transaction, address or program on one screen'
     _chainq_offer 'rpc' 'call any method and print its result'
     _chainq_offer 'doctor' 'examine a server: dialect, methods, pagination, limits'
@@ -31,7 +32,7 @@ _chainq_options() {
         _chainq_offer '-h' 'Show this message and exit'
     fi
     case $1 in
-        blocks|full-blocks|records|ownership|transitions|address-transactions)
+        blocks|full-blocks|records|ownership|transitions|address-transactions|owned)
             _chainq_offer '--start' 'First height; -100: the last 100 blocks'
             _chainq_offer '--end' 'End height, exclusive. Default, and latest: through the tip'
             _chainq_offer '--last' 'The last N blocks'
@@ -48,7 +49,7 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        blocks|full-blocks|program-transactions|records|ownership|transitions|address-transactions)
+        blocks|full-blocks|program-transactions|records|ownership|transitions|address-transactions|owned)
             _chainq_offer '--limit' 'Stop after N rows'
             ;;
     esac
@@ -58,7 +59,7 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned)
             _chainq_offer '--format' 'table, jsonl, json, csv, tsv, text, chart, parquet, plug-ins. Default: by the extension of FILE, else CHAINQ_FORMAT, else table on a terminal and jsonl elsewhere'
             _chainq_offer '--table' 'Human-readable table'
             _chainq_offer '--jsonl' 'One JSON object per line, as the service sent it'
@@ -76,17 +77,17 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|show)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|show)
             _chainq_offer '--no-trunc' 'Do not abbreviate values'
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|show|rpc)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|show|rpc)
             _chainq_offer '--color' 'When to use colours'
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|show|rpc|doctor)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|show|rpc|doctor)
             _chainq_offer '--url' 'URL of the service; demo: is a built-in sample'
             _chainq_offer '--profile' 'Profile from config.toml'
             _chainq_offer '--dialect' 'Dialect of the server: chain, aleo, or auto to detect it'
@@ -104,13 +105,13 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|rpc)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|rpc)
             _chainq_offer '--no-check' 'Skip argument checks'
             _chainq_offer '--dry-run' 'Print requests as JSON lines, send none'
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|show|rpc|doctor|profiles|serve|completion|help|version)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|show|rpc|doctor|profiles|serve|completion|help|version)
             _chainq_offer '--help' 'Show this message and exit'
             _chainq_offer '-h' 'Show this message and exit'
             ;;
@@ -133,6 +134,10 @@ _chainq_options() {
     case $1 in
         program-transactions|records|ownership|transitions|address-transactions)
             _chainq_offer '--page' 'Print one page of one request, unverified'
+            ;;
+    esac
+    case $1 in
+        program-transactions|records|ownership|transitions|address-transactions|owned)
             _chainq_offer '--page-size' 'Initial page size'
             ;;
     esac
@@ -163,6 +168,18 @@ _chainq_options() {
             ;;
     esac
     case $1 in
+        owned)
+            _chainq_offer '--view-key-file' 'View keys, one per line. Default: CHAINQ_VIEW_KEY, else a hidden prompt'
+            _chainq_offer '--insecure-key-file' 'Accept a key file that others can access'
+            _chainq_offer '--records' 'Add the record of each row, with its height'
+            _chainq_offer '--decrypt' 'Add the record and its plaintext'
+            _chainq_offer '--network' 'Fail unless the service is on mainnet, or on testnet'
+            _chainq_offer '--workers' 'Processes that compare rows. Default: one per core'
+            _chainq_offer '-w' 'Processes that compare rows. Default: one per core'
+            _chainq_offer '--columns' 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
+            ;;
+    esac
+    case $1 in
         show)
             _chainq_offer '--last' 'Newest blocks to look at. By default 500K for an address, 100 for a program'
             _chainq_offer '--json' 'All parts as one JSON object'
@@ -189,6 +206,7 @@ _chainq_options() {
             _chainq_offer '--grow' 'Seconds between new blocks; 0: no new blocks'
             _chainq_offer '--seed' 'Seed for the chain'
             _chainq_offer '--dense-height' 'Number of records at height H'
+            _chainq_offer '--owner' 'Plant records of this address, not of the published test key'
             _chainq_offer '--shuffle' 'Shuffle the rows inside each height'
             _chainq_offer '--no-shuffle' 'Shuffle the rows inside each height'
             _chainq_offer '--gzip' 'Compress responses for clients that accept it'
@@ -236,7 +254,7 @@ _chainq_takes() {
     case "$1 $2" in
         *' --start') ;;
         *' --end') ;;
-        blocks' --last'|full-blocks' --last'|records' --last'|ownership' --last'|transitions' --last'|address-transactions' --last') ;;
+        blocks' --last'|full-blocks' --last'|records' --last'|ownership' --last'|transitions' --last'|address-transactions' --last'|owned' --last') ;;
         *' --since') ;;
         *' --until') ;;
         *' --checkpoint') ;;
@@ -251,7 +269,7 @@ _chainq_takes() {
         *' --color') ;;
         *' --url') ;;
         *' --profile') ;;
-        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|show' --dialect'|rpc' --dialect'|doctor' --dialect') ;;
+        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|owned' --dialect'|show' --dialect'|rpc' --dialect'|doctor' --dialect') ;;
         *' --timeout') ;;
         *' --retries') ;;
         *' --concurrency'|*' -j') ;;
@@ -267,6 +285,10 @@ _chainq_takes() {
         ownership' --columns') ;;
         transitions' --columns') ;;
         address-transactions' --columns') ;;
+        *' --view-key-file') ;;
+        *' --network') ;;
+        *' --workers'|*' -w') ;;
+        owned' --columns') ;;
         show' --last') ;;
         *' --save') ;;
         *' --port') ;;
@@ -276,6 +298,7 @@ _chainq_takes() {
         *' --grow') ;;
         *' --seed') ;;
         *' --dense-height') ;;
+        *' --owner') ;;
         *' --latency') ;;
         *' --drip') ;;
         *' --rate-limit') ;;
@@ -339,7 +362,7 @@ _chainq_value() {
         *' --profile')
             _chainq_profiles
             ;;
-        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|show' --dialect'|rpc' --dialect'|doctor' --dialect')
+        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|owned' --dialect'|show' --dialect'|rpc' --dialect'|doctor' --dialect')
             _chainq_offer 'chain' ''
             _chainq_offer 'aleo' ''
             _chainq_offer 'auto' ''
@@ -364,6 +387,13 @@ _chainq_value() {
             ;;
         address-transactions' --columns')
             _chainq_list 'transaction_id' 'bech32, prefix at' 'all' 'every column' 'help' 'list the columns'
+            ;;
+        *' --view-key-file')
+            _chainq_files
+            ;;
+        *' --network')
+            _chainq_offer 'mainnet' ''
+            _chainq_offer 'testnet' ''
             ;;
         serve' --dialect')
             _chainq_offer 'chain' ''
@@ -421,6 +451,9 @@ _chainq_argument() {
         address-transactions' '1)
             _chainq_offer 'latest' 'the block at the tip'
             ;;
+        owned' '0)
+            _chainq_offer 'latest' 'the block at the tip'
+            ;;
         rpc' '0)
             _chainq_offer 'getBlocks' 'block summaries for a height range'
             _chainq_offer 'block' 'block summary for one height'
@@ -451,6 +484,7 @@ _chainq_argument() {
             _chainq_offer 'ownership' 'minimal ownership data of records in a height range'
             _chainq_offer 'transitions' 'transitions that have no record inputs, in a height range'
             _chainq_offer 'address-transactions' 'IDs of public transactions of an address in a height range'
+            _chainq_offer 'owned' 'ownership rows that your view keys own'
             _chainq_offer 'show' 'show a block, transaction, address or program on one screen'
             _chainq_offer 'rpc' 'call any method and print its result'
             _chainq_offer 'doctor' 'examine a server: dialect, methods, pagination, limits'

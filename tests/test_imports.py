@@ -83,7 +83,7 @@ OUTSIDE = {
 }
 """The heavy packages, each with a command that does need it: a list that has grown stale must not pass for thrift."""
 # pydantic comes with typer 0.29.
-NEVER = {"asyncio", "pandas", "plotille", "pyarrow", "pydantic", "pygments", "rich", "tomllib"}
+NEVER = {"aleo", "asyncio", "pandas", "plotille", "pyarrow", "pydantic", "pygments", "rich", "tomllib"}
 
 
 def loaded(program: Program, line: str, url: str | None = None) -> set[str]:

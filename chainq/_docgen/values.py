@@ -97,6 +97,8 @@ def _words(name: str, text: str) -> tuple[tuple[str, str], ...]:
             known = dict.fromkeys((*DIALECTS, *DEMO_DIALECTS, "auto"))
             said = [word for word in re.findall(r"[a-z]+", text) if word in known]  # not every command takes all
             return tuple((word, "") for word in dict.fromkeys(said) or DIALECTS)
+        case "network":
+            return tuple((network, "") for network in ("mainnet", "testnet"))
         case "program":
             return tuple((program, "") for program in WELL_KNOWN)
         case "method":

@@ -39,6 +39,7 @@ def groups_of(method: Method) -> list[type[options.Group]]:
         options.RangeOptions: method.ranged,
         options.LimitOptions: method.ranged or sized,
         options.PageOptions: sized,
+        options.PageSizeOptions: sized,
         options.NewestOptions: sized and not method.ranged,
         options.VerifyOptions: method.linked,
         options.ResumeOptions: method.ranged,
@@ -107,14 +108,7 @@ def _method_command(method: Method) -> "Command":
         for name, metavar, text in arguments
     ]
     if method.ranged:
-        positional.append(
-            inspect.Parameter(
-                "range",
-                inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                default=None,
-                annotation=Annotated[str | None, typer.Argument(metavar="[RANGE]", help=RANGE)],
-            )
-        )
+        positional.append(_range_argument())
     return _command(
         method.command,
         call,
@@ -125,8 +119,48 @@ def _method_command(method: Method) -> "Command":
     )
 
 
+def _range_argument() -> inspect.Parameter:
+    return inspect.Parameter(
+        "range",
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=None,
+        annotation=Annotated[str | None, typer.Argument(metavar="[RANGE]", help=RANGE)],
+    )
+
+
 def _sentence(purpose: str) -> str:
     return purpose[0].upper() + purpose[1:] + "."
+
+
+def _owned_command() -> "Command":
+    def call(values: dict[str, Any]) -> None:
+        from chainq.cli import owned
+
+        owned.run(values)
+
+    groups: list[type[options.Group]] = [
+        options.RangeOptions,
+        options.LimitOptions,
+        options.PageSizeOptions,
+        options.WalletOptions,
+        options.ResumeOptions,
+        options.OutputOptions,
+        options.ColorOptions,
+        options.ServiceOptions,
+        options.RequestOptions,
+    ]
+    return _command(
+        "owned",
+        call,
+        [_range_argument(), *_parameters(groups)],
+        "Ownership rows that view keys own; the keys never leave this machine.\n\n"
+        "Reads every ownership row of the range (method: records/isOwner) and compares it here. Needs the package "
+        "aleo-sdk: pip install 'chainq[wallet]'. That package is under the GPL-3, chainq under the MIT license; no "
+        "other command uses it.\n\n"
+        "Columns: owner (the address of the key) and those of ownership; with --records those of records; with "
+        "--decrypt plaintext too.",
+        "Examples:\n  chainq owned --last 100\n  chainq owned 0:500 --decrypt\n",
+    )
 
 
 def _rpc_command() -> "Command":
@@ -260,6 +294,7 @@ def _version_command() -> "Command":
 
 COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     **{method.command: (method.group, method.purpose, partial(_method_command, method)) for method in METHODS},
+    "owned": ("Records", "ownership rows that your view keys own", _owned_command),
     "show": ("Tools", "show a block, transaction, address or program on one screen", _show_command),
     "rpc": ("Tools", "call any method and print its result", _rpc_command),
     "doctor": ("Tools", "examine a server: dialect, methods, pagination, limits", _doctor_command),

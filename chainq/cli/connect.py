@@ -1,7 +1,7 @@
 """Connects: from options, environment and profile to a service (docs/reference.md, "Service options")."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from chainq.catalog import identifiers
@@ -46,8 +46,8 @@ def reporter(values: Mapping[str, Any]) -> Reporter:
     return Reporter(quiet=values["quiet"], verbose=values["verbose"])
 
 
-def open_service(settings: ConnectionSettings, reporter: Reporter) -> Service:
-    """Return the service that options, environment and profile name. Raises UsageError."""
+def open_service(settings: ConnectionSettings, reporter: Reporter, make: Callable[..., Service] = Service) -> Service:
+    """Return the service that options, environment and profile name, made by `make`. Raises UsageError."""
     if settings.url:
         identifiers.url(settings.url)
     own_headers = dict(config_values.header(header) for header in settings.header or [])
@@ -65,7 +65,7 @@ def open_service(settings: ConnectionSettings, reporter: Reporter) -> Service:
     for name, value in (("--timeout", timeout), ("--rate", rate)):
         if value is not None:
             config_values.checked_number(name, value)
-    return Service(
+    return make(
         url,
         dialect=dialect or AUTO,
         names=server.names,

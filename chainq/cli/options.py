@@ -9,7 +9,7 @@ from typing import Annotated
 
 from typer import Context, Exit, Option
 
-RANGE, RESUME, OUTPUT, SERVICE = "Range", "Resume and follow", "Output", "Service"
+RANGE, WALLET, RESUME, OUTPUT, SERVICE = "Range", "Wallet", "Resume and follow", "Output", "Service"
 
 
 def _list_columns(context: Context, values: list[str] | None) -> list[str] | None:
@@ -67,12 +67,17 @@ class LimitOptions(Group):
 
 
 class PageOptions(Group):
-    """The paging parameters of the service."""
+    """One page as the service sends it."""
 
     page: Annotated[
         int | None,
         Option("--page", metavar="N", min=0, rich_help_panel=RANGE, help="Print one page of one request, unverified."),
     ] = None
+
+
+class PageSizeOptions(Group):
+    """The page size of the service."""
+
     page_size: Annotated[
         int | None, Option("--page-size", metavar="N", min=1, rich_help_panel=RANGE, help="Initial page size.")
     ] = None
@@ -84,6 +89,50 @@ class NewestOptions(Group):
     newest: Annotated[
         bool, Option("--newest", rich_help_panel=RANGE, help="The newest rows first, as many as --limit.")
     ] = False
+
+
+class WalletOptions(Group):
+    """Whose records, and what is printed of them."""
+
+    view_key_file: Annotated[
+        Path | None,
+        Option(
+            "--view-key-file",
+            metavar="FILE",
+            rich_help_panel=WALLET,
+            help="View keys, one per line. Default: CHAINQ_VIEW_KEY, else a hidden prompt.",
+        ),
+    ] = None
+    insecure_key_file: Annotated[
+        bool, Option("--insecure-key-file", rich_help_panel=WALLET, help="Accept a key file that others can access.")
+    ] = False
+    records: Annotated[
+        bool, Option("--records", rich_help_panel=WALLET, help="Add the record of each row, with its height.")
+    ] = False
+    decrypt: Annotated[bool, Option("--decrypt", rich_help_panel=WALLET, help="Add the record and its plaintext.")] = (
+        False
+    )
+    network: Annotated[
+        str | None,
+        Option(
+            "--network",
+            metavar="NAME",
+            rich_help_panel=WALLET,
+            help="Fail unless the service is on mainnet, or on testnet.",
+        ),
+    ] = None
+    workers: Annotated[
+        int | None,
+        Option(
+            "--workers",
+            "-w",
+            metavar="N",
+            min=1,
+            max=256,
+            rich_help_panel=WALLET,
+            help="Processes that compare rows. Default: one per core.",
+        ),
+    ] = None
 
 
 class VerifyOptions(Group):

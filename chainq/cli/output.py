@@ -179,7 +179,10 @@ def _column(name: str, known: Mapping[str, Column], check: bool) -> Column:
 
 def list_columns(command: str) -> None:
     """Print the columns of a command with their types and notes."""
-    columns = BY_COMMAND[command].columns
+    from chainq.catalog.owned import owned_method
+
+    method = BY_COMMAND[command] if command in BY_COMMAND else owned_method(records=True, plaintext=True)
+    columns = method.columns
     paths = [f"{column.path}{' *' if column.brief else ''}" for column in columns]
     wide, typed = max(map(len, paths)), max(len(column.type) for column in columns)
     lines = [

@@ -4,8 +4,9 @@ What fails is raised, with a note on how to get the rest where that is known; `m
 """
 
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from chainq.catalog.dialects import is_shared
@@ -29,10 +30,16 @@ from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url
 
 
-def run(method: Method, values: Mapping[str, Any]) -> None:
+def run(
+    method: Method,
+    values: Mapping[str, Any],
+    make: Callable[..., Service] = Service,
+    identity: Mapping[str, object] = MappingProxyType({}),
+) -> None:
     """Run the command of one method. `values` are the parsed values of its command line.
 
-    Raises ChainqError, PipeClosed or Interrupted.
+    `make`: what makes the service; `identity`: what a checkpoint tells queries apart by, beside the values. Raises
+    ChainqError, PipeClosed or Interrupted.
     """
     query = read_query(method, values)
     if query.lookups and STDIN in query.lookups:
@@ -50,13 +57,13 @@ def run(method: Method, values: Mapping[str, Any]) -> None:
     reporter = connect.reporter(values)
     if settings.warning:
         reporter.warn(settings.warning)
-    with connect.open_service(connect.settings(values), reporter) as service:
+    with connect.open_service(connect.settings(values), reporter, make) as service:
         if method.page_size_max is not None:
             check_page_size(query, service.known_dialect(method) or service.published_dialect)
         if resume is not None:
             from chainq.resume import follow
 
-            identity = _identity(service, query, settings)
+            identity = {**_identity(service, query, settings), **identity}
             if values["dry_run"]:
                 _plan(service, follow.first_round(query, resume, identity), reporter)
                 return
@@ -287,7 +294,7 @@ def _copy(
                     left -= len(rows)
                 if rest is not None and batch.heights is not None:
                     rest.written(batch, len(rows))
-                    reporter.wrote(len(batch.heights), len(rows))
+                    reporter.wrote(len(batch.heights), len(rows) if batch.scanned is None else batch.scanned)
     except NotFoundError:
         with signals_deferred():
             writer.close()

@@ -5,12 +5,15 @@ No `from __future__ import annotations` here: Typer reads the annotations.
 
 import math
 import re
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
 from chainq.cli.options import Group
 from chainq.errors import UsageError
+
+if TYPE_CHECKING:
+    from chainq.demo.planted import Planted
 
 FAULTS = "Faults"
 
@@ -45,6 +48,10 @@ class ServeOptions(Group):
     seed: Annotated[int, Option("--seed", metavar="N", help="Seed for the chain.")] = 0
     dense_height: Annotated[
         str | None, Option("--dense-height", metavar="H:N", help="Number of records at height H.")
+    ] = None
+    owner: Annotated[
+        str | None,
+        Option("--owner", metavar="ADDRESS", help="Plant records of this address, not of the published test key."),
     ] = None
     shuffle: Annotated[bool, Option("--shuffle/--no-shuffle", help="Shuffle the rows inside each height.")] = True
     gzip: Annotated[bool, Option("--gzip", help="Compress responses for clients that accept it.")] = False
@@ -129,6 +136,7 @@ def serve(
     grow: float,
     seed: int,
     dense_height: str | None,
+    owner: str | None,
     shuffle: bool,
     page_offset: str,
     database_down: str | None,
@@ -143,6 +151,7 @@ def serve(
     from chainq.catalog.identifiers import is_loopback
     from chainq.demo.chain import DEFAULT_TIP, Chain
     from chainq.demo.faults import Faults
+    from chainq.demo.planted import PUBLISHED
     from chainq.demo.server import serve as serve_demo
     from chainq.demo.service import Service
     from chainq.demo.wire import DIALECTS
@@ -168,7 +177,9 @@ def serve(
     def tip_height() -> int:
         return first + int((time.monotonic() - began) / grow) if grow else first
 
-    service = Service(Chain(seed, first, _dense(dense_height)), Faults(**faults), dialect, shuffle, tip=tip_height)
+    planted = _planted(owner, len(PUBLISHED)) if owner else PUBLISHED
+    chain = Chain(seed, first, _dense(dense_height), planted)
+    service = Service(chain, Faults(**faults), dialect, shuffle, tip=tip_height)
 
     def ready(port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
@@ -179,6 +190,19 @@ def serve(
         serve_demo(service, host, port, ready=ready)
     except OSError as error:
         raise UsageError(f"cannot listen on {host}:{port}: {error.strerror}") from None
+
+
+def _planted(owner: str, count: int) -> "tuple[Planted, ...]":
+    """Return fresh records of an address. Raises UsageError, also without the SDK that makes them."""
+    from chainq.demo import curve
+    from chainq.demo.planted import Planted
+    from chainq.wallet.sample import sample_records
+
+    planted = []
+    for record in sample_records(owner, count):
+        nonce = ("", "") if record.scalar is None else tuple(map(str, curve.multiple(record.scalar)))
+        planted.append(Planted(record.ciphertext, nonce[0], nonce[1], record.owner_x))
+    return tuple(planted)
 
 
 def _calls(text: str | None) -> range:

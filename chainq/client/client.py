@@ -7,6 +7,8 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, Self, Unpack
 
+from msgspec import Raw
+
 from chainq.catalog import identifiers
 from chainq.catalog.dialects import AUTO
 from chainq.catalog.methods import BY_COMMAND, Role
@@ -223,6 +225,48 @@ class Client:
         ['nonce_x', 'nonce_y', 'output_index', 'owner_x', 'transition_id']
         """
         return self._range("ownership", start, end, options)
+
+    def owned(
+        self,
+        view_key: str | Sequence[str],
+        start: int | None = None,
+        end: int | None = None,
+        *,
+        records: bool = False,
+        decrypt: bool = False,
+        workers: int | None = None,
+        **options: Unpack[RangeOptions],
+    ) -> Rows:
+        """Yield the ownership rows of a height range that a view key owns, or one of several; `owner` is its address.
+
+        `records` adds the members of the record row, `decrypt` its `plaintext` too. `workers`: processes that compare
+        rows; by default one for each core. Needs aleo-sdk (`pip install 'chainq[wallet]'`); the keys stay in these
+        processes. Raises UsageError for an invalid key, and IncompleteError after the last row if rows are malformed.
+
+        >>> key = "AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX"  # published, for tests
+        >>> with Client("demo:") as client:
+        ...     [row["height"] for row in client.owned(key, 100, 130, records=True)]
+        [116]
+        """
+        from chainq.catalog.owned import owned_method
+        from chainq.wallet import keys
+        from chainq.wallet.owned import Wallet, Wanted
+        from chainq.wallet.scan import MOST_WORKERS, cores
+
+        texts = [view_key] if isinstance(view_key, str) or not isinstance(view_key, Sequence) else view_key
+        found = keys.checked((f"view key {number}", text) for number, text in enumerate(texts, 1))
+        wanted = Wanted(records or decrypt, decrypt)
+        count = cores() if workers is None else arguments.integer("workers", workers, 1, MOST_WORKERS)
+        limit = options.pop("limit", None)  # of rows that are owned
+        batches, service = self._batches("ownership", start, end, options), self._service
+
+        def rows() -> Iterator[Raw]:
+            with Wallet(found, wanted, count) as wallet:
+                yield from raw_rows(wallet.owned(batches, service.fetch_range, service.fetch_one_page, lambda _: None))
+                wallet.check()
+
+        limited = islice(rows(), None if limit is None else arguments.integer("limit", limit, 0, HIGHEST))
+        return Rows(owned_method(records=wanted.records, plaintext=decrypt), limited, typed=self._typed)
 
     def transitions(self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]) -> Rows:
         """Yield the transitions without record inputs of a height range, by height and ID.

@@ -64,8 +64,17 @@ class Query(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Rows in order, the heights that they make complete, and how that was proved; both None for a method without."""
+    """Rows in order, the heights that they make complete, and how that was proved; both None for a method without.
+
+    `scanned`: the number of rows that these were picked from, None where they are all.
+    """
 
     rows: list[Raw]
     heights: HeightRange | None = None
     proof: "Proof | None" = None
+    scanned: int | None = None
+
+    @property
+    def shown(self) -> int:
+        """Return the number of rows that the service showed for these heights."""
+        return len(self.rows) if self.scanned is None else self.scanned

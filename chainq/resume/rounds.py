@@ -213,7 +213,7 @@ class Rounds:
         """
         self.reorg.check_link(batch)
         method = self.query.method
-        if deep is not None and batch.rows and self.journal.history.unsettled:
+        if deep is not None and batch.shown and self.journal.history.unsettled:
             self._settle_before()
         ends = new_positions(method, batch, heights, deep)
         hashes = self.reorg.hashes_after(batch, [*ends])

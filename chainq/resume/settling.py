@@ -32,9 +32,9 @@ def shown_to(method: Method, batch: Batch) -> int | None:
         return None
     if batch.proof is not None and batch.proof.kind == "overlap":
         return batch.heights.end
-    if not batch.rows:
+    if not batch.shown:
         return None
-    if method.height is None or method.linked:
+    if method.height is None or method.linked or batch.scanned is not None:
         return batch.heights.end
     last = integer_of(Picker([method.height])(batch.rows[-1])[0])
     return None if last is None else last + 1

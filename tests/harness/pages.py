@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from select import select
 
+from chainq.demo.planted import VIEW_KEY
 from harness.program import DIALECT, LONGEST, ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -91,7 +92,8 @@ def sections(page: Path) -> Iterator[list[Block]]:
 
 
 class Home:
-    """A home folder as the pages assume it: profiles `main` and `other`, chainq in ~/.venvs/chainq, a clone around."""
+    """A home folder as the pages assume it: profiles `main` and `other`, a view key, chainq in ~/.venvs/chainq, a clone
+    around."""
 
     def __init__(self, place: Path, url: str) -> None:
         self.place, self.url = place, url
@@ -110,7 +112,7 @@ class Home:
         config.parent.mkdir(parents=True)
         config.write_text(CONFIG.format(url=url, dialect=DIALECT))
         path = f"{place / 'bin'}:{environment}:{os.environ.get('PATH', '')}"
-        self.environment = {"HOME": str(place), "PATH": path, "LANG": "C.UTF-8"}
+        self.environment = {"HOME": str(place), "PATH": path, "LANG": "C.UTF-8", "CHAINQ_VIEW_KEY": VIEW_KEY}
 
     def run(self, line: list[str], **env: str) -> str:
         """Run to the end: what was printed. Fails where the exit code is not 0 or chainq warns of something."""

@@ -1,0 +1,24 @@
+"""The rows of `chainq owned`: those of no method, but picked from `records/isOwner` and joined with `records/all`."""
+
+from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method
+
+COMMAND = "owned"
+OWNER = Column("owner", "string", "address of the view key", Kind.ID, brief=True)
+PLAINTEXT = Column("plaintext", "string", "the decrypted record, with --decrypt", Kind.TEXT, brief=True)
+SHARED = frozenset(column.path for column in BY_COMMAND["ownership"].columns)
+"""The columns of ownership rows; record rows have some of them too."""
+
+
+def owned_method(*, records: bool, plaintext: bool) -> Method:
+    """Return what describes the rows as the catalogue does: with the columns of the record, and with its plaintext."""
+    ownership, record = BY_COMMAND["ownership"], BY_COMMAND["records"]
+    columns = (OWNER, *ownership.columns)
+    if records:
+        columns += tuple(
+            column._replace(note=f"{column.note}{', ' if column.note else ''}with --records")
+            for column in record.columns
+            if column.path not in SHARED
+        )
+    if plaintext:
+        columns += (PLAINTEXT,)
+    return ownership._replace(command=COMMAND, columns=columns, height=record.height if records else None)

@@ -1,0 +1,78 @@
+"""`chainq owned`: the range command over the rows that view keys own."""
+
+import hashlib
+import os
+import resource
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from chainq.catalog.owned import owned_method
+from chainq.cli import run as run_command
+from chainq.cli.query import read_query
+from chainq.errors import UsageError
+from chainq.text.sanitize import printable
+from chainq.wallet import keys
+from chainq.wallet.owned import NETWORKS, OwnedService, Wallet, Wanted
+from chainq.wallet.scan import cores
+
+SALT_BYTES = 16
+
+
+def run(values: Mapping[str, Any]) -> None:
+    """Run the command. `values` are the parsed values of its command line. Raises ChainqError, PipeClosed, Interrupted.
+
+    IncompleteError at the end, after all rows, where some could not be compared.
+    """
+    wanted = Wanted(values["records"] or values["decrypt"], values["decrypt"])
+    method = owned_method(records=wanted.records, plaintext=wanted.plaintext)
+    if keys.looks_like_key(values["range"] or ""):
+        raise UsageError(
+            "a key stands on the command line, where everyone on this machine can read it",
+            "use --view-key-file, and treat this key as known to others",
+        )
+    read_query(method, values)  # so that nobody types a key for arguments that are wrong
+    network = values["network"]
+    if network not in (None, *NETWORKS):
+        raise UsageError(f"unknown network {printable(network)!r}: expected {' or '.join(NETWORKS)}")
+    # A core dump would hold the keys.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    found = keys.read(values["view_key_file"], insecure=values["insecure_key_file"])
+    identity = {"owner": owner_hash([key.address for key in found], _recorded_salt(values["checkpoint"]))}
+    with Wallet(found, wanted, values["workers"] or cores()) as wallet:
+        found.clear()
+        run_command.run(method, values, partial(OwnedService, wallet, network), identity)
+        wallet.check()
+
+
+def owner_hash(addresses: Sequence[str], salt: bytes) -> str:
+    """Return what a checkpoint knows the addresses by: the salt and a hash, both as hexadecimal digits.
+
+    Slow on purpose: the addresses of a chain are known, and whoever finds a checkpoint could try them all.
+    """
+    digest = hashlib.scrypt("\n".join(sorted(addresses)).encode(), salt=salt, n=1 << 14, r=8, p=1, dklen=32)
+    return f"{salt.hex()}:{digest.hex()}"
+
+
+class _Query(msgspec.Struct):
+    owner: str = ""
+
+
+class _Checkpoint(msgspec.Struct):
+    query: _Query = msgspec.field(default_factory=_Query)
+
+
+def _recorded_salt(checkpoint: Path | None) -> bytes:
+    """Return the salt in a checkpoint; a new one where there is none. What is wrong with the file shows later."""
+    try:
+        text = checkpoint.read_bytes() if checkpoint else b"{}"
+        return bytes.fromhex(msgspec.json.decode(text, type=_Checkpoint).query.owner.partition(":")[0]) or _new_salt()
+    except (OSError, ValueError, RecursionError):
+        return _new_salt()
+
+
+def _new_salt() -> bytes:
+    return os.urandom(SALT_BYTES)

@@ -1,0 +1,114 @@
+"""Where view keys come from, and what they are: a file, the environment, or a prompt; never the command line.
+
+Everyone on a machine can read command lines. No message here repeats any part of what was read: it may be a key.
+"""
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from chainq.errors import UsageError
+from chainq.text.sanitize import printable
+from chainq.wallet.sdk import load
+
+VARIABLE = "CHAINQ_VIEW_KEY"
+_PREFIX, _PRIVATE_PREFIX = "AViewKey1", "APrivateKey1"
+_MOST_BYTES = 1 << 20  # of a file of keys
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+class ViewKey(NamedTuple):
+    """A valid view key and its address. Shown by its address only."""
+
+    text: str
+    address: str
+
+    def __repr__(self) -> str:
+        return f"ViewKey of {self.address}"
+
+
+def read(file: Path | None, *, insecure: bool = False) -> list[ViewKey]:
+    """Return the view keys of `file`, else of the environment, else typed at a prompt. Raises UsageError.
+
+    A file has one key a line; empty lines and those that begin with `#` are skipped. One that others than its owner can
+    read or write is refused, unless `insecure`. The environment variable is removed, so that no child inherits it.
+    """
+    by_environment = os.environ.pop(VARIABLE, None)
+    if file is not None:
+        return checked(_lines(file, insecure))
+    if by_environment is not None:
+        return checked([(VARIABLE, by_environment)])
+    return checked([("the view key", _prompt())])
+
+
+def looks_like_key(text: str) -> bool:
+    """Return whether a text is meant as a key, right or wrong."""
+    return text.strip().startswith((_PREFIX, _PRIVATE_PREFIX))
+
+
+def checked(named: Iterable[tuple[str, str]]) -> list[ViewKey]:
+    """Return valid view keys, each once, of texts that have a name for messages. Raises UsageError."""
+    sdk = load()
+    keys: dict[str, ViewKey] = {}
+    for name, text in named:
+        if not isinstance(text, str):
+            raise UsageError(f"{name} is not a str")
+        word = text.strip()
+        if word.startswith(_PRIVATE_PREFIX):
+            raise UsageError(f"{name} is a private key", "owned needs the view key only, which cannot spend")
+        if not word.startswith(_PREFIX):
+            raise UsageError(
+                f"{name} is not a view key: expected {_PREFIX} and more; keys of other networks do not fit"
+            )
+        try:
+            address = str(sdk.ViewKey.from_string(word).address)
+        except RuntimeError:
+            raise UsageError(f"{name} is not a valid view key: a character is wrong, missing or extra") from None
+        keys[address] = ViewKey(word, address)
+    if not keys:
+        raise UsageError("there is no view key", f"expected one a line, such as {_PREFIX}...")
+    return list(keys.values())
+
+
+def _lines(file: Path, insecure: bool) -> list[tuple[str, str]]:
+    name = printable(str(file))
+    try:
+        with file.open("rb") as opened:
+            mode = os.fstat(opened.fileno()).st_mode  # of what is read, not of what the name may lead to by now
+            if mode & _OTHERS and not insecure:
+                raise UsageError(
+                    f"{name} can be read or written by others (mode {stat.S_IMODE(mode):04o})",
+                    "chmod 600 it, or pass --insecure-key-file",
+                )
+            sent = opened.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"cannot read {name}: {error.strerror}") from None
+    try:
+        lines = sent.decode().splitlines() if len(sent) <= _MOST_BYTES else None
+    except UnicodeDecodeError:
+        lines = None
+    if lines is None:
+        raise UsageError(f"{name} is not a file of view keys: expected one a line")
+    return [
+        (f"{name} line {number}", line)
+        for number, line in enumerate(lines, 1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+
+
+def _prompt() -> str:
+    """Return what is typed at the terminal, without showing it. Raises UsageError where there is no terminal."""
+    try:
+        asked = os.isatty(0) and os.isatty(2)
+    except OSError:
+        asked = False
+    if not asked:
+        raise UsageError("no view key", f"pass --view-key-file FILE, set {VARIABLE}, or run in a terminal to type it")
+    from getpass import getpass
+
+    try:
+        return getpass("View key (hidden): ")
+    except EOFError:
+        raise UsageError("no view key was typed") from None

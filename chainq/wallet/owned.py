@@ -1,0 +1,141 @@
+"""`Wallet`: the rows that view keys own, out of batches of ownership rows; and a service that yields only those."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Self
+
+import msgspec
+from msgspec import Raw
+
+from chainq.catalog.methods import BY_COMMAND
+from chainq.catalog.owned import OWNER, PLAINTEXT, SHARED
+from chainq.errors import IncompleteError, UsageError
+from chainq.fetching.service import Service
+from chainq.heights.range import HeightRange
+from chainq.planning.query import Batch, Query
+from chainq.rows import fields, raw_json
+from chainq.text.humanize import counted
+from chainq.wallet.keys import ViewKey
+from chainq.wallet.records import Fetch, Key, RecordFinder, decrypt, key_of, shown
+from chainq.wallet.scan import Scanned, Scanner
+
+NAMED = 5  # malformed rows that get a warning of their own
+NETWORKS = {"mainnet": (0,), "testnet": (1, 3)}
+"""What `--network` takes, and the numbers that blocks of that network carry; 3 was that of an early testnet."""
+
+_OWNERSHIP = BY_COMMAND["ownership"]
+
+
+class Wanted(NamedTuple):
+    """What is printed beside an owned row: its record row (`records`), and the plaintext of that (`plaintext`)."""
+
+    records: bool = False
+    plaintext: bool = False
+
+
+class Wallet:
+    """View keys and what is found for them. A context manager, which ends its processes and drops the keys.
+
+    `workers`: processes at a time. `malformed`: the rows so far of which nobody can say whose they are.
+    """
+
+    def __init__(self, keys: Sequence[ViewKey], wanted: Wanted, workers: int) -> None:
+        self._keys, self._wanted = list(keys), wanted
+        self._scanner = Scanner([key.text for key in keys], workers)
+        self.malformed: set[Key] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the processes and drop the keys."""
+        self._scanner.close()
+        self._keys.clear()
+
+    def owned(
+        self, batches: Iterator[Batch], fetch: Fetch, fetch_page: Fetch, warn: Callable[[str], None]
+    ) -> Iterator[Batch]:
+        """Yield the batches with the owned rows only.
+
+        `fetch` and `fetch_page` as in `RecordFinder`; `warn` is called with each malformed row, up to `NAMED`. Raises
+        what `batches` raises, and IncompleteError for an owned row without a record that decrypts.
+        """
+        finder = RecordFinder(fetch, fetch_page) if self._wanted.records else None
+        for scanned in self._scanner.scan(batches):
+            self._report(scanned, warn)
+            yield scanned.batch._replace(rows=self._rows(scanned, finder), scanned=len(scanned.batch.rows))
+            del scanned  # its rows are large, and the next wait may be long
+
+    def check(self) -> None:
+        """Raise IncompleteError if rows were malformed: some of them may be owned."""
+        if self.malformed:
+            raise IncompleteError(
+                f"records/isOwner: {counted(len(self.malformed), 'malformed row')}, whose owner nobody can tell;"
+                " all others were compared",
+                "report it to the operator of the server",
+            )
+
+    def _report(self, scanned: Scanned, warn: Callable[[str], None]) -> None:
+        for number, problem in scanned.findings.malformed:
+            key = key_of(scanned.batch.rows[number])
+            if key not in self.malformed:  # --follow reads the newest rows again
+                self.malformed.add(key)
+                if len(self.malformed) <= NAMED:
+                    warn(f"records/isOwner {scanned.batch.heights}: {shown(key)} is malformed: {problem}")
+
+    def _rows(self, scanned: Scanned, finder: RecordFinder | None) -> list[Raw]:
+        owned = scanned.findings.owned
+        if finder is None:
+            return [self._row(scanned.batch.rows[number], self._keys[key], {}) for number, key in owned]
+        records = finder.find(scanned.batch, [number for number, _ in owned])
+        return [
+            self._row(scanned.batch.rows[number], self._keys[key], self._joined(record, self._keys[key]))
+            for (number, key), record in zip(owned, records, strict=True)
+        ]
+
+    def _joined(self, record: Raw, key: ViewKey) -> dict[str, Raw]:
+        """Return the members of a record row that its ownership row lacks; every record is decrypted, as a check."""
+        plaintext = decrypt(record, key)
+        joined = {name: value for name, value in raw_json.members(bytes(record)).items() if name not in SHARED}
+        return joined | ({PLAINTEXT.path: Raw(msgspec.json.encode(plaintext))} if self._wanted.plaintext else {})
+
+    @staticmethod
+    def _row(row: Raw, key: ViewKey, joined: dict[str, Raw]) -> Raw:
+        """Return one row of the output; values stay as the server sent them."""
+        values = {OWNER.path: Raw(msgspec.json.encode(key.address))}
+        values |= {name: value for name, value in raw_json.members(bytes(row)).items() if name != OWNER.path}
+        values |= joined
+        return Raw(
+            b"{" + b",".join(json.dumps(name).encode() + b":" + bytes(value) for name, value in values.items()) + b"}"
+        )
+
+
+class OwnedService(Service):
+    """A service whose ranges of ownership rows hold only those that a wallet owns.
+
+    `network`: one of `NETWORKS` that the service must be on; any if None. Other arguments as in `Service`.
+    """
+
+    def __init__(self, wallet: Wallet, network: str | None, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._wallet, self._network = wallet, network
+
+    def fetch_range(self, query: Query, heights: HeightRange) -> Iterator[Batch]:
+        """Yield the owned rows of a height range, in height order. The query's `limit` is up to the caller.
+
+        Raises UsageError for a service on another network.
+        """
+        if self._network and len(heights):
+            self._check_network(self._network)
+        everything = super().fetch_range(query._replace(method=_OWNERSHIP, limit=None), heights)
+        return self._wallet.owned(everything, super().fetch_range, super().fetch_one_page, self._warn)
+
+    def _check_network(self, name: str) -> None:
+        (latest,) = self.fetch_latest()
+        number = fields.integer_of(fields.Picker(["network"])(latest.rows[0])[0])
+        if number not in NETWORKS[name]:
+            raise UsageError(f"--network {name}: the service is on another network, its blocks have number {number}")
+        self._network = None  # once a run

@@ -1,0 +1,103 @@
+"""Joins owned rows with their record rows, and decrypts those.
+
+An ownership row has no height, but its place among the rows of its chunk is, in height order, that of a record at the
+same height: one request for the record at that place shows the height, and one for the records of that height holds
+its row. Where a server's pages do not bear that out, the records of the whole chunk are fetched.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from msgspec import Raw
+
+from chainq.catalog.methods import BY_COMMAND
+from chainq.errors import ChainqError, IncompleteError
+from chainq.heights.range import HeightRange
+from chainq.planning.query import Batch, Query
+from chainq.rows import fields
+from chainq.text.sanitize import excerpt
+from chainq.wallet.keys import ViewKey
+from chainq.wallet.sdk import load
+
+Fetch = Callable[[Query, HeightRange], Iterator[Batch]]
+Key = tuple[str, int | None]
+
+_METHOD = BY_COMMAND["records"]
+_PLACE = fields.Picker(["transition_id", "output_index"])
+_HEIGHT = fields.Picker([_METHOD.height or ""])
+
+
+def key_of(row: Raw) -> Key:
+    """Return what a record is known by in both methods: its transition and its output index."""
+    transition, index = _PLACE(row)
+    return fields.text_of(transition), fields.integer_of(index)
+
+
+def shown(key: Key) -> str:
+    """Return the key of a record for a message."""
+    return f"output {key[1]} of transition {excerpt(key[0], 80) or '(none)'}"
+
+
+class RecordFinder:
+    """Finds the record rows of owned rows.
+
+    `fetch` yields all rows of a height range, `fetch_page` one page as the server sends it.
+    """
+
+    def __init__(self, fetch: Fetch, fetch_page: Fetch) -> None:
+        self._fetch, self._fetch_page = fetch, fetch_page
+
+    def find(self, batch: Batch, numbers: Sequence[int]) -> list[Raw]:
+        """Return the record rows of these rows of a batch. Raises IncompleteError where the service has none."""
+        known: dict[Key, Raw] = {}
+        found = []
+        for number in numbers:
+            key = key_of(batch.rows[number])
+            if key not in known and batch.heights is not None:
+                known |= self._at_place(batch.heights, number, len(batch.rows))
+                if key not in known:
+                    known |= self._all(batch.heights)
+            if key not in known:
+                raise IncompleteError(f"records/all {batch.heights}: {shown(key)} is owned, but has no record")
+            found.append(known[key])
+        return found
+
+    def _at_place(self, heights: HeightRange, number: int, count: int) -> dict[Key, Raw]:
+        """Return the records of the height that has the record number `number` of `count` from `heights` on.
+
+        Unverified: what is found here is what is needed, and what is not is looked for in the whole chunk.
+        """
+        try:
+            if len(heights) > 1 and count > 1:
+                (place,) = self._fetch_page(Query(_METHOD, page=number, page_size=1), heights)
+                height = fields.integer_of(_HEIGHT(place.rows[0])[0]) if place.rows else None
+                if height is None or not heights.start <= height < heights.end:
+                    return {}
+                heights = HeightRange(height, height + 1)
+            (page,) = self._fetch_page(Query(_METHOD, page=0), heights)
+        except ChainqError:  # costs the shortcut, and nothing else
+            return {}
+        return {key_of(row): row for row in page.rows}
+
+    def _all(self, heights: HeightRange) -> dict[Key, Raw]:
+        return {key_of(row): row for batch in self._fetch(Query(_METHOD), heights) for row in batch.rows}
+
+
+def decrypt(record: Raw, key: ViewKey) -> str:
+    """Return the plaintext of a record row that the key owns.
+
+    Raises IncompleteError where it cannot be decrypted: the ownership row and the record contradict each other.
+    """
+    sdk = load()
+    (ciphertext,) = fields.Picker(["record_ciphertext"])(record)
+    problem = "is not a record ciphertext"
+    try:
+        parsed: Any = sdk.RecordCiphertext.from_string(fields.text_of(ciphertext))
+        problem = "cannot be decrypted by that key"
+        plaintext = str(parsed.decrypt(sdk.ViewKey.from_string(key.text)))
+    except (RuntimeError, ValueError):
+        raise IncompleteError(
+            f"records/all: {shown(key_of(record))} is owned by {key.address}, but its ciphertext {problem}",
+            "report it to the operator of the server",
+        ) from None
+    return plaintext

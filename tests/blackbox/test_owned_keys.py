@@ -1,0 +1,219 @@
+"""View keys: where `chainq owned` takes them from, and that nobody else gets to see them."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from chainq.demo.faults import Faults
+from harness.program import LONGEST, Program, Servers, finish, one_line
+from harness.services import serving
+from harness.wallet import PUBLISHED, VARIABLE, Holding, Key, fresh_key, fresh_records, key_file, transitions
+
+pytest.importorskip("aleo")
+pexpect = pytest.importorskip("pexpect", reason="pexpect types at the prompt")
+
+FEW = ("--start", "100", "--end", "130")  # of the sample chain: one planted record, at 116
+WIDE = ("--start", "1000", "--end", "2200")  # enough rows that worker processes start
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o602])
+def test_a_file_that_others_can_access_is_refused(chainq: Program, server: Servers, mode: int) -> None:
+    """Unless the user says that this is meant."""
+    file = key_file(chainq.home, PUBLISHED, mode=mode)
+    message = one_line(chainq("owned", *FEW, "--view-key-file", file, url=server()), 2)
+    assert f"mode {mode:04o}" in message
+    assert "--insecure-key-file" in message
+    ran = chainq("owned", *FEW, "--view-key-file", file, "--insecure-key-file", url=server())
+    assert (ran.code, len(ran.rows)) == (0, 1)
+
+
+def test_a_pipe_is_a_file_too(chainq: Program, server: Servers) -> None:
+    """As in `--view-key-file <(pass show wallet)`."""
+    ran = chainq("owned", *FEW, "--view-key-file", "/dev/stdin", url=server(), stdin=f"{PUBLISHED.text}\n".encode())
+    assert (ran.code, len(ran.rows)) == (0, 1), ran.err
+
+
+WRONG = {
+    "private key": ("APrivateKey1zkp8CZNn3yeCseEtxuVPbDCwSyhGW6yZKUYKfgXmcpoGPWH", "private key"),
+    "a letter of no key": (PUBLISHED.text[:-1] + "l", "not a valid view key"),
+    "too short": (PUBLISHED.text[:-3], "not a valid view key"),
+    "two keys in a line": (f"{PUBLISHED.text} {PUBLISHED.text}", "not a valid view key"),
+    "an address": (PUBLISHED.address, "expected AViewKey1"),
+    "another network": ("BViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX", "other networks"),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), WRONG.values(), ids=WRONG)
+def test_what_is_no_view_key_is_a_usage_error_that_does_not_repeat_it(
+    chainq: Program, server: Servers, text: str, expected: str
+) -> None:
+    """From a file with the line that is wrong, from the environment by its name."""
+    file = key_file(chainq.home, Key(text, "", ""))
+    by_file = one_line(chainq("owned", *FEW, "--view-key-file", file, url=server()), 2)
+    by_environment = one_line(chainq("owned", *FEW, url=server(), env={VARIABLE: text}), 2)
+    assert f"{file} line 3 is " in by_file
+    assert f"{VARIABLE} is " in by_environment
+    for message in (by_file, by_environment):
+        assert expected in message
+        assert text[9:20] not in message
+
+
+def test_a_key_on_the_command_line_is_refused_and_not_repeated(chainq: Program) -> None:
+    """Where a range is expected; it may have been meant as one of the ways to give a key."""
+    for key in (PUBLISHED.text, WRONG["private key"][0]):
+        message = one_line(chainq("owned", key, url="demo:"), 2)
+        assert "on the command line" in message
+        assert key[9:20] not in message
+
+
+@pytest.mark.parametrize("content", [b"", b"# nothing\n\n", b"\xff\xfe", b"x" * (1 << 20) + b"y"])
+def test_a_file_without_keys_is_a_usage_error(chainq: Program, server: Servers, content: bytes) -> None:
+    """Empty, of comments, not text, or endless."""
+    file = chainq.home / "keys"
+    file.write_bytes(content)
+    file.chmod(0o600)
+    one_line(chainq("owned", *FEW, "--view-key-file", str(file), url=server()), 2)
+
+
+def test_without_a_key_the_message_says_the_ways(chainq: Program, server: Servers) -> None:
+    """There is no terminal to ask on."""
+    message = one_line(chainq("owned", *FEW, url=server()), 2)
+    assert "--view-key-file FILE" in message
+    assert VARIABLE in message
+
+
+def test_the_prompt_hides_what_is_typed(chainq: Program, server: Servers) -> None:
+    """On a terminal; the file and the environment come first."""
+    run = pexpect.spawn(
+        chainq.path,
+        ["owned", *FEW, "--url", server(), "--dialect", "auto", "--jsonl"],
+        env=chainq.environment(),
+        timeout=LONGEST,
+    )
+    run.expect_exact("View key (hidden): ")
+    run.waitnoecho()
+    run.sendline(PUBLISHED.text)
+    run.expect(pexpect.EOF)
+    run.close()
+    shown = run.before.decode()
+    assert run.exitstatus == 0, shown
+    assert PUBLISHED.text not in shown
+    assert PUBLISHED.address in shown
+
+
+def test_without_the_sdk_the_way_to_it_is_said(chainq: Program, server: Servers) -> None:
+    """The extra is optional, and only this command needs it."""
+    (chainq.home / "none").mkdir()
+    (chainq.home / "none" / "aleo.py").write_text("raise ImportError('not installed')\n")
+    env = {"PYTHONPATH": str(chainq.home / "none"), VARIABLE: PUBLISHED.text}
+    assert "pip install 'chainq[wallet]'" in one_line(chainq("owned", *FEW, url=server(), env=env), 2)
+    assert chainq("ownership", *FEW, url=server(), env=env).code == 0
+
+
+def children(process: int) -> list[int]:
+    """The processes that the threads of a process have started."""
+    found = []
+    for task in Path(f"/proc/{process}/task").iterdir():
+        with suppress(OSError):  # the thread has ended
+            found += [int(child) for child in (task / "children").read_text().split()]
+    return found
+
+
+@contextmanager
+def scanning(chainq: Program, url: str, *arguments: str, env: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A run whose workers have started."""
+    process = chainq.start("owned", *WIDE, "-w", "2", *arguments, url=url, env=env)
+    try:
+        while process.poll() is None and len(children(process.pid)) < 2:
+            time.sleep(0.02)
+        assert process.poll() is None, finish(process)
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
+def test_no_key_leaves_the_process(chainq: Program) -> None:
+    """Not in a command line, a file, a request, a log or an environment that a child gets; nor its scalar."""
+    key = fresh_key()
+    service = Holding(fresh_records(key.address, 16), 3_000)
+    secrets = [key.text.encode(), key.text[9:].encode(), key.scalar.encode(), int(key.scalar).to_bytes(32, "little")]
+    with serving(service) as url:
+        for source in ("file", "environment"):
+            env = {VARIABLE: key.text} if source == "environment" else {}
+            file = ("--view-key-file", key_file(chainq.home, key)) if source == "file" else ()
+            with scanning(chainq, url, *file, "-v", "--decrypt", env=env) as process:
+                seen = [
+                    Path(f"/proc/{number}/cmdline").read_bytes() for number in (process.pid, *children(process.pid))
+                ]
+                seen += [Path(f"/proc/{number}/environ").read_bytes() for number in children(process.pid)]
+                assert len(seen) >= 5
+                if source == "file":
+                    seen.append(Path(f"/proc/{process.pid}/environ").read_bytes())
+                ran = finish(process)
+            assert ran.code == 0, ran.err
+            assert key.address.encode() in ran.out
+            Path(chainq.home / "keys").unlink(missing_ok=True)
+            seen += [path.read_bytes() for path in chainq.home.rglob("*") if path.is_file()]
+            seen += [ran.out, ran.err.encode(), *service.received]
+            assert not [text for text in seen for secret in secrets if secret in text]
+            public = [ran.err.encode(), *service.received]  # the address is in the rows, and nowhere else
+            assert not [text for text in public if key.address.encode() in text]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_workers_end_with_the_run(chainq: Program, number: int) -> None:
+    """However it ends: none goes on with a key in its memory."""
+    key = fresh_key()
+    with (
+        serving(Holding(fresh_records(key.address, 4), 3_000)) as url,
+        scanning(chainq, url, env={VARIABLE: key.text}) as process,
+    ):
+        workers = [os.pidfd_open(worker) for worker in children(process.pid)]
+        process.send_signal(number)
+        ran = finish(process)
+        assert ran.code == -number
+        for worker in workers:  # readable once the process has ended
+            assert select.select([worker], [], [], LONGEST)[0]
+            os.close(worker)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
+def test_a_worker_that_is_killed_ends_the_run(chainq: Program) -> None:
+    """As when memory runs out: rows before it stay, and none is skipped."""
+    key = fresh_key()
+    service = Holding(fresh_records(key.address, 16), 3_000)
+    with (
+        serving(service) as url,
+        scanning(chainq, url, "--columns", "transition_id", env={VARIABLE: key.text}) as process,
+    ):
+        for worker in children(process.pid):
+            os.kill(worker, signal.SIGKILL)
+        ran = finish(process)
+    message = one_line(ran, 6)
+    assert "a worker process was ended by signal 9" in message
+    assert "resume with --start " in message
+    due = [transition for _, transition, _ in service.planted(0, 3_000)]
+    assert transitions(ran.rows) == due[: len(ran.rows)]
+
+
+def test_requests_are_those_of_ownership(chainq: Program) -> None:
+    """Which rows are somebody's does not show in what is asked for."""
+    key = fresh_key()
+    bodies = []
+    for command, extra in (("owned", ("-w", "1")), ("ownership", ())):
+        service = Holding(fresh_records(key.address, 4), 700, Faults())
+        with serving(service) as url:
+            assert chainq(command, "--start", "0", "--end", "500", *extra, url=url, env={VARIABLE: key.text}).code == 0
+        bodies.append(sorted(json.dumps(json.loads(body)["params"]) for body in service.received if b"isOwner" in body))
+    assert bodies[0] == bodies[1]

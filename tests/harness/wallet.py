@@ -1,0 +1,97 @@
+"""View keys and records for tests: fresh ones of the SDK, and a sample service that holds chosen records."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from chainq.demo import curve
+from chainq.demo.chain import Chain
+from chainq.demo.faults import NO_FAULTS, Faults
+from chainq.demo.planted import ADDRESS, VIEW_KEY, Planted
+from chainq.demo.service import Reply, Service
+from harness.program import DIALECT
+
+VARIABLE = "CHAINQ_VIEW_KEY"
+
+
+class Key(NamedTuple):
+    """A view key: its text, its address, and its scalar as digits."""
+
+    text: str
+    address: str
+    scalar: str
+
+
+def fresh_key() -> Key:
+    """A key that nobody has had before."""
+    sdk = pytest.importorskip("aleo").mainnet
+    view_key = sdk.PrivateKey.random().view_key
+    return Key(str(view_key), str(view_key.address), str(view_key.to_scalar()).removesuffix("scalar"))
+
+
+PUBLISHED = Key(VIEW_KEY, ADDRESS, "")
+
+
+def fresh_records(address: str, count: int) -> list[Planted]:
+    """Records of an address, every eighth with a public owner."""
+    from chainq.wallet.sample import sample_records
+
+    made = []
+    for record in sample_records(address, count):
+        x, y = ("", "") if record.scalar is None else map(str, curve.multiple(record.scalar))
+        made.append(Planted(record.ciphertext, x, y, record.owner_x))
+    return made
+
+
+def key_file(folder: Path, *keys: Key, mode: int = 0o600) -> str:
+    """The path of a file with these keys."""
+    file = folder / "keys"
+    file.write_text("# wallet\n\n" + "".join(f"{key.text}\n" for key in keys))
+    file.chmod(mode)
+    return str(file)
+
+
+class Holding(Service):
+    """The sample service with these planted records, up to `tip`; keeps every byte that it was sent.
+
+    `first`: the height of the first one, where they are to stand 15 heights apart, or a few more.
+    """
+
+    def __init__(self, owned: Sequence[Any], tip: int, faults: Faults = NO_FAULTS, first: int | None = None) -> None:
+        super().__init__(Chain(tip=tip, owned=owned), faults, DIALECT, tip=lambda: self.tip)
+        self.tip = tip
+        self.received: list[bytes] = []
+        self.hook: Callable[[str], None] = lambda _: None
+        if first is not None:
+            self.chain.__dict__["planted"] = dict(zip(self._places(first), owned, strict=False))
+
+    def respond(self, body: bytes) -> Reply:
+        """As the service does, with the body kept."""
+        self.received.append(body)
+        self.hook(json.loads(body)["method"] if body else "")  # a killed run may send half a request
+        return super().respond(body)
+
+    def _places(self, height: int) -> Iterator[int]:
+        while True:
+            while not self.chain.records.count(height):
+                height += 1
+            yield self.chain.records.before(height)
+            height += 15
+
+    def planted(self, start: int, end: int) -> list[tuple[int, str, str]]:
+        """Height, transition and `owner_x` of the planted records in a range of heights, in order."""
+        rows = []
+        for number in sorted(self.chain.planted):
+            height, position = self.chain.records.locate(number) or (-1, 0)
+            if start <= height < end:
+                (row,) = self.chain.ownership_rows(height, [position])
+                rows.append((height, row["transition_id"], row["owner_x"]))
+        return rows
+
+
+def transitions(rows: Sequence[bytes]) -> list[str]:
+    """The transitions of jsonl rows."""
+    return [json.loads(row)["transition_id"] for row in rows]

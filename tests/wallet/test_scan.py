@@ -1,0 +1,92 @@
+"""Blocks of rows on several cores: order, memory, and errors that wait for their turn."""
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from chainq.errors import IncompleteError, UnreachableError
+from chainq.heights.range import HeightRange
+from chainq.planning.query import Batch
+from harness.wallet import PUBLISHED
+
+pytest.importorskip("aleo")
+
+from chainq.wallet.ownership import Findings
+from chainq.wallet.scan import AHEAD, BLOCK, OWN_BLOCKS, Scanner
+
+MINE = Raw(
+    msgspec.json.encode(
+        {
+            "nonce_x": "3077450429259593211617823051143573281856129402760267155982965992208217472983",
+            "nonce_y": "1",
+            "owner_x": "1834207652270278169402550588655789457181749575924306382207163166467085576711",
+        }
+    )
+)
+BAD = Raw(b'{"nonce_x":"","nonce_y":"","owner_x":""}')
+PUBLIC = Raw(b'{"nonce_x":"","nonce_y":"","owner_x":"5"}')  # of nobody, and compared in no time
+
+
+def batches(sizes: list[int]) -> Iterator[Batch]:
+    """Batches of so many rows: the first row is owned, the last one malformed."""
+    for at, size in enumerate(sizes):
+        rows = [MINE, *[PUBLIC] * (size - 2), BAD][:size]
+        yield Batch(rows, HeightRange(at, at + 1))
+
+
+def due(sizes: list[int]) -> list[tuple[int, Findings]]:
+    problem = "owner_x is empty, expected decimal digits"
+    return [
+        (at, Findings([(0, 0)] if size else [], [(size - 1, problem)] if size > 1 else []))
+        for at, size in enumerate(sizes)
+    ]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_findings_come_in_order(workers: int) -> None:
+    """Of empty batches, of those that fill blocks, and of those that begin new ones; twice with the same processes."""
+    sizes = [0, 1, BLOCK, 0, BLOCK + 1, 3 * BLOCK, 2, *[BLOCK] * OWN_BLOCKS, 5 * BLOCK + 7, 0]
+    with Scanner([PUBLISHED.text], workers) as scanner:
+        for _ in range(2):
+            found = [(one.batch.heights, one.findings) for one in scanner.scan(batches(sizes))]
+            assert [(heights.start, findings) for heights, findings in found if heights] == due(sizes)
+
+
+def test_batches_are_taken_as_they_are_needed() -> None:
+    """A chain of any length: what is read ahead is bounded by the number of workers."""
+    taken = 0
+
+    def endless() -> Iterator[Batch]:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield Batch([PUBLIC] * 2 * BLOCK, HeightRange(0, 1))
+
+    with Scanner([PUBLISHED.text], 2) as scanner:
+        found = scanner.scan(endless())
+        for given in range(1, 50):
+            next(found)
+            assert taken - given <= AHEAD  # two workers, two blocks in a batch
+
+
+def test_an_error_waits_for_its_turn() -> None:
+    """What was fetched before it is compared and given."""
+
+    def failing() -> Iterator[Batch]:
+        yield from batches([BLOCK, 3])
+        raise UnreachableError("gone")
+
+    with Scanner([PUBLISHED.text], 2) as scanner:
+        found = scanner.scan(failing())
+        assert [len(next(found).batch.rows) for _ in range(2)] == [BLOCK, 3]
+        with pytest.raises(UnreachableError):
+            next(found)
+
+
+def test_a_worker_that_cannot_start_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of its rows is skipped."""
+    monkeypatch.setattr("sys.executable", "/bin/false")
+    with Scanner([PUBLISHED.text], 2) as scanner, pytest.raises(IncompleteError, match="worker process ended with"):
+        list(scanner.scan(batches([2 * OWN_BLOCKS * BLOCK])))
