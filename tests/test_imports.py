@@ -51,7 +51,10 @@ PAGED = LOOKED_UP | {
     *("planning.page_steps", "planning.split_block", "planning.steps", "text.humanize"),
 }
 DETECTED = {"config.dialect_cache", "config.paths", "fetching.dialect_detection", "sinks.atomic_file"}
-TABLE = {"formats.cells", "formats.drawing", "formats.table", "formats.tree", "text.humanize", "text.width"}
+TABLE = {
+    *("formats.cells", "formats.drawing", "formats.table", "formats.tree", "rows.transaction", "text.humanize"),
+    "text.width",
+}
 
 BUDGETS: dict[str, Set[str]] = {
     "--version": SHELL,

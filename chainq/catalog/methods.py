@@ -30,6 +30,7 @@ class Kind(Enum):
 
     PLAIN = "plain"  # as it is
     NUMBER = "number"  # right-aligned, digits grouped
+    CREDITS = "credits"  # microcredits: right-aligned, in credits with six decimals
     HEIGHT = "height"  # right-aligned, digits as they are: heights are copied into the next command
     TIME = "time"  # seconds since 1970 (UTC)
     ID = "id"  # long and without meaning to a person: abbreviated in the middle
@@ -249,7 +250,7 @@ DETAILED_REFERENCE = (
     Column("type", "string", "such as execute", brief=6),
     Column("program", "string", "program that was called, or deployed", brief=3),
     Column("function", "string", "function that was called", brief=4),
-    Column("credits", "string", "amount of a call of credits.aleo", Kind.NUMBER, brief=5),
+    Column("credits", "string", "amount of a call of credits.aleo, in microcredits", Kind.CREDITS, brief=5),
     Column("status", "string", "such as accepted", brief=7),
 )
 """A table's columns of transaction IDs, with what a lookup of each tells (`chainq.fetching.details`)."""

@@ -1,9 +1,7 @@
 """Adds to transaction IDs what one lookup each can tell, for a person who reads a list of them."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-import msgspec
 from msgspec import Raw
 
 from chainq.catalog.kinds import TextKind, kind_of
@@ -11,13 +9,12 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import NotFoundError, ServiceError, UnreachableError
 from chainq.fetching.service import Service
 from chainq.planning.query import Batch
-from chainq.rows.fields import Picker, array_of, object_of, text_of
+from chainq.rows.fields import Picker, object_of, text_of
 from chainq.rows.raw_json import put_first
-from chainq.text.humanize import counted, in_credits
+from chainq.rows.transaction import details_of
+from chainq.text.humanize import counted
 
 ROWS = 100  # that are looked up: a few screens
-_PATHS = ("transaction.id", "finalizedAt", "type", "status", "transaction.execution.transitions")
-_DEPLOYED = re.compile(r"^program ([^;\s]{1,100});", re.MULTILINE)
 
 
 def joined(service: Service, batches: Iterator[Batch], rows: int, warn: Callable[[str], None]) -> Iterator[Batch]:
@@ -62,17 +59,11 @@ def _id_of(row: Raw) -> str:
 
 def _look_up(service: Service, ids: Iterable[str], missing: list[str]) -> dict[str, dict[str, Raw]]:
     """Return the details of transactions by their IDs; IDs that do not exist are added to `missing`."""
-    pick = Picker(_PATHS)
+    pick = Picker(["transaction.id"])
     found: dict[str, dict[str, Raw]] = {}
     try:
         for batch in service.fetch_lookups(BY_COMMAND["transaction"], ids):
-            for row in batch.rows:
-                transaction_id, *values = pick(row)
-                details = dict(zip(("finalizedAt", "type", "status"), values, strict=False))
-                found[text_of(transaction_id)] = {
-                    **{name: value for name, value in details.items() if value is not None},
-                    **_call_of(row),
-                }
+            found |= {text_of(pick(row)[0]): details_of(row) for row in batch.rows}
     except NotFoundError as error:  # raised after the last row
         missing += error.missing
     return found
@@ -83,23 +74,3 @@ def _with(row: Raw, details: Mapping[str, Mapping[str, Raw]]) -> Raw:
     own = object_of(row)
     more = details.get(_id_of(row), {})
     return put_first(row, {name: value for name, value in more.items() if name not in own})
-
-
-def _call_of(row: Raw) -> dict[str, Raw]:
-    """Return program, function and amount of a transaction.
-
-    Of an execution they are those of its last transition, which is the call that was signed (those before are the
-    calls that it made), and of a transaction that only pays a fee, those of the fee.
-    """
-    inner = object_of(object_of(row).get("transaction"))
-    transitions = array_of(object_of(inner.get("execution")).get("transitions"))
-    if not transitions and (source := text_of(object_of(inner.get("deployment")).get("program"))):
-        program = _DEPLOYED.search(source)
-        return {"program": Raw(msgspec.json.encode(program[1]))} if program else {}
-    call = object_of(transitions[-1] if transitions else object_of(inner.get("fee")).get("transition"))
-    found: dict[str, Raw] = {name: call[name] for name in ("program", "function") if name in call}
-    values = [text_of(object_of(given).get("value")) for given in array_of(call.get("inputs"))]
-    amounts = [int(value[:-3]) for value in values if re.fullmatch(r"[0-9]{1,20}u64", value)]
-    if amounts and text_of(call.get("program")) == "credits.aleo":
-        found["credits"] = Raw(msgspec.json.encode(in_credits(amounts[0])))
-    return found

@@ -11,12 +11,13 @@ from typing import NamedTuple
 from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind
-from chainq.rows.fields import array_of, count_of, object_of, text_of
+from chainq.rows.fields import array_of, count_of, text_of
+from chainq.rows.transaction import CREDITS, Call, program_of
 from chainq.text.humanize import age, counted, in_credits
 from chainq.text.sanitize import printable
 from chainq.text.width import BOTH_ENDS, truncate, width_of
 
-RIGHT = {Kind.NUMBER, Kind.HEIGHT, Kind.DATA}
+RIGHT = {Kind.NUMBER, Kind.CREDITS, Kind.HEIGHT, Kind.DATA}
 """The kinds that are aligned to the right."""
 ID_WIDTH = 15  # of an abbreviated ID: the same text for the same ID, wherever it is shown
 _WORD = 36  # the longest program name (`31 bytes.aleo`): a shorter word is never abbreviated
@@ -64,6 +65,11 @@ def number_cell(text: str) -> Cell:
     return id_cell(whole, width=_NUMBER)
 
 
+def credits_cell(text: str) -> Cell:
+    """Return an amount of microcredits in credits, with every digit; any other text as it is."""
+    return plain(in_credits(int(text))) if re.fullmatch(r"[0-9]{1,20}", text) else id_cell(text, width=_WORD)
+
+
 def time_cell(text: str, now: float) -> Cell:
     """Return seconds since 1970 as UTC, and their age; as they were sent unless that is a time in the past."""
     if not re.fullmatch(r"[1-9][0-9]{0,11}", text) or (seconds := int(text)) > now + _SKEW:
@@ -80,8 +86,8 @@ def status_cell(text: str) -> Cell:
 
 def text_cell(text: str) -> Cell:
     """Return the name of a program, given its source; of another text its first line, with the number of others."""
-    if source := re.search(r"^program ([^;\s]{1,100});", text, re.MULTILINE):
-        return id_cell(source[1], width=_WORD)
+    if program := program_of(text):
+        return id_cell(program, width=_WORD)
     lines = text.splitlines() or [""]
     first = next(filter(str.strip, lines), "").rstrip()
     note = f"  +{counted(len(lines) - 1, 'line')}" if len(lines) > 1 else ""
@@ -113,6 +119,8 @@ def cell_of(value: Raw | None, column: Column, now: float) -> Cell:
             return id_cell(text)
         case Kind.NUMBER:
             return number_cell(text)
+        case Kind.CREDITS:
+            return credits_cell(text)
         case Kind.HEIGHT:
             return id_cell(text, width=_NUMBER)
         case Kind.TIME:
@@ -126,18 +134,22 @@ def cell_of(value: Raw | None, column: Column, now: float) -> Cell:
     return status_cell(text) if column.path == "status" else id_cell(text, width=_WORD)
 
 
-def fee_of(fee: Raw | None) -> Cell | None:
-    """Return the fee, read from the public inputs of its transition: the base fee, then the priority fee if any."""
-    transition = object_of(object_of(fee).get("transition"))
-    values = [text_of(object_of(given).get("value")) for given in array_of(transition.get("inputs"))]
-    amounts = [int(value[:-3]) for value in values if re.fullmatch(r"[0-9]{1,20}u64", value)]
-    if not amounts:
+def fee_cell(fee: Call | None) -> Cell | None:
+    """Return the amount of the call that pays a fee, whole with its parts; None where it has none."""
+    if fee is None or not fee.amounts:
         return None
-    total = f"{sum(amounts):,}"
-    if text_of(transition.get("program")) == "credits.aleo":
-        total += f" microcredits  {in_credits(sum(amounts))} credits"
-    parts = " + ".join(f"{amount:,}" for amount in amounts)
-    return Cell(total, f"{total}  {parts} priority" if len(amounts) == 2 and amounts[1] else total)
+    total = f"{sum(fee.amounts):,}"
+    if fee.program == CREDITS:
+        total += f" microcredits  {in_credits(sum(fee.amounts))} credits"
+    parts = " + ".join(f"{amount:,}" for amount in fee.amounts)
+    return Cell(total, f"{total}  {parts} priority" if len(fee.amounts) == 2 and fee.amounts[1] else total)
+
+
+def brief_fee(fee: Call) -> str:
+    """Return the amount of the call that pays a fee in one unit: credits, where it is known to be in them."""
+    if not fee.amounts:
+        return ""
+    return f"{in_credits(sum(fee.amounts))} credits" if fee.program == CREDITS else f"{sum(fee.amounts):,}"
 
 
 def headers(columns: Sequence[Column], among: Sequence[Column]) -> list[str]:

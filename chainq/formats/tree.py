@@ -21,7 +21,7 @@ from chainq.formats.cells import (
     Cell,
     block_cell,
     cell_of,
-    fee_of,
+    fee_cell,
     id_cell,
     plain,
     status_cell,
@@ -31,6 +31,7 @@ from chainq.formats.cells import (
 from chainq.formats.drawing import Line
 from chainq.formats.protocol import OutputSpec
 from chainq.rows.fields import Picker, array_of, count_of, object_of, text_of
+from chainq.rows.transaction import fee_of, functions_of, program_of
 from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
 from chainq.text.width import BOTH_ENDS, truncate, width_of
@@ -117,7 +118,7 @@ def _summary(outer: Mapping[str, Raw], inner: Mapping[str, Raw], spec: OutputSpe
         for column in spec.columns
         if column.path in values and column.path not in left_out
     ]
-    fee = fee_of(inner.get("fee"))
+    fee = fee_cell(fee_of(inner.get("fee")))
     return [*fields, ("fee", fee)] if fee else fields
 
 
@@ -206,10 +207,9 @@ class TreeBuilder:
     def _deployment(self, name: str, value: Raw, style: str = "bold") -> Tree:
         members = object_of(value)
         source = text_of(members.get("program"))
-        programs = re.findall(r"^program ([^;\s]+);", source, re.MULTILINE)
-        functions = re.findall(r"^function ([^:\s]+):", source, re.MULTILINE)
+        program, functions = program_of(source), functions_of(source)
         count = len(functions) or len(array_of(members.get("verifying_keys")))
-        words = [*programs[:1], f"edition {_name(members.get('edition'))}", counted(count, "function")]
+        words = [*filter(None, [program]), f"edition {_name(members.get('edition'))}", counted(count, "function")]
         children = [_node("functions", unknown_cell(", ".join(functions)))] if functions else []
         if not self.brief:
             children.append(_node("program", text_cell(source) if self.abbreviate else block_cell(source)))
@@ -220,7 +220,7 @@ class TreeBuilder:
         """Return the tree of an execution with its transitions, or of a fee with its one transition."""
         members = object_of(value)
         transitions = [*array_of(members.get("transitions")), *filter(None, [members.get("transition")])]
-        total = (fee_of(value) or BLANK) if name == "fee" else plain(counted(len(transitions), "transition"))
+        total = (fee_cell(fee_of(value)) or BLANK) if name == "fee" else plain(counted(len(transitions), "transition"))
         if name == "fee" and self.brief:
             return _node(name, total, style=style)
         shown = {"transition", "transitions" if array_of(members.get("transitions")) else ""}

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from chainq.catalog.kinds import TextKind, kind_of
 from chainq.rows.fields import array_of, object_of
 from chainq.show.parts import AddressParts, BlockParts, Parts, ProgramParts, TransactionParts
-from chainq.show.summary import Transaction, calls_by_function, functions_of, transaction_of
+from chainq.show.summary import Transaction, calls_by_function, functions_in, transaction_of
 
 MOST = 3  # objects of one kind
 
@@ -50,7 +50,7 @@ def _of_transaction(parts: TransactionParts) -> Iterator[str]:
 
 
 def _of_program(parts: ProgramParts) -> Iterator[str]:
-    seen = calls_by_function([*parts.records, *parts.transitions], functions_of(parts.transitions))
+    seen = calls_by_function([*parts.records, *parts.transitions], functions_in(parts.transitions))
     for function in seen[:MOST]:
         name = f"{parts.program}/{function.name}"
         if kind_of(name) is TextKind.FUNCTION:

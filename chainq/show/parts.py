@@ -156,15 +156,16 @@ def _address(service: Service, address: str, last: int) -> AddressParts:
 
 
 def _program(service: Service, program: str, last: int) -> ProgramParts:
+    from chainq.rows.transaction import program_of
+
     heights = service.height_range(Bounds(last=last))
     records, transitions = _side_by_side(_rows(service, "records", heights), _rows(service, "transitions", heights))
-    line = f"program {program};"
     return ProgramParts(
         program,
         heights,
         _where(records, "program_id", lambda text: text == program),
-        # A transition has the source text of its program, in which imports may come first; on some servers the ID.
-        _where(transitions, "program", lambda text: text.startswith(line) or f"\n{line}" in text or text == program),
+        # A transition has the source text of its program; on some servers the ID.
+        _where(transitions, "program", lambda text: (program_of(text) or text) == program),
     )
 
 

@@ -17,6 +17,7 @@ from rich.tree import Tree
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.formats import registry
+from chainq.formats.cells import brief_fee
 from chainq.formats.protocol import OutputSpec
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import Picker, array_of, integer_of, object_of, text_of
@@ -141,7 +142,7 @@ def _address(parts: AddressParts, spec: OutputSpec) -> Iterator[RenderableType]:
 
 
 def _program(parts: ProgramParts, spec: OutputSpec) -> Iterator[RenderableType]:
-    names = summary.functions_of(parts.transitions)
+    names = summary.functions_in(parts.transitions)
     calls = summary.calls_by_function([*parts.records, *parts.transitions], names)
     yield _title("program", parts.program + (f"  {counted(len(names), 'function')}" if names else ""))
     yield ""
@@ -188,7 +189,7 @@ def _tree(title: Text, found: Iterable[Transaction], spec: OutputSpec) -> Tree:
         for call in one.calls:
             line = Text(call.name)
             notes = [counted(call.records, "record")] if call.records else []
-            notes += [f"fee {one.fee}".rstrip()] if call.fee else []
+            notes += [f"fee {brief_fee(one.fee)}".rstrip()] if call.fee and one.fee else []
             notes += ["not done"] if style == "red" and not call.fee else []
             line.append(f"  {', '.join(notes)}" if notes else "", "dim")
             tree.add(line)

@@ -3,15 +3,15 @@
 Plain values of sanitized text. Fields that a row lacks, or that have another shape, are left out.
 """
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from msgspec import Raw
 
-from chainq.formats.cells import fee_of
-from chainq.rows.fields import Picker, array_of, integer_of, object_of, text_of
+from chainq.rows import transaction
+from chainq.rows.fields import Picker, integer_of, object_of, text_of
+from chainq.rows.transaction import calls_of, deployed_by, fee_of, functions_of
 from chainq.text.sanitize import printable
 
 
@@ -26,7 +26,7 @@ class Call(NamedTuple):
 class Transaction(NamedTuple):
     """A transaction: its `position` in the block, `time` in seconds since 1970 (None where it is not sent), its fee.
 
-    `calls` of a rejected transaction are what it wanted to do. `deploys`: the program that it deploys.
+    None for none. `calls` of a rejected transaction are what it wanted to do. `deploys`: the program that it deploys.
     """
 
     id: str
@@ -34,7 +34,7 @@ class Transaction(NamedTuple):
     status: str
     position: str
     time: int | None
-    fee: str
+    fee: transaction.Call | None
     calls: tuple[Call, ...]
     deploys: str
 
@@ -53,47 +53,21 @@ def transaction_of(row: Raw, records: Mapping[str, int] | None = None) -> Transa
     """Return what a full transaction says. `records`: the number of records by transition ID."""
     outer = object_of(row)
     inner = object_of(outer.get("transaction"))
-    fee, amount = object_of(inner.get("fee")), fee_of(inner.get("fee"))
-    transitions = [
-        (transition, False) for part in (inner, outer) for transition in _transitions(part, ("execution", "rejected"))
-    ]
-    if "transition" in fee:
-        transitions.append((fee["transition"], True))
     return Transaction(
         _text(inner.get("id")),
         _text(outer.get("type")) or _text(inner.get("type")),
         _text(outer.get("status")),
         _text(outer.get("index")),
         integer_of(outer.get("finalizedAt")),
-        "" if amount is None else amount.short.rpartition("  ")[2],  # the last unit: credits, where it has one
-        tuple(_call(transition, records or {}, paid) for transition, paid in transitions),
-        _deployed(inner, outer),
+        fee_of(inner.get("fee")),
+        tuple(_call(call, records or {}) for call in calls_of(row)),
+        printable(deployed_by(row)),
     )
 
 
-def _transitions(outer: Mapping[str, Raw], names: Sequence[str]) -> Iterator[Raw]:
-    for name in names:
-        members = object_of(outer.get(name))
-        yield from array_of(members.get("transitions"))
-        yield from array_of(object_of(members.get("execution")).get("transitions"))
-
-
-def _call(transition: Raw, records: Mapping[str, int], fee: bool) -> Call:
-    program, function, transition_id = map(_text, Picker(["program", "function", "id"])(transition))
-    return Call(f"{program or '?'}/{function or '?'}", records.get(transition_id, 0), fee)
-
-
-def _deployed(*parts: Mapping[str, Raw]) -> str:
-    paths = ("deployment.program", "rejected.program", "rejected.deployment.program")
-    for part in parts:
-        for path in paths:
-            first, *others = path.split(".")
-            value = part.get(first)
-            for name in others:
-                value = object_of(value).get(name)
-            if found := re.search(r"^program ([^;\s]+);", text_of(value), re.MULTILINE):
-                return printable(found[1])
-    return ""
+def _call(call: transaction.Call, records: Mapping[str, int]) -> Call:
+    name = f"{printable(call.program) or '?'}/{printable(call.function) or '?'}"
+    return Call(name, records.get(printable(call.id), 0), call.fee)
 
 
 def records_by_transition(records: Iterable[Raw]) -> Counter[str]:
@@ -109,11 +83,11 @@ def records_by_function(records: Iterable[Raw]) -> Counter[str]:
     return Counter(dict(counts.most_common()))
 
 
-def functions_of(transitions: Iterable[Raw]) -> list[str]:
+def functions_in(transitions: Iterable[Raw]) -> list[str]:
     """Return the names of the functions of a program, by the source text in its transitions; none where there is no."""
     pick = Picker(["program"])
     source = next((text for row in transitions if "\n" in (text := text_of(pick(row)[0]))), "")
-    return [printable(name) for name in re.findall(r"^function ([^:\s]+):", source, re.MULTILINE)]
+    return [printable(name) for name in functions_of(source)]
 
 
 def calls_by_function(rows: Iterable[Raw], names: Iterable[str]) -> list[FunctionCalls]:

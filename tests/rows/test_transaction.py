@@ -1,0 +1,101 @@
+"""What a transaction says, in every shape that servers send."""
+
+import json
+from typing import Any
+
+import pytest
+from msgspec import Raw
+
+from chainq.rows.transaction import (
+    Call,
+    amounts_of,
+    calls_of,
+    deployed_by,
+    details_of,
+    fee_of,
+    functions_of,
+    program_of,
+)
+
+SOURCE = "import a.aleo;\nprogram foo.aleo;\n\nfunction mint:\n    input r0\nclosure no:\nfunction burn:\n"
+FEE = {"program": "credits.aleo", "function": "fee_public", "inputs": [{"value": "7u64"}, {"value": "3u64"}]}
+JOIN = {"program": "credits.aleo", "function": "join", "id": "au1x", "inputs": [{"value": "5u64"}, {"value": "a1x"}]}
+CALL = Call("credits.aleo", "join", "au1x", (5,))
+PAID = Call("credits.aleo", "fee_public", "", (7, 3), fee=True)
+
+
+def raw(value: Any) -> Raw:
+    return Raw(json.dumps(value).encode())
+
+
+def test_a_source_text_names_its_program_and_functions() -> None:
+    """Imports may come first; a text that is no source names nothing."""
+    assert program_of(SOURCE) == "foo.aleo"
+    assert functions_of(SOURCE) == ["mint", "burn"]
+    for text in ("", "foo.aleo", "program ;", "a program foo.aleo;", f"program {'x' * 101};"):
+        assert program_of(text) == ""
+        assert functions_of(text) == []
+
+
+@pytest.mark.parametrize("inputs", [None, 1, "5u64", {}, ["5u64"], [{"value": 5}], [{"value": "5u128"}], [{}]])
+def test_what_is_no_amount_is_none(inputs: Any) -> None:
+    """Amounts are public inputs such as `5u64` and nothing else."""
+    assert amounts_of(raw({"inputs": inputs})) == ()
+
+
+@pytest.mark.parametrize(
+    ("row", "calls"),
+    [
+        ({"transaction": {"execution": {"transitions": [JOIN]}, "fee": {"transition": FEE}}}, [CALL, PAID]),
+        ({"transaction": {"fee": {"transition": FEE}}, "rejected": {"transitions": [JOIN]}}, [CALL, PAID]),
+        ({"transaction": {"rejected": {"execution": {"transitions": [JOIN]}}}}, [CALL]),
+        (
+            {"transaction": {"execution": {"transitions": [{"program": None, "inputs": 1}, 5]}}},
+            [Call("", "", "", ())] * 2,
+        ),
+    ],
+)
+def test_the_calls_of_a_transaction(row: Any, calls: list[Call]) -> None:
+    """Those of the execution or of what was rejected, and last that of the fee."""
+    assert calls_of(raw(row)) == calls
+
+
+ODD = [None, 1, "x", [], {}, [None], {"transaction": None}, {"transaction": {"execution": 1, "fee": [], "rejected": 2}}]
+
+
+@pytest.mark.parametrize("odd", [*ODD, {"transaction": {"fee": {"transition": None}, "deployment": {"program": 5}}}])
+def test_what_has_another_shape_says_nothing(odd: Any) -> None:
+    """Null, numbers and arrays where objects are expected are left out."""
+    assert (calls_of(raw(odd)), deployed_by(raw(odd)), details_of(raw(odd)), fee_of(raw(odd))) == ([], "", {}, None)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"transaction": {"deployment": {"program": SOURCE}}},
+        {"rejected": {"program": SOURCE}, "transaction": {"fee": {"transition": FEE}}},
+        {"rejected": {"deployment": {"program": SOURCE}}},
+    ],
+)
+def test_the_program_that_is_deployed(row: Any) -> None:
+    """Also where the deployment was rejected."""
+    assert deployed_by(raw(row)) == "foo.aleo"
+    assert details_of(raw(row)) == {"program": raw("foo.aleo")}
+
+
+def test_details_are_those_of_the_call_that_was_signed() -> None:
+    """The last one of an execution, with its amount in microcredits; of a fee alone the fee."""
+    first = {"program": "other.aleo", "function": "f\ud800"}
+    row = {
+        "finalizedAt": None,
+        "transaction": {"execution": {"transitions": [first, JOIN]}, "fee": {"transition": FEE}},
+    }
+    assert {name: json.loads(bytes(value)) for name, value in details_of(raw(row)).items()} == {
+        "finalizedAt": None,
+        "program": "credits.aleo",
+        "function": "join",
+        "credits": "5",
+    }
+    assert bytes(details_of(raw({"transaction": {"fee": {"transition": FEE}}}))["credits"]) == b'"7"'
+    odd = details_of(raw({"transaction": {"execution": {"transitions": [first]}}}))
+    assert bytes(odd["function"]) == rb'"f\ud800"'
