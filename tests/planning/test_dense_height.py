@@ -47,11 +47,13 @@ def test_a_full_page_is_followed_by_a_larger_one() -> None:
 def test_a_response_that_lacks_known_rows_is_not_believed() -> None:
     """An earlier one showed six: the larger page was cut, however many counts then agree."""
 
-    def cut_once(request: Request) -> Page:
+    def cut(request: Request) -> Page:
         page = honest(request, [5] * 6)
+        if request.page_size == 1:
+            return Page([], [])
         return page if request.page_size != 4 * SIZE else Page(page.rows[:1], page.heights[:1])
 
-    assert len(prove(CHUNK, cut_once, known=6)[0].rows) == 6
+    assert len(prove(CHUNK, cut, known=6)[0].rows) == 6
 
 
 def test_a_cut_response_is_not_believed() -> None:

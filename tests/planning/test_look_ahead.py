@@ -95,6 +95,15 @@ def test_a_dense_height_that_comes_again_may_be_cut(*, pages: bool) -> None:
     assert drive(look_ahead(shown, 10, ServerFacts()), lambda request: honest(request, followed[:60]))[0].complete
 
 
+def test_a_dense_height_before_the_last_one_is_not_requested_again() -> None:
+    """Its rows are proved by the row after them."""
+    heights = [*[5] * 60, 7, 8]
+    shown = honest(Request(HeightRange(0, 8)), heights)
+    found, requests = drive(look_ahead(shown, 10, ServerFacts()), lambda request: honest(request, heights))
+    assert found == Following(8)
+    assert {request.heights.start for request in requests} == {7}
+
+
 def test_a_window_without_rows_is_looked_at_three_times() -> None:
     """Of a server that leaves out rows now and then."""
     seen: list[Request] = []
