@@ -8,25 +8,23 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Raw
 
 from chainq.errors import ChainqError, OutputError, ResponseError, UsageError
-from chainq.formats.parquet_types import SECONDS, Read, amount, integer, milliseconds, text, type_of
+from chainq.formats.arrow_json import FLAT, read_columns
+from chainq.formats.parquet_types import Read, integer, text, type_of
 from chainq.formats.protocol import Output, OutputSpec, unknown_field_warner
 from chainq.rows.fields import Picker
-from chainq.rows.raw_json import members
 from chainq.text.sanitize import excerpt, printable
 
 GROUP_ROWS = 50_000  # in a row group, or a few more
 GROUP_BYTES = 64 << 20
 _READ_AT_ONCE = 10_000  # rows that pyarrow reads at a time
 _BATCH = 512  # rows that are Python objects at a time
-_INTEGER = "^-?(?:0|[1-9][0-9]{0,37})$"
 _INTEGERS = re.compile(rb'(?:(?:"-?[0-9]+"|-?[0-9]+|null)(?:,|$))+')
-_FLAT = {integer, milliseconds, amount, text}
 _HINT = "use jsonl, which writes it as it was sent, or leave the column out with --columns"
 
 
@@ -50,10 +48,9 @@ class Parquet:
         self._arrow = pyarrow
         self._warn_unknown = unknown_field_warner(spec, "parquet")
         self._pick = Picker(names, self._warn_unknown)
-        types = [type_of(column, pyarrow) for column in spec.columns]
-        self._readers = [read for read, _ in types]
-        pairs = [(name, arrow_type) for name, (_, arrow_type) in zip(names, types, strict=True)]
-        self._flat = all("." not in name and read in _FLAT for name, read in zip(names, self._readers, strict=True))
+        self._types = [type_of(column, pyarrow) for column in spec.columns]
+        pairs = [(name, kind.arrow) for name, kind in zip(names, self._types, strict=True)]
+        self._flat = all("." not in name and kind.read in FLAT for name, kind in zip(names, self._types, strict=True))
         self._schema = pyarrow.schema(pairs, metadata={"pandas": _for_pandas(pairs)})
         # pyarrow writes to a buffer and not to `out`: a writer that is dropped after a failure still adds its footer,
         # and half a file in a pipe would then look like a complete one.
@@ -87,64 +84,21 @@ class Parquet:
             yield self._arrow.RecordBatch.from_arrays(arrays, schema=self._schema)
 
     def _read_json(self, rows: Sequence[Raw]) -> list[Any] | None:
-        """Return the rows as pyarrow's own JSON reader reads them, ten times as fast; None where it cannot.
+        """Return the rows as pyarrow's own JSON reader reads them; None where it cannot.
 
         It refuses a value that does not fit the type of its column; `_batches` then says which one.
         """
         if not self._flat:
             return None
-        from pyarrow import compute, json
-
-        first = members(bytes(rows[0]))
-        # Whole numbers that were sent as strings are read as strings, then matched with the pattern of whole numbers.
-        quoted = {name for name, value in first.items() if bytes(value)[:1] == b'"'}
-        schema = self._arrow.schema([(field.name, self._sent_type(field, quoted)) for field in self._schema])
-        lines = b"\n".join(rows)
-        try:
-            table = json.read_json(
-                self._arrow.BufferReader(lines),
-                read_options=json.ReadOptions(block_size=max(len(lines), 1)),
-                parse_options=json.ParseOptions(
-                    explicit_schema=schema, unexpected_field_behavior="infer" if self._warn_unknown else "ignore"
-                ),
-            )
-            table.validate(full=True)  # raises where text is not UTF-8
-            if table.num_rows != len(rows):
-                return None
-            if self._warn_unknown:
-                known = set(self._schema.names)
-                for name in table.column_names:
-                    if name not in known:
-                        self._warn_unknown(name)
-            for field in self._schema:
-                if field.name in quoted and not self._arrow.types.is_string(field.type):
-                    integers = compute.match_substring_regex(table[field.name], _INTEGER)
-                    if not compute.all(integers).as_py():
-                        return None
-            columns = [self._cast(table[field.name], field.type) for field in self._schema]
-            batches: list[Any] = self._arrow.Table.from_arrays(columns, schema=self._schema).to_batches()
-        except (self._arrow.ArrowException, KeyError):
+        unexpected: Literal["infer", "ignore"] = "infer" if self._warn_unknown else "ignore"
+        found = read_columns(rows, self._schema.names, self._types, self._arrow, unexpected=unexpected)
+        if found is None:
             return None
+        if self._warn_unknown:
+            for name in found.unknown:
+                self._warn_unknown(name)
+        batches: list[Any] = self._arrow.Table.from_arrays(found.arrays, schema=self._schema).to_batches()
         return batches
-
-    def _sent_type(self, field: Any, quoted: set[str]) -> Any:
-        """Return the type as which pyarrow's JSON reader reads a column; decimals it takes as strings only."""
-        types = self._arrow.types
-        if field.name in quoted or types.is_decimal(field.type):
-            return self._arrow.string()
-        return self._arrow.int64() if types.is_timestamp(field.type) else field.type
-
-    def _cast(self, column: Any, wanted: Any) -> Any:
-        """Return a column in the type of the file. Raises ArrowInvalid where a value does not fit."""
-        if self._arrow.types.is_timestamp(wanted):
-            from pyarrow import compute
-
-            column = column.cast(self._arrow.int64())
-            first, last = compute.min_max(column).as_py().values()
-            if first is not None and not SECONDS[0] <= first <= last <= SECONDS[1]:
-                raise self._arrow.ArrowInvalid
-            column = column.cast(self._arrow.timestamp("s", tz="UTC"))
-        return column.cast(wanted)
 
     def _end_group(self) -> None:
         self._file.write_table(self._arrow.Table.from_batches(self._group, self._schema), row_group_size=self._rows)
@@ -156,7 +110,7 @@ class Parquet:
 
     def _array(self, number: int, values: Sequence[Raw | None]) -> Any:
         """Return the values of a column as an array. Raises for the first that does not fit its type."""
-        read = self._readers[number]
+        read = self._types[number].read
         sent: list[Raw | bytes] = [b"null" if value is None else value for value in values]
         try:
             return self._arrow.array(

@@ -1,0 +1,117 @@
+"""Rows as Arrow record batches of one schema, with a column `extra` for all that the schema has no place for.
+
+`extra` is a JSON object of what a row holds beside its columns, by dotted paths and as it was sent: fields that the
+catalogue does not know, and values that the type of their column (`parquet_types`) cannot hold, which is then null
+there. So no server can make a file fail or change a digit of it, and no field is lost.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from chainq.catalog.methods import Column
+from chainq.formats.arrow_json import FLAT, read_columns
+from chainq.formats.parquet_types import Type, type_of
+from chainq.rows.raw_json import members
+from chainq.text.sanitize import printable
+
+EXTRA = "extra"
+READ_AT_ONCE = 2_000  # rows that pyarrow reads at a time; more are not faster, and take more memory
+_BATCH = 512  # rows that are Python objects at a time
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_Tree = dict[str, Any]  # the number of a column by its path, a key for each step
+
+
+class ArrowRows:
+    """Turns rows into record batches. `warn` is called once for each path whose values go to `extra`.
+
+    The schema depends on the columns alone.
+    """
+
+    def __init__(self, columns: Sequence[Column], pyarrow: Any, warn: Callable[[str], None] = lambda _: None) -> None:
+        self._arrow = pyarrow
+        self._types = [type_of(column, pyarrow) for column in columns]
+        self._names = [column.path for column in columns]
+        fields = [(name, kind.arrow) for name, kind in zip(self._names, self._types, strict=True)]
+        self.schema = pyarrow.schema([*fields, (EXTRA, pyarrow.string())])
+        self._flat = not any("." in name for name in self._names) and all(kind.read in FLAT for kind in self._types)
+        self._tree: _Tree = {}
+        for number, name in enumerate(self._names):
+            *steps, last = name.split(".")
+            branch = self._tree
+            for step in steps:
+                branch = branch.setdefault(step, {})
+            branch[last] = number
+        self._warn = warn
+        self._warned: set[str] = set()
+
+    def batches(self, rows: Sequence[Raw]) -> list[Any]:
+        """Return the rows as record batches."""
+        made = []
+        for start in range(0, len(rows), READ_AT_ONCE):
+            some = rows[start : start + READ_AT_ONCE]
+            made += self._read_json(some) or [self._batch(some[at : at + _BATCH]) for at in range(0, len(some), _BATCH)]
+        return made
+
+    def _read_json(self, rows: Sequence[Raw]) -> list[Any] | None:
+        """Return the rows as pyarrow's own JSON reader reads them; None where any row needs `extra`."""
+        if not self._flat:
+            return None
+        found = read_columns(rows, self._names, self._types, self._arrow, unexpected="error")
+        if found is None:
+            return None
+        columns = [*found.arrays, self._arrow.nulls(len(rows), self._arrow.string())]
+        batches: list[Any] = self._arrow.table(columns, schema=self.schema).to_batches()
+        return batches
+
+    def _batch(self, rows: Sequence[Raw]) -> Any:
+        """Return a few rows as one batch, value by value."""
+        columns: list[list[Any]] = [[None] * len(rows) for _ in self._types]
+        extras: list[str | None] = [None] * len(rows)
+        for at, row in enumerate(rows):
+            extra: list[bytes] = []
+            self._spread(bytes(row), self._tree, "", at, columns, extra)
+            if extra:
+                extras[at] = f"{{{b','.join(extra).decode()}}}"
+        arrays = [self._arrow.array(values, kind.arrow) for values, kind in zip(columns, self._types, strict=True)]
+        return self._arrow.RecordBatch.from_arrays(
+            [*arrays, self._arrow.array(extras, self._arrow.string())], schema=self.schema
+        )
+
+    def _spread(
+        self, sent: bytes, tree: _Tree, path: str, at: int, columns: list[list[Any]], extra: list[bytes]
+    ) -> None:
+        """Put the members of an object into row `at` of their columns, and what has no place into `extra`."""
+        for key, value in members(sent).items():
+            step, inner = tree.get(key), bytes(value)
+            if isinstance(step, int):
+                try:
+                    columns[step][at] = _read(self._types[step], inner)
+                    continue
+                except ValueError:  # it does not fit, or it is text that no file can hold
+                    kind = self._types[step].arrow
+                    self._note(path + key, f"a value of {path + key!r} does not fit {kind}: as sent it")
+            elif isinstance(step, dict) and inner[:1] == b"{":
+                self._spread(inner, step, f"{path}{key}.", at, columns, extra)
+                continue
+            elif isinstance(step, dict) and inner == b"null":
+                continue
+            else:
+                self._note(path + key, f"unknown field {path + key!r}: it")
+            extra.append(msgspec.json.encode(path + key) + b":" + inner)
+
+    def _note(self, path: str, note: str) -> None:
+        if path not in self._warned:
+            self._warned.add(path)
+            self._warn(printable(f"{note} goes to the column {EXTRA}"))
+
+
+def _read(kind: Type, sent: bytes) -> Any:
+    """Return a value as pyarrow takes it. Raises ValueError where its type cannot hold it."""
+    value = kind.read(sent)
+    if _SURROGATE.search(sent):
+        msgspec.json.encode(value)  # raises for half a surrogate pair, wherever it is
+    return value
