@@ -14,7 +14,7 @@ Nothing here prints or exits; `chainq.cli.main` is the only place that does.
     │   └── BrokenBodyError    5    ... because the body ends too early, which a retry may cure
     ├── IncompleteError        6    the data is incomplete or contradicts itself
     ├── OutputError            7    the output cannot be written
-    └── BusyError             75    another run is using the checkpoint or the output file
+    └── BusyError             75    another run is using the checkpoint, output file or export
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ class ExitCode(IntEnum):
     INCOMPLETE = 6, "The data is incomplete or contradicts itself."
     OUTPUT = 7, "The output cannot be written."
     BUG = 70, "A bug in chainq; CHAINQ_DEBUG=1 shows the traceback."  # EX_SOFTWARE of sysexits.h
-    BUSY = 75, "Another run is using the checkpoint or the output file."  # EX_TEMPFAIL
+    BUSY = 75, "Another run is using the checkpoint, the output file or the export."  # EX_TEMPFAIL
 
 
 SIGNALS = {
@@ -141,6 +141,6 @@ class OutputError(ChainqError):
 
 
 class BusyError(ChainqError):
-    """Another run is using the checkpoint or the output file."""
+    """Another run is using the checkpoint, the output file or the export."""
 
     exit_code = ExitCode.BUSY

@@ -15,6 +15,8 @@ _chainq_commands() {
     _chainq_offer 'address-transactions' 'IDs of public transactions of an address in a height range'
     _chainq_offer 'owned' 'ownership rows that your view keys own'
     _chainq_offer 'show' 'show a block, transaction, address or program on one screen'
+    _chainq_offer 'export' 'write Parquet partitions into a folder or an object store'
+    _chainq_offer 'sql' 'query an export, or the last blocks, with SQL'
     _chainq_offer 'rpc' 'call any method and print its result'
     _chainq_offer 'doctor' 'examine a server: dialect, methods, pagination, limits'
     _chainq_offer 'profiles' 'list the profiles in config.toml'
@@ -32,20 +34,17 @@ _chainq_options() {
         _chainq_offer '-h' 'Show this message and exit'
     fi
     case $1 in
-        blocks|full-blocks|records|ownership|transitions|address-transactions|owned)
+        blocks|full-blocks|records|ownership|transitions|address-transactions|owned|export|sql)
             _chainq_offer '--start' 'First height; -100: the last 100 blocks'
             _chainq_offer '--end' 'End height, exclusive. Default, and latest: through the tip'
             _chainq_offer '--last' 'The last N blocks'
             _chainq_offer '--since' 'First block time: 2024-06-02, 2024-06-02T11:36Z, 2h or '"'"'2 hours ago'"'"', yesterday, or Unix seconds'
             _chainq_offer '--until' 'End block time, exclusive'
+            ;;
+    esac
+    case $1 in
+        blocks|full-blocks|records|ownership|transitions|address-transactions)
             _chainq_offer '--reverse' 'Highest heights first'
-            _chainq_offer '--checkpoint' 'Resume where the last run ended'
-            _chainq_offer '--lag' 'Leave out the last N blocks'
-            _chainq_offer '--rewind' 'Fetch the last N or more blocks again, then resume'
-            _chainq_offer '--max-age' 'Exit with code 6 if the tip is older: 10m, 2h, 7d'
-            _chainq_offer '--follow' 'Keep running and print new blocks'
-            _chainq_offer '-f' 'Keep running and print new blocks'
-            _chainq_offer '--interval' 'Seconds between polls.  [default: 5]'
             ;;
     esac
     case $1 in
@@ -59,7 +58,22 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned)
+        blocks|full-blocks|records|ownership|transitions|address-transactions|owned)
+            _chainq_offer '--checkpoint' 'Resume where the last run ended'
+            _chainq_offer '--rewind' 'Fetch the last N or more blocks again, then resume'
+            _chainq_offer '--max-age' 'Exit with code 6 if the tip is older: 10m, 2h, 7d'
+            _chainq_offer '--follow' 'Keep running and print new blocks'
+            _chainq_offer '-f' 'Keep running and print new blocks'
+            _chainq_offer '--interval' 'Seconds between polls.  [default: 5]'
+            ;;
+    esac
+    case $1 in
+        blocks|full-blocks|records|ownership|transitions|address-transactions|owned|export)
+            _chainq_offer '--lag' 'Leave out the last N blocks'
+            ;;
+    esac
+    case $1 in
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|sql)
             _chainq_offer '--format' 'table, jsonl, json, csv, tsv, text, chart, parquet, plug-ins. Default: by the extension of FILE, else CHAINQ_FORMAT, else table on a terminal and jsonl elsewhere'
             _chainq_offer '--table' 'Human-readable table'
             _chainq_offer '--jsonl' 'One JSON object per line, as the service sent it'
@@ -77,17 +91,17 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|show)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|show|sql)
             _chainq_offer '--no-trunc' 'Do not abbreviate values'
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|show|rpc)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|show|sql|rpc)
             _chainq_offer '--color' 'When to use colours'
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|show|rpc|doctor)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|show|export|sql|rpc|doctor)
             _chainq_offer '--url' 'URL of the service; demo: is a built-in sample'
             _chainq_offer '--profile' 'Profile from config.toml'
             _chainq_offer '--dialect' 'Dialect of the server: chain, aleo, or auto to detect it'
@@ -111,7 +125,7 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|show|rpc|doctor|profiles|serve|completion|help|version)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|show|export|sql|rpc|doctor|profiles|serve|completion|help|version)
             _chainq_offer '--help' 'Show this message and exit'
             _chainq_offer '-h' 'Show this message and exit'
             ;;
@@ -186,6 +200,18 @@ _chainq_options() {
             ;;
     esac
     case $1 in
+        export)
+            _chainq_offer '--to' 'Folder, or s3://, gs:// or az:// URL'
+            _chainq_offer '--partition' 'Heights in a partition'
+            _chainq_offer '--workers' 'Worker processes. Default: one per core'
+            _chainq_offer '-w' 'Worker processes. Default: one per core'
+            _chainq_offer '--engine' 'Who does the work: local or dask'
+            _chainq_offer '--scheduler' 'Dask scheduler, such as tcp://host:8786'
+            _chainq_offer '--no-lock' 'Do not keep other exports out; for disjoint partitions'
+            _chainq_offer '--dry-run' 'List the partitions to write, write none'
+            ;;
+    esac
+    case $1 in
         doctor|profiles)
             _chainq_offer '--json' 'JSON instead of a table'
             ;;
@@ -254,22 +280,22 @@ _chainq_takes() {
     case "$1 $2" in
         *' --start') ;;
         *' --end') ;;
-        blocks' --last'|full-blocks' --last'|records' --last'|ownership' --last'|transitions' --last'|address-transactions' --last'|owned' --last') ;;
+        blocks' --last'|full-blocks' --last'|records' --last'|ownership' --last'|transitions' --last'|address-transactions' --last'|owned' --last'|export' --last'|sql' --last') ;;
         *' --since') ;;
         *' --until') ;;
+        *' --limit') ;;
         *' --checkpoint') ;;
-        *' --lag') ;;
         *' --rewind') ;;
         *' --max-age') ;;
         *' --interval') ;;
-        *' --limit') ;;
+        *' --lag') ;;
         *' --format') ;;
         *' --output'|*' -o') ;;
         blocks' --columns'|block' --columns'|latest' --columns') ;;
         *' --color') ;;
         *' --url') ;;
         *' --profile') ;;
-        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|owned' --dialect'|show' --dialect'|rpc' --dialect'|doctor' --dialect') ;;
+        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|owned' --dialect'|show' --dialect'|export' --dialect'|sql' --dialect'|rpc' --dialect'|doctor' --dialect') ;;
         *' --timeout') ;;
         *' --retries') ;;
         *' --concurrency'|*' -j') ;;
@@ -287,9 +313,14 @@ _chainq_takes() {
         address-transactions' --columns') ;;
         *' --view-key-file') ;;
         *' --network') ;;
-        *' --workers'|*' -w') ;;
+        owned' --workers'|owned' -w') ;;
         owned' --columns') ;;
         show' --last') ;;
+        *' --to') ;;
+        *' --partition') ;;
+        export' --workers'|export' -w') ;;
+        *' --engine') ;;
+        *' --scheduler') ;;
         *' --save') ;;
         *' --port') ;;
         *' --host') ;;
@@ -362,7 +393,7 @@ _chainq_value() {
         *' --profile')
             _chainq_profiles
             ;;
-        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|owned' --dialect'|show' --dialect'|rpc' --dialect'|doctor' --dialect')
+        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|owned' --dialect'|show' --dialect'|export' --dialect'|sql' --dialect'|rpc' --dialect'|doctor' --dialect')
             _chainq_offer 'chain' ''
             _chainq_offer 'aleo' ''
             _chainq_offer 'auto' ''
@@ -486,6 +517,8 @@ _chainq_argument() {
             _chainq_offer 'address-transactions' 'IDs of public transactions of an address in a height range'
             _chainq_offer 'owned' 'ownership rows that your view keys own'
             _chainq_offer 'show' 'show a block, transaction, address or program on one screen'
+            _chainq_offer 'export' 'write Parquet partitions into a folder or an object store'
+            _chainq_offer 'sql' 'query an export, or the last blocks, with SQL'
             _chainq_offer 'rpc' 'call any method and print its result'
             _chainq_offer 'doctor' 'examine a server: dialect, methods, pagination, limits'
             _chainq_offer 'profiles' 'list the profiles in config.toml'

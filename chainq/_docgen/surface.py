@@ -203,7 +203,7 @@ def _note(extra: str) -> str:
 
 def _argument(command: str, param: "Parameter") -> Argument:
     given = cast("Any", param)
-    metavar = str(given.metavar or given.name.upper()).strip("[]")
+    metavar = re.sub(r"^\[([^][]*)\]$", r"\1", str(given.metavar or given.name.upper()))
     text = given.help or ""
     values = values_of(command, given, metavar, text)
     return Argument(metavar, text, bool(given.required), given.nargs == -1, values)

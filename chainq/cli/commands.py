@@ -37,6 +37,7 @@ def groups_of(method: Method) -> list[type[options.Group]]:
     sized = method.param(Role.SIZE) is not None
     groups = {
         options.RangeOptions: method.ranged,
+        options.OrderOptions: method.ranged,
         options.LimitOptions: method.ranged or sized,
         options.PageOptions: sized,
         options.PageSizeOptions: sized,
@@ -56,7 +57,7 @@ def _parameters(groups: list[type[options.Group]]) -> list[inspect.Parameter]:
     """Return the fields of option groups as keyword parameters that Typer can read."""
     kind = inspect.Parameter.KEYWORD_ONLY
     return [
-        inspect.Parameter(name, kind, default=getattr(group, name), annotation=annotation)
+        inspect.Parameter(name, kind, default=getattr(group, name, inspect.Parameter.empty), annotation=annotation)
         for group in groups
         for name, annotation in group.__annotations__.items()
     ]
@@ -187,6 +188,51 @@ def _rpc_command() -> "Command":
     )
 
 
+def _export_command() -> "Command":
+    def call(values: dict[str, Any]) -> None:
+        from chainq.cli import export
+
+        export.run(values)
+
+    words = Annotated[
+        list[str],
+        typer.Argument(metavar="COMMAND... [RANGE]", help="Range commands, then heights: A:B, A:, :B or H; else all."),
+    ]
+    positional = inspect.Parameter("words", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=words)
+    return _command(
+        "export",
+        call,
+        [positional, *_parameters([options.ExportOptions, options.RangeOptions, options.ServiceOptions])],
+        "Write the rows of range commands as Parquet files, a partition each, into a folder or an object store.\n\n"
+        "Run it again to resume: partitions that are complete are skipped, the last one is replaced as the chain grows,"
+        " and so are those that a reorg touched.",
+        "Example:\n  chainq export blocks records --to chain 10K:20K\n",
+    )
+
+
+def _sql_command() -> "Command":
+    def call(values: dict[str, Any]) -> None:
+        from chainq.cli import sql
+
+        sql.run(values)
+
+    words = Annotated[
+        list[str],
+        typer.Argument(metavar="[DEST] QUERY", help="Folder or URL of an export, and one SELECT in quotes."),
+    ]
+    positional = inspect.Parameter("words", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=words)
+    groups = [options.RangeOptions, options.OutputOptions, options.ColorOptions, options.ServiceOptions]
+    return _command(
+        "sql",
+        call,
+        [positional, *(option for option in _parameters(groups) if option.name != "columns")],
+        "Query an export, or the last blocks, with SQL (DuckDB).\n\n"
+        "Tables: blocks, full_blocks, records, ownership, transitions. Without DEST the tables that the query names are"
+        " fetched into memory, for the range.",
+        "Example:\n  chainq sql --last 1000 'select program_id, count(*) from records group by 1'\n",
+    )
+
+
 def _serve_command() -> "Command":
     from chainq.cli import serve
 
@@ -296,6 +342,8 @@ COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     **{method.command: (method.group, method.purpose, partial(_method_command, method)) for method in METHODS},
     "owned": ("Records", "ownership rows that your view keys own", _owned_command),
     "show": ("Tools", "show a block, transaction, address or program on one screen", _show_command),
+    "export": ("Tools", "write Parquet partitions into a folder or an object store", _export_command),
+    "sql": ("Tools", "query an export, or the last blocks, with SQL", _sql_command),
     "rpc": ("Tools", "call any method and print its result", _rpc_command),
     "doctor": ("Tools", "examine a server: dialect, methods, pagination, limits", _doctor_command),
     "profiles": ("Tools", "list the profiles in config.toml", _profiles_command),

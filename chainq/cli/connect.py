@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chainq.catalog import identifiers
 from chainq.catalog.dialects import AUTO
@@ -13,6 +13,9 @@ from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.text.sanitize import mask_url
 from chainq.transport.base import TIMEOUT
+
+if TYPE_CHECKING:
+    from chainq.lake.job import ServiceSettings
 
 
 class ConnectionSettings(NamedTuple):
@@ -79,6 +82,24 @@ def open_service(settings: ConnectionSettings, reporter: Reporter, make: Callabl
         report=reporter.call,
         warn=reporter.warn,
         trace=reporter.trace,
+    )
+
+
+def worker_settings(settings: ConnectionSettings, service: Service) -> "ServiceSettings":
+    """Return how workers open the same service."""
+    from chainq.lake.job import ServiceSettings
+
+    endpoint = service.connection.endpoint
+    return ServiceSettings(
+        url=service.url,
+        dialect=service.dialect_name,
+        timeout=endpoint.timeout,
+        retries=endpoint.retries,
+        rate=endpoint.rate,
+        concurrency=endpoint.concurrency,
+        max_memory=endpoint.max_memory,
+        headers=dict(config_values.header(header) for header in settings.header or []),
+        profile=(settings.profile or "") if settings.profile or not settings.url else None,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Annotated
 from typer import Context, Exit, Option
 
 RANGE, WALLET, RESUME, OUTPUT, SERVICE = "Range", "Wallet", "Resume and follow", "Output", "Service"
+EXPORT = "Export"
 
 
 def _list_columns(context: Context, values: list[str] | None) -> list[str] | None:
@@ -55,6 +56,11 @@ class RangeOptions(Group):
     until: Annotated[
         str | None, Option("--until", metavar="T", rich_help_panel=RANGE, help="End block time, exclusive.")
     ] = None
+
+
+class OrderOptions(Group):
+    """In which order."""
+
     reverse: Annotated[bool, Option("--reverse", rich_help_panel=RANGE, help="Highest heights first.")] = False
 
 
@@ -325,6 +331,58 @@ class RequestOptions(Group):
     no_check: Annotated[bool, Option("--no-check", rich_help_panel=SERVICE, help="Skip argument checks.")] = False
     dry_run: Annotated[
         bool, Option("--dry-run", rich_help_panel=SERVICE, help="Print requests as JSON lines, send none.")
+    ] = False
+
+
+class ExportOptions(Group):
+    """Where a data set is, how it is divided, and who does the work."""
+
+    to: Annotated[
+        str,
+        Option(
+            "--to",
+            metavar="DEST",
+            rich_help_panel=EXPORT,
+            help="Folder, or s3://, gs:// or az:// URL.",
+            show_default=False,
+        ),
+    ]
+    partition: Annotated[
+        str | None,
+        Option("--partition", metavar="N", rich_help_panel=EXPORT, help="Heights in a partition.  [default: 10K]"),
+    ] = None
+    lag: Annotated[
+        int, Option("--lag", metavar="N", min=0, rich_help_panel=EXPORT, help="Leave out the last N blocks.")
+    ] = 0
+    workers: Annotated[
+        int | None,
+        Option(
+            "--workers",
+            "-w",
+            metavar="N",
+            min=1,
+            rich_help_panel=EXPORT,
+            help="Worker processes. Default: one per core.",
+        ),
+    ] = None
+    engine: Annotated[
+        str, Option("--engine", metavar="NAME", rich_help_panel=EXPORT, help="Who does the work: local or dask.")
+    ] = "local"
+    scheduler: Annotated[
+        str | None,
+        Option(
+            "--scheduler",
+            metavar="URL",
+            rich_help_panel=EXPORT,
+            help="Dask scheduler, such as tcp://host:8786.  [default: a cluster on this machine]",
+        ),
+    ] = None
+    no_lock: Annotated[
+        bool,
+        Option("--no-lock", rich_help_panel=EXPORT, help="Do not keep other exports out; for disjoint partitions."),
+    ] = False
+    dry_run: Annotated[
+        bool, Option("--dry-run", rich_help_panel=EXPORT, help="List the partitions to write, write none.")
     ] = False
 
 

@@ -38,7 +38,7 @@ def read_query(method: Method, values: Mapping[str, Any]) -> Query:
         method,
         _arguments(method, values, check),
         _lookups(method, values, check),
-        _bounds(method, values) if method.ranged else None,
+        read_bounds(values, whole=method.param(Role.ADDRESS) is not None) if method.ranged else None,
         reverse=values.get("reverse", False),
         newest=values.get("newest", False),
         limit=values.get("limit"),
@@ -176,11 +176,16 @@ def _checked(role: Role, word: str, check: bool) -> str:
     return identifiers.CHECKS[role](word) if check else identifiers.sendable(word)
 
 
-def _bounds(method: Method, values: Mapping[str, Any]) -> Bounds:
+def read_bounds(values: Mapping[str, Any], *, whole: bool) -> Bounds:
+    """Return the bounds that the range options give, or `range`, the argument. `whole`: without any, all of the chain.
+
+    Raises UsageError.
+    """
+
     def parsed(name: str, parse: Callable[[str], T]) -> T | None:
         return None if values[name] is None else parse(values[name])
 
-    whole, word = method.param(Role.ADDRESS) is not None, values["range"]
+    word = values["range"]
     if word is not None:
         bounds = _height(word, lambda word: parse_range(word, whole=whole))
         if given := [f"--{name}" for name in ("start", "end", "last", "since", "until") if values[name] is not None]:

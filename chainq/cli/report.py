@@ -91,16 +91,16 @@ class Reporter:
             sys.stderr.flush()
         self._status = text
 
-    def begin(self, heights: int, *, rows_on_terminal: bool) -> None:
-        """Start the progress of a range of that many heights; no bar is drawn among rows on a terminal."""
+    def begin(self, total: int, *, rows_on_terminal: bool, unit: str = "heights") -> None:
+        """Start the progress of that many heights, or other units; no bar is drawn among rows on a terminal."""
         shown = not self.quiet and not rows_on_terminal and _is_terminal(2)
-        self._bar = Bar(heights, shown=shown) if shown else None
+        self._bar = Bar(total, shown=shown, unit=unit) if shown else None
 
-    def wrote(self, heights: int, rows: int) -> None:
-        """Count heights and rows that are written."""
+    def wrote(self, units: int, rows: int) -> None:
+        """Count heights, or other units, and rows that are written."""
         with self._lock, suppress(*_GONE):
             if self._bar:
-                self._bar.wrote(heights, rows)
+                self._bar.wrote(units, rows)
 
     def end(self) -> None:
         """End the progress: remove the bar and print the totals."""

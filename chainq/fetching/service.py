@@ -171,6 +171,10 @@ class Service:
             raise NotFoundError(_NO_BLOCK)
         return self._tip_block
 
+    def know_tip(self, tip: Tip) -> None:
+        """Take over the tip that another process has requested for the same run."""
+        self._tip = tip
+
     def tip_for(self, end: int) -> int:
         """Return the height of the tip, as far as it matters to a range that ends before `end`.
 

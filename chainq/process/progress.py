@@ -11,10 +11,10 @@ DELAY = 1.0  # seconds; shorter runs get no bar
 
 
 class Bar:
-    """The progress of one run. `heights`: their total number. `shown`: whether a bar may be drawn at all."""
+    """The progress of one run. `total`: how many heights, or other units. `shown`: whether a bar may be drawn."""
 
-    def __init__(self, heights: int, *, shown: bool) -> None:
-        self._heights, self._shown = heights, shown
+    def __init__(self, total: int, *, shown: bool, unit: str = "heights") -> None:
+        self._total, self._shown, self._unit = total, shown, unit
         self._began = time.monotonic()
         self._done = self._rows = self._bytes = self._retries = 0
         self._progress: Progress | None = None
@@ -26,9 +26,9 @@ class Bar:
         self._retries += again
         self._draw()
 
-    def wrote(self, heights: int, rows: int) -> None:
-        """Count heights and rows that are written."""
-        self._done += heights
+    def wrote(self, units: int, rows: int) -> None:
+        """Count heights, or other units, and rows that are written."""
+        self._done += units
         self._rows += rows
         self._draw()
 
@@ -48,7 +48,7 @@ class Bar:
         seconds = time.monotonic() - self._began
         retries = f", retries: {self._retries:,}" if self._retries else ""
         return (
-            f"{self._done:,} heights, {self._rows:,} rows in {seconds:.1f} s"
+            f"{self._done:,} {self._unit}, {self._rows:,} rows in {seconds:.1f} s"
             f" ({self._rows / seconds:,.0f} rows/s), {self._bytes / 1e6:,.1f} MB{retries}"
         )
 
@@ -62,12 +62,12 @@ class Bar:
             "retries": f"retries: {self._retries:,}" if self._retries else "",
         }
         if self._progress is None:
-            self._progress, self._task = _begin(self._heights, values)
+            self._progress, self._task = _begin(self._total, values)
         if self._task is not None:
             self._progress.update(self._task, completed=self._done, **values)
 
 
-def _begin(heights: int, values: dict[str, Any]) -> "tuple[Progress, TaskID]":
+def _begin(total: int, values: dict[str, Any]) -> "tuple[Progress, TaskID]":
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -82,4 +82,4 @@ def _begin(heights: int, values: dict[str, Any]) -> "tuple[Progress, TaskID]":
         expand=True,
     )
     progress.start()
-    return progress, progress.add_task("", total=heights, **values)
+    return progress, progress.add_task("", total=total, **values)

@@ -1,0 +1,146 @@
+"""`chainq export`: partitions of range commands into a folder or an object store; what is decided is in `lake`."""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from chainq.cli import connect
+from chainq.cli.query import read_bounds
+from chainq.cli.report import Reporter
+from chainq.errors import UsageError
+from chainq.fetching.service import Service
+from chainq.heights.bounds import parse_height
+from chainq.lake.engine import Engine
+from chainq.lake.estimate import Estimate, estimates
+from chainq.lake.export import Export, ExportPlan, ExportQuery
+from chainq.lake.grid import COMMANDS
+from chainq.lake.job import Done
+from chainq.lake.local import LocalEngine
+from chainq.lake.store import open_store
+from chainq.sinks.open import open_sink
+from chainq.text.humanize import counted, duration, in_bytes
+
+_RANGE = re.compile(r"[0-9:]|latest")
+"""How a range begins, and no command does."""
+
+
+def run(values: Mapping[str, Any]) -> None:
+    """Export what the command line names, or list it with `--dry-run`. `values` are its parsed values.
+
+    Raises ChainqError.
+    """
+    if values["engine"] not in ("local", "dask"):
+        raise UsageError(f"unknown engine {values['engine']!r}", "the engines are local and dask")
+    if values["scheduler"] is not None and values["engine"] != "dask":
+        raise UsageError("--scheduler needs --engine dask")
+    query = _query(values)
+    destination = _absolute(values["to"])
+    reporter = connect.reporter(values)
+    settings = connect.settings(values)
+    store = open_store(destination)
+    with connect.open_service(settings, reporter) as service:
+        export = Export(service, store, query, reporter.warn)
+        if values["dry_run"]:
+            _list(export, service, reporter)
+            return
+        workers = values["workers"] or _cores()
+        progress = _Progress(reporter)
+        try:
+            totals = export.run(
+                _engine(values, workers, reporter),
+                connect.worker_settings(settings, service),
+                destination,
+                lock=not values["no_lock"],
+                begin=progress.begin,
+                wrote=progress.wrote,
+            )
+        finally:
+            reporter.end()
+        if totals is None:
+            reporter.warn(f"no blocks in that range: the tip is {service.tip_height()}")
+        elif not reporter.quiet:
+            kept = f", {totals.kept:,} complete before" if totals.kept else ""
+            reporter.line(
+                f"chainq: {store.label}: {counted(totals.written, 'partition')} written{kept};"
+                f" {counted(totals.rows, 'row')}, {in_bytes(totals.size)}, {counted(totals.calls, 'call')}"
+            )
+
+
+class _Progress:
+    """The bar and the lines of an export: partitions, rows and bytes."""
+
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter = reporter
+
+    def begin(self, plan: ExportPlan) -> None:
+        """Start the bar."""
+        self._reporter.begin(len(plan.todo), rows_on_terminal=False, unit="partitions")
+
+    def wrote(self, done: Done) -> None:
+        """Count a partition."""
+        self._reporter.wrote(1, done.rows)
+        rows, calls = counted(done.rows, "row"), counted(done.calls, "call")
+        self._reporter.trace(f"{done.spec.name}: {rows}, {in_bytes(done.size)}, {calls}")
+
+
+def _query(values: Mapping[str, Any]) -> ExportQuery:
+    """Return what the arguments ask for. Raises UsageError."""
+    ranges = [word for word in values["words"] if _RANGE.match(word)]
+    commands = [word for word in values["words"] if word not in ranges]
+    if len(ranges) > 1:
+        raise UsageError(f"two ranges, {ranges[0]} and {ranges[1]}: expected one")
+    bounds = read_bounds({**values, "range": ranges[0] if ranges else None}, whole=True)
+    if not commands:
+        raise UsageError("no command to export", f"the commands are {', '.join(COMMANDS)}")
+    partition = None if values["partition"] is None else parse_height(values["partition"])
+    if partition == 0:
+        raise UsageError("invalid --partition 0: expected at least 1 height")
+    return ExportQuery(tuple(dict.fromkeys(commands)), bounds, partition, values["lag"])
+
+
+def _engine(values: Mapping[str, Any], workers: int, reporter: Reporter) -> Engine:
+    """Return the engine of the options. Raises UsageError."""
+    if values["engine"] == "dask":
+        from chainq.lake.cluster import DaskEngine
+
+        return DaskEngine(values["scheduler"], workers, reporter)
+    return LocalEngine(workers, reporter)
+
+
+def _absolute(destination: str) -> str:
+    """Return a destination that means the same in every process: paths from the root."""
+    return destination if ":" in destination.partition("/")[0] else str(Path(destination).absolute())
+
+
+def _list(export: Export, service: Service, reporter: Reporter) -> None:
+    """Print the partitions to write as lines of JSON, and what they will take."""
+    plan = export.plan(write=False)
+    found = list(estimates(plan)) if plan else []
+    with open_sink(None) as sink:
+        for one in found:
+            sink.write(msgspec.json.encode(one) + b"\n")
+    if not reporter.quiet:
+        reporter.line(f"chainq: {_sum(found, plan.kept if plan else 0, service.connection.endpoint.rate)}")
+
+
+def _sum(found: list[Estimate], kept: int, rate: float | None) -> str:
+    calls = sum(one.calls for one in found)
+    words = [f"{counted(len(found), 'partition')} to write, {kept:,} complete", f"about {counted(calls, 'call')}"]
+    if rate:
+        words.append(f"{duration(calls / rate)} at {rate:g} a second")
+    sizes = [one.bytes for one in found if one.bytes is not None]
+    if sizes:
+        words.append(f"about {in_bytes(sum(sizes))}{'' if len(sizes) == len(found) else ' of those that are known'}")
+    return ", ".join(words)
+
+
+def _cores() -> int:
+    """Return the cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS
+        return os.cpu_count() or 1

@@ -1,0 +1,82 @@
+"""`chainq sql`: a query over a data set, or over the last blocks, which are fetched into memory first."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Raw
+
+from chainq.catalog.methods import BY_COMMAND, Method, Shape
+from chainq.cli import connect, output
+from chainq.cli.query import read_bounds
+from chainq.cli.report import Reporter
+from chainq.errors import UsageError
+from chainq.fetching.service import Service
+from chainq.heights.bounds import Bounds
+from chainq.lake.grid import COMMANDS
+from chainq.lake.sql import Database, Result, view_name
+from chainq.lake.store import open_store
+from chainq.planning.chunking import first_requests
+from chainq.planning.query import Query
+from chainq.process.signals import signals_deferred
+from chainq.sinks.open import open_sink
+from chainq.text.humanize import counted
+
+
+def run(values: Mapping[str, Any]) -> None:
+    """Print the result of a query. `values` are those of the command line. Raises ChainqError."""
+    *destination, query = values["words"]
+    if len(destination) > 1:
+        raise UsageError(f"unexpected argument {destination[1]}: expected [DEST] and one query in quotes")
+    bounds = read_bounds({**values, "range": None}, whole=False)
+    if destination and bounds != Bounds():
+        raise UsageError("a range cannot be combined with DEST", "select heights by WHERE")
+    reporter = connect.reporter(values)
+    with Database() as database:
+        if destination:
+            database.add_data_set(open_store(destination[0]))
+        else:
+            _fetch(database, query, bounds, values, reporter)
+        _print(database.run(query), values, reporter)
+
+
+def _fetch(database: Database, query: str, bounds: Bounds, values: Mapping[str, Any], reporter: Reporter) -> None:
+    """Fetch the tables that the query names, for the range, into memory."""
+    commands = database.tables(query)
+    if not commands:
+        raise UsageError("the query names no table", f"the tables are {', '.join(map(view_name, COMMANDS))}")
+    with connect.open_service(connect.settings(values), reporter) as service:
+        heights = service.height_range(bounds)
+        calls = sum(1 for name in commands for _ in first_requests(BY_COMMAND[name], heights, None))
+        if not reporter.quiet:
+            names = ", ".join(map(view_name, commands))
+            reporter.line(f"chainq: fetching {names} of {heights}: about {counted(calls, 'call')}")
+        reporter.begin(len(heights) * len(commands), rows_on_terminal=False)
+        try:
+            for command in commands:
+                database.add_rows(command, _rows(service, Query(BY_COMMAND[command], bounds=bounds), reporter))
+        finally:
+            reporter.end()
+
+
+def _rows(service: Service, query: Query, reporter: Reporter) -> Iterator[list[Raw]]:
+    heights = service.height_range(query.bounds or Bounds())
+    for batch in service.fetch_range(query, heights):
+        yield batch.rows
+        reporter.wrote(len(batch.heights or ()), len(batch.rows))
+
+
+def _print(result: Result, values: Mapping[str, Any], reporter: Reporter) -> None:
+    """Write a result in the format that is wanted."""
+    paths = [column.path for column in result.columns]
+    height = "height" if "height" in paths else None
+    method = Method("sql", "sql", "", "", (), Shape.ROWS, result.columns, "", height=height)
+    settings = output.settings(method, {**values, "columns": None}, check=False, appended=False, endless=False)
+    settings = settings._replace(requested=",".join(paths))
+    with open_sink(settings.file) as sink:
+        writer = settings.make(sink, output.output_spec(method, settings, reporter.warn))
+        for rows in result.batches:
+            with signals_deferred():
+                writer.write(rows)
+                sink.keep()
+        with signals_deferred():
+            writer.close()

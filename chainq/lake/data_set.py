@@ -1,0 +1,113 @@
+"""`chainq.json`: what a data set is, so that every export into it writes the same kind of files of the same chain."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from chainq.errors import UsageError
+from chainq.lake.store import Store
+from chainq.text.sanitize import excerpt
+
+NAME = "chainq.json"
+VERSION = 1  # of this layout
+PARTITION = 10_000  # heights
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """The chain, by one of its blocks: block 0, or the first one of the first export where the service lacks that."""
+
+    height: int
+    hash: str
+
+
+class DataSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a data set is.
+
+    `dialect`: of the service, None while no command depended on it. `partition`: heights in each. `schemas`: for each
+    command, what its columns depend on.
+    """
+
+    chainq: int
+    chain: Origin
+    dialect: str | None
+    partition: int
+    schemas: dict[str, str]
+
+
+class Wanted(NamedTuple):
+    """What an export is about to write. `dialect`: None where no command depends on it. `partition`: None for that of
+    the data set."""
+
+    dialect: str | None
+    partition: int | None
+    schemas: Mapping[str, str]
+
+
+def read(store: Store) -> DataSet | None:
+    """Return what the data set is, None for a new one. Raises UsageError where `chainq.json` cannot be read."""
+    text = store.read(NAME)
+    if text is None:
+        return None
+    try:
+        version = msgspec.json.decode(text, type=dict[str, msgspec.Raw]).get("chainq", msgspec.Raw(b"null"))
+        if bytes(version) != b"%d" % VERSION:
+            raise UsageError(
+                f"{store.label} was written in layout {excerpt(bytes(version).decode(), 20)}, this chainq writes layout"
+                f" {VERSION}",
+                "export to a new folder",
+            )
+        found = msgspec.json.decode(text, type=DataSet)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{NAME} of {store.label} is damaged: {excerpt(str(error), 80)}", "restore it") from None
+    if found.partition < 1:
+        raise UsageError(f"{NAME} of {store.label} is damaged: invalid partition {found.partition}", "restore it")
+    return found
+
+
+def check(store: Store, found: DataSet, wanted: Wanted) -> None:
+    """Raise UsageError where an export would write other files than those that are there."""
+    pairs = {"dialect": (found.dialect, wanted.dialect), "partition": (found.partition, wanted.partition)}
+    for what, (then, now) in pairs.items():
+        if None not in (then, now) and then != now:
+            raise UsageError(
+                f"{store.label} was exported with {what} {then}, not {now}", f"pass --{what} {then}, or another --to"
+            )
+    for command, schema in wanted.schemas.items():
+        if found.schemas.get(command, schema) != schema:
+            raise UsageError(
+                f"{store.label} has {command} with other columns or types than this chainq writes",
+                "export to a new folder, or use the chainq that wrote it",
+            )
+
+
+def check_chain(store: Store, found: DataSet, block_hash: str | None) -> None:
+    """Raise UsageError where the service has another chain. `block_hash`: of the block that `chainq.json` names."""
+    if found.chain.hash != (block_hash or ""):
+        raise UsageError(
+            f"{store.label} holds another chain: its block {found.chain.height} is {excerpt(found.chain.hash, 80)},"
+            f" the service has {excerpt(block_hash or 'no such block', 80)}",
+            "pass another --to, or the --url of that chain",
+        )
+
+
+def save(store: Store, wanted: Wanted, origin: Origin, found: DataSet | None) -> DataSet:
+    """Write what the data set is: all of it for a new one, else the commands that are new. Return it."""
+    if found is None:
+        made = DataSet(VERSION, origin, wanted.dialect, wanted.partition or PARTITION, dict(wanted.schemas))
+        if store.create(NAME, _encode(made)):
+            return made
+        found = read(store)  # another export has begun it at the same time, without the lock
+        if found is None:
+            return made
+        check(store, found, wanted)
+        check_chain(store, found, origin.hash)
+    schemas, dialect = found.schemas | dict(wanted.schemas), found.dialect or wanted.dialect
+    grown = msgspec.structs.replace(found, schemas=schemas, dialect=dialect)
+    if grown != found:
+        store.write(NAME, _encode(grown))
+    return grown
+
+
+def _encode(data_set: DataSet) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(data_set), indent=1) + b"\n"

@@ -1,0 +1,38 @@
+"""What the partitions of a plan will take, by what those of the same command took that are there already."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from chainq.catalog.methods import BY_COMMAND
+from chainq.lake.export import ExportPlan
+from chainq.planning.chunking import first_requests
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """A partition to write. `calls`: requests; `bytes`: of its file, null where none of its command is known."""
+
+    command: str
+    start: int
+    end: int
+    reason: str
+    calls: int
+    bytes: int | None
+
+
+def estimates(plan: ExportPlan) -> Iterator[Estimate]:
+    """Yield what each partition of a plan will take.
+
+    Before the first partition of a command its calls are those of a range of which nothing is known, which is too many.
+    """
+    for todo in plan.todo:
+        spec = todo.spec
+        known = [entry for entry in plan.inventory.valid.values() if entry.spec.command == spec.command]
+        heights = sum(len(entry.spec.heights) for entry in known)
+        if heights:
+            share = len(spec.heights) / heights
+            calls = max(1, round(share * sum(entry.calls for entry in known)))
+            size: int | None = round(share * sum(entry.size for entry in known))
+        else:
+            calls, size = sum(1 for _ in first_requests(BY_COMMAND[spec.command], spec.heights, None)), None
+        yield Estimate(spec.command, spec.start, spec.end, todo.reason, calls, size)

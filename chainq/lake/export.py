@@ -1,0 +1,200 @@
+"""The coordinator of an export: what is there, what is to be done, and that it fits together in the end.
+
+It moves no rows: workers write partitions, and it sees their names, sizes and hashes. Everything that it decides rests
+on `chainq.json`, one listing and a few block hashes, so that it can be killed at any moment.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import cache
+from typing import NamedTuple
+
+import msgspec
+
+from chainq.catalog.dialects import is_shared
+from chainq.catalog.methods import BY_COMMAND
+from chainq.errors import IncompleteError, UsageError
+from chainq.fetching.service import Service
+from chainq.heights.bounds import Bounds
+from chainq.heights.range import HeightRange
+from chainq.lake import data_set, plan
+from chainq.lake.data_set import Origin, Wanted
+from chainq.lake.engine import Engine
+from chainq.lake.grid import COMMANDS, partitions
+from chainq.lake.job import Done, Job, ServiceSettings, Task
+from chainq.lake.plan import Inventory, Todo
+from chainq.lake.receipt import Entry, parse_entry
+from chainq.lake.store import Store
+from chainq.lake.table import schema_of
+from chainq.text.humanize import counted
+
+
+class ExportQuery(NamedTuple):
+    """What to export. `partition`: heights in a partition, None for that of the data set. `lag`: blocks to leave."""
+
+    commands: tuple[str, ...]
+    bounds: Bounds
+    partition: int | None = None
+    lag: int = 0
+
+
+class ExportPlan(NamedTuple):
+    """What is to be done. `kept`: partitions that are complete already."""
+
+    heights: HeightRange
+    partition: int
+    todo: list[Todo]
+    kept: int
+    inventory: Inventory
+
+
+class Totals(NamedTuple):
+    """What an export did."""
+
+    written: int = 0
+    kept: int = 0
+    rows: int = 0
+    size: int = 0
+    calls: int = 0
+
+
+class Export:
+    """One export into a store. `warn` takes a line for the user. Raises UsageError for a command without partitions."""
+
+    def __init__(self, service: Service, store: Store, query: ExportQuery, warn: Callable[[str], None]) -> None:
+        for command in query.commands:
+            if command not in COMMANDS:
+                raise UsageError(f"{command!r} cannot be exported", f"the commands are {', '.join(COMMANDS)}")
+        self._service, self._store, self._query, self._warn = service, store, query, warn
+        self._hash_at = cache(service.hash_of)
+        self._schemas = {command: schema_of(BY_COMMAND[command]) for command in query.commands}
+
+    def plan(self, *, write: bool) -> ExportPlan | None:
+        """Return what is to be done; None where the range has no blocks. With `write`, `chainq.json` is brought up to
+        date. Raises UsageError where the data set is of another chain, dialect, grid or schema."""
+        found = data_set.read(self._store)
+        wanted = Wanted(None, self._query.partition, self._schemas)
+        if found is not None:
+            data_set.check(self._store, found, wanted)
+        heights = self._heights()
+        if not len(heights):
+            return None
+        dialect = self._dialect()
+        wanted = wanted._replace(dialect=dialect)
+        if found is not None:
+            data_set.check(self._store, found, wanted)
+            origin = found.chain
+            data_set.check_chain(self._store, found, self._hash_at(origin.height))
+        else:
+            origin = self._origin(heights)
+        size = (found.partition if found else None) or self._query.partition or data_set.PARTITION
+        specs = [spec for command in self._query.commands for spec in partitions(command, heights, size)]
+        if specs[0].start < heights.start:
+            self._warn(f"partitions begin at multiples of {size}: the range starts at height {specs[0].start}")
+        inventory = plan.take_inventory(self._store.listing())
+        todo = plan.make_plan(specs, inventory, self._hash_at)
+        self._tell_of_reorgs(todo)
+        if write:
+            data_set.save(self._store, wanted, origin, found)
+        return ExportPlan(heights, size, _in_order(todo, self._query.commands), len(specs) - len(todo), inventory)
+
+    def run(
+        self,
+        engine: Engine,
+        settings: ServiceSettings,
+        destination: str,
+        *,
+        lock: bool,
+        begin: Callable[[ExportPlan], None],
+        wrote: Callable[[Done], None],
+    ) -> Totals | None:
+        """Write what is to be done; None where the range has no blocks. `begin` is called with the plan, `wrote` with
+        each partition. `settings`: for a worker. Raises ChainqError; BusyError where another export is at work."""
+        with ExitStack() as stack:
+            check: Callable[[], None] = stack.enter_context(self._store.lock()) if lock else _nothing
+            self._store.clean()
+            stack.callback(self._store.clean)  # after the workers are gone
+            made = self.plan(write=True)
+            if made is None:
+                return None
+            begin(made)
+            dialect = self._dialect() or self._service.dialect_name
+            job = Job(destination, msgspec.structs.replace(settings, dialect=dialect), self._service.tip())
+            totals = Totals(kept=made.kept)
+            entries = dict(made.inventory.valid)
+            tasks = [Task(todo.spec, todo.stale) for todo in made.todo]
+            try:
+                for done in engine.run(job, tasks, check) if tasks else ():
+                    entry = parse_entry(done.receipt)
+                    if entry is not None:
+                        entries[(done.spec.command, done.spec.start)] = entry
+                    totals = Totals(
+                        totals.written + 1,
+                        totals.kept,
+                        totals.rows + done.rows,
+                        totals.size + done.size,
+                        totals.calls + done.calls,
+                    )
+                    wrote(done)
+            except BaseException as error:
+                error.add_note(_rest(totals.written, len(tasks)))
+                raise
+            self._check_links(made, entries)
+            return totals
+
+    def _heights(self) -> HeightRange:
+        """Return the heights to export. Those beyond the tip, less `--lag`, are left out."""
+        heights = self._service.height_range(self._query.bounds)
+        tip = self._service.tip_for(heights.end) if not self._query.lag else self._service.tip_height()
+        top = max(0, tip + 1 - self._query.lag)
+        if self._query.bounds.end is not None and heights.end > tip + 1:
+            self._warn(f"the end {heights.end} is not reached: the tip is {tip}")
+        end = min(heights.end, top)
+        return HeightRange(min(heights.start, end), end)
+
+    def _dialect(self) -> str | None:
+        """Return the name of the dialect; None where no command depends on it."""
+        for command in self._query.commands:
+            method = BY_COMMAND[command]
+            if not is_shared(method, self._service.names):
+                return self._service.dialect_for(method).name
+        return None
+
+    def _origin(self, heights: HeightRange) -> Origin:
+        """Return the block that names the chain: block 0, or the first one to export."""
+        for height in dict.fromkeys([0, heights.start]):
+            if found := self._hash_at(height):
+                return Origin(height, found)
+        raise IncompleteError(f"block {heights.start} does not exist or has no hash", "run the command again")
+
+    def _tell_of_reorgs(self, todo: Sequence[Todo]) -> None:
+        touched = [one.spec for one in todo if one.reason == "reorg"]
+        if touched:
+            names = ", ".join(spec.name for spec in touched[:5]) + (", …" if len(touched) > 5 else "")
+            self._warn(f"reorg: {counted(len(touched), 'partition')} replaced: {names}")
+
+    def _check_links(self, made: ExportPlan, entries: dict[tuple[str, int], Entry]) -> None:
+        """Raise IncompleteError where partitions of the range do not link: a reorg came during the export."""
+        inside = [
+            entry
+            for entry in entries.values()
+            if entry.spec.command in self._query.commands and entry.spec.start < made.heights.end
+        ]
+        broken = plan.first_broken(inside)
+        if broken is not None:
+            raise IncompleteError(
+                f"reorg: {broken} does not follow on the partition before it", "run the command again to replace it"
+            )
+
+
+def _in_order(todo: list[Todo], commands: Sequence[str]) -> list[Todo]:
+    """Return partitions from the lowest height on, so that what is complete grows evenly."""
+    return sorted(todo, key=lambda one: (one.spec.start, commands.index(one.spec.command)))
+
+
+def _rest(written: int, total: int) -> str:
+    return f"{written} of {counted(total, 'partition')} written; run the command again for the rest"
+
+
+def _nothing() -> None:
+    """Check nothing."""

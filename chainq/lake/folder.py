@@ -1,0 +1,203 @@
+"""A data set in a folder of this machine, or of a network file system that it has mounted.
+
+What is being written lies in `_chainq/new` and is renamed into place once it is on the disk. Its writer holds a lock of
+the kernel on it, which ends with the process however that ends: so what is not locked there was left by a killed run.
+"""
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+from chainq.errors import BusyError, OutputError
+from chainq.lake.store import Listed
+from chainq.text.sanitize import printable
+
+T = TypeVar("T")
+NEW = "_chainq/new"
+LOCK = "_chainq/lock"
+
+
+class FolderStore:
+    """The data set in a folder, which is made when the first file is written."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = Path(os.path.realpath(root))
+        self.label = printable(str(root))
+
+    def listing(self) -> Iterable[Listed]:
+        """Return all files but those in `_chainq/new`."""
+        return self._guarded("read", lambda: list(self._walk()))
+
+    def read(self, name: str) -> bytes | None:
+        """Return the content of a file, None where there is none."""
+        try:
+            return self._guarded("read", (self._root / name).read_bytes)
+        except _AbsentError:
+            return None
+
+    def source(self, listed: Listed) -> str:
+        """Return the path of a file."""
+        return str(self._root / listed.name)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a small file by way of a temporary one."""
+        with self.upload() as upload:
+            self._guarded("write", lambda: upload.file.write(data))
+            upload.publish(name)
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Write a small file where there is none of that name, whole: by a link, which replaces nothing."""
+        with self.upload() as upload:
+            self._guarded("write", lambda: upload.file.write(data))
+            return upload.link(name)
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Remove files, but not their folders: another run may be about to write there."""
+        for name in names:
+            with suppress(_AbsentError):
+                self._guarded("remove a file in", (self._root / name).unlink)
+
+    @contextmanager
+    def upload(self) -> "Iterator[FolderUpload]":
+        """Begin a file in `_chainq/new`, locked until the context ends."""
+        folder = self._root / NEW
+        upload = self._guarded("write", lambda: FolderUpload(self, _begun(folder)))
+        try:
+            yield upload
+        finally:
+            upload.close()
+
+    @contextmanager
+    def lock(self) -> Iterator[Callable[[], None]]:
+        """Hold `_chainq/lock` by a lock of the kernel, so that there are no stale ones.
+
+        Rejected: the lock that expires, as in an object store: after a kill the next run would have to wait for it.
+        """
+        path = self._root / LOCK
+
+        def opened() -> int:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+
+        descriptor = self._guarded("write", opened)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise BusyError(f"another export is writing to {self.label}") from None
+            except OSError as error:
+                raise OutputError(f"cannot lock {self.label}: {error.strerror}", "--no-lock does without") from None
+            yield lambda: None  # the kernel takes it from nobody
+        finally:
+            os.close(descriptor)
+
+    def clean(self) -> None:
+        """Remove the files in `_chainq/new` that no process has locked."""
+        for path in self._guarded("read", lambda: list((self._root / NEW).glob("*"))):
+            with suppress(OSError):
+                descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    path.unlink()
+                finally:
+                    os.close(descriptor)
+
+    def place(self, name: str, move: Callable[[Path], T]) -> T:
+        """Have `move` bring a file to its path, and have its folder on the disk."""
+        target = self._root / name
+
+        def placed() -> T:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            done = move(target)
+            with suppress(OSError):  # not every file system syncs folders
+                folder = os.open(target.parent, os.O_RDONLY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
+            return done
+
+        return self._guarded("write", placed)
+
+    def _walk(self) -> Iterator[Listed]:
+        for folder, folders, files in os.walk(self._root, onerror=_raise):
+            at = os.path.relpath(folder, self._root)
+            if at == NEW:
+                folders.clear()
+                continue
+            for file in files:
+                with suppress(FileNotFoundError):  # removed meanwhile
+                    path = Path(folder, file)
+                    yield Listed(path.relative_to(self._root).as_posix(), path.stat().st_size)
+
+    def _guarded(self, verb: str, action: Callable[[], T]) -> T:
+        """Do something with files. Raises OutputError, and _AbsentError where a file is not there."""
+        try:
+            return action()
+        except FileNotFoundError:
+            raise _AbsentError(f"cannot {verb} {self.label}: not found") from None
+        except OSError as error:
+            raise OutputError(f"cannot {verb} {self.label}: {error.strerror}") from None
+
+
+class _AbsentError(OutputError):
+    """A file is not there."""
+
+
+class FolderUpload:
+    """A file in `_chainq/new`."""
+
+    def __init__(self, store: FolderStore, begun: tuple[BinaryIO, Path]) -> None:
+        self._store = store
+        self.file, self._path = begun
+
+    def publish(self, name: str) -> int:
+        """Rename the file to its name once it is on the disk; return its size."""
+        return self._store.place(name, lambda target: self._moved(lambda: self._path.replace(target)))
+
+    def link(self, name: str) -> bool:
+        """Give the file its name where that is free; return whether it was."""
+
+        def linked(target: Path) -> bool:
+            try:
+                self._moved(lambda: os.link(self._path, target))
+            except FileExistsError:
+                return False
+            return True
+
+        return self._store.place(name, linked)
+
+    def close(self) -> None:
+        """Close the file, and remove what was not published."""
+        with suppress(OSError):
+            self._path.unlink(missing_ok=True)
+        with suppress(OSError):  # a full disk: what the buffer still holds is not wanted any more
+            self.file.close()
+
+    def _moved(self, move: Callable[[], object]) -> int:
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        size = os.fstat(self.file.fileno()).st_size
+        move()
+        return size
+
+
+def _begun(folder: Path) -> tuple[BinaryIO, Path]:
+    """Return a new locked file and its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor, path = tempfile.mkstemp(dir=folder)
+    mask = os.umask(0)
+    os.umask(mask)
+    os.fchmod(descriptor, 0o666 & ~mask)  # readers are other users as well
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return os.fdopen(descriptor, "wb"), Path(path)
+
+
+def _raise(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error

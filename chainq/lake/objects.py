@@ -1,0 +1,233 @@
+"""A data set in an object store: S3, Google Cloud Storage, Azure, and what speaks like them. The only user of obstore.
+
+Measured, obstore against pyarrow.fs: 11 ms and 15 MB to import against 250 ms and 60 MB, and it has conditional writes,
+on which the lock rests; pyarrow.fs has none. Credentials and endpoints come from the environment variables of the
+providers (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_NAME, …), on their
+machines from the machine, and for `AWS_PROFILE` from boto3.
+"""
+
+import io
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
+from uuid import uuid4
+
+from chainq.errors import OutputError, UsageError
+from chainq.lake.lease import Lease
+from chainq.lake.store import Listed
+from chainq.text.sanitize import excerpt, mask_url
+
+T = TypeVar("T")
+RETRIES = {"max_retries": 8, "retry_timeout": timedelta(seconds=90)}
+PROBE = "_chainq/probe"
+
+
+class Content(NamedTuple):
+    """The content of an object, and what names this version of it."""
+
+    data: bytes
+    version: Any
+
+
+class ObjectStore:
+    """The data set below a URL such as `s3://bucket/prefix`. Raises UsageError without obstore and for invalid URLs."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            import obstore
+            from obstore import exceptions
+            from obstore.store import from_url
+        except ImportError:
+            raise UsageError("object stores need the package obstore", "pip install 'chainq[export]'") from None
+        self.label = mask_url(url)
+        self._obstore, self._errors = obstore, exceptions
+        options: dict[str, Any] = {}
+        if url.lower().startswith("s3:") and os.environ.get("AWS_PROFILE"):
+            options["credential_provider"] = _profile_credentials()
+        try:
+            self._store = from_url(url, retry_config=cast("Any", RETRIES), **options)
+        except (exceptions.BaseError, ValueError) as error:
+            raise UsageError(f"invalid destination {self.label}: {excerpt(str(error), 120)}") from None
+
+    def listing(self) -> Iterable[Listed]:
+        """Return all objects below the URL."""
+        return self._guarded(
+            "list",
+            lambda: [Listed(one["path"], one["size"]) for some in self._obstore.list(self._store) for one in some],
+        )
+
+    def read(self, name: str) -> bytes | None:
+        """Return the content of an object, None where there is none."""
+        found = self.content(name)
+        return found.data if found else None
+
+    def source(self, listed: Listed) -> BinaryIO:
+        """Return an object as a file, of which only what is read is requested."""
+        return cast("BinaryIO", _ObjectFile(self, listed))
+
+    def part(self, name: str, start: int, length: int) -> bytes:
+        """Return a part of an object."""
+        return self._guarded(
+            "read", lambda: bytes(self._obstore.get_range(self._store, name, start=start, length=length))
+        )
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write an object in one request."""
+        self._guarded("write", lambda: self._obstore.put(self._store, name, data, use_multipart=False))
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Write an object where there is none of that name, by a conditional write."""
+        return self.put(name, data, "create") is not None
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Remove objects."""
+        found = list(names)
+        with suppress(_AbsentError):
+            self._guarded("remove an object in", lambda: self._obstore.delete(self._store, found) if found else None)
+
+    @contextmanager
+    def upload(self) -> "Iterator[ObjectUpload]":
+        """Begin an object in a temporary file of this machine without a name, which ends with the process."""
+        with tempfile.TemporaryFile() as file:
+            yield ObjectUpload(self, cast("BinaryIO", file))
+
+    @contextmanager
+    def lock(self) -> Iterator[Callable[[], None]]:
+        """Hold the object `_chainq/lock` by conditional writes, and renew it until the context ends."""
+        self._check_conditions()
+        with Lease(self) as lease:
+            yield lease.check
+
+    def clean(self) -> None:
+        """Do nothing: an object appears with its last byte, and a broken upload is the provider's to remove."""
+
+    def content(self, name: str) -> Content | None:
+        """Return the content of an object and its version, None where there is none."""
+
+        def read() -> Content:
+            found = self._obstore.get(self._store, name)
+            return Content(found.bytes().to_bytes(), _version(found.meta))
+
+        try:
+            return self._guarded("read", read)
+        except _AbsentError:
+            return None
+
+    def put(self, name: str, data: bytes, mode: Any) -> Any:
+        """Write an object in one request; None where the condition `mode` is not met, else its version."""
+
+        def put() -> Any:
+            return _version(self._obstore.put(self._store, name, data, mode=mode, use_multipart=False))
+
+        try:
+            return self._guarded("write", put)
+        except (self._errors.AlreadyExistsError, self._errors.PreconditionError):
+            return None
+
+    def send(self, name: str, file: BinaryIO) -> None:
+        """Write an object from a file; a large one in several parts, which appear together."""
+        self._guarded("write", lambda: self._obstore.put(self._store, name, file))
+
+    def _check_conditions(self) -> None:
+        """Raise UsageError for a store that ignores conditional writes: each export would believe it has the lock."""
+        name = f"{PROBE}-{uuid4().hex}"
+        try:
+            first = self.put(name, b"1", "create")
+            again = self.put(name, b"2", "create")
+            stale = None
+            if first is not None and again is None:
+                newer = self.put(name, b"3", first)
+                stale = self.put(name, b"4", first) if newer is not None else first
+        except OutputError as error:
+            if "not supported" not in error.message.lower():
+                raise
+            again = True
+        finally:
+            with suppress(OutputError):
+                self.delete([name])
+        if again is not None or stale is not None:
+            raise UsageError(
+                f"{self.label} ignores conditional writes, so exports cannot keep each other out",
+                "--no-lock does without; then see to it that no two exports run at once",
+            )
+
+    def _guarded(self, verb: str, action: Callable[[], T]) -> T:
+        """Do something with objects. Raises OutputError; errors for a condition that is not met are passed on."""
+        try:
+            return action()
+        except (self._errors.AlreadyExistsError, self._errors.PreconditionError):
+            raise
+        except FileNotFoundError:
+            raise _AbsentError(f"cannot {verb} {self.label}: not found") from None
+        except (self._errors.BaseError, OSError, ValueError) as error:
+            said = " ".join(str(error).split())
+            raise OutputError(f"cannot {verb} {self.label}: {excerpt(said, 200)}") from None
+
+
+class _AbsentError(OutputError):
+    """An object, or the bucket, is not there."""
+
+
+class _ObjectFile(io.RawIOBase):
+    """An object as a file."""
+
+    def __init__(self, store: ObjectStore, listed: Listed) -> None:
+        self._store, self._listed, self._at = store, listed, 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Move the position."""
+        self._at = offset + (0, self._at, self._listed.size)[whence]
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        """Read as much as fits into the buffer."""
+        length = max(0, min(len(buffer), self._listed.size - self._at))
+        if length:
+            buffer[:length] = self._store.part(self._listed.name, self._at, length)
+            self._at += length
+        return length
+
+
+class ObjectUpload:
+    """An object in progress, in a file of this machine."""
+
+    def __init__(self, store: ObjectStore, file: BinaryIO) -> None:
+        self._store, self.file = store, file
+
+    def publish(self, name: str) -> int:
+        """Send the file; return its size."""
+        try:
+            size = self.file.tell()
+            self.file.seek(0)
+        except OSError as error:
+            raise OutputError(f"cannot write a temporary file: {error.strerror}") from None
+        self._store.send(name, self.file)
+        return size
+
+
+def _version(meta: Any) -> Any:
+    return {name: meta[name] for name in ("e_tag", "version") if meta.get(name)}
+
+
+def _profile_credentials() -> Any:
+    """Return what reads the credentials of AWS_PROFILE. Raises UsageError without boto3."""
+    try:
+        from obstore.auth.boto3 import Boto3CredentialProvider
+    except ImportError:
+        raise UsageError("AWS_PROFILE needs the package boto3", "pip install boto3, or unset AWS_PROFILE") from None
+    return Boto3CredentialProvider()

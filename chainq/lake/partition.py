@@ -1,0 +1,157 @@
+"""One partition, the unit of an export: its rows fetched and proved, written as one file, and its receipt.
+
+It depends on nothing but its arguments and writes the same rows each time, so that an engine may repeat it anywhere.
+
+The order of writing makes kills harmless: the old receipts go, the new file takes the place of the old one, the new
+receipt follows. A file without its receipt is written again by the next run; to readers it is whole at every moment.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Raw
+
+from chainq._version import __version__
+from chainq.catalog.methods import BY_COMMAND, Method
+from chainq.errors import IncompleteError
+from chainq.fetching.service import Service, hash_text
+from chainq.heights.bounds import Bounds
+from chainq.lake import receipt as receipts
+from chainq.lake.grid import PartitionSpec
+from chainq.lake.job import Done, Job, Task
+from chainq.lake.receipt import Receipt
+from chainq.lake.table import PartitionFile
+from chainq.planning.query import Batch, Query
+from chainq.rows.fields import Picker
+from chainq.transport.base import Report
+
+if TYPE_CHECKING:
+    from chainq.lake.store import Store
+
+ATTEMPTS = 3  # where a reorg comes between the first and the last request
+
+Say = Callable[[str], None]
+
+
+class Hashes(NamedTuple):
+    """The hashes of a partition's first and last block, and of the block before."""
+
+    first: str
+    last: str
+    previous: str
+
+
+class Worker:
+    """Writes partitions of one export, one after the other, over the same connections. A context manager.
+
+    `warn` and `trace` take a line for the user, `report` every attempt of a request. Raises UsageError.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        warn: Say = lambda _: None,
+        trace: Say = lambda _: None,
+        report: Callable[[Report], None] = lambda _: None,
+    ) -> None:
+        self._job, self._warn = job, warn
+        self._calls = 0
+        self._report = report
+        self._store: Store = job.open_store()
+        self._service: Service = job.open_service(self._count, warn, trace)
+
+    def __enter__(self) -> "Worker":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._service.close()
+
+    def write(self, task: Task) -> Done:
+        """Fetch, prove and write one partition. Raises ChainqError; what was there before is then still there."""
+        spec, method = task.spec, BY_COMMAND[task.spec.command]
+        calls = self._calls
+        with self._store.upload() as upload:
+            for left in reversed(range(ATTEMPTS)):
+                upload.file.seek(0)
+                upload.file.truncate()
+                file = PartitionFile(upload.file, method, self._warn)
+                try:
+                    proofs, hashes = self._fetch(method, spec, file)
+                    break
+                except BaseException as error:
+                    file.abandon()
+                    if not isinstance(error, _ReorgError) or not left:
+                        raise
+            receipt = Receipt(
+                receipt=receipts.VERSION,
+                command=spec.command,
+                start=spec.start,
+                end=spec.end,
+                rows=file.rows,
+                first_hash=hashes.first,
+                last_hash=hashes.last,
+                previous_hash=hashes.previous,
+                sha256=file.sha256,
+                proof=dict(proofs),
+                calls=self._calls - calls,
+                tip=self._job.tip.height,
+                dialect=self._job.service.dialect,
+                version=__version__,
+            )
+            file.finish(receipt)
+            self._store.delete(task.stale)
+            size = upload.publish(spec.name)
+        entry = receipts.entry_of(receipt, size)
+        self._store.write(entry.name, receipt.encode())
+        return Done(spec, receipt.rows, size, receipt.calls, entry.name)
+
+    def _fetch(self, method: Method, spec: PartitionSpec, file: PartitionFile) -> tuple[Counter[str], Hashes]:
+        """Write all rows to the file; return how often they were proved in which way, and the hashes."""
+        proofs: Counter[str] = Counter()
+        query = Query(method, bounds=Bounds(start=spec.start, end=spec.end))
+        batches = self._service.fetch_range(query, spec.heights)
+        if method.linked:
+            first, last = _write(batches, file, proofs)
+            if first is None or last is None or file.rows != len(spec.heights):
+                raise IncompleteError(f"{spec}: the chain ends before", "run the command again")
+            pick = Picker(["block_hash", "previous_hash"])
+            return proofs, Hashes(hash_text(pick(first)[0]), hash_text(pick(last)[0]), hash_text(pick(first)[1]))
+        before = self._service.block_hash(spec.end - 1)
+        _write(batches, file, proofs)
+        hashes = self._hashes(spec)
+        if hashes.last != (before or ""):
+            raise _ReorgError(
+                f"{spec}: block {spec.end - 1} was replaced while rows were fetched", "run the command again"
+            )
+        return proofs, hashes
+
+    def _hashes(self, spec: PartitionSpec) -> Hashes:
+        """Return the hashes as the service has them now."""
+        wanted = dict.fromkeys([spec.start, spec.end - 1])
+        pick = Picker(["block_hash", "previous_hash"])
+        found = [pick(row) for batch in self._service.fetch_lookups(BY_COMMAND["block"], wanted) for row in batch.rows]
+        return Hashes(hash_text(found[0][0]), hash_text(found[-1][0]), hash_text(found[0][1]))
+
+    def _count(self, report: Report) -> None:
+        self._calls += 1
+        self._report(report)
+
+
+class _ReorgError(IncompleteError):
+    """The last block of a partition was replaced while its rows were fetched."""
+
+
+def _write(batches: Iterator[Batch], file: PartitionFile, proofs: Counter[str]) -> tuple[Raw | None, Raw | None]:
+    """Write batches; return the first and the last row."""
+    first: Raw | None = None
+    last: Raw | None = None
+    for batch in batches:
+        if batch.proof is not None:
+            proofs[batch.proof.kind.value] += 1
+        if batch.rows:
+            first = first if first is not None else batch.rows[0].copy()
+            last = batch.rows[-1].copy()
+        file.write(batch.rows)
+        del batch  # its rows keep their whole response alive, and the next wait may be long
+    return first, last

@@ -1,0 +1,129 @@
+"""What an export has to do, from one listing of the data set and a few block hashes of the chain.
+
+A partition is kept where its file is there in the size that its receipt names, it goes as far as wanted, and its last
+block is still the chain's. Blocks are linked by hash, and a receipt names the hash before its partition: so partitions
+that link to each other are of one chain, and the last one of such a stretch decides for all of them.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from chainq.errors import IncompleteError
+from chainq.lake.grid import PartitionSpec, parse_name
+from chainq.lake.receipt import Entry, digest, parse_entry
+from chainq.lake.store import Listed
+
+HashAt = Callable[[int], str | None]
+"""The hash of a block as the chain has it now; None where there is no such block."""
+
+
+class Todo(NamedTuple):
+    """A partition to write. `reason`: `new`, `grown` (it goes further now), or `reorg`. `stale`: receipts to remove."""
+
+    spec: PartitionSpec
+    reason: str
+    stale: tuple[str, ...] = ()
+
+
+class Inventory(NamedTuple):
+    """What a listing shows. `valid`: receipts of files that are whole; `receipts`: the names of all receipts."""
+
+    valid: Mapping[tuple[str, int], Entry]
+    receipts: Mapping[tuple[str, int], tuple[str, ...]]
+
+
+def take_inventory(listing: Iterable[Listed]) -> Inventory:
+    """Return what a listing shows. Of several receipts for one partition none counts: a run was killed there."""
+    sizes: dict[tuple[str, int], int] = {}
+    entries: dict[tuple[str, int], list[Entry]] = {}
+    for name, size in listing:
+        if key := parse_name(name):
+            sizes[key] = size
+        elif entry := parse_entry(name):
+            entries.setdefault((entry.spec.command, entry.spec.start), []).append(entry)
+    valid = {key: some[0] for key, some in entries.items() if len(some) == 1 and sizes.get(key) == some[0].size}
+    return Inventory(valid, {key: tuple(entry.name for entry in some) for key, some in entries.items()})
+
+
+def make_plan(wanted: Iterable[PartitionSpec], inventory: Inventory, hash_at: HashAt) -> list[Todo]:
+    """Return the partitions to write, in the order wanted. Raises IncompleteError where the chain is shorter."""
+    specs = list(wanted)
+    kept: list[Entry] = []
+    reasons: dict[PartitionSpec, str] = {}
+    for spec in specs:
+        entry = inventory.valid.get((spec.command, spec.start))
+        if entry is None:
+            reasons[spec] = "new"
+        elif entry.spec.end < spec.end:
+            reasons[spec] = "grown"
+        else:
+            kept.append(entry)
+    replaced = {(entry.spec.command, entry.spec.start) for entry in _reorganised(kept, hash_at)}
+    for spec in specs:
+        if (spec.command, spec.start) in replaced:
+            reasons[spec] = "reorg"
+    return [
+        Todo(spec, reasons[spec], inventory.receipts.get((spec.command, spec.start), ()))
+        for spec in specs
+        if spec in reasons
+    ]
+
+
+def linked(before: Entry, after: Entry) -> bool:
+    """Return whether a partition follows on another, of one chain as far as their hashes are known."""
+    return (
+        (before.spec.command, before.spec.end) == (after.spec.command, after.spec.start)
+        and "0" not in (before.last, after.previous)
+        and before.last == after.previous
+    )
+
+
+def first_broken(entries: Iterable[Entry]) -> PartitionSpec | None:
+    """Return the first partition that follows on another, but of another chain; None where there is none."""
+    before: Entry | None = None
+    for entry in sorted(entries, key=lambda entry: entry.spec):
+        follows = before is not None and (before.spec.command, before.spec.end) == (
+            entry.spec.command,
+            entry.spec.start,
+        )
+        if before is not None and follows and not linked(before, entry) and "0" not in (before.last, entry.previous):
+            return entry.spec
+        before = entry
+    return None
+
+
+def _reorganised(entries: list[Entry], hash_at: HashAt) -> list[Entry]:
+    """Return the partitions whose last block is no longer the chain's."""
+    stale: list[Entry] = []
+    stretch: list[Entry] = []
+    for entry in entries:
+        if stretch and not linked(stretch[-1], entry):
+            stale += stretch[_agreeing(stretch, hash_at) :]
+            stretch = []
+        stretch.append(entry)
+    return stale + stretch[_agreeing(stretch, hash_at) :]
+
+
+def _agreeing(stretch: list[Entry], hash_at: HashAt) -> int:
+    """Return how many partitions of a linked stretch, from its first one, are of the chain: by bisection."""
+    if not stretch or _agrees(stretch[-1], hash_at):
+        return len(stretch)
+    low, high = 0, len(stretch) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if _agrees(stretch[middle], hash_at):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _agrees(entry: Entry, hash_at: HashAt) -> bool:
+    height = entry.spec.end - 1
+    found = hash_at(height)
+    if found is None:
+        raise IncompleteError(
+            f"the data set holds {entry.spec}, but the service has no block {height}",
+            "its tip is behind, or the chain was reorganised; run the command again later",
+        )
+    return entry.last == "0" or not found or digest(found) == entry.last

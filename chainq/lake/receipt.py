@@ -1,0 +1,104 @@
+"""What a partition holds and how it was proved: the receipt in its Parquet metadata, and its essentials in a name.
+
+A receipt is written twice. In full as JSON in the metadata of the file (key `chainq`), where it travels with the data.
+And as an object of its own, with the same JSON, whose name carries what a later run must know:
+
+    _chainq/receipts/records/000120000-000130000-61234-2345678-9-1f0c2a7be0d14c55-9b04c66e1a7f3d20.json
+                     command start     end       rows  bytes   calls previous hash  last hash
+
+So one listing of the data set tells which partitions are there, whole (the size of the file is the one in the name),
+how far each one goes, and whether they link to each other; no object is read. Hashes are the first 16 digits of
+their SHA-256, because a hash of the service may hold any character.
+
+Rejected: a manifest for all partitions (two runs, or the tasks of a cluster, would overwrite each other's entries), and
+metadata of objects (a listing does not return it).
+"""
+
+import hashlib
+import re
+from typing import NamedTuple
+
+import msgspec
+
+from chainq.lake.grid import PartitionSpec
+
+METADATA_KEY = "chainq"  # in the metadata of a Parquet file
+FOLDER = "_chainq/receipts"  # readers skip what begins with an underscore
+VERSION = 1  # of the receipt's fields
+_NAME = re.compile(
+    FOLDER
+    + r"/([a-z-]+)/([0-9]{9,16})-([0-9]{9,16})-([0-9]+)-([0-9]+)-([0-9]+)-([0-9a-f]{16}|0)-([0-9a-f]{16}|0)\.json"
+)
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """What a partition holds, and how it was proved complete.
+
+    `start` and `end`: its heights, the end excluded. `first_hash`, `last_hash`: of its first and last block;
+    `previous_hash`: of the block before. `sha256`: of its rows in their order as `--jsonl` prints them. `proof`: how
+    many chunks were proved in which way (docs/completeness.md). `calls`: requests that it took. `tip`: the tip height
+    then. `version`: of chainq.
+    """
+
+    receipt: int
+    command: str
+    start: int
+    end: int
+    rows: int
+    first_hash: str
+    last_hash: str
+    previous_hash: str
+    sha256: str
+    proof: dict[str, int]
+    calls: int
+    tip: int
+    dialect: str
+    version: str
+
+    def encode(self) -> bytes:
+        """Return the receipt as JSON."""
+        return msgspec.json.encode(self)
+
+
+class Entry(NamedTuple):
+    """The essentials of a receipt, as its name has them. `size`: bytes of the partition's file."""
+
+    spec: PartitionSpec
+    rows: int
+    size: int
+    calls: int
+    previous: str
+    last: str
+
+    @property
+    def name(self) -> str:
+        """The name of the receipt's object."""
+        command, start, end = self.spec
+        numbers = f"{start:09d}-{end:09d}-{self.rows}-{self.size}-{self.calls}"
+        return f"{FOLDER}/{command}/{numbers}-{self.previous}-{self.last}.json"
+
+
+def entry_of(receipt: Receipt, size: int) -> Entry:
+    """Return the essentials of a receipt whose file has `size` bytes."""
+    return Entry(
+        PartitionSpec(receipt.command, receipt.start, receipt.end),
+        receipt.rows,
+        size,
+        receipt.calls,
+        digest(receipt.previous_hash),
+        digest(receipt.last_hash),
+    )
+
+
+def parse_entry(name: str) -> Entry | None:
+    """Return the essentials in the name of a receipt's object; None for another name."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return None
+    start, end, rows, size, calls = map(int, match.groups()[1:6])
+    return Entry(PartitionSpec(match[1], start, end), rows, size, calls, match[7], match[8])
+
+
+def digest(block_hash: str) -> str:
+    """Return a block hash in 16 hexadecimal digits, `0` for an unknown one."""
+    return hashlib.sha256(block_hash.encode()).hexdigest()[:16] if block_hash else "0"

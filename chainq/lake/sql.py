@@ -1,0 +1,183 @@
+"""SQL over a data set or over rows in memory, by DuckDB: one view for each command, and nothing else within reach.
+
+Rows are handed to DuckDB as Arrow, so its own access to files and the network is off altogether, before the query is
+read: it can neither read another file nor write one. Only a single SELECT (or EXPLAIN) is run.
+
+Rejected: DuckDB's own reader with `allowed_directories`: it needs an extension from the network for object stores.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from chainq.catalog.methods import BY_COMMAND, Column, Kind
+from chainq.errors import UsageError
+from chainq.formats.arrow_rows import ArrowRows
+from chainq.lake import data_set, plan
+from chainq.lake.grid import COMMANDS, parse_name
+from chainq.lake.store import Listed, Store
+from chainq.text.sanitize import excerpt
+
+BATCH = 1000  # rows that are Python objects at a time
+PARTITION_COLUMN = "start"
+_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+_CLOSED = (
+    "SET enable_external_access = false",
+    "SET python_enable_replacements = false",  # nor Python's variables
+    "SET TimeZone = 'UTC'",
+    "SET lock_configuration = true",
+)
+
+
+class Result(NamedTuple):
+    """The columns of a result, and its rows in batches, as JSON objects; dotted names are nested objects."""
+
+    columns: tuple[Column, ...]
+    batches: Iterator[list[Raw]]
+
+
+class Database:
+    """An empty database; a context manager. Raises UsageError without duckdb or pyarrow."""
+
+    def __init__(self) -> None:
+        try:
+            import duckdb
+            import pyarrow
+        except ImportError as error:
+            raise UsageError(f"sql needs the package {error.name}", "pip install 'chainq[sql]'") from None
+        self._duckdb, self._arrow = duckdb, pyarrow
+        self._connection = duckdb.connect(":memory:")
+
+    def __enter__(self) -> "Database":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def add_data_set(self, store: Store) -> None:
+        """Add a view for each command of a data set, of the partitions that have a receipt. Raises UsageError."""
+        if data_set.read(store) is None:
+            raise UsageError(f"no data set in {store.label}: no {data_set.NAME}", "chainq export writes one")
+        listing = list(store.listing())
+        valid = plan.take_inventory(listing).valid
+        files: dict[str, list[tuple[int, Listed]]] = {}
+        for listed in listing:
+            key = parse_name(listed.name)
+            if key in valid and key is not None:
+                files.setdefault(key[0], []).append((key[1], listed))
+        for command, some in files.items():
+            self._connection.register(view_name(command), self._dataset(command, some, store))
+
+    def tables(self, query: str) -> list[str]:
+        """Return the commands whose views a query names. Raises UsageError for an invalid query."""
+        with self._duckdb.connect(":memory:") as empty:
+            for command in COMMANDS:  # tables and not views: of a view DuckDB names what is behind it
+                columns = ArrowRows(BY_COMMAND[command].columns, self._arrow).schema.empty_table()
+                empty.from_arrow(columns).create(view_name(command))
+            for setting in _CLOSED:
+                empty.execute(setting)
+            try:
+                named = {name.lower() for name in empty.get_table_names(query)}
+            except self._duckdb.Error as error:
+                raise _invalid(error) from None
+        return [command for command in COMMANDS if view_name(command) in named]
+
+    def add_rows(self, command: str, batches: Iterator[list[Raw]]) -> int:
+        """Add a view of rows in memory; return their number."""
+        rows = ArrowRows(BY_COMMAND[command].columns, self._arrow)
+        table = self._arrow.Table.from_batches([one for batch in batches for one in rows.batches(batch)], rows.schema)
+        self._connection.register(view_name(command), table)
+        return int(table.num_rows)
+
+    def run(self, query: str) -> Result:
+        """Run one SELECT. Raises UsageError for anything else, and where it fails."""
+        for setting in _CLOSED:
+            self._connection.execute(setting)
+        try:
+            statements = self._connection.extract_statements(query)
+            kinds = [statement.type for statement in statements]
+            allowed = (self._duckdb.StatementType.SELECT, self._duckdb.StatementType.EXPLAIN)
+            if len(kinds) != 1 or kinds[0] not in allowed:
+                raise UsageError("invalid query: expected one SELECT")
+            self._connection.execute(query)
+        except self._duckdb.Error as error:
+            raise _invalid(error) from None
+        names = _distinct([name for name, *_ in self._connection.description])
+        columns = tuple(
+            Column(name, *_kind(str(kind)), brief=place)
+            for place, (name, (_, kind, *_rest)) in enumerate(zip(names, self._connection.description, strict=True), 1)
+        )
+        return Result(columns, self._rows(names))
+
+    def _rows(self, names: list[str]) -> Iterator[list[Raw]]:
+        encode = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode
+        while True:
+            try:
+                found = self._connection.fetchmany(BATCH)
+            except self._duckdb.Error as error:
+                raise _invalid(error) from None
+            if not found:
+                return
+            yield [Raw(encode(_nested(dict(zip(names, row, strict=True))))) for row in found]
+
+    def _dataset(self, command: str, files: list[tuple[int, Listed]], store: Store) -> Any:
+        from pyarrow import dataset, fs
+
+        form = dataset.ParquetFileFormat()
+        schema = ArrowRows(BY_COMMAND[command].columns, self._arrow).schema
+        fragments = []
+        for start, listed in sorted(files):
+            source = store.source(listed)
+            where = dataset.field(PARTITION_COLUMN) == start
+            if isinstance(source, str):
+                fragments.append(form.make_fragment(source, fs.LocalFileSystem(), where))
+            else:
+                fragments.append(form.make_fragment(self._arrow.PythonFile(source, mode="r"), None, where))
+        schema = schema.append(self._arrow.field(PARTITION_COLUMN, self._arrow.int64()))
+        return dataset.FileSystemDataset(fragments, schema, form)
+
+
+def view_name(command: str) -> str:
+    """Return the name of a command in SQL."""
+    return command.replace("-", "_")
+
+
+def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with dotted names as objects, as formats look for them."""
+    made: dict[str, Any] = {}
+    for name, value in row.items():
+        *steps, last = name.split(".")
+        inner = made
+        for step in steps:
+            inner = inner.setdefault(step, {})
+        inner[last] = value
+    return made
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Return names that are distinct; the second `a` is `a_1`, as in DuckDB."""
+    made: list[str] = []
+    for name in names:
+        count, distinct = 0, name
+        while distinct in made:
+            count += 1
+            distinct = f"{name}_{count}"
+        made.append(distinct)
+    return made
+
+
+def _kind(duckdb_type: str) -> tuple[str, str, Kind]:
+    """Return type, note and kind of a column, by its type in DuckDB."""
+    if duckdb_type.startswith(_NUMBERS):
+        return "number", "", Kind.HEIGHT
+    if duckdb_type.startswith(("DECIMAL", "DOUBLE", "FLOAT")):
+        return "string", "", Kind.HEIGHT
+    if duckdb_type.endswith("]") or duckdb_type.startswith(("STRUCT", "MAP", "UNION")):
+        return "unknown", "", Kind.DATA
+    return "string", "", Kind.PLAIN
+
+
+def _invalid(error: Exception) -> UsageError:
+    return UsageError(f"the query failed: {excerpt(' '.join(str(error).split()), 300)}")

@@ -1,0 +1,98 @@
+"""One partition as a Parquet file: its schema, its row groups, and the receipt in its metadata."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, BinaryIO
+
+from msgspec import Raw
+
+from chainq.catalog.methods import Method
+from chainq.errors import OutputError, UsageError
+from chainq.formats.arrow_rows import ArrowRows
+from chainq.lake.receipt import METADATA_KEY, Receipt
+
+GROUP_ROWS = 20_000  # in a row group: a reader that looks for heights skips the others by their statistics
+GROUP_BYTES = 32 << 20  # before compression
+
+
+def schema_of(method: Method) -> str:
+    """Return what the columns of a command's files depend on: a digest of their Arrow schema. Raises UsageError."""
+    schema = ArrowRows(method.columns, _pyarrow()).schema
+    return hashlib.sha256(str(schema).encode()).hexdigest()[:16]
+
+
+class PartitionFile:
+    """A Parquet file in progress; memory holds no more than about one row group.
+
+    `warn` is called with what a reader of the file should know. Raises UsageError without pyarrow; OutputError where
+    the file cannot be written.
+    """
+
+    def __init__(self, file: BinaryIO, method: Method, warn: Callable[[str], None]) -> None:
+        pyarrow = _pyarrow()
+        from pyarrow import parquet
+
+        self._arrow, self._file = pyarrow, file
+        self._rows = ArrowRows(method.columns, pyarrow, lambda text: warn(f"{method.command}: {text}"))
+        height = self._rows.schema.get_field_index(method.height) if method.height else -1
+        self._writer = parquet.ParquetWriter(
+            file,
+            self._rows.schema,
+            compression="zstd",
+            sorting_columns=None if height < 0 else [parquet.SortingColumn(height)],
+        )
+        self._hash = hashlib.sha256()
+        self._group: list[Any] = []
+        self._group_rows = self._group_bytes = 0
+        self.rows = 0
+
+    @property
+    def sha256(self) -> str:
+        """Return the SHA-256 of the rows so far, as jsonl."""
+        return self._hash.hexdigest()
+
+    def write(self, rows: Sequence[Raw]) -> None:
+        """Add rows."""
+        for row in rows:
+            self._hash.update(row)
+            self._hash.update(b"\n")
+        self.rows += len(rows)
+        for batch in self._rows.batches(rows):
+            self._group.append(batch)
+            self._group_rows += batch.num_rows
+            self._group_bytes += batch.nbytes
+            if self._group_rows >= GROUP_ROWS or self._group_bytes >= GROUP_BYTES:
+                self._end_group()
+
+    def finish(self, receipt: Receipt) -> None:
+        """Write the last row group, and the receipt into the metadata."""
+        if self._group:
+            self._end_group()
+        self._writer.add_key_value_metadata({METADATA_KEY: receipt.encode()})
+        self._guarded(self._writer.close)
+
+    def abandon(self) -> None:
+        """Close the writer of a file that failed, while there is a file: it would do so itself when it is collected."""
+        with suppress(Exception):
+            self._writer.close()
+
+    def _end_group(self) -> None:
+        table = self._arrow.Table.from_batches(self._group, self._rows.schema)
+        self._group.clear()
+        self._group_rows = self._group_bytes = 0
+        self._guarded(lambda: self._writer.write_table(table, row_group_size=max(table.num_rows, 1)))
+
+    def _guarded(self, action: Callable[[], object]) -> None:
+        try:
+            action()
+        except OSError as error:
+            raise OutputError(f"cannot write a partition: {error.strerror or error}") from None
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise UsageError("export needs the package pyarrow", "pip install 'chainq[parquet]'") from None
+    return pyarrow
