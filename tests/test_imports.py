@@ -86,7 +86,10 @@ OUTSIDE = {
 }
 """The heavy packages, each with a command that does need it: a list that has grown stale must not pass for thrift."""
 # pydantic comes with typer 0.29.
-NEVER = {"aleo", "asyncio", "pandas", "plotille", "pyarrow", "pydantic", "pygments", "rich", "tomllib"}
+NEVER = {
+    *("aleo", "asyncio", "distributed", "duckdb", "obstore", "pandas", "plotille"),
+    *("pyarrow", "pydantic", "pygments", "rich", "tomllib"),
+}
 
 
 def loaded(program: Program, line: str, url: str | None = None) -> set[str]:
@@ -175,7 +178,10 @@ USERS = {
     "httpcore": {"transport"},
     "typer": {"cli", "config"},
     "rich": {"formats", "process", "show", "text"},
-    "pyarrow": {"formats"},
+    "pyarrow": {"formats", "lake"},
+    "duckdb": {"lake"},
+    "distributed": {"lake"},
+    "obstore": {"lake"},
     "plotille": {"formats"},
     "orjson": {"demo"},
     "tomllib": {"config"},

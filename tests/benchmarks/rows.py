@@ -204,6 +204,33 @@ def parquet(bench: Bench) -> Found:
     return found._replace(note=f"{found.note}; {rows:,} rows alike")
 
 
+def export(workers: int, other: int, bench: Bench) -> Found:
+    """Export with so many workers at 50 ms a call; against `other` workers, or one file by one process for 0."""
+    bench.needs(packages=["pyarrow"])
+    url, heights = bench.native.url(50), bench.rows // ROWS_A_HEIGHT
+    words = f"records {FIRST}:{FIRST + heights} --partition {max(1, heights // 25)} --dialect chain -q --url '{url}'"
+    folders = {count: bench.folder / f"export-{count}" for count in (workers, other)}
+
+    def exporting(count: int) -> list[str]:
+        line = " ".join([*bench.chainq("export"), words, f"--to {folders[count]} -w {count}"])
+        return ["sh", "-c", f"rm -rf {folders[count]} && exec {line}"]
+
+    one_file = bench.reading(
+        "records", bench.rows, "--format", "parquet", "-o", str(bench.folder / "one.parquet"), "--url", url
+    )
+    theirs = exporting(other) if other else one_file
+    for command in (exporting(workers), theirs):
+        run([command])
+    found = faster(bench, [exporting(workers)], bench.rows, [theirs], bench.rows)
+    return found._replace(note=f"{found.note}; {_parquet_rows(folders[workers]):,} rows in 25 files")
+
+
+def _parquet_rows(folder: Path) -> int:
+    from pyarrow import parquet as pq
+
+    return sum(int(pq.read_metadata(file).num_rows) for file in folder.glob("records/*/data.parquet"))
+
+
 def peak(bench: Bench) -> Found:
     """The most memory of a run, as a share of 250 MB."""
     took = _most(bench, bench.rows // 4)
@@ -238,6 +265,8 @@ ROWS = (
     Row("full-blocks jsonl / curl and jq", 5, True, partial(against_jq, "full-blocks", False)),
     Row("records csv / script", 2, True, csv),
     Row("records parquet / script", 1, True, parquet),
+    Row("export -w 2, 50 ms / -w 1", 1.7, True, partial(export, 2, 1)),
+    Row("export -w 2, 50 ms / one process, one file", None, True, partial(export, 2, 0)),
     Row("peak memory / 250 MB", 1, False, peak),
     Row("memory, ten times the rows", 1.15, False, growth),
 )

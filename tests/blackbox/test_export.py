@@ -1,0 +1,353 @@
+"""chainq export into a folder: layout, receipts, resuming, reorgs, and what keeps two exports apart."""
+
+import fcntl
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chainq.demo.chain import Chain
+from chainq.demo.fork import Fork
+from harness.jobs import FIRST, said
+from harness.lake import Lake, due, jsonl_sha256
+from harness.program import Program, Ran, Servers, one_line
+from harness.services import Canned, Moving, canned, fork_truth, serving
+from harness.truth import Truth
+
+duckdb = pytest.importorskip("duckdb")
+COMMANDS = ("blocks", "records", "transitions", "ownership")
+
+
+def export(chainq: Program, url: str, *words: str, to: str = "lake") -> Ran:
+    """Run `chainq export` into a folder of the test's own, with one worker."""
+    return chainq("export", *words, "--to", to, "-w", "1", "-q", url=url)
+
+
+@pytest.fixture
+def lake(chainq: Program) -> Lake:
+    """The data set that `export` writes."""
+    return Lake(chainq.home / "lake")
+
+
+def test_every_row_of_the_range_once_with_every_digit(
+    chainq: Program, server: Servers, truth: Truth, lake: Lake
+) -> None:
+    """The partitions hold the rows of the service, typed, and one file each; the names depend on the grid alone."""
+    url = server()
+    ran = export(chainq, url, *COMMANDS, "full-blocks", "2400:2650", "--partition", "100")
+    assert ran.code == 0, ran.err
+    names = [f"start={start:09d}/data.parquet" for start in (2400, 2500, 2600)]
+    for command in (*COMMANDS, "full-blocks"):
+        assert lake.names(command) == [f"{command}/{name}" for name in names]
+        found, expected = lake.rows(command), due(truth.rows(command, 2400, 2650))
+        key = sorted if command in ("transitions", "ownership") else list
+        assert key(map(str_of, found)) == key(map(str_of, expected))
+    assert lake.stray == []
+
+
+def str_of(row: dict[str, str]) -> str:
+    return json.dumps(row, sort_keys=True)
+
+
+def test_the_receipt_says_what_the_file_holds(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
+    """Range, rows, hashes, proof, calls, tip, version, and the SHA-256 of what --jsonl prints."""
+    url = server("--tip", "2549")
+    assert export(chainq, url, "records", "blocks", "2400:", "--partition", "100").code == 0
+    for command in ("records", "blocks"):
+        receipts = lake.receipts(command)
+        assert [(one["start"], one["end"]) for one in receipts] == [(2400, 2500), (2500, 2550)]
+        for one in receipts:
+            start, end = one["start"], one["end"]
+            assert one["rows"] == len(truth.rows(command, start, end))
+            assert one["sha256"] == jsonl_sha256(chainq, url, command, start, end)
+            assert one["first_hash"] == truth.chain.block_hash(start)
+            assert one["last_hash"] == truth.chain.block_hash(end - 1)
+            assert one["previous_hash"] == truth.chain.block_hash(start - 1)
+            assert (one["command"], one["tip"], one["receipt"]) == (command, 2549, 1)
+            assert one["calls"] > 0
+            assert one["proof"]
+            assert one["version"]
+
+
+def test_a_data_set_says_what_it_is(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
+    """chainq.json names the chain, the grid and the schema of each command."""
+    assert export(chainq, server(), "records", "2400:2410", "--partition", "1K").code == 0
+    found = json.loads((lake.root / "chainq.json").read_bytes())
+    assert found["chain"] == {"height": 0, "hash": truth.chain.block_hash(0)}
+    assert found["partition"] == 1000
+    assert list(found["schemas"]) == ["records"]
+    assert export(chainq, server(), "blocks", "2400:2410").code == 0
+    grown = json.loads((lake.root / "chainq.json").read_bytes())
+    assert list(grown["schemas"]) == ["records", "blocks"]
+    assert grown["partition"] == 1000
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "message"),
+    [
+        ({"partition": 500}, ("--partition", "1K"), "partition 500, not 1000"),
+        ({"chain": {"height": 0, "hash": "ab1other"}}, (), "another chain"),
+        ({"schemas": {"records": "0"}}, (), "other columns or types"),
+        ({"chainq": 2}, (), "layout 2"),
+    ],
+)
+def test_a_second_export_must_agree(
+    chainq: Program, server: Servers, lake: Lake, change: dict[str, Any], words: tuple[str, ...], message: str
+) -> None:
+    """Another grid, chain, schema or layout is exit 2, and nothing is changed."""
+    assert export(chainq, server(), "records", "2400:2410", "--partition", "1K").code == 0
+    file = lake.root / "chainq.json"
+    file.write_text(json.dumps(json.loads(file.read_bytes()) | change))
+    before = {path: path.read_bytes() for path in lake.root.rglob("*") if path.is_file()}
+    assert message in one_line(export(chainq, server(), "records", "2400:2420", *words), 2)
+    assert {path: path.read_bytes() for path in lake.root.rglob("*") if path.is_file()} == before
+
+
+def test_a_finished_export_is_not_done_again(chainq: Program, lake: Lake) -> None:
+    """A rerun makes at most three calls, and changes no file."""
+    service = Moving(FIRST + 5000)
+    with serving(service) as url:
+        words = ("records", "blocks", f"{FIRST}:{FIRST + 300}", "--partition", "100")
+        assert export(chainq, url, *words).code == 0
+        before = {path: path.stat().st_mtime_ns for path in lake.root.rglob("*") if path.is_file()}
+        service.calls.clear()
+        assert export(chainq, url, *words).code == 0
+        assert len(service.calls) <= 3
+        assert {path: path.stat().st_mtime_ns for path in lake.root.rglob("*") if path.is_file()} == before
+        service.calls.clear()
+        assert export(chainq, url, "records", f"{FIRST}:{FIRST + 400}").code == 0
+        assert service.calls.count("records/all") < 8, "only the new partition is fetched"
+        assert [one["start"] for one in lake.receipts("records")] == [2400, 2500, 2600, 2700]
+
+
+def test_the_last_partition_is_replaced_as_it_fills(chainq: Program, lake: Lake) -> None:
+    """A partition that ends at the tip is written again when the chain has grown; full ones stay."""
+    service = Moving(2549)
+    with serving(service) as url:
+        for tip, ends in ((2549, [2500, 2550]), (2580, [2500, 2581]), (2610, [2500, 2600, 2611])):
+            service.tip = tip
+            assert export(chainq, url, "records", "2400:", "--partition", "100").code == 0
+            assert [one["end"] for one in lake.receipts("records")] == ends
+            assert lake.rows("records") == due(Truth(tip).rows("records", 2400, tip + 1))
+        assert export(chainq, url, "records", "2400:", "--lag", "50").code == 0, "a larger lag takes nothing away"
+        assert [one["end"] for one in lake.receipts("records")] == [2500, 2600, 2611]
+
+
+def test_lag_leaves_out_the_last_blocks(chainq: Program, server: Servers, lake: Lake) -> None:
+    """--lag N ends N blocks before the tip."""
+    assert export(chainq, server("--tip", "2549"), "records", "2400:", "--lag", "20").code == 0
+    assert [one["end"] for one in lake.receipts("records")] == [2530]
+
+
+def test_a_range_that_ends_beyond_the_tip(chainq: Program, server: Servers, lake: Lake) -> None:
+    """What there is is exported, and a warning says where the chain ends."""
+    ran = chainq("export", "records", "2400:3000", "--to", "lake", "-w", "1", url=server("--tip", "2449"))
+    assert ran.code == 0, ran.err
+    assert "the end 3000 is not reached: the tip is 2449" in ran.err
+    assert [one["end"] for one in lake.receipts("records")] == [2450]
+    ran = chainq(
+        "export", "records", "2400:3000", "--to", "lake", "--lag", "9999", "-w", "1", url=server("--tip", "2449")
+    )
+    assert "no blocks in that range" in ran.err
+
+
+def test_a_service_that_limits_calls(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
+    """HTTP 429 makes workers wait, and loses nothing."""
+    with server.own("--rate-limit", "6", "--rate-window", "1") as (url, _):
+        ran = chainq("export", "records", "2400:2800", "--partition", "100", "--to", "lake", "-w", "2", "-q", url=url)
+    assert ran.code == 0, ran.err
+    assert lake.rows("records") == due(truth.rows("records", 2400, 2800))
+
+
+def test_a_reorg_replaces_the_partitions_that_it_touches(chainq: Program, lake: Lake) -> None:
+    """The partitions from the fork on are written again and named; those below stay."""
+    service, trunk = Moving(2649), Chain(tip=2649)
+    with serving(service) as url:
+        words = ("export", "records", "blocks", "2300:", "--partition", "100", "--to", "lake", "-w", "2")
+        assert chainq(*words, url=url).code == 0
+        untouched = (lake.root / "records/start=000002300/data.parquet").stat().st_mtime_ns
+        service.swap(Fork(trunk, 2450))
+        ran = chainq(*words, url=url)
+        assert ran.code == 0, ran.err
+        assert "reorg: 6 partitions replaced: records/start=000002400/data.parquet" in ran.err
+        forked = fork_truth(2450, 2649)
+        for command in ("records", "blocks"):
+            assert lake.rows(command) == due(forked.rows(command, 2300, 2650))
+        assert (lake.root / "records/start=000002300/data.parquet").stat().st_mtime_ns == untouched
+
+
+def test_a_chain_that_is_shorter_than_the_data_set(chainq: Program) -> None:
+    """A tip below a block that was exported is exit 6, and nothing is removed."""
+    service = Moving(2649)
+    with serving(service) as url:
+        assert export(chainq, url, "records", "2400:", "--partition", "100").code == 0
+        service.tip = 2620
+        assert "no block 2649" in one_line(export(chainq, url, "records", "2400:"), 6)
+
+
+def test_a_damaged_partition_is_written_again(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
+    """A file of another size than its receipt says, one without receipt, and one with two receipts do not count."""
+    words = ("records", "2400:2700", "--partition", "100")
+    assert export(chainq, server(), *words).code == 0
+    first, second, third = (lake.root / name for name in lake.names("records"))
+    first.write_bytes(first.read_bytes()[:-10])
+    receipts = lake.root / "_chainq/receipts/records"
+    next(receipts.glob("000002500-*")).unlink()
+    (receipts / f"000002600-000002700-1-{third.stat().st_size}-1-0-0.json").write_text("{}")
+    second.unlink()
+    ran = chainq("export", *words, "--to", "lake", url=server())
+    assert "3 partitions written;" in ran.err
+    assert lake.rows("records") == due(truth.rows("records", 2400, 2700))
+    assert len(list(receipts.iterdir())) == 3
+
+
+def test_two_exports_at_once(chainq: Program, server: Servers, lake: Lake) -> None:
+    """The second one ends with 75; --no-lock does without."""
+    assert export(chainq, server(), "records", "2400:2410").code == 0
+    with (lake.root / "_chainq/lock").open("rb+") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert "another export is writing to" in one_line(export(chainq, server(), "records", "2400:2410"), 75)
+        assert export(chainq, server(), "records", "2400:2420", "--no-lock").code == 0
+    assert export(chainq, server(), "records", "2400:2410").code == 0, "a lock ends with its process"
+
+
+def test_what_a_killed_run_left_is_removed(chainq: Program, server: Servers, lake: Lake) -> None:
+    """Temporary files lie where no reader looks, and go with the next run; one that is being written stays."""
+    new = lake.root / "_chainq" / "new"
+    new.mkdir(parents=True)
+    (new / "tmpleft").write_bytes(b"half")
+    with (new / "tmpheld").open("wb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert export(chainq, server(), "records", "2400:2410").code == 0
+        assert lake.stray == ["tmpheld"]
+
+
+@pytest.mark.parametrize(
+    "fault", [("--row-cap", "70"), ("--byte-cap", "30000"), ("--fail-rate", "0.2"), ("--shuffle-heights",)]
+)
+def test_servers_with_faults(
+    chainq: Program, server: Servers, truth: Truth, lake: Lake, fault: tuple[str, ...]
+) -> None:
+    """Whatever cuts, refuses or mixes up responses, the partitions are complete."""
+    ran = export(chainq, server(*fault), "records", "2400:2600", "--partition", "50", "--retries", "9")
+    assert ran.code == 0, ran.err
+    assert sorted(map(str_of, lake.rows("records"))) == sorted(map(str_of, due(truth.rows("records", 2400, 2600))))
+
+
+def test_a_server_that_cannot_be_proved_leaves_no_file(chainq: Program, server: Servers, lake: Lake) -> None:
+    """A missing block is exit 6; the partitions without it are there, and the message says how to go on."""
+    ran = export(chainq, server("--missing-height", "2455"), "blocks", "2400:2600", "--partition", "50")
+    line = one_line(ran, 6)
+    assert "2455" in line
+    assert "run the command again for the rest" in line
+    assert "blocks/start=000002450/data.parquet" not in lake.names("blocks")
+    assert lake.stray == []
+
+
+def test_a_disk_that_is_full(chainq: Program, server: Servers, lake: Lake) -> None:
+    """A limit on file sizes ends the run with 7; what was there before is whole, and nothing else is left."""
+    from harness.jobs import capped
+
+    assert export(chainq, server(), "records", "2400:2450", "--partition", "50").code == 0
+    ran = capped(chainq, 60_000, "export", "records", "2400:2700", "--to", "lake", "-w", "1", "-q", "--url", server())
+    said(ran, 7, "cannot write")
+    assert next(lake.partitions("records")).receipt["start"] == 2400
+    assert lake.stray == []
+
+
+def test_dry_run_writes_nothing(chainq: Program, server: Servers, lake: Lake) -> None:
+    """--dry-run lists what would be written, with calls, time and size by what is there already."""
+    words = ("export", "records", "2400:2600", "--partition", "100", "--to", "lake")
+    ran = chainq(*words, "--dry-run", "--rate", "2", url=server())
+    assert ran.code == 0, ran.err
+    found = [json.loads(row) for row in ran.rows]
+    assert [(one["start"], one["end"], one["reason"]) for one in found] == [(2400, 2500, "new"), (2500, 2600, "new")]
+    assert "2 partitions to write, 0 complete, about 2 calls, 1 second at 2 a second" in ran.err
+    assert not lake.root.exists()
+    assert chainq(*words, url=server()).code == 0
+    ran = chainq("export", "records", "2400:2700", "--to", "lake", "--dry-run", url=server())
+    (one,) = [json.loads(row) for row in ran.rows]
+    sizes = [(lake.root / name).stat().st_size for name in lake.names("records")]
+    assert (one["start"], one["bytes"]) == (2600, round(sum(sizes) / 2))
+    assert "1 partition to write, 2 complete" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("records",), "missing option --to"),
+        (("block", "--to", "lake"), "'block' cannot be exported"),
+        (("address-transactions", "--to", "lake"), "cannot be exported"),
+        (("0:10", "--to", "lake"), "no command to export"),
+        (("records", "10:5", "--to", "lake"), "it starts after its end"),
+        (("records", "1:2", "--last", "5", "--to", "lake"), "cannot be combined"),
+        (("records", "--partition", "0", "--to", "lake"), "invalid --partition 0"),
+        (("records", "--to", "ftp://host/x"), "invalid destination"),
+        (("records", "--to", "file://host/x"), "invalid destination"),
+    ],
+)
+def test_usage_errors(chainq: Program, words: tuple[str, ...], message: str) -> None:
+    """Mistakes are exit 2 with one line, before any call."""
+    assert message.lower() in one_line(chainq("export", *words, url="demo:"), 2).lower()
+
+
+def test_a_range_that_does_not_begin_on_the_grid(chainq: Program, server: Servers, lake: Lake) -> None:
+    """The first partition begins at its place in the grid, and a warning says so."""
+    ran = chainq("export", "records", "--last", "30", "--partition", "100", "--to", "lake", url=server("--tip", "2549"))
+    assert ran.code == 0
+    assert "the range starts at height 2500" in ran.err
+    assert [(one["start"], one["end"]) for one in lake.receipts("records")] == [(2500, 2550)]
+
+
+def test_values_that_do_not_fit_their_columns(chainq: Program, truth: Truth, lake: Lake) -> None:
+    """Numbers beyond 128 bits, strings for numbers, numbers for strings, null, nothing: all is kept, nothing fails."""
+    odd: list[dict[str, Any]] = [
+        {"coinbase_target": "340282366920938463463374607431768211455", "proof_target": "9" * 38},
+        {"coinbase_target": 10**37, "proof_target": None, "network": "3", "round": 7},
+        {"coinbase_target": "007", "proof_target": "1.5", "timestamp": "9" * 30, "network": 2**70},
+        {"finalize_root": 12.50, "solutions_root": True, "subdag_root": {"a": [1]}, "new": {"x": "\ud800"}},
+    ]
+    rows = [json.loads(truth.block(height)) | one for height, one in enumerate(odd)]
+    del rows[3]["round"]
+
+    def answer(request: Any) -> Canned:
+        params, method = request.get("params") or {}, request["method"]
+        start = params.get("start", params.get("startHeight", 0))
+        end = params.get("end", params.get("endHeight", 4))
+        if method == "latest/block":
+            value: Any = rows[3]
+        elif method == "block":
+            value = [rows[params["block"]]]
+        else:
+            value = rows[start:end]
+        return Canned(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": value}).encode())
+
+    with canned(answer) as (url, _):
+        ran = chainq("export", "blocks", "--partition", "2", "--to", "lake", "-w", "1", url=url)
+    assert ran.code == 0, ran.err
+    assert "a value of 'coinbase_target' does not fit decimal128(38, 0): as sent it goes to the column extra" in ran.err
+    found = lake.rows("blocks")
+    assert found == due([json.dumps(row).encode() for row in rows])
+    file = str(lake.root / "blocks/*/data.parquet")
+    targets = duckdb.sql(f"select coinbase_target, extra from read_parquet('{file}') order by height").fetchall()  # noqa: S608
+    assert targets[1] == (10**37, None)
+    assert targets[0] == (None, '{"coinbase_target":"340282366920938463463374607431768211455"}')
+
+
+def test_readers_see_partitions_as_one_table(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
+    """DuckDB and pandas read the folder as it is, the grid as a column."""
+    pandas = pytest.importorskip("pandas")
+    assert export(chainq, server(), "records", "blocks", "2400:2600", "--partition", "100").code == 0
+    count = len(truth.rows("records", 2400, 2600))
+    table = duckdb.read_parquet(f"{lake.root}/records/*/*.parquet", hive_partitioning=True)
+    assert table.aggregate("count(*), min(height), max(start::int)").fetchall() == [(count, 2400, 2500)]
+    frame = pandas.read_parquet(lake.root / "records")
+    assert len(frame) == count
+
+
+def test_without_pyarrow(chainq: Program, tmp_path: Path) -> None:
+    """Where pyarrow is missing the message has the line that installs it."""
+    (tmp_path / "pyarrow.py").write_text("raise ImportError")
+    ran = chainq("export", "records", "--to", "lake", url="demo:", env={"PYTHONPATH": str(tmp_path)})
+    assert "pip install 'chainq[parquet]'" in one_line(ran, 2)

@@ -1,0 +1,178 @@
+"""chainq export into an object store: the same data set, its lock, and stores that fail or do not keep their word."""
+
+import json
+import random
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.buckets import Bucket, Request, proxied, storing
+from harness.jobs import FIRST
+from harness.lake import due
+from harness.program import Program, Ran, Servers, finish, one_line
+from harness.services import Moving, serving
+from harness.truth import Truth
+
+pytest.importorskip("obstore")
+LOCK = "_chainq/lock"
+WORDS = ("records", f"{FIRST}:{FIRST + 200}", "--partition", "100")
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[str]:
+    """The endpoint of an S3."""
+    with storing() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def bucket(s3: str) -> Bucket:
+    """A bucket of the test's own."""
+    return Bucket(s3)
+
+
+def export(chainq: Program, url: str, to: Bucket, *words: str, endpoint: str | None = None) -> Ran:
+    """Run `chainq export` into a bucket, with one worker."""
+    return chainq("export", *words, "--to", to.url, "-w", "1", "-q", url=url, env=to.environment(endpoint))
+
+
+def holder(seconds: float) -> bytes:
+    """A lock that another export holds, and that expires after so many seconds."""
+    return json.dumps({"id": "other", "host": "elsewhere", "process": 7, "expires": time.time() + seconds}).encode()
+
+
+def test_the_same_data_set_as_in_a_folder(chainq: Program, bucket: Bucket, truth: Truth) -> None:
+    """Rows, names and receipts; a rerun makes three calls and writes no data; nothing of the secrets is kept."""
+    service = Moving(FIRST + 5000)
+    with serving(service) as url:
+        ran = export(chainq, url, bucket, *WORDS, "blocks")
+        assert ran.code == 0, ran.err
+        assert bucket.names("records/") == [f"records/start=00000{start}/data.parquet" for start in (2400, 2500)]
+        for command in ("records", "blocks"):
+            assert bucket.rows(command) == due(truth.rows(command, FIRST, FIRST + 200))
+        assert bucket.uploads == []
+        assert LOCK not in bucket.names(), "the lock goes with the run"
+        assert not any(name.startswith("_chainq/probe") for name in bucket.names())
+        service.calls.clear()
+        writes: list[str] = []
+
+        def watch(request: Request) -> None:
+            if request.method == "PUT":
+                writes.append(request.path)
+
+        with proxied(bucket.endpoint, watch) as endpoint:
+            assert export(chainq, url, bucket, *WORDS, "blocks", endpoint=endpoint).code == 0
+        assert len(service.calls) <= 3
+        assert all("_chainq/probe" in path or path.endswith(LOCK) for path in writes)
+    assert not any(b"open-sesame" in bucket.read(name) for name in bucket.names())
+
+
+def test_a_lock_that_another_export_holds(chainq: Program, bucket: Bucket, server: Servers) -> None:
+    """75 while it is valid, with the time until it expires; then it is taken over."""
+    bucket.write(LOCK, holder(50))
+    line = one_line(export(chainq, server(), bucket, *WORDS), 75)
+    assert "process 7 on elsewhere" in line
+    assert "expires in" in line
+    assert bucket.names("records/") == []
+    assert export(chainq, server(), bucket, *WORDS, "--no-lock").code == 0
+    bucket.write(LOCK, holder(-1))
+    assert export(chainq, server(), bucket, *WORDS).code == 0
+    assert LOCK not in bucket.names()
+
+
+def test_two_exports_at_once(chainq: Program, bucket: Bucket) -> None:
+    """While one is at work another ends with 75; the first one is not disturbed."""
+    service, begun, second = Moving(FIRST + 5000), threading.Event(), threading.Event()
+
+    def hook(method: str) -> None:
+        if method == "records/all":
+            begun.set()
+            second.wait(60)
+
+    service.hook = hook
+    with serving(service) as url:
+        words = ("export", *WORDS, "--to", bucket.url, "-w", "1", "-q")
+        first = chainq.start(*words, url=url, env=bucket.environment())
+        assert begun.wait(60)
+        try:
+            assert "another export is writing" in one_line(export(chainq, url, bucket, *WORDS), 75)
+        finally:
+            second.set()
+            ran = finish(first)
+    assert ran.code == 0, ran.err
+    assert len(bucket.partitions("records")) == 2
+
+
+def test_a_store_that_ignores_conditional_writes(chainq: Program, bucket: Bucket, server: Servers) -> None:
+    """It is found out and refused before anything is written; --no-lock does without the lock."""
+
+    def forget(request: Request) -> None:
+        for name in list(request.headers):
+            if name.lower() in ("if-match", "if-none-match"):
+                del request.headers[name]
+
+    with proxied(bucket.endpoint, forget) as endpoint:
+        line = one_line(export(chainq, server(), bucket, *WORDS, endpoint=endpoint), 2)
+        assert "ignores conditional writes" in line
+        assert "--no-lock" in line
+        assert bucket.names() == []
+        assert export(chainq, server(), bucket, *WORDS, "--no-lock", endpoint=endpoint).code == 0
+    assert len(bucket.partitions("records")) == 2
+
+
+def test_a_store_that_fails_at_random(chainq: Program, bucket: Bucket, server: Servers, truth: Truth) -> None:
+    """500, 503 and lost connections: requests are repeated, and the data set is complete."""
+    dice, lock = random.Random(5), threading.Lock()  # noqa: S311
+
+    def fail(_: Request) -> int | None:
+        with lock:
+            return dice.choice((500, 503, 0)) if dice.random() < 0.15 else None
+
+    with proxied(bucket.endpoint, fail) as endpoint:
+        ran = export(chainq, server(), bucket, *WORDS, endpoint=endpoint)
+    assert ran.code == 0, ran.err
+    assert bucket.rows("records") == due(truth.rows("records", FIRST, FIRST + 200))
+    assert len(bucket.names("_chainq/receipts/")) == 2
+
+
+@pytest.mark.parametrize("what", ["data.parquet", "_chainq/receipts", "chainq.json"])
+def test_a_store_that_refuses_to_write(
+    chainq: Program, bucket: Bucket, server: Servers, truth: Truth, what: str
+) -> None:
+    """403 is exit 7 and says so; the next run finds all that is missing."""
+
+    def refuse(request: Request) -> int | None:
+        return 403 if request.method == "PUT" and what in request.path else None
+
+    with proxied(bucket.endpoint, refuse) as endpoint:
+        line = one_line(export(chainq, server(), bucket, *WORDS, endpoint=endpoint), 7)
+    assert f"cannot write {bucket.url}" in line
+    assert "open-sesame" not in line
+    assert export(chainq, server(), bucket, *WORDS).code == 0
+    assert bucket.rows("records") == due(truth.rows("records", FIRST, FIRST + 200))
+
+
+def test_a_bucket_that_does_not_exist(chainq: Program, bucket: Bucket, server: Servers) -> None:
+    """It is exit 7, whatever is done first."""
+    env = bucket.environment()
+    ran = chainq("export", *WORDS, "--to", "s3://nowhere-at-all/x", "-q", url=server(), env=env)
+    assert "s3://nowhere-at-all/x" in one_line(ran, 7)
+
+
+def test_without_obstore(chainq: Program, tmp_path: Path) -> None:
+    """Where obstore is missing the message has the line that installs it."""
+    (tmp_path / "obstore.py").write_text("raise ImportError")
+    ran = chainq("export", "records", "--to", "s3://lake/x", url="demo:", env={"PYTHONPATH": str(tmp_path)})
+    assert "pip install 'chainq[export]'" in one_line(ran, 2)
+
+
+def test_sql_over_an_object_store(chainq: Program, bucket: Bucket, server: Servers, truth: Truth) -> None:
+    """chainq sql reads objects, and of them no more than it needs."""
+    pytest.importorskip("duckdb")
+    assert export(chainq, server(), bucket, *WORDS).code == 0
+    query = "select count(*) as n from records where height < 2450"
+    ran = chainq("sql", bucket.url, query, "--jsonl", env=bucket.environment())
+    assert ran.out == b'{"n":%d}\n' % len(truth.rows("records", FIRST, FIRST + 50)), ran.err

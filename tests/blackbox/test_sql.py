@@ -1,0 +1,114 @@
+"""chainq sql: queries over an export or over the last blocks, and nothing else within their reach."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from harness.program import Program, Servers, one_line
+from harness.services import witnessed
+from harness.truth import Truth
+
+pytest.importorskip("duckdb")
+pytest.importorskip("pyarrow")
+
+
+@pytest.fixture
+def exported(chainq: Program, server: Servers) -> Program:
+    """A program in whose folder is a data set `lake`."""
+    words = ("blocks", "records", "full-blocks", "2400:2500", "--partition", "50", "--to", "lake", "-w", "1", "-q")
+    assert chainq("export", *words, url=server()).code == 0
+    return chainq
+
+
+def test_tables_of_an_export(exported: Program, truth: Truth) -> None:
+    """Each command is a table, typed, and hyphens are underscores; the partition is the column start."""
+    rows = [json.loads(row) for row in truth.rows("records", 2400, 2500)]
+    ran = exported("sql", "lake", "select program_id, count(*) as n from records group by 1 order by 1", "--jsonl")
+    assert ran.code == 0, ran.err
+    due = sorted(Counter(row["program_id"] for row in rows).items())
+    assert [json.loads(row) for row in ran.rows] == [{"program_id": name, "n": n} for name, n in due]
+    query = """
+        select count(*), min(b.height), max(b.start), sum(coinbase_target), max(b.timestamp)
+        from blocks b join full_blocks f on b.height = f."header.metadata.height"
+    """
+    blocks = [json.loads(truth.block(height)) for height in range(2400, 2500)]
+    (found,) = [json.loads(row) for row in exported("sql", "lake", query, "--jsonl").rows]
+    assert list(found.values())[:4] == [100, 2400, 2450, sum(int(block["coinbase_target"]) for block in blocks)]
+    assert str(found['max(b."timestamp")']).endswith("Z")
+
+
+def test_formats(exported: Program) -> None:
+    """The usual formats; every digit of a decimal; dotted names as they are."""
+    query = """select "header.metadata.height", 340282366920938463463374607431768211455 as big, null as nothing
+               from full_blocks order by 1 limit 1"""
+    ran = exported("sql", "lake", query, "--jsonl")
+    assert ran.out == b'{"header.metadata.height":2400,"big":340282366920938463463374607431768211455,"nothing":null}\n'
+    csv = exported("sql", "lake", query, "--csv").out.decode().splitlines()
+    assert csv == ["header.metadata.height,big,nothing", "2400,340282366920938463463374607431768211455,"]
+    table = exported("sql", "lake", "select 1 as a, 2 as a", "--table").out.decode()
+    assert "a_1" in table
+    assert exported("sql", "lake", "select height from blocks", "-o", "heights.csv", "--csv").code == 0
+    assert len((exported.home / "heights.csv").read_text().splitlines()) == 101
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select * from read_text('secret')",
+        "select * from 'secret'",
+        "select * from read_csv('secret')",
+        "select * from read_parquet('lake/records/*/*.parquet')",
+        "copy (select 1) to 'written'",
+        "attach 'written'",
+        "install httpfs",
+        "load httpfs",
+        "set enable_external_access = true",
+        "create table t as select 1",
+        "drop view records",
+        "pragma database_list",
+        "select 1; copy (select 1) to 'written'",
+        "select * from paths",
+        "select nonsense from records",
+        "",
+    ],
+)
+def test_what_a_query_cannot_do(exported: Program, query: str) -> None:
+    """Read or write another file, change a setting, load code, run a second statement: exit 2, one line."""
+    (exported.home / "secret").write_text("open-sesame")
+    ran = exported("sql", "lake", query)
+    line = one_line(ran, 2)
+    assert "open-sesame" not in line
+    assert ran.out == b""
+    assert not (exported.home / "written").exists()
+
+
+def test_partitions_without_a_receipt_are_not_read(exported: Program) -> None:
+    """A query sees what an export has completed, and no file that lies beside it."""
+    root = exported.home / "lake"
+    (root / "records/start=000009900").mkdir()
+    (root / "records/start=000009900/data.parquet").write_bytes(b"half")
+    ran = exported("sql", "lake", "select count(distinct start) as n from records", "--jsonl")
+    assert ran.out == b'{"n":2}\n', ran.err
+
+
+def test_without_an_export_the_last_blocks_are_fetched(chainq: Program, truth: Truth) -> None:
+    """Only the tables that the query names are fetched, and how many calls that takes is said before."""
+    with witnessed() as (url, calls):
+        ran = chainq("sql", "--last", "50", "select count(*) as n, min(height) as h from records", "--jsonl", url=url)
+        assert ran.code == 0, ran.err
+        first = truth.tip - 49
+        assert json.loads(ran.out) == {"n": len(truth.rows("records", first, truth.tip + 1)), "h": first}
+        assert {call.method for call in calls} <= {"latest/block", "records/all"}
+    assert f"fetching records of heights {first}-{truth.tip}: about 1 call" in ran.err
+
+
+def test_usage_errors(chainq: Program, exported: Program, tmp_path: Path) -> None:
+    """Mistakes are exit 2 with one line."""
+    assert "no data set in nowhere" in one_line(chainq("sql", "nowhere", "select 1"), 2)
+    assert "the query names no table" in one_line(chainq("sql", "select 1", url="demo:"), 2)
+    assert "cannot be combined with DEST" in one_line(exported("sql", "lake", "select 1", "--last", "5"), 2)
+    (tmp_path / "duckdb.py").write_text("raise ModuleNotFoundError(name='duckdb')")
+    ran = chainq("sql", "lake", "select 1", env={"PYTHONPATH": str(tmp_path)})
+    assert "sql needs the package duckdb; pip install 'chainq[sql]'" in one_line(ran, 2)

@@ -1,0 +1,143 @@
+"""An S3 on a loopback socket (moto's server), and a proxy in front of it that can do to requests what networks do."""
+
+import http.client
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import pytest
+
+from harness.lake import Partition, partition
+
+boto3 = pytest.importorskip("boto3")
+moto_server = pytest.importorskip("moto.server")
+
+
+class Request(NamedTuple):
+    """A request to the store, as the proxy sees it; `headers` may be changed."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+
+
+Hook = Callable[[Request], int | None]
+"""What a proxy does before it passes a request on: nothing, or answer it with a status; 0 closes the connection."""
+
+
+class Bucket:
+    """A bucket of a test's own, and the environment in which the program finds it."""
+
+    def __init__(self, endpoint: str) -> None:
+        self.endpoint = endpoint
+        self.name = f"lake-{uuid4().hex[:12]}"
+        keys = {"aws_access_key_id": "key", "aws_secret_access_key": "open-sesame", "region_name": "us-east-1"}
+        self.client: Any = boto3.client("s3", endpoint_url=endpoint, **keys)
+        self.client.create_bucket(Bucket=self.name)
+        self.url = f"s3://{self.name}/data"
+
+    def environment(self, endpoint: str | None = None) -> dict[str, str]:
+        """The variables that AWS's own tools take; `endpoint` of a proxy."""
+        return {
+            "AWS_ENDPOINT_URL": endpoint or self.endpoint,
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_ACCESS_KEY_ID": "key",
+            "AWS_SECRET_ACCESS_KEY": "open-sesame",
+            "AWS_REGION": "us-east-1",
+        }
+
+    def names(self, prefix: str = "") -> list[str]:
+        """The names of all objects below the data set."""
+        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix=f"data/{prefix}")
+        return [one["Key"].removeprefix("data/") for page in pages for one in page.get("Contents", ())]
+
+    def read(self, name: str) -> bytes:
+        """An object."""
+        content: bytes = self.client.get_object(Bucket=self.name, Key=f"data/{name}")["Body"].read()
+        return content
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write an object."""
+        self.client.put_object(Bucket=self.name, Key=f"data/{name}", Body=content)
+
+    def partitions(self, command: str) -> list[Partition]:
+        """All partitions of a command; nothing else may be there."""
+        names = self.names(f"{command}/")
+        assert all(name.endswith("/data.parquet") for name in names), names
+        return [partition(name, BytesIO(self.read(name))) for name in names]
+
+    def rows(self, command: str) -> list[dict[str, str]]:
+        """All rows of a command."""
+        return [row for one in self.partitions(command) for row in one.rows]
+
+    @property
+    def uploads(self) -> list[Any]:
+        """Uploads of several parts that were begun and not ended."""
+        found: list[Any] = self.client.list_multipart_uploads(Bucket=self.name).get("Uploads", [])
+        return found
+
+
+@contextmanager
+def storing() -> Iterator[str]:
+    """The endpoint of an S3."""
+    server = moto_server.ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host if host != '0.0.0.0' else '127.0.0.1'}:{port}"  # noqa: S104
+    server.stop()
+
+
+@contextmanager
+def proxied(endpoint: str, hook: Hook) -> Iterator[str]:
+    """The endpoint of a proxy."""
+    host = urlsplit(endpoint).netloc
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _pass(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            request = Request(self.command, self.path, dict(self.headers))
+            status = hook(request)
+            if status == 0:
+                self.close_connection = True
+                return
+            if status is not None:
+                self._answer(status, b"<Error><Code>InternalError</Code></Error>", {})
+                return
+            upstream = http.client.HTTPConnection(host)
+            upstream.request(self.command, self.path, body, request.headers)
+            response = upstream.getresponse()
+            content = response.read()
+            self._answer(response.status, content, dict(response.headers))
+            upstream.close()
+
+        def _answer(self, status: int, content: bytes, headers: dict[str, str]) -> None:
+            self.send_response(status)
+            for name, value in headers.items():
+                if name.lower() not in ("content-length", "transfer-encoding", "connection", "date", "server"):
+                    self.send_header(name, value)
+            self.send_header("Content-Length", headers.get("Content-Length", str(len(content))))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _pass  # noqa: N815
+
+        def log_message(self, *_args: Any, **_kwargs: Any) -> None:
+            """Says nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

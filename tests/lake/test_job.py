@@ -1,0 +1,53 @@
+"""What workers are given: shares that add up, and values that survive the way."""
+
+import msgspec
+import pytest
+
+from chainq.cli import connect
+from chainq.cli.connect import ConnectionSettings
+from chainq.cli.report import Reporter
+from chainq.errors import ChainqError, IncompleteError, OutputError, TooHeavyError
+from chainq.fetching.tip import Tip
+from chainq.lake.grid import PartitionSpec
+from chainq.lake.job import Done, Job, Task
+from chainq.lake.worker import Event, packed, unpacked
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 64])
+def test_workers_share_rate_requests_and_memory(workers: int) -> None:
+    """All workers together are no faster, and take no more, than the options allow."""
+    settings = ConnectionSettings("demo:", None, "chain", 9.0, 3, 8, "1G", 20.0, ["X-Key: secret"])
+    with connect.open_service(settings, Reporter()) as service:
+        job = Job("/data", connect.worker_settings(settings, service), Tip(5, "a", "b", None))
+    share = job.shared(workers).service
+    assert share.rate is not None
+    assert share.rate * workers == pytest.approx(20)
+    assert share.max_memory * workers <= 2**30
+    assert 8 <= share.concurrency * workers < 8 + workers
+    assert (share.timeout, share.retries, share.headers, share.profile) == (9.0, 3, {"X-Key": "secret"}, None)
+    assert msgspec.json.decode(msgspec.json.encode(job), type=Job) == job
+
+
+def test_tasks_and_results_are_plain() -> None:
+    """What goes to a worker and comes back is JSON."""
+    spec = PartitionSpec("records", 0, 10)
+    for value in (Task(spec, ("a",)), Event("done", done=Done(spec, 1, 2, 3, "name"))):
+        assert msgspec.json.decode(msgspec.json.encode(value), type=type(value)) == value
+
+
+@pytest.mark.parametrize("error", [OutputError("x", "y"), IncompleteError("z"), TooHeavyError("a", "b")])
+def test_errors_keep_their_class(error: ChainqError) -> None:
+    """An error of a worker ends the program as if it had come up in it."""
+    again = unpacked(packed(error))
+    assert (type(again), str(again)) == (type(error), str(error))
+
+
+def test_errors_of_other_kinds() -> None:
+    """A private class is its public base, no memory is an error with advice, anything else a bug."""
+
+    class _PrivateError(IncompleteError):
+        """Of a module."""
+
+    assert type(unpacked(packed(_PrivateError("x")))) is IncompleteError
+    assert "smaller --partition" in str(unpacked(packed(MemoryError())))
+    assert isinstance(unpacked(packed(KeyError("x"))), RuntimeError)
