@@ -98,6 +98,12 @@ class Journal:
                 lag=self.learned_lag,
             )
 
+    def learn_lag(self, lag: int) -> None:
+        """Record that runs leave out `lag` blocks below the tip from now on. Raises OutputError."""
+        self.learned_lag = lag
+        if self.checkpoint:  # also where no row follows, since the user is told
+            self.save(writing=self.checkpoint.writing)
+
     def expect_rows(self) -> None:
         """Record that rows are about to be written, once a run. Raises OutputError."""
         if self.checkpoint and self.sink.appends and not self.checkpoint.writing:

@@ -1,5 +1,8 @@
 """Detects reorgs: a block whose hash differs from the one that was recorded.
 
+A block that is absent is no reorg: a server that is behind does not have it yet, so others are given a chance to show
+it.
+
 A reorg may come at any moment, so what is recorded must be of one chain. The last block of a round is requested before
 anything else (`seen`), then the last known one, then the rows, then the last block again: if both are the same as
 before, all rows between them are of one chain.
@@ -13,19 +16,20 @@ from chainq.fetching.service import Service, hash_text
 from chainq.planning.query import Batch, Query
 from chainq.resume.history import Position
 from chainq.resume.journal import Journal
-from chainq.resume.settling import UnsteadyError
 from chainq.rows.fields import Picker, integer_of
 from chainq.text.sanitize import excerpt
 
+LOOKS = 6  # requests for a block that was there before; where one of two servers is behind, 1 round in 64 needs more
 
-def check_block(position: Position, found: str | None, *, recorded: bool = True, checkpoint: bool = True) -> None:
-    """Compare the hash of the last block below `position` with the one found now, None for a block that is gone.
+
+def check_block(position: Position, found: str, *, recorded: bool = True, checkpoint: bool = True) -> None:
+    """Compare the hash of the last block below `position` with the one found now, empty for a block without one.
 
     `recorded`: whether a checkpoint recorded it, and not only this run; `checkpoint`: whether there is one to go back
     in. Raises IncompleteError where they differ; a position without a hash matches anything.
     """
     if position.hash and found != position.hash:
-        now = f"is {excerpt(found, 80)}" if found else "is gone"
+        now = f"is {excerpt(found, 80)}" if found else "has no hash now"
         before = f"{'the checkpoint recorded' if recorded else 'this run has seen'} {excerpt(position.hash, 80)}"
         raise IncompleteError(
             f"reorg: block {position.next - 1} {now}, {before}",
@@ -55,10 +59,17 @@ class ReorgCheck:
         self.known = self.journal.position if self.journal.position.hash else self.seen
         return self.known
 
-    def check_known(self, hash_of: Callable[[int], str | None]) -> None:
-        """Check that the last known block is still the same; `hash_of` requests the hash of a block."""
-        if self.known.hash:
-            self._check(self.known, hash_of(self.known.next - 1))
+    def check_known(self, hash_of: Callable[[int], str | None]) -> bool:
+        """Check that the last known block is still the same; return whether the service has it.
+
+        `hash_of` requests the hash of a block, None where it does not exist.
+        """
+        if not self.known.hash:
+            return True
+        found = _look(hash_of, self.known.next - 1)
+        if found is not None:
+            self._check(self.known, found)
+        return found is not None
 
     def check_link(self, batch: Batch) -> None:
         """Check that no reorg happened between the check of this round and the response."""
@@ -71,7 +82,8 @@ class ReorgCheck:
 
         Of rows that are blocks it is their own. Else the service is asked after the rows, and the last block of the
         round must be the one that it was before them: then no reorg came in between. None where the service does
-        not have a block any more. Without a checkpoint only the end of a round is asked for; elsewhere it is empty.
+        not have one of these blocks any more. Without a checkpoint only the end of a round is asked for; elsewhere it
+        is empty.
         """
         if self.query.method.linked:
             return self._own_hash(batch, ends[-1])
@@ -79,12 +91,15 @@ class ReorgCheck:
         for end in ends:
             if self.journal.checkpoint is None and end < self.seen.next:
                 hashes.append("")
-            elif (found := self.service.block_hash(end - 1)) is None:
+            elif (found := _look(self.service.block_hash, end - 1)) is None:
                 return None
             else:
                 hashes.append(found)
         if hashes[-1]:
-            last = hashes[-1] if ends[-1] == self.seen.next else self.service.block_hash(self.seen.next - 1)
+            same = ends[-1] == self.seen.next
+            last = hashes[-1] if same else _look(self.service.block_hash, self.seen.next - 1)
+            if last is None:
+                return None
             self._check(self.seen, last)
         return hashes
 
@@ -94,15 +109,16 @@ class ReorgCheck:
             block_hash, height = Picker(["block_hash", self.query.method.height or ""])(batch.rows[-1])
             if integer_of(height) == end - 1:  # with --no-verify the last block may be missing
                 return [hash_text(block_hash)]
-        found = self.service.hash_of(end - 1)
+        found = _look(self.service.hash_of, end - 1)
         return None if found is None else [found]
 
-    def _check(self, known: Position, found: str | None) -> None:
+    def _check(self, known: Position, found: str) -> None:
         """Raise IncompleteError where the block below `known` is another one now."""
         recorded = self.journal.checkpoint is not None and known in self.journal.history.positions
-        try:
-            check_block(known, found, recorded=recorded, checkpoint=self.journal.checkpoint is not None)
-        except IncompleteError as error:
-            if found is not None:
-                raise
-            raise UnsteadyError(error) from error  # perhaps it is only on another server
+        check_block(known, found, recorded=recorded, checkpoint=self.journal.checkpoint is not None)
+
+
+def _look(hash_of: Callable[[int], str | None], height: int) -> str | None:
+    """Return the hash of a block that was there before; None where no one of LOOKS responses shows it."""
+    hashes = (hash_of(height) for _ in range(LOOKS))
+    return next((found for found in hashes if found is not None), None)

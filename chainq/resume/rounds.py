@@ -68,11 +68,13 @@ class Rounds:
         known = self.reorg.begin()
         if tip.height + 1 < max(self._next, known.next):
             before = f"block {known.next - 1} was there before" if known.hash else f"{self._next} comes next"
-            self._warn_behind(f"its tip is {tip.height}, but {before}")
-        else:
+            far = known.hash and known.next - tip.height > SETTLE
+            self._warn_behind(f"its tip is {tip.height}, but {before}{f'; {self._if_reset}' if far else ''}")
+        elif self.reorg.check_known(self.service.hash_of):
             self.behind = False
-            self.reorg.check_known(self.service.hash_of)
             self._write_new(writer, tip)
+        else:
+            self._lack_known(tip.height)
         self._check_age(tip)
 
     def _write_new(self, writer: Writer, tip: Tip) -> None:
@@ -100,8 +102,10 @@ class Rounds:
         """
         heights = self.journal.history.unsettled
         batches = [*self._batches(self.query._replace(limit=None), heights)] if heights else []
-        if not self.query.method.linked:  # while the tip was requested, there may have been a reorg
-            self.reorg.check_known(self.service.block_hash)
+        # While the tip was requested, there may have been a reorg.
+        if not self.query.method.linked and not self.reorg.check_known(self.service.block_hash):
+            self._lack_known(top - 1)
+            return
         self.looked = top
         if heights and not self._compare(writer, batches, heights, top, deep):
             return
@@ -126,11 +130,31 @@ class Rounds:
             self._warn_behind(f"it does not have block {wanted - 1}, although its tip is {tip}{more}")
         return end
 
+    def _lack_known(self, tip: int) -> None:
+        """Take in that the service lacks the last known block. Raises UnsteadyError where the chain has grown since."""
+        known = self.reorg.known
+        height, before = known.next - 1, "the checkpoint recorded" if self.journal.checkpoint else "this run has seen"
+        if tip - height >= SETTLE:
+            raise UnsteadyError(
+                IncompleteError(
+                    f"the service is behind or its chain was reset: it shows no block {height}, which {before},"
+                    f" though its tip is {tip}",
+                    f"run the command again later; {self._if_reset}",
+                )
+            )
+        self._stop_behind(f"it does not have block {height}, which {before}")
+
+    @property
+    def _if_reset(self) -> str:
+        """Return what to do where the chain is a new one."""
+        output = "a new checkpoint and a new output file" if self.journal.checkpoint else "a new output"
+        return f"if the chain was reset, start over with {output}"
+
     def _raise_lag(self, lag: int) -> str:
         """Leave out so many blocks below the tip from now on, at most MAX_LAG; return what to tell the user of it."""
         if (lag := min(lag, MAX_LAG)) <= self._lag:
             return ""
-        self.journal.learned_lag = lag
+        self.journal.learn_lag(lag)
         return f"; from now on runs stay {counted(lag, 'block')} below the tip"
 
     def _compare(self, writer: Writer, batches: list[Batch], heights: HeightRange, top: int, deep: int) -> bool:
@@ -218,7 +242,7 @@ class Rounds:
         ends = new_positions(method, batch, heights, deep)
         hashes = self.reorg.hashes_after(batch, [*ends])
         if hashes is None:
-            self._warn_behind(f"it does not have block {heights.end - 1} any more")
+            self._stop_behind(f"it does not have block {heights.end - 1} any more")
             return False
         rows = batch.rows if self.query.limit is None else batch.rows[: self.query.limit - self.written]
         with signals_deferred():
@@ -266,6 +290,11 @@ class Rounds:
             raise IncompleteError(
                 f"block {tip.height} is {duration(age)} old, older than {limit}", "the chain or the service has stopped"
             )
+
+    def _stop_behind(self, what: str) -> None:
+        """Say once that the service lacks a block that it had, and stay further below the tip from now on."""
+        if not self.behind:
+            self._warn_behind(f"{what}{self._raise_lag(max(1, self._lag * 2))}")
 
     def _warn_behind(self, what: str) -> None:
         """Say once that the service is behind."""

@@ -86,8 +86,51 @@ def test_rewind_goes_no_farther_than_the_start(chainq: Program) -> None:
     assert job.out.read_bytes() == b"old\n" + lines(fork_truth(0, 40).rows("blocks", 20, 41))
 
 
+@pytest.mark.parametrize("seed", [2, 3, 5])
+@pytest.mark.parametrize("command", ["blocks", "records", "ownership"])
+def test_a_replica_that_is_behind_is_no_reorg(command: str, seed: int, chainq: Program, truth: Truth) -> None:
+    """Where every other call goes to a server that is five blocks behind, no run claims a reorg or advises --rewind."""
+    service = Moving(60, faults=Faults(fault_seed=seed, lag_blocks=5, lag_rate=0.5))
+
+    def grow(method: str) -> None:
+        service.tip += method == "latest/block"
+
+    service.hook = grow
+    with serving(service) as url:
+        job = Job(chainq, url, command)
+        for _ in range(12):
+            ran = job()
+            assert ran.code in (0, 6), ran.err  # 6: responses contradict each other, and the next run goes on
+            assert "reorg" not in ran.err
+            assert "--rewind" not in ran.err
+        service.hook = lambda _: None
+        service._results = FaultyResults(service.chain, Faults())
+        service.tip += 30
+        assert job().code == 0, "the service is up to date again"
+    rows = job.out.read_bytes().split(b"\n")[:-1]
+    groups = truth.groups(command, 0, job.next)
+    assert difference(rows, groups) == ""
+
+
+@pytest.mark.parametrize("command", ["blocks", "records"])
+def test_the_known_block_of_a_replica_that_is_behind(command: str, chainq: Program, truth: Truth) -> None:
+    """The checkpoint's block is absent near the tip: a warning, and nothing is written until it is there."""
+    service = Moving(20)
+    with serving(service) as url:
+        job = Job(chainq, url, command)
+        said(job(), 0)
+        out, service.tip = job.out.read_bytes(), 22
+        service._results = FaultyResults(service.chain, Faults(lag_blocks=5))
+        said(job(), 0, "warning", "the service is behind: it does not have block 20, which the checkpoint recorded")
+        assert job.out.read_bytes() == out
+        service._results = FaultyResults(service.chain, Faults())
+        said(job(), 0)
+        assert job.next == 22  # the lag that was learned
+    assert job.out.read_bytes() == lines(truth.rows(command, 0, 22))
+
+
 def test_6_a_block_that_is_gone(chainq: Program) -> None:
-    """A block at the checkpoint that the service no longer has is the changed chain too: exit 6, not exit 1."""
+    """A block at the checkpoint that the service lacks, long after its tip has passed it: exit 6, and both causes."""
     service = Moving(20)
     with serving(service) as url:
         job = Job(chainq, url, "records")
@@ -95,7 +138,10 @@ def test_6_a_block_that_is_gone(chainq: Program) -> None:
         before = job.files()
         service.tip = 30
         service._results = FaultyResults(service.chain, Faults(missing_height=20))
-        said(job(), 6, "block 20 is gone")
+        ran = job()
+        said(ran, 6, "the service is behind or its chain was reset: it shows no block 20", "its tip is 30", "later")
+        assert "if the chain was reset, start over with a new checkpoint and a new output file" in ran.err
+        assert "--rewind" not in ran.err
     assert job.files() == before
 
 
