@@ -26,7 +26,7 @@ main()
 """
 
 SHELL = {
-    *("__main__", "_version", "errors", "catalog", "catalog.methods", "process", "process.signals"),
+    *("__main__", "_version", "defaults", "errors", "catalog", "catalog.methods", "process", "process.signals"),
     *("cli", "cli.commands", "cli.help", "cli.main", "cli.options", "text", "text.sanitize"),
 }
 ANSWERED = SHELL | {

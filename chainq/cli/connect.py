@@ -9,10 +9,10 @@ from chainq.catalog.dialects import AUTO
 from chainq.cli.report import Reporter
 from chainq.config import values as config_values
 from chainq.config.server import Server, completed
+from chainq.defaults import TIMEOUT
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.text.sanitize import mask_url
-from chainq.transport.base import TIMEOUT
 
 if TYPE_CHECKING:
     from chainq.lake.job import ServiceSettings

@@ -9,6 +9,8 @@ from typing import Annotated
 
 from typer import Context, Exit, Option
 
+from chainq.defaults import CONCURRENCY, INTERVAL, MAX_MEMORY, RETRIES, TIMEOUT
+
 RANGE, WALLET, RESUME, OUTPUT, SERVICE = "Range", "Wallet", "Resume and follow", "Output", "Service"
 EXPORT = "Export"
 
@@ -189,7 +191,7 @@ class ResumeOptions(Group):
             metavar="SECONDS",
             min=0.01,
             rich_help_panel=RESUME,
-            help="Seconds between polls.  [default: 5]",
+            help=f"Seconds between polls.  [default: {INTERVAL:g}]",
         ),
     ] = None
 
@@ -292,19 +294,24 @@ class ServiceOptions(Group):
     ] = None
     timeout: Annotated[
         float | None,
-        Option("--timeout", metavar="SECONDS", rich_help_panel=SERVICE, help="Seconds per request.  [default: 60]"),
+        Option(
+            "--timeout",
+            metavar="SECONDS",
+            rich_help_panel=SERVICE,
+            help=f"Seconds per request.  [default: {TIMEOUT:g}]",
+        ),
     ] = None
     retries: Annotated[
         int, Option("--retries", metavar="N", min=0, rich_help_panel=SERVICE, help="Retries for transient failures.")
-    ] = 5
+    ] = RETRIES
     concurrency: Annotated[
         int,
         Option("--concurrency", "-j", metavar="N", min=1, max=64, rich_help_panel=SERVICE, help="Parallel requests."),
-    ] = 8
+    ] = CONCURRENCY
     max_memory: Annotated[
         str,
         Option("--max-memory", metavar="SIZE", rich_help_panel=SERVICE, help="Maximum memory for responses: 512M, 2G."),
-    ] = "1G"
+    ] = f"{MAX_MEMORY // 2**30}G"
     rate: Annotated[
         float | None, Option("--rate", metavar="N", rich_help_panel=SERVICE, help="Maximum requests per second.")
     ] = None

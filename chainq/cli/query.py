@@ -13,6 +13,7 @@ from chainq.catalog.dialects import Dialect, Value
 from chainq.catalog.methods import Method, Role
 from chainq.cli.output import file_of
 from chainq.cli.stdin import lines
+from chainq.defaults import INTERVAL
 from chainq.errors import UsageError
 from chainq.heights.block_time import parse_age, parse_time
 from chainq.heights.bounds import LATEST, MINUS, Bounds, parse_end, parse_height, parse_range, parse_start
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from chainq.resume.settings import ResumeSettings
 
 T = TypeVar("T")
-INTERVAL = 5.0  # seconds between polls
 LOOKUPS = {Role.HEIGHT: "heights", Role.ID: "ids"}
 """The parameters that hold several values; every other argument is a parameter with the name of its role."""
 _FIELDS = {Role.HEIGHT: ("height", "header.metadata.height"), Role.ID: ("transaction_id", "transaction.id")}

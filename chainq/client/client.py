@@ -18,11 +18,12 @@ from chainq.client.progress import Progress
 from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved, raw_rows
 from chainq.config import values
 from chainq.config.server import Server, completed
+from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES, TIMEOUT
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import HIGHEST
 from chainq.planning.query import Batch, Query
-from chainq.transport.base import MAX_MEMORY, TIMEOUT, Stopped
+from chainq.transport.base import Stopped
 
 MOST_REQUESTS = 64  # at a time
 
@@ -54,10 +55,10 @@ class Client:
         profile: str | None = None,
         dialect: str | None = None,
         timeout: float | None = None,
-        retries: int = 5,
+        retries: int = RETRIES,
         rate: float | None = None,
         headers: Mapping[str, str] | None = None,
-        concurrency: int = 8,
+        concurrency: int = CONCURRENCY,
         max_memory: int = MAX_MEMORY,
         typed: bool = False,
         progress: bool = False,

@@ -8,6 +8,7 @@ from msgspec import Raw
 
 from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import Role
+from chainq.defaults import CONCURRENCY
 from chainq.errors import ChainqError
 from chainq.planning.page_plan import PagePlan
 from chainq.planning.page_steps import PageRequest, PageResult
@@ -27,7 +28,7 @@ def fetch_pages(
     dialect: Dialect,
     query: Query,
     *,
-    concurrency: int = 8,
+    concurrency: int = CONCURRENCY,
     warn: Callable[[str], None] = lambda _: None,
     trace: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Batch]:

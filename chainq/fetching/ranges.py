@@ -7,6 +7,7 @@ from msgspec import Raw
 
 from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import Role
+from chainq.defaults import CONCURRENCY
 from chainq.errors import ChainqError
 from chainq.heights.range import HeightRange
 from chainq.planning.query import Batch, Query
@@ -25,7 +26,7 @@ def fetch_range(
     *,
     tip: int | None,
     tip_height: Callable[[], int],
-    concurrency: int = 8,
+    concurrency: int = CONCURRENCY,
     warn: Callable[[str], None] = lambda _: None,
     trace: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Batch]:

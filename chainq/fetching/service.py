@@ -8,6 +8,7 @@ from msgspec import Raw
 
 from chainq.catalog.dialects import AUTO, DIALECTS, NO_NAMES, Dialect, Names, is_shared
 from chainq.catalog.methods import BY_COMMAND, Method, Role
+from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES, TIMEOUT
 from chainq.errors import NotFoundError, ResponseError, ServiceError, UsageError
 from chainq.fetching import lookups
 from chainq.fetching.tip import Tip, highest_block
@@ -16,7 +17,7 @@ from chainq.heights.range import HeightRange
 from chainq.planning.query import Batch, Lookup, Query
 from chainq.rows import fields
 from chainq.text.sanitize import printable
-from chainq.transport.base import MAX_MEMORY, TIMEOUT, Endpoint, Report
+from chainq.transport.base import Endpoint, Report
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_result, decode_rows
 
@@ -45,10 +46,10 @@ class Service:
         dialect: str = AUTO,
         names: Names | None = None,
         timeout: float = TIMEOUT,
-        retries: int = 5,
+        retries: int = RETRIES,
         rate: float | None = None,
         headers: Mapping[str, str] | None = None,
-        concurrency: int = 8,
+        concurrency: int = CONCURRENCY,
         max_memory: int = MAX_MEMORY,
         patient: bool = False,
         report: Callable[[Report], None] = lambda _: None,

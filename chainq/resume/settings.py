@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from chainq.defaults import INTERVAL
+
 
 class ResumeSettings(NamedTuple):
     """How an incremental run begins and ends; at least one of `checkpoint` and `follow` is set.
@@ -17,5 +19,5 @@ class ResumeSettings(NamedTuple):
     rewind: int | None = None
     max_age: float | None = None
     follow: bool = False
-    interval: float = 5.0
+    interval: float = INTERVAL
     output: Path | None = None

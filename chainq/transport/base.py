@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES, TIMEOUT
+
 if TYPE_CHECKING:
     from chainq.transport.memory import Reservation
-
-TIMEOUT = 60.0  # seconds; many servers give up after 30, and what they say then should arrive
-MAX_MEMORY = 2**30  # bytes
 
 
 class Request(NamedTuple):
@@ -86,9 +85,9 @@ class Endpoint(NamedTuple):
 
     url: str
     timeout: float = TIMEOUT
-    retries: int = 5
+    retries: int = RETRIES
     rate: float | None = None
-    concurrency: int = 8
+    concurrency: int = CONCURRENCY
     max_memory: int = MAX_MEMORY
     headers: Mapping[str, str] = MappingProxyType({})
     transport: Transport | None = None

@@ -18,6 +18,7 @@ from typing import TypeVar
 from native import FIRST, ROWS_A_HEIGHT, missing, server
 
 from chainq.catalog.methods import BY_COMMAND
+from chainq.defaults import MAX_MEMORY
 from chainq.formats.csv import Csv
 from chainq.formats.jsonl import Jsonl
 from chainq.formats.protocol import OutputSpec
@@ -25,7 +26,7 @@ from chainq.heights.range import HeightRange
 from chainq.planning.ordering import Sorter
 from chainq.sinks.stdout import StreamSink
 from chainq.transport import jsonrpc
-from chainq.transport.base import MAX_MEMORY, Endpoint
+from chainq.transport.base import Endpoint
 from chainq.transport.connection import Connection
 from chainq.transport.memory import MemoryBudget, Reservation
 

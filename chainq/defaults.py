@@ -1,0 +1,7 @@
+"""What a connection and a run use where nobody states it: the same on the command line and in Python."""
+
+TIMEOUT = 60.0  # seconds; many servers give up after 30, and what they say then should arrive
+RETRIES = 5  # of a request that fails in a transient way
+CONCURRENCY = 8  # requests at a time
+MAX_MEMORY = 2**30  # bytes, of all responses of a run together
+INTERVAL = 5.0  # seconds between polls
