@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
+from importlib import import_module
 from itertools import chain, islice
 from typing import Any, NamedTuple, Self
 
@@ -18,6 +19,7 @@ from chainq.text.sanitize import excerpt
 from chainq.transport.base import Stopped
 
 Row = dict[str, Any]
+_AT_ONCE = 10_000  # rows that wait to become Arrow
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 
 
@@ -32,7 +34,8 @@ class ProvedRows(NamedTuple):
 class Rows(Iterator[Row]):
     """The rows of one method, an iterator that requests ahead while it is read; what was read is not kept.
 
-    `chunks` cuts it into parts of a limited size. Raises ChainqError as it is read, after every row that was complete.
+    `chunks` cuts it into parts of a limited size; `to_arrow`, `to_pandas` and `to_polars` take all that is left, or all
+    of a part. Raises ChainqError as it is read, after every row that was complete.
     """
 
     def __init__(self, method: Method, raws: Iterator[Raw], *, typed: bool = False) -> None:
@@ -57,6 +60,56 @@ class Rows(Iterator[Row]):
             raise UsageError(f"invalid number of rows {rows}: expected 1 or more")
         while part := list(islice(self._raws, rows)):
             yield Rows(self._method, iter(part), typed=self._typed)
+
+    def to_arrow(self) -> Any:
+        """Return the rows that are left as a `pyarrow.Table` of the columns that Parquet files have.
+
+        Numbers are int64 or decimal128, times timestamps in UTC, lists and objects of known shape nested; the last
+        column, `extra`, is a JSON object of what has no place in them, as it was sent. Raises UsageError without
+        pyarrow.
+
+        >>> from chainq import Client
+        >>> with Client("demo:") as client:
+        ...     table = client.blocks(0, 5).to_arrow()
+        >>> table["height"].to_pylist(), str(table["timestamp"].type)
+        ([0, 1, 2, 3, 4], 'timestamp[ms, tz=UTC]')
+        """
+        pyarrow = _imported("pyarrow", "parquet")
+        from chainq.formats.arrow_rows import ArrowRows
+
+        arrow = ArrowRows(self._method.columns, pyarrow)
+        batches: list[Any] = []
+        while part := list(islice(self._raws, _AT_ONCE)):
+            batches += arrow.batches(part)
+        return pyarrow.Table.from_batches(batches, arrow.schema)
+
+    def to_pandas(self) -> Any:
+        """Return the rows that are left as a `pandas.DataFrame`; integers stay integers beside nulls, by `Int64`.
+
+        Raises UsageError without pandas or pyarrow.
+
+        >>> from chainq import Client
+        >>> with Client("demo:") as client:
+        ...     frame = client.blocks(0, 5).to_pandas()
+        >>> int(frame.height.max())
+        4
+        """
+        pandas = _imported("pandas", "pandas")
+        pyarrow = _imported("pyarrow", "pandas")
+        return self.to_arrow().to_pandas(types_mapper={pyarrow.int64(): pandas.Int64Dtype()}.get)
+
+    def to_polars(self) -> Any:
+        """Return the rows that are left as a `polars.DataFrame`. Raises UsageError without polars or pyarrow."""
+        polars = _imported("polars", "polars")
+        return polars.from_arrow(self.to_arrow())
+
+
+def _imported(package: str, extra: str) -> Any:
+    """Return a package that is an extra. Raises UsageError without it."""
+    try:
+        return import_module(package)
+    except ImportError:
+        raise UsageError(f"this needs the package {package}", f"pip install 'chainq[{extra}]'") from None
 
 
 def raw_rows(batches: Iterable[Batch]) -> Iterator[Raw]:

@@ -2,6 +2,7 @@
 
 import gc
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,7 @@ from msgspec import Raw
 import chainq
 from chainq import Client, errors
 from chainq.catalog.methods import BY_COMMAND, METHODS
-from chainq.client.rows import decode, decoder
+from chainq.client.rows import Rows, decode, decoder
 from chainq.errors import IncompleteError, NotFoundError, ResponseError, ServiceError, UnreachableError, UsageError
 
 
@@ -333,3 +334,38 @@ def test_progress_is_drawn_while_rows_are_read(
     with Client("demo:") as client:
         assert sum(1 for _ in client.blocks(0, 500)) == 500
     assert capsys.readouterr() == ("", "")
+
+
+def test_rows_become_tables_with_types_and_every_digit() -> None:
+    """Arrow has integers, times in UTC and decimals; what does not fit its column is in `extra`, as it was sent."""
+    with Client("demo:") as client:
+        rows = client.blocks(0, 25)
+        next(rows)
+        table = rows.to_arrow()
+        assert table["height"].to_pylist() == list(range(1, 25))
+        assert table["timestamp"].to_pylist()[0] == datetime.fromtimestamp(int(client.block(1)["timestamp"]), UTC)
+        assert client.records(5, 5).to_arrow().num_rows == 0
+        whole = client.records(770, 780).to_arrow()
+        assert whole.num_rows == sum(part.to_arrow().num_rows for part in client.records(770, 780).chunks(7000))
+    odd = Raw(b'{"height":"5","coinbase_target":"340282366920938463463374607431768211455","new":1.10}')
+    row = Rows(BY_COMMAND["blocks"], iter([odd])).to_arrow().to_pylist()[0]
+    assert (row["height"], row["coinbase_target"]) == (5, None)
+    assert row["extra"] == '{"coinbase_target":"340282366920938463463374607431768211455","new":1.10}'
+
+
+def test_rows_become_data_frames() -> None:
+    """A join of blocks and records by pandas counts what the service has; integers stay integers beside nulls."""
+    with Client("demo:") as client:
+        blocks, records = client.blocks(0, 50).to_pandas(), client.records(0, 50).to_pandas()
+        joined = blocks.merge(records, on="height")
+        assert len(joined) == len(records) == sum(1 for _ in client.records(0, 50))
+        assert str(blocks["round"].dtype) == "Int64"
+        polars = pytest.importorskip("polars")
+        assert isinstance(client.blocks(0, 5).to_polars(), polars.DataFrame)
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without pandas: UsageError with what to install."""
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with Client("demo:") as client, pytest.raises(UsageError, match="pandas"):
+        client.blocks(0, 5).to_pandas()
