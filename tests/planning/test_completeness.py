@@ -16,7 +16,7 @@ from chainq.planning.steps import ProofKind, Request
 from harness.attempts import attempt, drive, verdict
 from harness.model import KINDS, Faults, Server, chain
 
-EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "2000"))
+EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "1000"))
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "two at once"])
