@@ -80,7 +80,7 @@ _chainq_options() {
             _chainq_offer '--json' 'One JSON array, or one object'
             _chainq_offer '--csv' 'CSV with a header (RFC 4180)'
             _chainq_offer '--text' 'Values only, separated by tabs, one row per line'
-            _chainq_offer '--no-header' 'CSV without its header'
+            _chainq_offer '--no-header' 'csv or tsv without its header'
             _chainq_offer '--output' 'Output file, replaced when complete; its extension selects the format'
             _chainq_offer '-o' 'Output file, replaced when complete; its extension selects the format'
             ;;

@@ -65,7 +65,10 @@ VARIABLES = {
     "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY": "Proxies, as for curl.",
     "SSL_CERT_FILE, SSL_CERT_DIR": "Certificates to trust instead of those that come with chainq's libraries.",
     "NO_COLOR": "Not empty: no colours on the terminal, unless `--color always` is given.",
-    "FORCE_COLOR": "Not empty: colours in tables, also in a pipe.",
+    "FORCE_COLOR": "Not empty: colours also where output is no terminal, in tables and screens.",
+    "TERM": "`dumb`: no colours, unless FORCE_COLOR or `--color always` says otherwise.",
+    "COLUMNS": "Width of tables, screens and help, in characters, instead of the terminal's.",
+    "SOURCE_DATE_EPOCH": "Unix seconds that ages count from, instead of now.",
     "CHAINQ_PAGER, PAGER": "Pager for output to a terminal, such as `less`; the first that is set counts, and `cat` or "
     "nothing means none. LESS is FRX unless it is set.",
     "XDG_CONFIG_HOME": "Folder that holds `chainq/config.toml`, instead of `~/.config`.",

@@ -218,7 +218,9 @@ class OutputOptions(Group):
     text: Annotated[
         bool, Option("--text", rich_help_panel=OUTPUT, help="Values only, separated by tabs, one row per line.")
     ] = False
-    no_header: Annotated[bool, Option("--no-header", rich_help_panel=OUTPUT, help="CSV without its header.")] = False
+    no_header: Annotated[bool, Option("--no-header", rich_help_panel=OUTPUT, help="csv or tsv without its header.")] = (
+        False
+    )
     columns: Annotated[
         list[str] | None,
         Option(
