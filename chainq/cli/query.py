@@ -81,7 +81,8 @@ def resume_settings(query: Query, values: Mapping[str, Any]) -> "ResumeSettings 
     for other, given in excluded.items():
         if given:
             name = "--checkpoint" if kept and other != "--end" else "--follow"
-            raise UsageError(f"{name} cannot be combined with {other}")
+            instead = f"use --start -{query.bounds.last}" if other == "--last" else ""
+            raise UsageError(f"{name} cannot be combined with {other}", instead)
     from chainq.resume.settings import ResumeSettings
 
     return ResumeSettings(values["checkpoint"], values["lag"], values["rewind"], age, follow, interval, file_of(values))

@@ -103,7 +103,8 @@ def _remedy(settings: OutputSettings, query: Query) -> str:
     """Return what to do after a failure where the output cannot be resumed; empty where it can."""
     if settings.file is not None:
         keep = ", or add --checkpoint FILE to keep what came" if settings.can.append and query.bounds else ""
-        return f"{settings.file} was left unchanged; run the command again{keep}"
+        unchanged = "left unchanged" if settings.file.exists() else "not created"
+        return f"{settings.file} was {unchanged}; run the command again{keep}"
     return "" if settings.can.endless else f"the {settings.format} output is incomplete; run the command again"
 
 

@@ -3,8 +3,10 @@
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.look_ahead import Asking
-from chainq.planning.server import ServerFacts
+from chainq.planning.server import BELOW_TIP, ServerFacts
 from chainq.planning.steps import DIVISIBLE, ChunkResult, ChunkSpec, Page, Proof, ProofKind, Request, Steps, TipRequest
+
+NEAR = 64  # blocks below the tip that a server which is behind may lack
 
 
 def prove_blocks(chunk: ChunkSpec, server: ServerFacts, *, verify: bool) -> Steps:
@@ -21,7 +23,8 @@ def prove_blocks(chunk: ChunkSpec, server: ServerFacts, *, verify: bool) -> Step
         heights, page = yield from _request(heights)
     faults = list(_faults(page, heights, server))
     if faults and verify:
-        raise IncompleteError(f"{heights}: {faults[0]}", "--no-verify skips this check")
+        behind = f"where a server is behind, {BELOW_TIP}; " if heights.end + NEAR > (server.top or 0) else ""
+        raise IncompleteError(f"{heights}: {faults[0]}", f"{behind}--no-verify skips this check")
     for fault in faults:
         server.note(f"{heights}: {fault}")
     end = max(heights.start, min(heights.end, server.top or 0))

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.server import ServerFacts
+from chainq.planning.server import ServerFacts, start_left_out
 from chainq.planning.steps import DIVISIBLE, Page, Request, TipRequest
 
 T = TypeVar("T")
@@ -204,6 +204,4 @@ def check_start(height: int, server: ServerFacts) -> Asking[None]:
         if shown.rows:
             return
         shown = yield Request(HeightRange(height, height + 1), server.page_size)
-    raise IncompleteError(
-        f"height {height}: its rows are missing when the range starts there", "the service leaves out `start`"
-    )
+    raise start_left_out(HeightRange(height, height + 1))

@@ -2,8 +2,20 @@
 
 from dataclasses import dataclass, field
 
+from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.steps import Page, Request
+
+BELOW_TIP = "end the range some blocks below the tip, such as --start -15 --end -5"
+"""What helps against servers that are behind: the heights that all of them have."""
+
+
+def start_left_out(heights: HeightRange) -> IncompleteError:
+    """Return the error for rows that exist and are missing where a range starts at them."""
+    return IncompleteError(
+        f"{heights}: its rows are missing when the range starts there",
+        f"the service leaves out `start`, or one of its servers is behind: {BELOW_TIP}",
+    )
 
 
 @dataclass(slots=True)

@@ -37,9 +37,15 @@ class AppendFileSink(DescriptorSink):
 
     def __init__(self, path: Path, recorded: Recorded | None) -> None:
         name = printable(str(path))
+        create = (
+            0 if recorded is not None and recorded.length else os.O_CREAT
+        )  # a recorded file that is gone stays gone
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+            descriptor = os.open(path, os.O_RDWR | create | os.O_APPEND | os.O_CLOEXEC, 0o666)
         except OSError as error:
+            if recorded is not None and recorded.length and isinstance(error, FileNotFoundError):
+                gone = f"the checkpoint recorded {recorded.length} bytes of {name}, and the file is gone"
+                raise IncompleteError(gone, _CHANGED) from None
             raise OutputError(f"cannot write {name}: {error.strerror}", "no request was sent yet") from None
         super().__init__(descriptor, name)
         self._path = path

@@ -2,8 +2,10 @@
 
 import pytest
 
+from chainq.demo.faults import Faults
 from harness.jobs import said
 from harness.program import Program, Servers
+from harness.services import Moving, serving
 from harness.truth import Truth, difference
 
 COMMANDS = ["blocks", "records", "ownership", "transitions"]
@@ -43,3 +45,27 @@ def test_an_end_that_is_reached_takes_no_call_to_know(chainq: Program, server: S
     for command in ("blocks", "records", "transitions"):
         ran = chainq(command, "--start", "0", "--end", "190", "-v", url=server("--tip", "195"))
         assert "latest/block" not in ran.err
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_near_the_tip_of_replicas_that_are_behind(seed: int, chainq: Program, truth: Truth) -> None:
+    """Rows that come and go near the tip are not blamed on `start` alone; below the tip all of them come."""
+    with serving(Moving(195, faults=Faults(fault_seed=seed, lag_blocks=5, lag_rate=0.5))) as url:
+        ran = chainq("ownership", "--last", "10", url=url)
+        assert ran.code == 0 or "or one of its servers is behind: end the range some blocks below the tip" in ran.err
+        for command in ("ownership", "blocks"):
+            said(ran := chainq(command, "--start", "-15", "--end", "-5", url=url), 0)
+            assert difference(ran.rows, truth.groups(command, 181, 191)) == ""
+
+
+def test_6_blocks_that_a_replica_lacks(chainq: Program, server: Servers) -> None:
+    """The hint is a range that every server has, and --no-verify after it; far below the tip --no-verify alone."""
+    url = server("--tip", "195", "--lag-blocks", "5")
+    hint = (
+        "where a server is behind, end the range some blocks below the tip, such as --start -15 --end -5; --no-verify"
+    )
+    said(chainq("blocks", "--last", "10", url=url), 6, "missing heights 191", hint)
+    url = server("--tip", "195", "--missing-height", "20")
+    ran = chainq("blocks", "10:30", url=url)
+    said(ran, 6, "missing height 20", "--no-verify skips this check")
+    assert "behind" not in ran.err

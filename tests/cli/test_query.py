@@ -102,7 +102,7 @@ def test_resume_settings() -> None:
         ({"max_age": "1h"}, "--lag and --max-age need --checkpoint or --follow"),
         ({"max_age": "soon", "follow": True}, "invalid age 'soon'"),
         ({"interval": 1e9, "follow": True}, "invalid --interval"),
-        ({"checkpoint": Path("c"), "last": "5"}, "--checkpoint cannot be combined with --last"),
+        ({"checkpoint": Path("c"), "last": "5"}, "--checkpoint cannot be combined with --last; use --start -5"),
         ({"checkpoint": Path("c"), "limit": 5}, "--checkpoint cannot be combined with --limit"),
         ({"checkpoint": Path("c"), "since": "2h"}, "--checkpoint cannot be combined with --since"),
         ({"follow": True, "until": "2h"}, "--follow cannot be combined with --until"),
