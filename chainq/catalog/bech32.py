@@ -3,6 +3,8 @@
 IDs of the service are long, so that the limit of 90 characters of BIP 173 is not applied.
 """
 
+from chainq.text.sanitize import quoted
+
 ALPHABET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 BECH32, BECH32M = 1, 0x2BC830A3
 _GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
@@ -38,7 +40,7 @@ def fault(text: str, prefix: str = "") -> str:
     if not separator or not head:
         return "expected a prefix followed by 1, such as at1 or aleo1"
     if prefix and head != prefix:
-        return f"the prefix is {head!r}, expected {prefix!r}"
+        return f"the prefix is {quoted(head)}, expected {prefix!r}"
     if not all(33 <= ord(c) <= 126 for c in head):
         return "the prefix has characters that bech32 does not allow"
     for position, character in enumerate(data):

@@ -8,7 +8,7 @@ from enum import Enum
 
 from chainq.catalog.bech32 import ALPHABET
 from chainq.errors import UsageError
-from chainq.text.sanitize import KEYS
+from chainq.text.sanitize import KEYS, abridged, quoted
 
 
 class TextKind(Enum):
@@ -81,7 +81,7 @@ def kind_of(text: str) -> TextKind | None:
 
 def shown(text: str) -> str:
     """Return an argument as messages repeat it: a space and the text in quotes, or nothing for a secret."""
-    return "" if kind_of(text) is TextKind.SECRET else f" {text!r}"
+    return "" if kind_of(text) is TextKind.SECRET else f" {quoted(text)}"
 
 
 def check_kind(text: str, wanted: str, *expected: TextKind) -> None:
@@ -93,4 +93,5 @@ def check_kind(text: str, wanted: str, *expected: TextKind) -> None:
     kind = kind_of(text)
     if kind is None or kind in expected:
         return
-    raise UsageError(f"invalid {wanted}{shown(text)}: this is {kind.title}", kind.hint.format(text, text))
+    repeated = abridged(text, 80)
+    raise UsageError(f"invalid {wanted}{shown(text)}: this is {kind.title}", kind.hint.format(repeated, repeated))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from chainq.errors import UsageError
 from chainq.sinks.open import open_sink
+from chainq.text.sanitize import quoted
 
 SCRIPTS = {"bash": "chainq.bash", "zsh": "_chainq", "fish": "chainq.fish"}
 
@@ -18,7 +19,7 @@ def print_script(shell: str) -> None:
     """Print the script of a shell. Raises UsageError for a shell that has none."""
     name = SCRIPTS.get(shell)
     if name is None:
-        raise UsageError(f"unknown shell {shell!r}: expected bash, zsh or fish")
+        raise UsageError(f"unknown shell {quoted(shell)}: expected bash, zsh or fish")
     package = files("chainq")
     script = package / "completions" / name
     if not script.is_file():  # not installed from a wheel: the project's folder has them

@@ -11,7 +11,9 @@ from chainq.cli.commands import app
 from chainq.cli.help import PlainGroup, bounds_in_words
 from chainq.errors import ChainqError, ExitCode
 from chainq.process import signals
-from chainq.text.sanitize import mask_keys, printable
+from chainq.text.sanitize import abridged, mask_keys, printable
+
+_LONGEST = 5000  # characters of a message: a path of the system has up to 4096
 
 
 def main() -> NoReturn:
@@ -70,12 +72,12 @@ def _usage(error: typer.TyperException, arguments: list[str]) -> str:
     if re.fullmatch(r"-[0-9]", option):
         hint = "for the last N blocks use --last N with blocks or records"
         return f"invalid height: negative numbers are not allowed here; {hint}"
-    message = error.format_message().rstrip(".")
+    message = abridged(error.format_message().rstrip("."), 400)  # the expressions below take long for long ones
     if message.startswith("No such option"):
         if (command := _command_of(option, arguments)) is not None:
             return f"options follow the command: chainq {command} … {option}"
         near = getattr(error, "possibilities", None) or ()  # the nearest one first
-        return f"unknown option {option}; {f'did you mean {near[0]}?' if near else 'see --help'}"
+        return f"unknown option {abridged(option, 80)}; {f'did you mean {near[0]}?' if near else 'see --help'}"
     problem, colon, value = bounds_in_words(message).partition(": ")
     problem = re.sub(r"Got unexpected extra argument\(?s?\)? \((.*)\)", r"unexpected argument \1", problem)
     problem = problem.replace("Invalid value for", "invalid").replace("'", "")
@@ -96,7 +98,7 @@ def _command_of(option: str, arguments: list[str]) -> str | None:
 def _complain(arguments: list[str], message: str, error: BaseException) -> None:
     """Print one line on stderr: which command failed, why, and what to do."""
     command = f" {arguments[0]}" if arguments and arguments[0] in PlainGroup.catalogue else ""
-    parts = "; ".join([message, *getattr(error, "__notes__", [])])
+    parts = abridged("; ".join([message, *getattr(error, "__notes__", [])]), _LONGEST)
     try:
         sys.stderr.write(printable(mask_keys(f"chainq{command}: {' '.join(parts.split())}")) + "\n")
         sys.stderr.flush()

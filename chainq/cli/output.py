@@ -11,7 +11,7 @@ from chainq.errors import UsageError
 from chainq.formats import registry
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, capabilities
 from chainq.sinks.open import descriptor_of, open_sink
-from chainq.text.sanitize import printable
+from chainq.text.sanitize import quoted
 from chainq.text.width import terminal_width
 
 FORMAT_FLAGS = ("table", "jsonl", "json", "csv", "text")
@@ -138,7 +138,7 @@ def use_color(wanted: str, *, terminal: bool) -> bool:
     Raises UsageError for a value that `--color` does not take.
     """
     if wanted not in ("auto", "always", "never"):
-        raise UsageError(f"invalid --color {wanted!r}: expected auto, always or never")
+        raise UsageError(f"invalid --color {quoted(wanted)}: expected auto, always or never")
     if wanted != "auto":
         return wanted == "always"
     if os.environ.get("NO_COLOR"):
@@ -164,7 +164,7 @@ def columns(method: Method, requested: str, check: bool) -> tuple[Column, ...]:
 def _column(name: str, known: Mapping[str, Column], check: bool) -> Column:
     """Return the column of that name; `a[].b` is `b` of each item of the array `a`. Raises UsageError."""
     if not name.isprintable():
-        raise UsageError(f"invalid column '{printable(name)}': expected printable characters")
+        raise UsageError(f"invalid column {quoted(name)}: expected printable characters")
     if name in known:
         return known[name]
     array, brackets, _ = name.partition("[]")
@@ -173,7 +173,7 @@ def _column(name: str, known: Mapping[str, Column], check: bool) -> Column:
     if check or not name:
         near = get_close_matches(name, known, 3, 0.5)
         hint = f" (did you mean {' or '.join(near)}?)" if near else f"; the columns are {', '.join(known)}"
-        raise UsageError(f"unknown column {name!r}{hint}", "--no-check skips this check")
+        raise UsageError(f"unknown column {quoted(name)}{hint}", "--no-check skips this check")
     return Column(name, "unknown")
 
 

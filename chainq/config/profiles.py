@@ -26,6 +26,7 @@ from chainq.config.toml_lines import line_of, line_of_long_number
 from chainq.config.values import checked_number, header
 from chainq.errors import OutputError, UsageError
 from chainq.sinks.atomic_file import AtomicFileSink
+from chainq.text.sanitize import quoted
 
 _T = TypeVar("_T")
 
@@ -110,7 +111,7 @@ def profile(name: str | None, settings: Settings) -> Profile:
         return Profile()
     if name not in settings.profiles:
         known = ", ".join(sorted(settings.profiles)) or "none"
-        raise UsageError(f"no profile {name!r} in {settings.path}", f"profiles there: {known}")
+        raise UsageError(f"no profile {quoted(name)} in {settings.path}", f"profiles there: {known}")
     found = settings.profiles[name]
     return replace(found, headers={key: _resolved(name, key, value) for key, value in found.headers.items()})
 
@@ -123,7 +124,7 @@ def same_host(one: str, other: str) -> bool:
 def check_new(name: str, settings: Settings) -> None:
     """Raise UsageError if no profile of that name can be added."""
     if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
-        raise UsageError(f"invalid profile name {name!r}: expected letters, digits, - and _")
+        raise UsageError(f"invalid profile name {quoted(name)}: expected letters, digits, - and _")
     if name in settings.profiles:
         raise UsageError(f"profile {name!r} already exists in {settings.path}", "choose another name")
 

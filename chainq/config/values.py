@@ -3,7 +3,7 @@
 import re
 
 from chainq.errors import UsageError
-from chainq.text.sanitize import excerpt
+from chainq.text.sanitize import excerpt, quoted
 
 LEAST_MEMORY = 2**20  # bytes
 
@@ -53,5 +53,5 @@ def memory(text: str) -> int:
     written = re.fullmatch(r"([0-9]{1,15})(?:([KMGT])(?:i?B)?)?", text.strip(), re.IGNORECASE | re.ASCII)
     size = int(written[1]) * 1024 ** " KMGT".index((written[2] or " ").upper()) if written else 0
     if size < LEAST_MEMORY:
-        raise UsageError(f"invalid --max-memory {text!r}: expected a size such as 512M or 2G, at least 1M")
+        raise UsageError(f"invalid --max-memory {quoted(text)}: expected a size such as 512M or 2G, at least 1M")
     return size

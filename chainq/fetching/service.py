@@ -16,7 +16,7 @@ from chainq.heights import bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.query import Batch, Lookup, Query
 from chainq.rows import fields
-from chainq.text.sanitize import printable
+from chainq.text.sanitize import printable, quoted
 from chainq.transport.base import Endpoint, Report
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_result, decode_rows
@@ -57,7 +57,7 @@ class Service:
         trace: Callable[[str], None] = lambda _: None,
     ) -> None:
         if dialect not in (AUTO, *DIALECTS):
-            raise UsageError(f"unknown dialect {dialect!r}", f"the dialects are {', '.join(DIALECTS)} and {AUTO}")
+            raise UsageError(f"unknown dialect {quoted(dialect)}", f"the dialects are {', '.join(DIALECTS)} and {AUTO}")
         if url == "demo:" and dialect == AUTO:
             dialect = "chain"
         self.url, self.dialect_name, self.names = url, dialect, names or NO_NAMES

@@ -9,6 +9,7 @@ from typing import cast
 
 from chainq.errors import UsageError
 from chainq.formats.protocol import Format
+from chainq.text.sanitize import quoted
 
 GROUP = "chainq.formats"
 # Entry points as well; listed here because a search through the metadata of all packages would slow down every start.
@@ -40,8 +41,8 @@ def load(name: str) -> Format:
 
     found = list(entry_points(group=GROUP, name=name))
     if not found:
-        raise UsageError(f"unknown format {name!r}", f"the formats are {', '.join(names())}")
+        raise UsageError(f"unknown format {quoted(name)}", f"the formats are {', '.join(names())}")
     try:
         return cast("Format", found[0].load())
     except Exception as error:  # code of another package can raise anything
-        raise UsageError(f"cannot load the format {name!r} from {found[0].value}: {error}") from None
+        raise UsageError(f"cannot load the format {quoted(name)} from {found[0].value}: {error}") from None

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from chainq.errors import UsageError
+from chainq.text.sanitize import quoted
 
 _AGE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhdw])")
 _AGO = r"([0-9]+(?:\.[0-9]+)?|an?)\s+(second|minute|hour|day|week)s?\s+ago"
@@ -20,7 +21,7 @@ def parse_age(text: str) -> float:
     """Return the seconds of an age such as `90m`, `2h`, `7d`. Raises UsageError."""
     match = _AGE.fullmatch(text.strip())
     if not match:
-        raise UsageError(f"invalid age {text!r}: expected a number with a unit, such as 90s, 90m, 2h or 7d")
+        raise UsageError(f"invalid age {quoted(text)}: expected a number with a unit, such as 90s, 90m, 2h or 7d")
     return float(match[1]) * _UNIT[match[2]]
 
 
@@ -54,8 +55,8 @@ def parse_time(text: str, now: float) -> float:
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         raise UsageError(
-            f"invalid time {text!r}: expected one such as 2024-06-02, 2024-06-02T11:36:49Z, 90m, 2h, 7d, '2 days ago', "
-            "yesterday, or seconds since 1970"
+            f"invalid time {quoted(text)}: expected one such as 2024-06-02, 2024-06-02T11:36:49Z, 90m, 2h, 7d, "
+            "'2 days ago', yesterday, or seconds since 1970"
         ) from None
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from chainq.errors import UsageError
+from chainq.text.sanitize import quoted
 
 DEFAULT_LAST = 10  # blocks, where no range is given
 _HEIGHT = re.compile(r"([0-9]+(?:_[0-9]+)*)(\.[0-9]+)?([KkMm]?)")
@@ -23,7 +24,8 @@ def parse_height(text: str) -> int:
     match = _HEIGHT.fullmatch(text.strip())
     if not match:
         raise UsageError(
-            f"invalid height {text!r}: expected a whole number such as 12345, 12_345, 12K or 1.5M", _hint(text.strip())
+            f"invalid height {quoted(text)}: expected a whole number such as 12345, 12_345, 12K or 1.5M",
+            _hint(text.strip()),
         )
     whole, fraction, unit = match.groups()
     digits = (fraction or ".")[1:]
@@ -31,9 +33,9 @@ def parse_height(text: str) -> int:
         raise UsageError(f"invalid height {text[:20] + '…'!r}: the highest is {HIGHEST}")
     value, rest = divmod(int(whole.replace("_", "") + digits) * _UNIT[unit.lower()], int(10 ** len(digits)))
     if rest:
-        raise UsageError(f"invalid height {text!r}: expected a whole number of blocks")
+        raise UsageError(f"invalid height {quoted(text)}: expected a whole number of blocks")
     if value > HIGHEST:
-        raise UsageError(f"invalid height {text!r}: the highest is {HIGHEST}")
+        raise UsageError(f"invalid height {quoted(text)}: the highest is {HIGHEST}")
     return value
 
 
@@ -71,7 +73,7 @@ def parse_range(text: str, *, whole: bool = False) -> "Bounds":
     text = text.strip().replace(MINUS, "-")
     first, colon, last = text.partition(":")
     if ":" in last:
-        raise UsageError(f"invalid range {text!r}: expected a height or a range such as 5, 5:10, 5: or :10")
+        raise UsageError(f"invalid range {quoted(text)}: expected a height or a range such as 5, 5:10, 5: or :10")
     if not colon:
         if text == LATEST:
             return Bounds(-1, whole=whole, one_word=True)
@@ -79,7 +81,7 @@ def parse_range(text: str, *, whole: bool = False) -> "Bounds":
         return Bounds(height, height + 1, whole=whole, one_word=True)
     start, end = parse_start(first or "0"), parse_end(last) if last else None
     if end is not None and start > end and (start < 0) == (end < 0):
-        raise UsageError(f"invalid range {text!r}: it starts after its end")
+        raise UsageError(f"invalid range {quoted(text)}: it starts after its end")
     return Bounds(start, end, whole=whole, one_word=True)
 
 

@@ -56,11 +56,21 @@ def excerpt(text: str, length: int = 200) -> str:
 
     What is too long loses its middle: what happened often stands at the end.
     """
-    line = " ".join(re.sub(r"<[^>]*>", " ", text).split())
-    if len(line) > length:
-        head = length * 2 // 5
-        line = f"{line[:head]}…{line[head + 1 - length :]}"
-    return printable(line)
+    return printable(abridged(" ".join(re.sub(r"<[^>]*>", " ", text).split()), length))
+
+
+def abridged(text: str, length: int) -> str:
+    """Return the text, of one with more than `length` characters its beginning and its end, with `…` between them."""
+    if len(text) <= length:
+        return text
+    text = mask_keys(text)  # before the beginning of a key goes, by which it is known
+    head = length * 2 // 5
+    return text if len(text) <= length else f"{text[:head]}…{text[head + 1 - length :]}"
+
+
+def quoted(text: str, length: int = 80) -> str:
+    """Return an argument as messages repeat it: in quotes, on one line, and at most about `length` characters of it."""
+    return repr(abridged(text, length))
 
 
 def mask_keys(text: str) -> str:

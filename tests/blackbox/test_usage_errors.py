@@ -242,3 +242,54 @@ def test_2_a_bad_name_on_standard_input(chainq: Program, server: Servers, truth:
 def test_2_no_check_sends_it_anyway(chainq: Program, server: Servers) -> None:
     """--no-check lets an ID with a wrong checksum through; the service then knows no such transaction."""
     assert chainq("transaction", ID[:-1] + "b", "--no-check", url=server()).code == 1
+
+
+LONG = "x" * 100_000
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [LONG],
+        [f"--{LONG}"],
+        ["transaction", LONG],
+        ["block", LONG],
+        ["block", f"5{LONG}:6"],
+        ["block", "1" * 100_000],
+        ["address-transactions", LONG],
+        ["program-transactions", LONG, "f"],
+        ["program-transactions", "credits.aleo", f"-{LONG}"],
+        ["latest", LONG],
+        ["latest", f"--{LONG}"],
+        ["records", "--since", LONG],
+        ["records", "--limit", LONG],
+        ["records", "--columns", LONG],
+        ["records", "--format", LONG],
+        ["records", "--profile", LONG],
+        ["records", "--dialect", LONG],
+        ["records", "--max-age", LONG, "--follow"],
+        ["records", "--color", LONG],
+        ["records", "-o", LONG],
+        ["doctor", "--save", f".{LONG}"],
+        ["show", LONG],
+        ["completion", LONG],
+    ],
+)
+def test_a_message_repeats_an_excerpt_of_a_long_argument(words: list[str], chainq: Program, nowhere: str) -> None:
+    """Its beginning and its end are enough to know it by."""
+    ran = chainq(*words, env={"CHAINQ_URL": nowhere})
+    assert ran.code in (2, 7)
+    assert len(one_line(ran, ran.code)) < (6000 if "-o" in words else 600)
+
+
+@pytest.mark.parametrize("command", ["transaction", "block"])
+def test_2_a_message_repeats_an_excerpt_of_a_line(command: str, chainq: Program, nowhere: str) -> None:
+    """As of an argument; bytes that are not text do not reach a terminal."""
+    for line in (b"x" * 3_000_000, bytes(range(256)).replace(b"\n", b"") * 100):
+        assert len(one_line(chainq(command, "-", url=nowhere, stdin=line), 2)) < 500
+
+
+def test_2_the_excerpt_of_an_argument_shows_nothing_of_a_key(chainq: Program, nowhere: str) -> None:
+    """Wherever it is cut."""
+    ran = chainq("show", "x" * 60 + "APrivateKey1" + "secret" * 9, url=nowhere)
+    assert "secretsecret" not in one_line(ran, 2)
