@@ -2,10 +2,14 @@
 
 from collections.abc import Collection
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.kinds import WITH_SCREEN, kind_of
 from chainq.catalog.methods import METHODS
+
+if TYPE_CHECKING:
+    from typer._click import Command
 
 # Words of other explorers and of everyday speech.
 _WORDS = {
@@ -30,6 +34,20 @@ _WORDS = {
     "mock": "serve",
     "man": "help",
 }
+_LIKENESS = 0.75  # of 1; below it `--start` is like `--text`, and `--where` like `--header`
+# Options of other programs, and of other commands of this one: the first one that the command has is meant.
+_OPTIONS = {
+    "--fields": ("--columns",),
+    "--select": ("--columns",),
+    "--from": ("--start",),
+    "--to": ("--end",),
+    "--tail": ("--last",),
+    "--count": ("--limit",),
+    "--head": ("--limit",),
+    "--reverse": ("--newest",),
+    "--last": ("--newest",),
+}
+_BY_RANGE = {"--last", "--tail", "--start", "--end", "--from", "--to"}
 
 
 def guess(word: str, commands: Collection[str]) -> str | None:
@@ -45,3 +63,13 @@ def guess(word: str, commands: Collection[str]) -> str | None:
     if meant in commands:
         return meant
     return next(iter(get_close_matches(word.lower(), commands, 1, 0.6)), None)
+
+
+def guess_option(option: str, command: "Command | None") -> str:
+    """Return what to do about an option that the command does not have: the one that is most likely meant, or help."""
+    known = [name for param in command.params for name in param.opts] if command else []
+    meant = next((name for name in _OPTIONS.get(option, ()) if name in known), None)
+    if meant is None and option in _BY_RANGE and command and command.name in ("block", "transactions"):
+        return "use a range: -100: or 12000:12100"
+    near = [meant] if meant else get_close_matches(option, known, 1, _LIKENESS)
+    return f"did you mean {near[0]}?" if near else "see --help"

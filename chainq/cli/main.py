@@ -76,8 +76,10 @@ def _usage(error: typer.TyperException, arguments: list[str]) -> str:
     if message.startswith("No such option"):
         if (command := _command_of(option, arguments)) is not None:
             return f"options follow the command: chainq {command} … {option}"
-        near = getattr(error, "possibilities", None) or ()  # the nearest one first
-        return f"unknown option {abridged(option, 80)}; {f'did you mean {near[0]}?' if near else 'see --help'}"
+        from chainq.cli.guesses import guess_option
+
+        context = getattr(error, "ctx", None)
+        return f"unknown option {abridged(option, 80)}; {guess_option(option, context and context.command)}"
     problem, colon, value = bounds_in_words(message).partition(": ")
     problem = re.sub(r"Got unexpected extra argument\(?s?\)? \((.*)\)", r"unexpected argument \1", problem)
     problem = problem.replace("Invalid value for", "invalid").replace("'", "")

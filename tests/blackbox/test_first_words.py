@@ -82,6 +82,26 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
 
 
 @pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("transactions 5 --last 3", "use a range: -100: or 12000:12100"),
+        ("block 5 --start 3", "use a range: -100: or 12000:12100"),
+        ("records --fields height", "did you mean --columns?"),
+        ("records --from 5", "did you mean --start?"),
+        ("records --to 5", "did you mean --end?"),
+        ("records --tail 5", "did you mean --last?"),
+        ("records --count 5", "did you mean --limit?"),
+        ("program-transactions credits.aleo f --reverse", "did you mean --newest?"),
+        ("records --where x", "see --help"),
+        ("show 5 --table", "see --help"),
+    ],
+)
+def test_2_an_option_of_another_command_or_program(line: str, said: str, chainq: Program) -> None:
+    """By what it means, not by its letters; rather no suggestion than a wrong one."""
+    assert one_line(chainq(*line.split()), 2).endswith(f"; {said}\n")
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--url", "demo:", "block", "5"], "options follow the command: chainq block … --url"),
