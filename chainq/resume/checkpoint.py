@@ -16,7 +16,7 @@ import msgspec
 
 from chainq.errors import BusyError, OutputError, UsageError
 from chainq.resume.history import History, Position
-from chainq.text.sanitize import excerpt, printable
+from chainq.text.sanitize import abridged, excerpt, printable
 
 VERSION = 2  # of the file's fields; 1 was written by chainq 0.1
 
@@ -52,7 +52,7 @@ class Checkpoint:
 
     def __init__(self, path: Path, query: Mapping[str, Any]) -> None:
         self.path = Path(os.path.realpath(path))  # one lock per file, whichever link leads to it
-        self._name = printable(str(path))
+        self._name = printable(abridged(str(path), 200))
         self._content = _Content(VERSION, dict(query), [])
         self._lock = self._locked()
         try:
@@ -100,13 +100,13 @@ class Checkpoint:
         self._write()
 
     def _locked(self) -> int:
-        if not self.path.name or (self.path.exists() and not self.path.is_file()):
-            raise UsageError(f"checkpoint {self._name} is not a regular file")
-        path = self.path.with_name(self.path.name + ".lock")
+        path = self.path.with_name(self.path.name + ".lock") if self.path.name else self.path
         try:
+            if not self.path.name or (self.path.exists() and not self.path.is_file()):
+                raise UsageError(f"checkpoint {self._name} is not a regular file")
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         except OSError as error:
-            raise OutputError(f"cannot open {printable(str(path))}: {error.strerror}") from None
+            raise OutputError(f"cannot open {printable(abridged(str(path), 200))}: {error.strerror}") from None
         try:
             # The kernel releases the lock with the process, however it ends: there are no stale locks.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

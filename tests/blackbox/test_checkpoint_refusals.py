@@ -120,6 +120,7 @@ def test_2_a_checkpoint_that_is_no_file(chainq: Program, nowhere: str) -> None:
     os.mkfifo(chainq.home / "fifo")
     for path in ("/dev/null", str(chainq.home / "fifo"), str(chainq.home)):
         said(chainq("blocks", "--checkpoint", path, url=nowhere), 2, "not a regular file")
+    said(chainq("blocks", "--checkpoint", "a" * 5000, url=nowhere), 7, "File name too long")
 
 
 def test_2_another_query_is_refused(chainq: Program) -> None:
