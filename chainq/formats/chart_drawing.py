@@ -13,12 +13,11 @@ from datetime import UTC, datetime
 from chainq.formats.chart_bins import Bins, Summary
 from chainq.formats.protocol import OutputSpec
 from chainq.text.style import BOLD, DIM, paint
-from chainq.text.width import truncate, wrap
+from chainq.text.width import NARROWEST, truncate, wrap
 
 _LINES = 16  # of dots
 _TOP = 4 * _LINES - 1  # the highest dot
 _MARKS = 5  # on the vertical axis, about
-_NARROWEST = 40  # a narrower terminal is treated as this wide
 _DAY = 86_400
 _TIME_STEPS = (1, 5, 15, 60, 300, 900, 3600, 10_800, 21_600, 43_200, _DAY)
 _TIME_END = 253_402_300_800  # the year 10000, which datetime does not have
@@ -84,7 +83,7 @@ def draw(bins: Bins, spec: OutputSpec, title: str, unit: str, *, times: bool) ->
 
     `bins` has values; `times`: they are seconds since 1970.
     """
-    room = max(spec.width, _NARROWEST)
+    room = max(spec.width, NARROWEST)
     summary = bins.summary()
     scale = _scale(bins, summary, 2 * room, times)
     marks = scale.marks()

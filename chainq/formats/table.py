@@ -18,11 +18,10 @@ from chainq.formats.protocol import Output, OutputSpec
 from chainq.formats.tree import view_of
 from chainq.rows.fields import Picker
 from chainq.text.humanize import counted, now
-from chainq.text.width import GAP, width_of
+from chainq.text.width import GAP, NARROWEST, width_of
 
 HEADER_EVERY = 40  # rows
 _BATCH = 512  # rows that are drawn at a time, however many come
-_NARROWEST = 40  # a narrower terminal is treated as this wide: below it no row can be read
 _WIDEST = 500  # cells of a column, where values are not abbreviated; the rest of a longer one is below
 
 
@@ -82,7 +81,7 @@ class Table:
     def __init__(self, out: Output, spec: OutputSpec) -> None:
         self._out = out
         self._spec = spec
-        self._room = max(spec.width, _NARROWEST)
+        self._room = max(spec.width, NARROWEST)
         self._width = self._room if spec.abbreviate else ENDLESS  # of a line
         brief = sorted((column for column in spec.columns if column.brief), key=lambda column: column.brief)
         self._fields = list(spec.columns) if spec.selected or not brief else brief

@@ -4,71 +4,53 @@ Everything from the service is sanitized in `summary` and shown without markup. 
 wherever its line has room, and in the next commands always; those are never wrapped, so that they can be copied.
 """
 
-import io
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 
 from msgspec import Raw
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.formats import registry
-from chainq.formats.cells import brief_fee
+from chainq.formats.cells import ID_WIDTH, brief_fee, id_cell, number_cell, status_cell, time_cell
+from chainq.formats.drawing import render
 from chainq.formats.protocol import OutputSpec
+from chainq.formats.tree import view_of
 from chainq.heights.range import HeightRange
-from chainq.rows.fields import Picker, array_of, integer_of, object_of, text_of
+from chainq.rows.fields import Picker, array_of, object_of, text_of
 from chainq.show import summary
 from chainq.show.next_commands import next_commands
 from chainq.show.parts import AddressParts, BlockParts, FunctionParts, Parts, ProgramParts, TransactionParts
-from chainq.show.summary import Transaction
-from chainq.text.humanize import age, counted
+from chainq.show.summary import FunctionCalls, Transaction
+from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
-from chainq.text.width import BOTH_ENDS, truncate
+from chainq.text.width import NARROWEST
 
-SHORT = 15  # cells of an ID that has no line of its own, as in tables
-_CALL_COLUMNS = 2 + 2 + 7 + 10 + SHORT  # cells of a row of calls beside the function's name and the time
+_CALL_COLUMNS = 2 + 2 + 7 + 10 + ID_WIDTH  # cells of a row of calls beside the function's name and the time
 _TIME = 22  # cells of the column with times
-LEAST = 40  # a narrower terminal is treated as this wide
 _ROW = "none"  # rich's name for the style of plain text
 
 
 def draw(parts: Parts, spec: OutputSpec, now: float, suffix: str) -> bytes:
     """Return the screen of what was gathered. `now`: seconds since 1970; `suffix`: options of the next commands."""
-    width = max(spec.width, LEAST)
-    console = Console(
-        file=io.StringIO(),
-        width=width,
-        force_terminal=spec.color,
-        color_system="standard" if spec.color else None,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        legacy_windows=False,
-    )
-    for renderable in _screen(parts, spec._replace(width=width), now):
-        console.print(renderable)
-    console.print()
-    console.print(Text("next", "bold"))
-    for command in next_commands(parts):
-        console.print(Text(f"  {command}{suffix}"), soft_wrap=True)
-    text = console.file.getvalue()  # type: ignore[attr-defined]  # the StringIO from above
-    return "".join(f"{line.rstrip()}\n" for line in text.split("\n")[:-1]).encode()
+    width = max(spec.width, NARROWEST)
+    screen = render([*_screen(parts, spec._replace(width=width), now), "", Text("next", "bold")], width, spec.color)
+    # Not by rich, which would wrap them.
+    return screen + "".join(f"  {command}{suffix}\n" for command in next_commands(parts)).encode()
 
 
 def _screen(parts: Parts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
     if isinstance(parts, BlockParts):
         return _block(parts, spec, now)
     if isinstance(parts, TransactionParts):
-        return _transaction(parts, spec)
+        return _transaction(parts, spec, now)
     if isinstance(parts, AddressParts):
-        return _address(parts, spec)
+        return _address(parts, spec, now)
     if isinstance(parts, ProgramParts):
-        return _program(parts, spec)
-    return _function(parts, spec)
+        return _program(parts, spec, now)
+    return _function(parts, spec, now)
 
 
 def _block(parts: BlockParts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
@@ -76,7 +58,7 @@ def _block(parts: BlockParts, spec: OutputSpec, now: float) -> Iterator[Renderab
     values = dict(zip(names, Picker(names)(parts.summary), strict=True))
     yield _title("block", str(parts.height))
     yield _fields(
-        ("time", _time(integer_of(values["timestamp"]), now)),
+        ("time", time_cell(text_of(values["timestamp"]), now).whole),
         ("hash", _id(text_of(values["block_hash"]), spec.width - 12)),
         ("previous", _id(text_of(values["previous_hash"]), spec.width - 12)),
         ("round", _value(values["round"])),
@@ -88,7 +70,7 @@ def _block(parts: BlockParts, spec: OutputSpec, now: float) -> Iterator[Renderab
     members = object_of(parts.block)
     found = [summary.transaction_of(row, by_transition) for row in array_of(members.get("transactions"))]
     yield ""
-    yield _tree(_title("transactions", _by_status(found)), found, spec)
+    yield _tree(_title("transactions", _by_status(found)), found, spec, now)
     if aborted := array_of(members.get("aborted_transaction_ids")):
         yield ""
         yield _title("aborted", counted(len(aborted), "transaction"))
@@ -120,28 +102,23 @@ def _by_status(found: Sequence[Transaction]) -> str:
     return f"{len(found):,}" + (f": {kinds}" if len(counts) > 1 or (found and "accepted" not in counts) else "")
 
 
-def _transaction(parts: TransactionParts, spec: OutputSpec) -> Iterator[RenderableType]:
+def _transaction(parts: TransactionParts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
     """Yield the transaction as `chainq transaction` draws it, with the tree of everything in it."""
     yield _title("transaction", "")
-    output = io.BytesIO()
-    shown = spec._replace(command="transaction", columns=BY_COMMAND["transaction"].columns, single=True)
-    writer = registry.load("table")(output, shown)
-    writer.write([parts.transaction])
-    writer.close()
-    yield Text.from_ansi(output.getvalue().decode().rstrip("\n"))
+    yield from view_of(parts.transaction, spec._replace(columns=BY_COMMAND["transaction"].columns), now)
 
 
-def _address(parts: AddressParts, spec: OutputSpec) -> Iterator[RenderableType]:
+def _address(parts: AddressParts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
     yield _title("address", "")
     yield Text(f"  {_id(parts.address, spec.width - 2)}")
     yield ""
     found = [summary.transaction_of(row) for row in parts.transactions]
     found.sort(key=lambda one: (one.time or 0, int(one.position) if one.position.isdecimal() else 0), reverse=True)
     words = f"the newest {len(found)}" if found else "none"
-    yield _tree(_title("public transactions", f"{words} in {_blocks(parts.heights)}"), found, spec)
+    yield _tree(_title("public transactions", f"{words} in {_blocks(parts.heights)}"), found, spec, now)
 
 
-def _program(parts: ProgramParts, spec: OutputSpec) -> Iterator[RenderableType]:
+def _program(parts: ProgramParts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
     names = summary.functions_in(parts.transitions)
     calls = summary.calls_by_function([*parts.records, *parts.transitions], names)
     yield _title("program", parts.program + (f"  {counted(len(names), 'function')}" if names else ""))
@@ -154,8 +131,8 @@ def _program(parts: ProgramParts, spec: OutputSpec) -> Iterator[RenderableType]:
         grid = _grid("function", "calls", "height", *(["time"] if timed else []), "transaction")
         for one in calls:
             cells = [one.name, f"{one.calls:,}", "-" if one.height is None else str(one.height)]
-            cells += [_time(one.time)] if timed else []
-            grid.add_row(*map(Text, cells), Text(_id(one.transaction, SHORT + max(room, 0))))
+            cells += [_time(one, now)] if timed else []
+            grid.add_row(*map(Text, cells), Text(_id(one.transaction, ID_WIDTH + max(room, 0))))
         yield Padding(grid, (0, 0, 0, 2))
     else:
         yield Text("  none")
@@ -166,23 +143,22 @@ def _program(parts: ProgramParts, spec: OutputSpec) -> Iterator[RenderableType]:
     )
 
 
-def _function(parts: FunctionParts, spec: OutputSpec) -> Iterator[RenderableType]:
+def _function(parts: FunctionParts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
     yield _title("function", f"{parts.program}/{parts.function}")
     found = [summary.transaction_of(row) for row in parts.transactions]
     unique = list(dict.fromkeys(found))
     yield ""
     words = f"the newest {len(unique)}, of the whole chain" if unique else "none on the whole chain"
-    yield _tree(_title("calls", words), unique, spec)
+    yield _tree(_title("calls", words), unique, spec, now)
 
 
-def _tree(title: Text, found: Iterable[Transaction], spec: OutputSpec) -> Tree:
+def _tree(title: Text, found: Iterable[Transaction], spec: OutputSpec, now: float) -> Tree:
     """Return a tree of transactions: what each is, its ID, and the transitions in it."""
     root = Tree(title, guide_style="dim")
     for one in found:
-        style = {"accepted": _ROW, "": _ROW, "rejected": "red"}.get(one.status.lower(), "yellow")
-        status = ("✗ " if style == "red" else "! " if style == "yellow" else "") + one.status
-        label = "  ".join(filter(None, (_time(one.time) or one.position, one.type, status)))
-        tree = root.add(Text(label, style))
+        status = status_cell(one.status)
+        label = "  ".join(filter(None, (_time(one, now) or one.position, one.type, status.short)))
+        tree = root.add(Text(label, status.style or _ROW))
         tree.add(Text(_id(one.id, spec.width - 8), "cyan"))
         if one.deploys:
             tree.add(Text(f"deploys {one.deploys}"))
@@ -190,7 +166,7 @@ def _tree(title: Text, found: Iterable[Transaction], spec: OutputSpec) -> Tree:
             line = Text(call.name)
             notes = [counted(call.records, "record")] if call.records else []
             notes += [f"fee {brief_fee(one.fee)}".rstrip()] if call.fee and one.fee else []
-            notes += ["not done"] if style == "red" and not call.fee else []
+            notes += ["not done"] if one.status.lower() == "rejected" and not call.fee else []
             line.append(f"  {', '.join(notes)}" if notes else "", "dim")
             tree.add(line)
     return root
@@ -219,8 +195,7 @@ def _fields(*pairs: tuple[str, str]) -> Padding:
 
 def _id(text: str, room: int) -> str:
     """Return an ID whole where there is room, else abbreviated as in tables."""
-    shown = printable(text)
-    return shown if len(shown) <= room else truncate(shown, SHORT, keep=BOTH_ENDS)
+    return id_cell(text).text(room)
 
 
 def _value(value: Raw | None) -> str:
@@ -228,16 +203,13 @@ def _value(value: Raw | None) -> str:
 
 
 def _number(value: Raw | None) -> str:
-    number = integer_of(value)
-    return "" if value is None else f"{number:,}" if number is not None else _value(value) or "none"
+    """Return a number with its digits in groups; empty where it is not sent, `none` for null."""
+    return "" if value is None else number_cell(text_of(value)).whole or "none"
 
 
-def _time(seconds: int | None, now: float | None = None) -> str:
-    """Return a block time in UTC, with its age if `now` is given; empty for no time."""
-    if seconds is None or not 0 < seconds < 1e11:
-        return ""
-    text = f"{datetime.fromtimestamp(seconds, UTC).isoformat(' ')[:19]}Z"
-    return text if now is None or seconds > now else f"{text}  {age(int(now) - seconds)} ago"
+def _time(one: Transaction | FunctionCalls, now: float) -> str:
+    """Return a block time in UTC; empty for no time."""
+    return "" if not one.time else time_cell(str(one.time), now).short
 
 
 def _blocks(heights: HeightRange) -> str:

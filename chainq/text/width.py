@@ -5,6 +5,7 @@ from contextlib import suppress
 
 ELLIPSIS = "…"
 BOTH_ENDS = -1
+NARROWEST = 40  # character cells: a narrower terminal is treated as this wide, since below it no row can be read
 GAP = 2  # cells between two columns
 
 

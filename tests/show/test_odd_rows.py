@@ -1,0 +1,96 @@
+"""What screens make of rows of a wrong shape: missing fields, null, numbers for strings, unknown fields."""
+
+import json
+from typing import Any
+
+import pytest
+from msgspec import Raw
+
+from chainq.formats.protocol import OutputSpec
+from chainq.heights.range import HeightRange
+from chainq.show.as_json import KINDS, encode
+from chainq.show.next_commands import next_commands
+from chainq.show.parts import AddressParts, BlockParts, FunctionParts, Parts, ProgramParts, TransactionParts
+from chainq.show.screens import draw
+from chainq.show.summary import (
+    Call,
+    FunctionCalls,
+    calls_by_function,
+    functions_in,
+    records_by_function,
+    records_by_transition,
+    transaction_of,
+)
+
+ROWS: list[Any] = [
+    {},
+    {"later": {"deep": [1]}},
+    {"transaction": None, "status": None, "type": None, "index": None, "finalizedAt": None},
+    {"transaction": 5, "status": 1, "type": 2, "index": "x", "finalizedAt": "soon"},
+    {"transaction": {"id": 7, "execution": {"transitions": None}, "fee": {"transition": None}}, "finalizedAt": 10**30},
+    {"transaction": {"execution": {"transitions": [None, 1, {}, {"program": 1}]}}, "status": ["rejected"]},
+    {"transactions": [None, 3, {}], "aborted_transaction_ids": [None, 5], "ratifications": [1, None, {"amount": []}]},
+    {"transition_id": None, "program_id": 1, "function_name": {}, "program": 3, "height": "x", "timestamp": []},
+    {"block_hash": 1, "round": None, "timestamp": {}, "coinbase_target": "many", "coinbase_reward": None},
+    {"status": "\ud800", "transaction": {"id": "\ud800"}, "\ud800": "\ud800", "function_name": "\ud800"},
+]
+
+
+def raw(value: Any) -> Raw:
+    return Raw(json.dumps(value).encode())
+
+
+def all_parts(row: Raw) -> list[Parts]:
+    heights = HeightRange(0, 5)
+    return [
+        BlockParts(3, row, row, [row]),
+        TransactionParts("at1x", row),
+        AddressParts("aleo1x", heights, [row]),
+        ProgramParts("a.aleo", heights, [row], [row]),
+        FunctionParts("a.aleo", "f", [row]),
+    ]
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_any_row_is_drawn_and_written(row: Any) -> None:
+    """A screen of every kind ends with its next commands; as JSON the row is there as it was sent."""
+    for parts in all_parts(raw(row)):
+        screen = draw(parts, OutputSpec("show", (), width=80), 1_780_000_000.0, "").decode()
+        assert screen.split()[0] == KINDS[type(parts)]
+        found = next_commands(parts)
+        assert screen.endswith("".join(f"  {command}\n" for command in found))
+        assert all(command.isascii() and "None" not in command for command in found)
+        assert bytes(raw(row)) in encode(parts)
+        assert json.loads(encode(parts))["kind"] == KINDS[type(parts)]
+
+
+def test_a_transaction_says_only_what_it_has() -> None:
+    """Numbers are taken for their text; null and what is missing are empty."""
+    found = transaction_of(raw(ROWS[3]))
+    assert (found.id, found.type, found.status, found.position, found.time) == ("", "2", "1", "x", None)
+    assert transaction_of(raw(ROWS[0])) == ("", "", "", "", None, None, (), "")
+    assert transaction_of(raw(ROWS[5])).calls == (Call("?/?"), Call("?/?"), Call("?/?"), Call("1/?"))
+
+
+def test_counts_of_records_with_odd_names() -> None:
+    """A record without a name is counted under a question mark."""
+    records = [raw({}), raw({"program_id": 1, "function_name": None, "transition_id": 5}), raw({})]
+    assert records_by_function(records) == {"?/?": 2, "1/?": 1}
+    assert records_by_transition(records) == {"": 2, "5": 1}
+
+
+def test_calls_with_odd_heights() -> None:
+    """Those of functions that were not called come last; what is no height counts as the first."""
+    rows = [raw({"function_name": "f", "height": "x", "transition_id": 1}), raw({"function_name": 5, "height": "7"})]
+    assert calls_by_function(rows, ["g"]) == [
+        FunctionCalls("5", 1, 7, 0, ""),
+        FunctionCalls("f", 1, 0, 0, ""),
+        FunctionCalls("g", 0),
+    ]
+
+
+def test_functions_come_from_the_first_source_text() -> None:
+    """A row whose program is no text, or only its ID, names none."""
+    rows = [raw({"program": value}) for value in (None, 5, "a.aleo", "program a.aleo;\nfunction f:\nfunction g:\n")]
+    assert functions_in(rows[:3]) == []
+    assert functions_in(rows) == ["f", "g"]
