@@ -8,8 +8,8 @@ A format is a callable, usually a class, with this signature and, as attributes,
         def write(self, rows: Sequence[Raw]): ...              # Writer
         def close(self): ...
 
-It knows of no network, no heights and no files, and may rest on these modules, which are public: this one,
-`chainq.catalog.methods`, `chainq.errors`, `chainq.rows.fields` and `chainq.text`.
+It knows of no network, no files, and of heights only the path at which a row has its own. It may rest on these modules,
+which are public: this one, `chainq.catalog.methods`, `chainq.errors`, `chainq.rows.fields` and `chainq.text`.
 """
 
 from collections.abc import Callable, Sequence
