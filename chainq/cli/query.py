@@ -137,6 +137,9 @@ def _value(role: Role, line: str) -> str:
 
     Raises UsageError.
     """
+    line = line.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")  # a byte order mark
+    if line.startswith("[") or line == "{" or "," in line.partition("{")[0] or line in _FIELDS[role]:
+        raise UsageError("a line of standard input looks like csv or a JSON array", "pipe --jsonl, or bare values")
     if not line.startswith("{"):
         return line
     from chainq.rows.fields import Picker, text_of

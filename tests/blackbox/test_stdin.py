@@ -55,3 +55,15 @@ def test_many_heights_take_no_more_memory(chainq: Program) -> None:
         return usage.ru_maxrss
 
     assert peak(4000) < peak(400) * 1.2
+
+
+@pytest.mark.parametrize("text", ["transaction_id\nat1x\n", "[\n{}\n]\n", "transaction_id,type\nat1x,y\n", "{\n"])
+def test_2_rows_of_another_format(text: str, chainq: Program) -> None:
+    """The message names the format that can be read."""
+    said = one_line(chainq("transaction", "-", url="demo:", stdin=text.encode()), 2)
+    assert said.endswith("looks like csv or a JSON array; pipe --jsonl, or bare values\n")
+
+
+def test_a_byte_order_mark_is_skipped(chainq: Program) -> None:
+    """Some editors begin a file with one."""
+    assert chainq("block", "-", url="demo:", stdin=b"\xef\xbb\xbf5\n") == chainq("block", "5", url="demo:")
