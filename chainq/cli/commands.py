@@ -141,6 +141,7 @@ def _owned_command() -> "Command":
 
     groups: list[type[options.Group]] = [
         options.RangeOptions,
+        options.OrderOptions,
         options.LimitOptions,
         options.PageSizeOptions,
         options.WalletOptions,

@@ -13,7 +13,7 @@ from msgspec import Raw
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.dense_height import prove_height
-from chainq.planning.look_ahead import ATTEMPTS, Asking, count_further
+from chainq.planning.look_ahead import Asking, count_further
 from chainq.planning.server import ServerFacts, start_left_out
 from chainq.planning.steps import DIVISIBLE, ChunkResult, ChunkSpec, Page, Proof, ProofKind, Request, Steps
 
@@ -124,17 +124,10 @@ def _is_empty(heights: HeightRange, server: ServerFacts, *, doubtful: bool) -> A
                 return False
     if heights.start and not server.start_included:  # what a service loses that leaves out `start`
         before = HeightRange(max(0, heights.start - 64), heights.start)
-        first = HeightRange(heights.start, heights.start + 1)
-        for _ in range(ATTEMPTS):  # near the tip one response may come from a server that is behind
-            without: Page = yield Request(before, server.page_size)
-            with_start: Page = yield Request(HeightRange(before.start, first.end), server.page_size)
-            if _counted(without.rows) == _counted(with_start.rows):
-                return True
-            alone: Page = yield Request(first, server.page_size)
-            if alone.rows:
-                server.sporadic = True
-                return False
-        raise start_left_out(first)
+        without: Page = yield Request(before, server.page_size)
+        with_start: Page = yield Request(HeightRange(before.start, heights.start + 1), server.page_size)
+        if _counted(without.rows) != _counted(with_start.rows):
+            raise start_left_out(HeightRange(heights.start, heights.start + 1))
     return True
 
 
@@ -154,7 +147,9 @@ def _check_bounds(heights: HeightRange, server: ServerFacts) -> Asking[None]:
         middle = heights.start + len(heights) // 2
         upper: Page = yield Request(HeightRange(middle, heights.end), 2)
         heights = HeightRange(middle, heights.end) if upper.rows else HeightRange(heights.start, middle)
-    shown = yield from _shown_alone(heights, server)
+    shown: Page = yield Request(heights, server.page_size)
+    if not shown.rows:
+        raise start_left_out(heights)
     for start in (heights.start - 1, heights.end):
         other: Page = (yield Request(HeightRange(start, start + 1), server.page_size)) if start >= 0 else Page([], [])
         if not {bytes(row) for row in shown.rows}.isdisjoint(map(bytes, other.rows)):
@@ -162,15 +157,6 @@ def _check_bounds(heights: HeightRange, server: ServerFacts) -> Asking[None]:
                 f"heights {heights.start} and {start}: both returned the same rows", "the service includes `end`"
             )
     server.start_included = True
-
-
-def _shown_alone(heights: HeightRange, server: ServerFacts) -> Asking[Page]:
-    """Return the rows of a height that has rows, in a range that starts there. Raises IncompleteError without any."""
-    for _ in range(ATTEMPTS):
-        shown: Page = yield Request(heights, server.page_size)
-        if shown.rows:
-            return shown
-    raise start_left_out(heights)
 
 
 def _counted(rows: list[Raw]) -> Counter[bytes]:

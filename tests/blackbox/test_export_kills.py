@@ -1,6 +1,6 @@
 """chainq export: workers and coordinators killed at any moment leave whole partitions, and lose nothing.
 
-`CHAINQ_EXPORT_KILLS` says how many processes are killed at random moments (8).
+`CHAINQ_EXPORT_KILLS` says how many processes are killed at random moments (4).
 """
 
 import os
@@ -17,7 +17,7 @@ from harness.program import Program, finish
 from harness.services import Moving, serving
 from harness.truth import Truth
 
-KILLS = int(os.environ.get("CHAINQ_EXPORT_KILLS", "8"))
+KILLS = int(os.environ.get("CHAINQ_EXPORT_KILLS", "4"))
 START, END = 2400, 3200
 WORDS = ("export", "records", "blocks", f"{START}:{END}", "--partition", "100", "--to", "lake", "-w", "2", "-q")
 

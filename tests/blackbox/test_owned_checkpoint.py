@@ -1,6 +1,6 @@
 """`chainq owned` with --checkpoint and --follow: a wallet that watches, and the file of its records.
 
-`CHAINQ_KILLS` says how many runs are killed at random moments (12 of them here, or that number).
+`CHAINQ_KILLS` says how many runs are killed at random moments (5 of them here, or that number).
 """
 
 import json
@@ -19,7 +19,7 @@ from harness.wallet import VARIABLE, Holding, fresh_key, fresh_records, key_file
 
 pytest.importorskip("aleo")
 
-KILLS = int(os.environ.get("CHAINQ_KILLS", "12"))
+KILLS = int(os.environ.get("CHAINQ_KILLS", "5"))
 SOON = ("--follow", "--interval", "0.01")
 
 
