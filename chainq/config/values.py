@@ -11,7 +11,7 @@ LEAST_MEMORY = 2**20  # bytes
 def checked_number(name: str, value: object) -> float:
     """Return a rate (requests per second) or a timeout (seconds); `name` is what the message calls it.
 
-    Raises UsageError for what is no number from 0.000001 to 1000000.
+    Raises UsageError unless the value is from 0.000001 to 1000000.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-6 <= value <= 1e6:
         raise UsageError(f"invalid {name} {shown(value)}: expected a number from 0.000001 to 1000000")

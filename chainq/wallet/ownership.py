@@ -74,7 +74,7 @@ class Matcher:
                 yield self._addresses[owner_x]
             return
         nonce_x = self._element("nonce_x", _number("nonce_x", row.nonce_x))
-        _number("nonce_y", row.nonce_y)  # not needed, but where it is no number the row is not to be trusted
+        _number("nonce_y", row.nonce_y)  # not needed, but a row with an invalid one is not to be trusted
         try:
             nonce = self._point(nonce_x)
         except RuntimeError:

@@ -74,14 +74,7 @@ def test_kills_at_random_moments(chainq: Program, truth: Truth, seed: int) -> No
 
 def test_workers_end_with_their_coordinator(chainq: Program) -> None:
     """A killed coordinator leaves no process behind, though its workers wait for the service."""
-    service, begun, go = Moving(END), threading.Event(), threading.Event()
-
-    def hook(method: str) -> None:
-        if method == "records/all":
-            begun.set()
-            go.wait(60)
-
-    service.hook = hook
+    service, begun, go = holding_back_records()
     with serving(service) as url:
         run = chainq.start(*WORDS, url=url)
         assert begun.wait(60)
@@ -96,6 +89,19 @@ def test_workers_end_with_their_coordinator(chainq: Program) -> None:
             go.set()
             for worker in workers:
                 os.close(worker)
+
+
+def holding_back_records() -> tuple[Moving, threading.Event, threading.Event]:
+    """A service, the event that records were requested of it, and the event until which it does not respond to that."""
+    service, begun, go = Moving(END), threading.Event(), threading.Event()
+
+    def hook(method: str) -> None:
+        if method == "records/all":
+            begun.set()
+            go.wait(60)
+
+    service.hook = hook
+    return service, begun, go
 
 
 def select_ready(descriptor: int) -> bool:
@@ -129,14 +135,7 @@ def test_a_worker_that_dies_at_the_same_partition_again_and_again(chainq: Progra
 
 def test_ctrl_c_ends_all(chainq: Program) -> None:
     """SIGINT ends the run as it ends any command; no temporary file stays, and the lock is free."""
-    service, begun, go = Moving(END), threading.Event(), threading.Event()
-
-    def hook(method: str) -> None:
-        if method == "records/all":
-            begun.set()
-            go.wait(60)
-
-    service.hook = hook
+    service, begun, go = holding_back_records()
     with serving(service) as url:
         run = chainq.start(*WORDS, url=url)
         assert begun.wait(60)
