@@ -21,7 +21,7 @@ RIGHT = {Kind.NUMBER, Kind.CREDITS, Kind.HEIGHT, Kind.DATA}
 """The kinds that are aligned to the right."""
 ID_WIDTH = 15  # of an abbreviated ID: the same text for the same ID, wherever it is shown
 _WORD = 36  # the longest program name (`31 bytes.aleo`): a shorter word is never abbreviated
-_NUMBER = 100  # digits; a longer value is data, drawn as text
+_NUMBER = 100  # digits; a longer value is abbreviated, as IDs are
 _TEXT = 240  # characters of a text of several words
 _LINES = 12  # lines of a text
 _SKEW = 300  # seconds that a server's clock may be ahead of ours before its time counts as invalid
