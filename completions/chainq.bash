@@ -19,6 +19,7 @@ _chainq_commands() {
     _chainq_offer 'sql' 'query an export, or the last blocks, with SQL'
     _chainq_offer 'rpc' 'call any method and print its result'
     _chainq_offer 'doctor' 'examine a server: dialect, methods, pagination, limits'
+    _chainq_offer 'verify' 'find missing, doubled, altered and misplaced rows'
     _chainq_offer 'profiles' 'list the profiles in config.toml'
     _chainq_offer 'serve' 'serve the sample chain over HTTP, with optional faults'
     _chainq_offer 'completion' 'print the completion script of a shell'
@@ -34,7 +35,7 @@ _chainq_options() {
         _chainq_offer '-h' 'Show this message and exit'
     fi
     case $1 in
-        blocks|full-blocks|records|ownership|transitions|address-transactions|owned|export|sql)
+        blocks|full-blocks|records|ownership|transitions|address-transactions|owned|export|sql|verify)
             _chainq_offer '--start' 'First height; -100: the last 100 blocks'
             _chainq_offer '--end' 'End height, exclusive. Default, and latest: through the tip'
             _chainq_offer '--last' 'The last N blocks'
@@ -69,7 +70,7 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|sql)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|sql|verify)
             _chainq_offer '--format' 'table, jsonl, json, csv, tsv, text, chart, parquet, plug-ins. Default: by the extension of FILE, else CHAINQ_FORMAT, else table on a terminal and jsonl elsewhere'
             _chainq_offer '--table' 'Human-readable table'
             _chainq_offer '--jsonl' 'One JSON object per line, as the service sent it'
@@ -87,17 +88,17 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|show|sql)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|show|sql|verify)
             _chainq_offer '--no-trunc' 'Do not abbreviate values'
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|show|sql|rpc)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|show|sql|rpc|verify)
             _chainq_offer '--color' 'When to use colours'
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|show|export|sql|rpc|doctor)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|show|export|sql|rpc|doctor|verify)
             _chainq_offer '--url' 'URL of the service; demo: is a built-in sample'
             _chainq_offer '--profile' 'Profile from config.toml'
             _chainq_offer '--dialect' 'Dialect of the server: chain, aleo, or auto to detect it'
@@ -121,7 +122,7 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|show|export|sql|rpc|doctor|profiles|serve|completion|help|version)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|show|export|sql|rpc|doctor|verify|profiles|serve|completion|help|version)
             _chainq_offer '--help' 'Show this message and exit'
             _chainq_offer '-h' 'Show this message and exit'
             ;;
@@ -186,6 +187,10 @@ _chainq_options() {
             _chainq_offer '--network' 'Fail unless the service is on mainnet, or on testnet'
             _chainq_offer '--workers' 'Processes that compare rows. Default: one per core'
             _chainq_offer '-w' 'Processes that compare rows. Default: one per core'
+            ;;
+    esac
+    case $1 in
+        owned|verify)
             _chainq_offer '--columns' 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
             ;;
     esac
@@ -216,6 +221,12 @@ _chainq_options() {
         doctor)
             _chainq_offer '--save' 'Save as a profile in config.toml'
             _chainq_offer '--default' 'With --save: make it the default profile'
+            ;;
+    esac
+    case $1 in
+        verify)
+            _chainq_offer '--commands' 'Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all'
+            _chainq_offer '--witness' 'Second service to compare with, as far as its chain goes'
             ;;
     esac
     case $1 in
@@ -260,6 +271,7 @@ _chainq_options() {
             _chainq_offer '--shuffle-heights' 'Return rows in random order of height'
             _chainq_offer '--missing-height' 'Leave out a block'
             _chainq_offer '--broken-link' 'Give a block a wrong previous_hash'
+            _chainq_offer '--plant' 'Hold one row wrongly, such as lost-record:672; may be repeated'
             _chainq_offer '--stale-tip-rate' 'Share of latest/block calls with an old tip'
             _chainq_offer '--lag-blocks' 'Hide the last N blocks from all methods but latest/block'
             _chainq_offer '--lag-rate' 'Share of calls that --lag-blocks is about'
@@ -276,7 +288,7 @@ _chainq_takes() {
     case "$1 $2" in
         *' --start') ;;
         *' --end') ;;
-        blocks' --last'|full-blocks' --last'|records' --last'|ownership' --last'|transitions' --last'|address-transactions' --last'|owned' --last'|export' --last'|sql' --last') ;;
+        blocks' --last'|full-blocks' --last'|records' --last'|ownership' --last'|transitions' --last'|address-transactions' --last'|owned' --last'|export' --last'|sql' --last'|verify' --last') ;;
         *' --since') ;;
         *' --until') ;;
         *' --checkpoint') ;;
@@ -291,7 +303,7 @@ _chainq_takes() {
         *' --color') ;;
         *' --url') ;;
         *' --profile') ;;
-        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|owned' --dialect'|show' --dialect'|export' --dialect'|sql' --dialect'|rpc' --dialect'|doctor' --dialect') ;;
+        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|owned' --dialect'|show' --dialect'|export' --dialect'|sql' --dialect'|rpc' --dialect'|doctor' --dialect'|verify' --dialect') ;;
         *' --timeout') ;;
         *' --retries') ;;
         *' --concurrency'|*' -j') ;;
@@ -310,7 +322,7 @@ _chainq_takes() {
         *' --view-key-file') ;;
         *' --network') ;;
         owned' --workers'|owned' -w') ;;
-        owned' --columns') ;;
+        owned' --columns'|verify' --columns') ;;
         show' --last') ;;
         *' --to') ;;
         *' --partition') ;;
@@ -318,6 +330,8 @@ _chainq_takes() {
         *' --engine') ;;
         *' --scheduler') ;;
         *' --save') ;;
+        *' --commands') ;;
+        *' --witness') ;;
         *' --port') ;;
         *' --host') ;;
         serve' --dialect') ;;
@@ -346,6 +360,7 @@ _chainq_takes() {
         *' --duplicate-rate') ;;
         *' --missing-height') ;;
         *' --broken-link') ;;
+        *' --plant') ;;
         *' --stale-tip-rate') ;;
         *' --lag-blocks') ;;
         *' --lag-rate') ;;
@@ -389,7 +404,7 @@ _chainq_value() {
         *' --profile')
             _chainq_profiles
             ;;
-        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|owned' --dialect'|show' --dialect'|export' --dialect'|sql' --dialect'|rpc' --dialect'|doctor' --dialect')
+        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|owned' --dialect'|show' --dialect'|export' --dialect'|sql' --dialect'|rpc' --dialect'|doctor' --dialect'|verify' --dialect')
             _chainq_offer 'chain' ''
             _chainq_offer 'aleo' ''
             _chainq_offer 'auto' ''
@@ -494,6 +509,9 @@ _chainq_argument() {
             _chainq_offer 'transitionsWithoutRecordInputs' 'transitions that have no record inputs, in a height range'
             _chainq_offer 'getPublicTransactionsForAddress' 'IDs of public transactions of an address in a height range'
             ;;
+        verify' '0)
+            _chainq_offer 'latest' 'the block at the tip'
+            ;;
         completion' '0)
             _chainq_offer 'bash' ''
             _chainq_offer 'zsh' ''
@@ -517,6 +535,7 @@ _chainq_argument() {
             _chainq_offer 'sql' 'query an export, or the last blocks, with SQL'
             _chainq_offer 'rpc' 'call any method and print its result'
             _chainq_offer 'doctor' 'examine a server: dialect, methods, pagination, limits'
+            _chainq_offer 'verify' 'find missing, doubled, altered and misplaced rows'
             _chainq_offer 'profiles' 'list the profiles in config.toml'
             _chainq_offer 'serve' 'serve the sample chain over HTTP, with optional faults'
             _chainq_offer 'completion' 'print the completion script of a shell'

@@ -69,7 +69,7 @@ function __chainq_takes
             return 0
         case '* --end'
             return 0
-        case 'blocks --last' 'full-blocks --last' 'records --last' 'ownership --last' 'transitions --last' 'address-transactions --last' 'owned --last' 'export --last' 'sql --last'
+        case 'blocks --last' 'full-blocks --last' 'records --last' 'ownership --last' 'transitions --last' 'address-transactions --last' 'owned --last' 'export --last' 'sql --last' 'verify --last'
             return 0
         case '* --since'
             return 0
@@ -99,7 +99,7 @@ function __chainq_takes
             return 0
         case '* --profile'
             return 0
-        case 'blocks --dialect' 'block --dialect' 'latest --dialect' 'full-blocks --dialect' 'transactions --dialect' 'transaction --dialect' 'program-transactions --dialect' 'records --dialect' 'ownership --dialect' 'transitions --dialect' 'address-transactions --dialect' 'owned --dialect' 'show --dialect' 'export --dialect' 'sql --dialect' 'rpc --dialect' 'doctor --dialect'
+        case 'blocks --dialect' 'block --dialect' 'latest --dialect' 'full-blocks --dialect' 'transactions --dialect' 'transaction --dialect' 'program-transactions --dialect' 'records --dialect' 'ownership --dialect' 'transitions --dialect' 'address-transactions --dialect' 'owned --dialect' 'show --dialect' 'export --dialect' 'sql --dialect' 'rpc --dialect' 'doctor --dialect' 'verify --dialect'
             return 0
         case '* --timeout'
             return 0
@@ -137,7 +137,7 @@ function __chainq_takes
             return 0
         case 'owned --workers' 'owned -w'
             return 0
-        case 'owned --columns'
+        case 'owned --columns' 'verify --columns'
             return 0
         case 'show --last'
             return 0
@@ -152,6 +152,10 @@ function __chainq_takes
         case '* --scheduler'
             return 0
         case '* --save'
+            return 0
+        case '* --commands'
+            return 0
+        case '* --witness'
             return 0
         case '* --port'
             return 0
@@ -209,6 +213,8 @@ function __chainq_takes
             return 0
         case '* --broken-link'
             return 0
+        case '* --plant'
+            return 0
         case '* --stale-tip-rate'
             return 0
         case '* --lag-blocks'
@@ -235,6 +241,7 @@ complete -c chainq -k -n __chainq_bare -a help -d 'show the help of the program 
 complete -c chainq -k -n __chainq_bare -a completion -d 'print the completion script of a shell'
 complete -c chainq -k -n __chainq_bare -a serve -d 'serve the sample chain over HTTP, with optional faults'
 complete -c chainq -k -n __chainq_bare -a profiles -d 'list the profiles in config.toml'
+complete -c chainq -k -n __chainq_bare -a verify -d 'find missing, doubled, altered and misplaced rows'
 complete -c chainq -k -n __chainq_bare -a doctor -d 'examine a server: dialect, methods, pagination, limits'
 complete -c chainq -k -n __chainq_bare -a rpc -d 'call any method and print its result'
 complete -c chainq -k -n __chainq_bare -a sql -d 'query an export, or the last blocks, with SQL'
@@ -252,11 +259,11 @@ complete -c chainq -k -n __chainq_bare -a full-blocks -d 'full block content (he
 complete -c chainq -k -n __chainq_bare -a latest -d 'block summary of the latest block'
 complete -c chainq -k -n __chainq_bare -a block -d 'block summary for one height'
 complete -c chainq -k -n __chainq_bare -a blocks -d 'block summaries for a height range'
-complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned export sql' -l start -x -d 'First height; -100: the last 100 blocks'
-complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned export sql' -l end -x -d 'End height, exclusive. Default, and latest: through the tip'
-complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned export sql' -l last -x -d 'The last N blocks'
-complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned export sql' -l since -x -d 'First block time: 2024-06-02, 2024-06-02T11:36Z, 2h or \'2 hours ago\', yesterday, or Unix seconds'
-complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned export sql' -l until -x -d 'End block time, exclusive'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned export sql verify' -l start -x -d 'First height; -100: the last 100 blocks'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned export sql verify' -l end -x -d 'End height, exclusive. Default, and latest: through the tip'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned export sql verify' -l last -x -d 'The last N blocks'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned export sql verify' -l since -x -d 'First block time: 2024-06-02, 2024-06-02T11:36Z, 2h or \'2 hours ago\', yesterday, or Unix seconds'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned export sql verify' -l until -x -d 'End block time, exclusive'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned' -l reverse -d 'Highest heights first'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned' -l checkpoint -r -F -d 'Resume where the last run ended'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned' -l rewind -x -d 'Fetch the last N or more blocks again, then resume'
@@ -266,31 +273,31 @@ complete -c chainq -n '__chainq_in blocks full-blocks records ownership transiti
 complete -c chainq -n '__chainq_in blocks full-blocks program-transactions records ownership transitions address-transactions owned' -l limit -x -d 'Stop after N rows'
 complete -c chainq -n '__chainq_in blocks full-blocks' -l no-verify -d 'Skip the check for missing and unlinked blocks'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned export' -l lag -x -d 'Leave out the last N blocks'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql' -l format -x -a '\'table\' \'jsonl\' \'json\' \'csv\' \'text\' \'tsv\' \'parquet\' \'chart\'' -d 'table, jsonl, json, csv, tsv, text, chart, parquet, plug-ins. Default: by the extension of FILE, else CHAINQ_FORMAT, else table on a terminal and jsonl elsewhere'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql' -l table -d 'Human-readable table'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql' -l jsonl -d 'One JSON object per line, as the service sent it'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql' -l json -d 'One JSON array, or one object'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql' -l csv -d 'CSV with a header (RFC 4180)'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql' -l text -d 'Values only, separated by tabs, one row per line'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql' -l no-header -d 'csv or tsv without its header'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql' -l output -s o -r -F -d 'Output file, replaced when complete; its extension selects the format'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql verify' -l format -x -a '\'table\' \'jsonl\' \'json\' \'csv\' \'text\' \'tsv\' \'parquet\' \'chart\'' -d 'table, jsonl, json, csv, tsv, text, chart, parquet, plug-ins. Default: by the extension of FILE, else CHAINQ_FORMAT, else table on a terminal and jsonl elsewhere'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql verify' -l table -d 'Human-readable table'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql verify' -l jsonl -d 'One JSON object per line, as the service sent it'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql verify' -l json -d 'One JSON array, or one object'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql verify' -l csv -d 'CSV with a header (RFC 4180)'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql verify' -l text -d 'Values only, separated by tabs, one row per line'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql verify' -l no-header -d 'csv or tsv without its header'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql verify' -l output -s o -r -F -d 'Output file, replaced when complete; its extension selects the format'
 complete -c chainq -n '__chainq_in blocks block latest' -l columns -x -a '(__chainq_list \'id\'\\t\'row id of the stored block\' \'height\'\\t\'block height\' \'block_hash\'\\t\'hash of the block\' \'previous_hash\'\\t\'hash of the previous block\' \'previous_state_root\'\\t\'root hash of the previous state\' \'transactions_root\'\\t\'root hash of the block\\\'s transactions\' \'round\'\\t\'round number\' \'coinbase_target\'\\t\'string\' \'proof_target\'\\t\'string\' \'last_coinbase_target\'\\t\'string\' \'last_coinbase_timestamp\'\\t\'seconds since 1970\' \'timestamp\'\\t\'time of the block, seconds since 1970\' \'coinbase_reward\'\\t\'may be null\' \'finalize_root\'\\t\'string\' \'network\'\\t\'network identifier\' \'ratifications_root\'\\t\'string\' \'solutions_root\'\\t\'string\' \'subdag_root\'\\t\'string\' \'cumulative_weight\'\\t\'string\' \'cumulative_proof_target\'\\t\'string\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql' -l no-trunc -d 'Do not abbreviate values'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql rpc' -l color -x -a '\'auto\' \'always\' \'never\'' -d 'When to use colours'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor' -l url -x -a '\'demo:\'\\t\'the sample chain, with no network\'' -d 'URL of the service; demo: is a built-in sample'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor' -l profile -x -a '(__chainq_profiles)' -d 'Profile from config.toml'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor' -l dialect -x -a '\'chain\' \'aleo\' \'auto\'' -d 'Dialect of the server: chain, aleo, or auto to detect it'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor' -l timeout -x -d 'Seconds per request'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor' -l retries -x -d 'Retries for transient failures'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor' -l concurrency -s j -x -d 'Parallel requests'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor' -l max-memory -x -d 'Maximum memory for responses: 512M, 2G'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor' -l rate -x -d 'Maximum requests per second'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor' -l header -x -d 'HTTP header for every request; keep secrets in a profile'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor' -l quiet -s q -d 'Suppress warnings and progress'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor' -l verbose -s v -d 'Log every request to stderr'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql verify' -l no-trunc -d 'Do not abbreviate values'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql rpc verify' -l color -x -a '\'auto\' \'always\' \'never\'' -d 'When to use colours'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify' -l url -x -a '\'demo:\'\\t\'the sample chain, with no network\'' -d 'URL of the service; demo: is a built-in sample'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify' -l profile -x -a '(__chainq_profiles)' -d 'Profile from config.toml'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify' -l dialect -x -a '\'chain\' \'aleo\' \'auto\'' -d 'Dialect of the server: chain, aleo, or auto to detect it'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify' -l timeout -x -d 'Seconds per request'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify' -l retries -x -d 'Retries for transient failures'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify' -l concurrency -s j -x -d 'Parallel requests'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify' -l max-memory -x -d 'Maximum memory for responses: 512M, 2G'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify' -l rate -x -d 'Maximum requests per second'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify' -l header -x -d 'HTTP header for every request; keep secrets in a profile'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify' -l quiet -s q -d 'Suppress warnings and progress'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify' -l verbose -s v -d 'Log every request to stderr'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned rpc' -l no-check -d 'Skip argument checks'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned rpc' -l dry-run -d 'Print requests as JSON lines, send none'
-complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor profiles serve completion help version' -l help -s h -d 'Show this message and exit'
+complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify profiles serve completion help version' -l help -s h -d 'Show this message and exit'
 complete -c chainq -n '__chainq_in full-blocks' -l columns -x -a '(__chainq_list \'block_hash\'\\t\'hash of the block\' \'previous_hash\'\\t\'hash of the previous block\' \'header.previous_state_root\'\\t\'string\' \'header.transactions_root\'\\t\'string\' \'header.finalize_root\'\\t\'string\' \'header.ratifications_root\'\\t\'string\' \'header.solutions_root\'\\t\'string\' \'header.subdag_root\'\\t\'string\' \'header.metadata.network\'\\t\'network identifier\' \'header.metadata.round\'\\t\'round number\' \'header.metadata.height\'\\t\'block height\' \'header.metadata.cumulative_weight\'\\t\'sent as a number of any size\' \'header.metadata.cumulative_proof_target\'\\t\'sent as a number\' \'header.metadata.coinbase_target\'\\t\'sent as a number\' \'header.metadata.proof_target\'\\t\'sent as a number\' \'header.metadata.last_coinbase_target\'\\t\'sent as a number\' \'header.metadata.last_coinbase_timestamp\'\\t\'seconds since 1970, sent as a number\' \'header.metadata.timestamp\'\\t\'seconds since 1970, sent as a number\' \'authority.type\'\\t\'such as quorum\' \'authority.subdag.subdag\'\\t\'certificates by round number\' \'authority.subdag.election_certificate_ids\'\\t\'array of string\' \'ratifications\'\\t\'type and amount\' \'transactions\'\\t\'status, type, index and transaction\' \'aborted_transaction_ids\'\\t\'IDs of aborted transactions\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
 complete -c chainq -n '__chainq_in transactions' -l columns -x -a '(__chainq_list \'height\'\\t\'height of the block, added by chainq\' \'id\'\\t\'row id of the stored transaction\' \'block_id\'\\t\'the block: its height in the published interface, its row id on deployed servers\' \'transaction_id\'\\t\'bech32, prefix at\' \'type\'\\t\'such as Execute\' \'index\'\\t\'index within the block\' \'status\'\\t\'such as accepted\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
 complete -c chainq -n '__chainq_in transaction program-transactions' -l columns -x -a '(__chainq_list \'status\'\\t\'such as accepted\' \'type\'\\t\'such as execute\' \'index\'\\t\'index within the block\' \'transaction.type\'\\t\'such as execute\' \'transaction.id\'\\t\'transaction ID\' \'transaction.execution.transitions\'\\t\'array of Transition\' \'transaction.execution.global_state_root\'\\t\'string\' \'transaction.execution.proof\'\\t\'string\' \'transaction.fee.transition.id\'\\t\'transition ID\' \'transaction.fee.transition.program\'\\t\'program ID\' \'transaction.fee.transition.function\'\\t\'function name\' \'transaction.fee.transition.inputs\'\\t\'type, id, value, tag\' \'transaction.fee.transition.outputs\'\\t\'type, id, checksum, value\' \'transaction.fee.transition.tpk\'\\t\'transition public key (group element)\' \'transaction.fee.transition.tcm\'\\t\'transition commitment (field element)\' \'transaction.fee.global_state_root\'\\t\'string\' \'transaction.fee.proof\'\\t\'string\' \'finalize\'\\t\'type, mapping_id, index, key_id, value_id\' \'finalizedAt\'\\t\'seconds since 1970\' \'all\'\\t\'every column\' \'help\'\\t\'list the columns\')' -d 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
@@ -308,7 +315,7 @@ complete -c chainq -n '__chainq_in owned' -l records -d 'Add the record of each 
 complete -c chainq -n '__chainq_in owned' -l decrypt -d 'Add the record and its plaintext'
 complete -c chainq -n '__chainq_in owned' -l network -x -a '\'mainnet\' \'testnet\'' -d 'Fail unless the service is on mainnet, or on testnet'
 complete -c chainq -n '__chainq_in owned' -l workers -s w -x -d 'Processes that compare rows. Default: one per core'
-complete -c chainq -n '__chainq_in owned' -l columns -x -d 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
+complete -c chainq -n '__chainq_in owned verify' -l columns -x -d 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
 complete -c chainq -n '__chainq_in show' -l last -x -d 'Newest blocks to look at. By default 500K for an address, 100 for a program'
 complete -c chainq -n '__chainq_in show' -l json -d 'All parts as one JSON object'
 complete -c chainq -n '__chainq_in export' -l to -x -d 'Folder, or s3://, gs:// or az:// URL'
@@ -321,6 +328,8 @@ complete -c chainq -n '__chainq_in export' -l dry-run -d 'List the partitions to
 complete -c chainq -n '__chainq_in doctor profiles' -l json -d 'JSON instead of a table'
 complete -c chainq -n '__chainq_in doctor' -l save -x -d 'Save as a profile in config.toml'
 complete -c chainq -n '__chainq_in doctor' -l default -d 'With --save: make it the default profile'
+complete -c chainq -n '__chainq_in verify' -l commands -x -d 'Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all'
+complete -c chainq -n '__chainq_in verify' -l witness -x -d 'Second service to compare with, as far as its chain goes'
 complete -c chainq -n '__chainq_in serve' -l port -x -d 'TCP port; 0: any free one'
 complete -c chainq -n '__chainq_in serve' -l host -x -d 'A loopback address'
 complete -c chainq -n '__chainq_in serve' -l dialect -x -a '\'chain\' \'aleo\'' -d 'chain or aleo'
@@ -359,6 +368,7 @@ complete -c chainq -n '__chainq_in serve' -l duplicate-rate -x -d 'Share of rows
 complete -c chainq -n '__chainq_in serve' -l shuffle-heights -d 'Return rows in random order of height'
 complete -c chainq -n '__chainq_in serve' -l missing-height -x -d 'Leave out a block'
 complete -c chainq -n '__chainq_in serve' -l broken-link -x -d 'Give a block a wrong previous_hash'
+complete -c chainq -n '__chainq_in serve' -l plant -x -d 'Hold one row wrongly, such as lost-record:672; may be repeated'
 complete -c chainq -n '__chainq_in serve' -l stale-tip-rate -x -d 'Share of latest/block calls with an old tip'
 complete -c chainq -n '__chainq_in serve' -l lag-blocks -x -d 'Hide the last N blocks from all methods but latest/block'
 complete -c chainq -n '__chainq_in serve' -l lag-rate -x -d 'Share of calls that --lag-blocks is about'
@@ -384,5 +394,6 @@ complete -c chainq -n '__chainq_at transitions 0' -x -a '\'latest\'\\t\'the bloc
 complete -c chainq -n '__chainq_at address-transactions 1' -x -a '\'latest\'\\t\'the block at the tip\''
 complete -c chainq -n '__chainq_at owned 0' -x -a '\'latest\'\\t\'the block at the tip\''
 complete -c chainq -n '__chainq_at rpc 0' -x -a '\'getBlocks\'\\t\'block summaries for a height range\' \'block\'\\t\'block summary for one height\' \'latest/block\'\\t\'block summary of the latest block\' \'getChainBlocks\'\\t\'full block content (header, authority, ratifications, transactions) for a height range\' \'transactions\'\\t\'transaction summaries of one block\' \'chainTransaction\'\\t\'full details of one transaction by ID\' \'chainTransactionsForProgram\'\\t\'transactions that call a given program function\' \'records/all\'\\t\'records produced in a height range\' \'records/isOwner\'\\t\'minimal ownership data of records in a height range\' \'transitionsWithoutRecordInputs\'\\t\'transitions that have no record inputs, in a height range\' \'getPublicTransactionsForAddress\'\\t\'IDs of public transactions of an address in a height range\''
+complete -c chainq -n '__chainq_at verify 0' -x -a '\'latest\'\\t\'the block at the tip\''
 complete -c chainq -n '__chainq_at completion 0' -x -a '\'bash\' \'zsh\' \'fish\''
-complete -c chainq -n '__chainq_at help 0' -x -a '\'blocks\'\\t\'block summaries for a height range\' \'block\'\\t\'block summary for one height\' \'latest\'\\t\'block summary of the latest block\' \'full-blocks\'\\t\'full block content (header, authority, ratifications, transactions) for a height range\' \'transactions\'\\t\'transaction summaries of one block\' \'transaction\'\\t\'full details of one transaction by ID\' \'program-transactions\'\\t\'transactions that call a given program function\' \'records\'\\t\'records produced in a height range\' \'ownership\'\\t\'minimal ownership data of records in a height range\' \'transitions\'\\t\'transitions that have no record inputs, in a height range\' \'address-transactions\'\\t\'IDs of public transactions of an address in a height range\' \'owned\'\\t\'ownership rows that your view keys own\' \'show\'\\t\'show a block, transaction, address or program on one screen\' \'export\'\\t\'write Parquet partitions into a folder or an object store\' \'sql\'\\t\'query an export, or the last blocks, with SQL\' \'rpc\'\\t\'call any method and print its result\' \'doctor\'\\t\'examine a server: dialect, methods, pagination, limits\' \'profiles\'\\t\'list the profiles in config.toml\' \'serve\'\\t\'serve the sample chain over HTTP, with optional faults\' \'completion\'\\t\'print the completion script of a shell\' \'help\'\\t\'show the help of the program or of a command\' \'version\'\\t\'print the version\''
+complete -c chainq -n '__chainq_at help 0' -x -a '\'blocks\'\\t\'block summaries for a height range\' \'block\'\\t\'block summary for one height\' \'latest\'\\t\'block summary of the latest block\' \'full-blocks\'\\t\'full block content (header, authority, ratifications, transactions) for a height range\' \'transactions\'\\t\'transaction summaries of one block\' \'transaction\'\\t\'full details of one transaction by ID\' \'program-transactions\'\\t\'transactions that call a given program function\' \'records\'\\t\'records produced in a height range\' \'ownership\'\\t\'minimal ownership data of records in a height range\' \'transitions\'\\t\'transitions that have no record inputs, in a height range\' \'address-transactions\'\\t\'IDs of public transactions of an address in a height range\' \'owned\'\\t\'ownership rows that your view keys own\' \'show\'\\t\'show a block, transaction, address or program on one screen\' \'export\'\\t\'write Parquet partitions into a folder or an object store\' \'sql\'\\t\'query an export, or the last blocks, with SQL\' \'rpc\'\\t\'call any method and print its result\' \'doctor\'\\t\'examine a server: dialect, methods, pagination, limits\' \'verify\'\\t\'find missing, doubled, altered and misplaced rows\' \'profiles\'\\t\'list the profiles in config.toml\' \'serve\'\\t\'serve the sample chain over HTTP, with optional faults\' \'completion\'\\t\'print the completion script of a shell\' \'help\'\\t\'show the help of the program or of a command\' \'version\'\\t\'print the version\''

@@ -285,6 +285,28 @@ def _doctor_command() -> "Command":
     )
 
 
+def _verify_command() -> "Command":
+    from chainq.verify.findings import FINDINGS
+
+    def call(values: dict[str, Any]) -> None:
+        from chainq.cli import verify
+
+        verify.run(values)
+
+    heights = [option for option in _parameters([options.RangeOptions]) if option.name != "reverse"]
+    groups = [options.VerifiedOptions, options.OutputOptions, options.ColorOptions, options.ServiceOptions]
+    return _command(
+        "verify",
+        call,
+        [_range_argument(), *heights, *_parameters(groups)],
+        "Find missing, doubled, altered and misplaced rows.\n\n"
+        "Reads the full blocks of a height range and compares all other rows with them. Exits with code 6 if anything"
+        " is wrong.",
+        "Example:\n  chainq verify --last 100 --url http://127.0.0.1:8545\n",
+        tuple(column.path + ("*" if column.brief else "") for column in FINDINGS.columns),
+    )
+
+
 def _profiles_command() -> "Command":
     def call(values: dict[str, Any]) -> None:
         from chainq.cli import helpers
@@ -347,6 +369,7 @@ COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     "sql": ("Tools", "query an export, or the last blocks, with SQL", _sql_command),
     "rpc": ("Tools", "call any method and print its result", _rpc_command),
     "doctor": ("Tools", "examine a server: dialect, methods, pagination, limits", _doctor_command),
+    "verify": ("Tools", "find missing, doubled, altered and misplaced rows", _verify_command),
     "profiles": ("Tools", "list the profiles in config.toml", _profiles_command),
     "serve": ("Tools", "serve the sample chain over HTTP, with optional faults", _serve_command),
     "completion": ("Tools", "print the completion script of a shell", _completion_command),

@@ -152,6 +152,29 @@ class VerifyOptions(Group):
     ] = False
 
 
+class VerifiedOptions(Group):
+    """What `verify` compares."""
+
+    commands: Annotated[
+        str | None,
+        Option(
+            "--commands",
+            metavar="A,B",
+            rich_help_panel=RANGE,
+            help="Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all.",
+        ),
+    ] = None
+    witness: Annotated[
+        str | None,
+        Option(
+            "--witness",
+            metavar="URL",
+            rich_help_panel=RANGE,
+            help="Second service to compare with, as far as its chain goes.",
+        ),
+    ] = None
+
+
 class ResumeOptions(Group):
     """Incremental runs."""
 

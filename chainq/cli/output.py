@@ -179,10 +179,11 @@ def _column(name: str, known: Mapping[str, Column], check: bool) -> Column:
 
 def list_columns(command: str) -> None:
     """Print the columns of a command with their types and notes."""
-    from chainq.catalog.owned import owned_method
+    from chainq.catalog.owned import COMMAND, owned_method
+    from chainq.verify.findings import FINDINGS
 
-    method = BY_COMMAND[command] if command in BY_COMMAND else owned_method(records=True, plaintext=True)
-    columns = method.columns
+    others = {COMMAND: owned_method(records=True, plaintext=True), FINDINGS.command: FINDINGS}
+    columns = (others.get(command) or BY_COMMAND[command]).columns
     paths = [f"{column.path}{' *' if column.brief else ''}" for column in columns]
     wide, typed = max(map(len, paths)), max(len(column.type) for column in columns)
     lines = [

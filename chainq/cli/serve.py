@@ -5,6 +5,8 @@ No `from __future__ import annotations` here: Typer reads the annotations.
 
 import math
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
@@ -109,6 +111,10 @@ class FaultOptions(Group):
     broken_link: Annotated[int | None, _fault("--broken-link", "H", "Give a block a wrong previous_hash.", low=0)] = (
         None
     )
+    plant: Annotated[
+        list[str] | None,
+        _fault("--plant", "KIND:HEIGHT", "Hold one row wrongly, such as lost-record:672; may be repeated."),
+    ] = None
     stale_tip_rate: Annotated[float, _share("--stale-tip-rate", "Share of latest/block calls with an old tip.")] = 0.0
     lag_blocks: Annotated[
         int, _fault("--lag-blocks", "N", "Hide the last N blocks from all methods but latest/block.", low=0)
@@ -140,6 +146,7 @@ def serve(
     shuffle: bool,
     page_offset: str,
     database_down: str | None,
+    plant: list[str] | None,
     **faults: Any,
 ) -> None:
     """Serve the sample chain until a signal ends it; its URL is the one line on standard output.
@@ -152,6 +159,7 @@ def serve(
     from chainq.demo.chain import DEFAULT_TIP, Chain
     from chainq.demo.faults import Faults
     from chainq.demo.planted import PUBLISHED
+    from chainq.demo.plants import parse_plant
     from chainq.demo.server import serve as serve_demo
     from chainq.demo.service import Service
     from chainq.demo.wire import DIALECTS
@@ -171,6 +179,8 @@ def serve(
         raise UsageError(f"invalid --grow {grow:g}: expected 0, or at least 0.001 seconds")
     faults["database_down"] = _calls(database_down)
     faults["offset_by_asked"] = page_offset == "asked"
+    with _plants_checked():
+        faults["plant"] = tuple(map(parse_plant, plant or ()))
     first = DEFAULT_TIP if tip is None else tip
     began = time.monotonic()
 
@@ -179,7 +189,8 @@ def serve(
 
     planted = _planted(owner, len(PUBLISHED)) if owner else PUBLISHED
     chain = Chain(seed, first, _dense(dense_height), planted)
-    service = Service(chain, Faults(**faults), dialect, shuffle, tip=tip_height)
+    with _plants_checked():
+        service = Service(chain, Faults(**faults), dialect, shuffle, tip=tip_height)
 
     def ready(port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
@@ -211,6 +222,15 @@ def _calls(text: str | None) -> range:
     if not found:
         raise UsageError(f"invalid --database-down {text!r}: expected a number of calls, or A:B")
     return range(int(found[1] or 0), int(found[2]))
+
+
+@contextmanager
+def _plants_checked() -> Iterator[None]:
+    """Turn what is wrong with `--plant` into a UsageError."""
+    try:
+        yield
+    except ValueError as error:
+        raise UsageError(f"invalid --plant: {error}") from None
 
 
 def _dense(text: str | None) -> tuple[int, int] | None:

@@ -18,6 +18,7 @@ wire.py            the methods of each dialect, as data: names, parameters, limi
 samples.py         sample results of methods that have no handler yet
 results.py         Results: arguments -> the rows of a result; slices and the order of rows
 faults.py          Faults: what a server can do wrong
+plants.py          Plant: one row that a service holds wrongly; PlantedResults: the results with them
 faulty_results.py  FaultyResults: the results with the faults of arguments and rows
 service.py         Service: the JSON-RPC envelope, errors and their faults; bytes in, Reply out
 transport.py       DemoTransport: the service as a transport of the client, without a socket

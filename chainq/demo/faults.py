@@ -6,8 +6,12 @@ of one.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from chainq.demo.ids import WORD, mix
+
+if TYPE_CHECKING:
+    from chainq.demo.plants import Plant
 
 FAIL, TRUNCATE, WRONG_ID, EMPTY, CAP, STALE_TIP, DUPLICATE, ORDER, LAG = range(9)
 """What a share is about, so that the shares of one server hit different calls."""
@@ -63,6 +67,7 @@ class Faults:
     shuffle_heights: rows are in no order, across heights.
     missing_height: a block that getBlocks, getChainBlocks and block leave out.
     broken_link: a height whose `previous_hash` is wrong in getBlocks and getChainBlocks.
+    plant: single rows that the database holds wrongly (`plants.py`).
 
     Tip and reorgs:
     stale_tip_rate: share of calls of latest/block that name a block STALE_BLOCKS heights below the tip.
@@ -74,7 +79,8 @@ class Faults:
         never.
     reorg_after: calls before the reorg.
 
-    fault_seed: which calls and rows the shares hit: the same for the same seed and number of the call.
+    fault_seed: which calls and rows the shares hit: the same for the same seed and number of the call; and which rows
+        the plants are.
     """
 
     latency: float = 0.0
@@ -106,6 +112,7 @@ class Faults:
     shuffle_heights: bool = False
     missing_height: int | None = None
     broken_link: int | None = None
+    plant: "tuple[Plant, ...]" = ()
     stale_tip_rate: float = 0.0
     lag_blocks: int = 0
     lag_rate: float = 1.0

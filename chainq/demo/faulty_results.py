@@ -18,9 +18,16 @@ class FaultyResults:
     """The results of one chain as a service with these faults returns them; threads may share it."""
 
     def __init__(self, chain: Chain, faults: Faults, shuffle: bool = True) -> None:
-        """Takes the chain, the faults, and whether rows come in the disorder of deployed servers."""
+        """Takes the chain, the faults, and whether rows come in the disorder of deployed servers.
+
+        Raises ValueError for a plant in a block that has no such row.
+        """
         self._faults = faults
         self._results = Results(chain, shuffle, faults.heavy_rows)
+        if faults.plant:
+            from chainq.demo.plants import PlantedResults
+
+            self._results = PlantedResults(chain, faults.plant, faults.fault_seed, shuffle, faults.heavy_rows)
         self._reorged = self._results
         if faults.reorg_at is not None:
             self._reorged = Results(Fork(chain, faults.reorg_at), shuffle, faults.heavy_rows)

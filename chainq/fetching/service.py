@@ -232,8 +232,11 @@ class Service:
             end = max(start, min(end, self.tip_for(end) + 1))
         return HeightRange(start, end)
 
-    def fetch_range(self, query: Query, heights: HeightRange) -> Iterator[Batch]:
-        """Yield every row of a height range (what the query's bounds resolve to), exactly once, in height order."""
+    def fetch_range(self, query: Query, heights: HeightRange, *, concurrency: int | None = None) -> Iterator[Batch]:
+        """Yield every row of a height range (what the query's bounds resolve to), exactly once, in height order.
+
+        `concurrency`: requests at a time, where fewer than the service's are enough.
+        """
         from chainq.fetching.ranges import fetch_range
 
         tip = None if self._tip is None else self._tip.height
@@ -244,7 +247,7 @@ class Service:
             heights,
             tip=tip if tip is not None and tip >= heights.end - 1 else None,
             tip_height=lambda: self.tip_for(heights.end),
-            concurrency=self._concurrency,
+            concurrency=min(concurrency or self._concurrency, self._concurrency),
             warn=self._warn,
             trace=self._trace,
         )

@@ -20,3 +20,8 @@ class HeightRange:
 
     def __str__(self) -> str:
         return f"height {self.start}" if len(self) == 1 else f"heights {self.start}-{self.end - 1}"
+
+    def halves(self) -> "tuple[HeightRange, HeightRange]":
+        """Return the lower and the higher half of a range of at least two heights."""
+        middle = (self.start + self.end) // 2
+        return HeightRange(self.start, middle), HeightRange(middle, self.end)

@@ -28,6 +28,9 @@ from harness.program import Program, Servers
         (["--dense-height", "5"], "--dense-height '5'"),
         (["--dense-height", "5:-1"], "--dense-height '5:-1'"),
         (["--byte-cap", "-1"], "--byte-cap"),
+        (["--plant", "lost-record"], "invalid --plant: expected KIND:HEIGHT, where KIND is one of lost-record"),
+        (["--plant", "lost-record:13"], "invalid --plant: block 13 has no record"),
+        (["--plant", "link:0"], "invalid --plant: block 0 has no block before it"),
     ],
 )
 def test_bad_values_are_usage_errors(words: list[str], named: str, chainq: Program) -> None:

@@ -1,0 +1,120 @@
+"""`chainq verify`: runs the pass, prints the findings by any format, and ends with a verdict.
+
+What is compared is in `chainq.verify`.
+"""
+
+import gc
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from chainq.cli import connect, output
+from chainq.cli.query import read_bounds
+from chainq.cli.report import Reporter
+from chainq.errors import IncompleteError, UsageError
+from chainq.fetching.service import Service
+from chainq.formats.protocol import Writer
+from chainq.heights.range import HeightRange
+from chainq.process.signals import signals_deferred
+from chainq.sinks.open import open_sink
+from chainq.text.humanize import counted
+from chainq.text.sanitize import mask_url
+from chainq.verify.audit import BLOCKS, COMMANDS, Step, audit
+from chainq.verify.findings import FINDINGS
+from chainq.verify.repair import Repair
+
+
+def run(values: Mapping[str, Any]) -> None:
+    """Verify a service; `values` are those of the command line.
+
+    Raises IncompleteError at the end where anything is wrong, and other ChainqErrors.
+    """
+    commands, bounds = _commands(values["commands"]), read_bounds(values, whole=False)
+    settings = output.settings(FINDINGS, values, check=True, appended=False, endless=False)
+    reporter = connect.reporter(values)
+    with ExitStack() as opened:
+        service = opened.enter_context(connect.open_service(connect.settings(values), reporter))
+        witness = _witness(values, reporter)
+        if witness is not None:
+            opened.enter_context(witness)
+        start, end = service.height_range(bounds).edges
+        if end > start and (tip := service.tip_for(end)) < end - 1:
+            reporter.warn(f"--end {end} is not reached: the tip is {tip}")
+            end = max(start, tip + 1)
+        if witness is not None and end > start and (tip := witness.tip_for(end)) < end - 1:
+            reporter.warn(f"the chain of the witness ends at height {tip}: later heights are not compared with it")
+        verdict = _Verdict(HeightRange(start, end))
+        with open_sink(settings.file, pager=not settings.can.binary) as sink:
+            spec = output.output_spec(FINDINGS, settings, reporter.warn)
+            writer = settings.make(sink, spec)
+            reporter.begin(end - start, rows_on_terminal=spec.terminal)
+            try:
+                steps = audit(service, verdict.heights, commands, _repair(service, values), witness=witness)
+                _write(steps, writer, verdict, reporter)
+            except BaseException as error:
+                error.add_note(f"resume with --start {verdict.reached} --end {end}")
+                raise
+            finally:
+                reporter.end()
+            with signals_deferred():
+                writer.close()
+    if verdict.findings:
+        raise IncompleteError(str(verdict))
+    if not reporter.quiet:
+        reporter.line(f"chainq: {verdict}")
+
+
+class _Verdict:
+    """What a run has verified so far, in one sentence."""
+
+    def __init__(self, heights: HeightRange) -> None:
+        self.heights, self.reached = heights, heights.start
+        self.findings: Counter[str] = Counter()
+        self.rows: Counter[str] = Counter()
+
+    def __str__(self) -> str:
+        if not len(self.heights):
+            return "no blocks in that range"
+        rows = ", ".join(f"{number:,} {command}" for command, number in self.rows.items())
+        found = ", ".join(f"{number} {check}" for check, number in self.findings.items())
+        total = counted(sum(self.findings.values()), "finding") if found else "no findings"
+        return f"{self.heights}: {total}{f' ({found})' if found else ''} in {rows}"
+
+
+def _write(steps: Iterator[Step], writer: Writer, verdict: _Verdict, reporter: Reporter) -> None:
+    """Write the findings as they come, and count them in the verdict."""
+    gc.enable()
+    for step in steps:
+        with signals_deferred():
+            if step.findings:
+                writer.write([finding.encode() for finding in step.findings])
+            verdict.findings.update(finding.check for finding in step.findings)
+            verdict.rows.update(step.rows)
+            verdict.reached = step.heights.end
+        reporter.wrote(len(step.heights), sum(step.rows.values()))
+
+
+def _witness(values: Mapping[str, Any], reporter: Reporter) -> Service | None:
+    """Return the service that `--witness` names. Headers and the dialect of the first one are not its own."""
+    if values["witness"] is None:
+        return None
+    settings = connect.settings(values)._replace(url=values["witness"], profile=None, dialect=None, header=None)
+    return connect.open_service(settings, reporter)
+
+
+def _commands(given: str | None) -> tuple[str, ...]:
+    """Return the commands to verify. Raises UsageError."""
+    if given is None:
+        return COMMANDS
+    names = tuple(name.strip() for name in given.split(","))
+    for name in names:
+        if name not in COMMANDS:
+            raise UsageError(f"cannot verify {name!r}", f"expected one of {', '.join(COMMANDS)}")
+    return (*BLOCKS, *names)
+
+
+def _repair(service: Service, values: Mapping[str, Any]) -> Repair:
+    """Return what makes the commands that fetch rows anew: by the URL, unless a profile or the environment has it."""
+    url = service.url
+    return Repair(url if url == mask_url(url) and not values["profile"] else "")

@@ -1,0 +1,275 @@
+"""Plants: single rows of the chain that a service returns wrongly, as if its database held them so.
+
+A plant is one fault at one height: `lost-record:672` is a record of block 672 that no call returns. Which row or field
+it hits follows from a seed. Unlike the faults of a call (`faults.py`) it is there in every response alike, so nothing
+but a comparison with the full blocks shows it: those are right, but for the plants of WHOLE_BLOCK.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from chainq.demo.chain import Chain, Row
+from chainq.demo.ids import mix
+from chainq.demo.layout import Tally
+from chainq.demo.results import Call, Results
+
+ALTERED = {
+    "record": ("program_id", "timestamp", "block_hash", "transaction_id", "function_name", "record_ciphertext"),
+    "ownership": ("output_index", "transition_id"),
+    "transition": ("transaction_id", "function_name", "tpk", "tcm", "timestamp"),
+    "transaction": ("type", "status", "index"),
+    "block": ("transactions_root", "finalize_root", "coinbase_target", "proof_target", "last_coinbase_timestamp"),
+}
+"""What of a row `altered-…` may change: never its identity, but for ownership, which has nothing else to compare."""
+
+ACTIONS = ("lost", "doubled", "altered", "misplaced")
+WHOLE_BLOCK = ("link", "time", "round", "checksum", "count")
+"""Faults of a block that its summary and the full block share: previous_hash, timestamp, round, a wrong character in
+previous_state_root, and a gap in the indexes of its transactions."""
+
+KINDS = (
+    *(f"{action}-{row}" for row in ALTERED for action in ACTIONS if (action, row) not in {
+        ("misplaced", "ownership"),  # without a height no row can show where it is filed
+        ("misplaced", "block"),
+    }),
+    *WHOLE_BLOCK,
+)  # fmt: skip
+"""Every kind of plant. A misplaced row is returned with the next block's rows instead of its own."""
+
+
+class Plant(NamedTuple):
+    """One wrong row: what is wrong (one of KINDS), and the height of its block."""
+
+    kind: str
+    height: int
+
+    @property
+    def action(self) -> str:
+        """What is done: `lost`, `doubled`, `altered`, `misplaced`, or the kind itself where that has no row."""
+        return self.kind.partition("-")[0]
+
+    @property
+    def row(self) -> str:
+        """The kind of row that it is done to, a key of ALTERED; empty for the whole block."""
+        return self.kind.partition("-")[2]
+
+
+def parse_plant(text: str) -> Plant:
+    """Return the plant that `KIND:HEIGHT` names. Raises ValueError."""
+    found = re.fullmatch(r"([a-z-]+):([0-9]{1,9})", text)
+    if not found or found[1] not in KINDS:
+        raise ValueError(f"expected KIND:HEIGHT, where KIND is one of {', '.join(KINDS)}")
+    return Plant(found[1], int(found[2]))
+
+
+_Edit = Callable[[Row], Row]
+_Entry = tuple[int, int, _Edit | None]  # height and position of the chain's own row, and what is changed in it
+
+
+class PlantedResults(Results):
+    """The results for a chain with plants. Nothing in it changes, so threads may share it."""
+
+    def __init__(
+        self, chain: Chain, plants: Sequence[Plant], seed: int = 0, shuffle: bool = True, heavy_rows: int = 0
+    ) -> None:
+        """Takes what `Results` takes, the plants, and the seed of what they hit.
+
+        Raises ValueError where a block has no row to be planted.
+        """
+        super().__init__(chain, shuffle, heavy_rows)
+        self._plants, self._seed = plants, seed
+        self._edits: dict[str, dict[int, list[_Entry]]] = {row: {} for row in ALTERED}
+        tallies = {"record": chain.records, "transition": chain.open_calls, "transaction": chain.transactions}
+        for plant in plants:
+            if plant.row and plant.row != "block":
+                self._plant(plant, tallies.get(plant.row, chain.records))
+            elif plant.kind == "count" and not chain.transactions.count(plant.height):
+                raise ValueError(f"block {plant.height} has no transaction")
+            elif plant.kind in ("link", "time", "round") and not plant.height:
+                raise ValueError("block 0 has no block before it")
+
+    def _plant(self, plant: Plant, tally: Tally) -> None:
+        height, edits = plant.height, self._edits[plant.row]
+        if not tally.count(height):
+            raise ValueError(f"block {height} has no {plant.row}")
+        entries = self._entries(edits, tally, height)
+        at = self._word(plant) % len(entries)
+        source, position, edit = entries[at]
+        if plant.action == "lost":
+            del entries[at]
+        elif plant.action == "doubled":
+            entries.append((source, position, partial(_renumber, self._word(plant) >> 32 & 1, edit)))
+        elif plant.action == "altered":
+            fields = ALTERED[plant.row]
+            field = fields[(self._word(plant) >> 16) % len(fields)]
+            entries[at] = source, position, partial(_alter, field, self._word(plant) >> 24, edit)
+        else:
+            del entries[at]
+            self._entries(edits, tally, height + 1).append((source, position, partial(_refile, height + 1, edit)))
+
+    @staticmethod
+    def _entries(edits: dict[int, list[_Entry]], tally: Tally, height: int) -> list[_Entry]:
+        return edits.setdefault(height, [(height, position, None) for position in range(tally.count(height))])
+
+    def _word(self, plant: Plant) -> int:
+        return mix(plant.height << 8 | KINDS.index(plant.kind), mix(self._seed & (1 << 64) - 1, 0x91A7))
+
+    # --- the methods
+
+    def blocks(self, call: Call) -> list[Row]:
+        """Return the block summaries of a range with the plants of blocks."""
+        return [planted for row in super().blocks(call) for planted in self._summary(row)]
+
+    def block(self, call: Call) -> list[Row]:
+        """Return one block summary in a list, or an empty list; never two."""
+        return [planted for row in super().block(call) for planted in self._summary(row)][:1]
+
+    def full_blocks(self, call: Call) -> list[Row]:
+        """Return full blocks with the plants of whole blocks."""
+        return [self._whole(row) for row in super().full_blocks(call)]
+
+    def records(self, call: Call) -> list[Row]:
+        """Return the records of a range with their plants."""
+        return self._planted("record", self._chain.records, self._chain.record_rows, call)
+
+    def ownership(self, call: Call) -> list[Row]:
+        """Return the ownership rows of a range with their plants."""
+        return self._planted("ownership", self._chain.records, self._chain.ownership_rows, call)
+
+    def transitions(self, call: Call) -> list[Row]:
+        """Return the transitions of a range with their plants."""
+        return self._planted("transition", self._chain.open_calls, self._chain.open_rows, call)
+
+    def _summaries(self, height: int, call: Call) -> list[Row]:
+        edits = self._edits["transaction"]
+        if height > call.tip or height not in edits:
+            rows = super()._summaries(height, call)
+        else:
+            rows = _made(self._transaction_rows, edits[height])
+        return [self._counted(height, row) for row in rows]
+
+    def _transaction_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
+        return [self._chain.transaction_row(height, position) for position in positions]
+
+    def _planted(
+        self, row: str, tally: Tally, rows: Callable[[int, Sequence[int]], list[Row]], call: Call
+    ) -> list[Row]:
+        edits = self._edits[row]
+        if not edits:
+            return self._slice(tally, rows, call)
+
+        def planted(height: int, positions: Sequence[int]) -> list[Row]:
+            if height not in edits:
+                return rows(height, positions)
+            return _made(rows, [edits[height][position] for position in positions])
+
+        return self._slice(_Shifted(tally, {at: len(found) for at, found in edits.items()}), planted, call)
+
+    # --- blocks
+
+    def _summary(self, row: Row) -> list[Row]:
+        height = int(row["height"])
+        row = self._faulty(height, row, row)
+        for plant in self._plants:
+            if plant.height == height and plant.row == "block":
+                if plant.action == "lost":
+                    return []
+                if plant.action == "doubled":
+                    return [row, row]
+                fields = [field for field in ALTERED["block"] if field in row]
+                row = _alter(fields[(self._word(plant) >> 16) % len(fields)], self._word(plant) >> 24, None, row)
+        return [row]
+
+    def _whole(self, row: Row) -> Row:
+        height = row["header"]["metadata"]["height"]
+        row = self._faulty(height, row, row["header"]["metadata"])
+        row["transactions"] = [self._counted(height, transaction) for transaction in row["transactions"]]
+        return row
+
+    def _faulty(self, height: int, row: Row, metadata: Row) -> Row:
+        """Change a block's fields: `row` has the hashes, `metadata` the time and the round, as text or as number."""
+        kinds = {plant.kind for plant in self._plants if plant.height == height}
+        if "link" in kinds:
+            row["previous_hash"] = self._chain.block_hash(height + 1)
+        if "time" in kinds:
+            metadata["timestamp"] = type(metadata["timestamp"])(self._chain.timestamp(height - 1) - 1)
+        if "round" in kinds:
+            metadata["round"] = type(metadata["round"])(height * 2 - 3)
+        if "checksum" in kinds:
+            roots = row.get("header", row)
+            plant = Plant("checksum", height)
+            roots["previous_state_root"] = _changed(roots["previous_state_root"], self._word(plant))
+        return row
+
+    def _counted(self, height: int, row: Row) -> Row:
+        """Give the last transaction of a block an index that is one too high, where that is planted."""
+        last = self._chain.transactions.count(height) - 1
+        if Plant("count", height) in self._plants and row["index"] == last:
+            return {**row, "index": last + 1}
+        return row
+
+
+class _Shifted(Tally):
+    """A tally of a chain where some heights have other numbers of rows."""
+
+    def __init__(self, base: Tally, counts: dict[int, int]) -> None:
+        """Takes the tally of the chain, and the number of rows at each height where that differs."""
+        self._base, self._counts = base, counts
+        self._deltas = sorted((height, count - base.count(height)) for height, count in counts.items())
+
+    def before(self, height: int) -> int:
+        """Return the count in all blocks below `height`."""
+        return self._base.before(height) + sum(delta for at, delta in self._deltas if at < height)
+
+    def count(self, height: int) -> int:
+        """Return the count in the block at `height`."""
+        return self._counts.get(height, self._base.count(height))
+
+    def locate(self, rank: int) -> tuple[int, int] | None:
+        """Return the height and the position inside the block of the row that has `rank` before it."""
+        low, high = 0, 1 << 40
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.before(middle) <= rank else (low, middle)
+        return low, rank - self.before(low)
+
+
+def _made(rows: Callable[[int, Sequence[int]], list[Row]], entries: Iterable[_Entry]) -> list[Row]:
+    made = []
+    for height, position, edit in entries:
+        (row,) = rows(height, [position])
+        made.append(edit(row) if edit else row)
+    return made
+
+
+def _renumber(wanted: int, before: _Edit | None, row: Row) -> Row:
+    """Give a row another row id, as a row that was stored twice has; or leave it as it is."""
+    row = before(row) if before else row
+    return {**row, "id": row["id"] + 500_000_000} if wanted and "id" in row else row
+
+
+def _refile(height: int, before: _Edit | None, row: Row) -> Row:
+    row = before(row) if before else row
+    return {**row, "height": type(row["height"])(height)} if "height" in row else row
+
+
+def _alter(field: str, word: int, before: _Edit | None, row: Row) -> Row:
+    row = before(row) if before else row
+    return {**row, field: _changed(row[field], word)}
+
+
+def _changed(value: Any, word: int) -> Any:
+    """Return another value of the same kind: a number plus one, a text with one other character."""
+    if isinstance(value, int):
+        return value + 1
+    if not value:
+        return "another"
+    if value.isdecimal():
+        return str(int(value) + 1)
+    at = word % len(value)
+    if value[:at].count("1") == 0:  # not in the prefix, which tells a reader what an ID is
+        at = len(value) - 1 - word % min(20, len(value))
+    other = "q" if value[at] != "q" else "p"
+    return value[:at] + other + value[at + 1 :]

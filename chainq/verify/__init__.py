@@ -1,0 +1,13 @@
+"""Holds what a service or a file returns against what must be true of it: `chainq verify`.
+
+```
+findings.py   Finding: one contradiction, with the command that fetches the row anew
+blocks.py     Facts: what a full block says of its summary, transactions, records and transitions
+compare.py    the rows of one height against those that are due
+chain.py      links, times and rounds from block to block
+feeds.py      the rows of one command of a service, height by height, whatever the service does wrong
+audit.py      one pass over all commands of a service, their heights in step
+witness.py    two services against each other
+```
+`findings`, `blocks`, `compare` and `chain` are pure: no I/O, no threads, no clock.
+"""

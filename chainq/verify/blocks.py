@@ -1,0 +1,124 @@
+"""Reads a full block: what it says of every row that the other commands return for its height.
+
+A full block holds its transactions, these their transitions, and these their inputs and outputs. So it tells which
+records a block made, whoever else lists them (docs/protocol.md, "Values"). What a rejected transaction wanted to do
+is not part of it: only its fee happened.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from msgspec import Raw
+
+from chainq.rows.fields import array_of, integer_of, object_of, text_of
+
+Texts = dict[str, str | None]
+"""Fields as text: a number and a string of its digits are the same; None for null and for no such field."""
+Key = tuple[str, ...]
+"""What identifies a row inside a command."""
+
+IDENTITY: Mapping[str, tuple[str, ...]] = {
+    "transactions": ("transaction_id",),
+    "records": ("transition_id", "output_index"),
+    "ownership": ("transition_id", "output_index"),
+    "transitions": ("transition_id",),
+}
+"""The fields that identify a row of each command that a full block explains."""
+
+
+class Facts(NamedTuple):
+    """What a full block says. `summary`: the fields of its own, its header and metadata. `due`: for each command the
+    rows of this block by their identity, with the fields that are known of them. `optional`: transitions that may be
+    listed or not: they take an external record, and the interface does not say whether that is a record input. `ids`:
+    names and values of its bech32 IDs. `indexes`: of its transactions, in the order of the block."""
+
+    height: int
+    summary: Texts
+    due: dict[str, dict[Key, Texts]]
+    optional: dict[Key, Texts]
+    ids: list[tuple[str, str]]
+    indexes: list[int | None]
+
+
+def read_block(row: Raw, height: int) -> Facts:
+    """Return what a full block says; of what has another shape than it should, nothing."""
+    block = object_of(row)
+    header = object_of(block.get("header"))
+    metadata = object_of(header.get("metadata"))
+    summary = {
+        name: text(value)
+        for part in (block, header, metadata)
+        for name, value in part.items()
+        if bytes(value)[:1] not in (b"{", b"[")
+    }
+    facts = Facts(height, summary, {command: {} for command in IDENTITY}, {}, [], [])
+    for name in ("block_hash", "previous_hash", "previous_state_root"):
+        facts.ids.append((name, summary.get(name) or ""))
+    for confirmed in array_of(block.get("transactions")):
+        _read_transaction(facts, object_of(confirmed))
+    return facts
+
+
+def _read_transaction(facts: Facts, outer: dict[str, Raw]) -> None:
+    inner = object_of(outer.get("transaction"))
+    transaction_id = text(inner.get("id")) or ""
+    facts.indexes.append(integer_of(outer.get("index")))
+    facts.ids.append(("transaction_id", transaction_id))
+    facts.due["transactions"][transaction_id,] = {
+        "type": (text(outer.get("type")) or "").lower() or None,
+        "index": text(outer.get("index")),
+        "status": text(outer.get("status")),
+    }
+    for transition in _transitions(inner):
+        _read_transition(facts, transaction_id, object_of(transition))
+
+
+def _transitions(inner: dict[str, Raw]) -> Iterator[Raw]:
+    """Yield the transitions of a transaction that happened, the one of its fee last."""
+    yield from array_of(object_of(inner.get("execution")).get("transitions"))
+    fee = object_of(inner.get("fee")).get("transition")
+    if fee is not None:
+        yield fee
+
+
+def _read_transition(facts: Facts, transaction_id: str, transition: dict[str, Raw]) -> None:
+    transition_id = text(transition.get("id")) or ""
+    facts.ids.append(("transition_id", transition_id))
+    common: Texts = {
+        "transaction_id": transaction_id,
+        "function_name": text(transition.get("function")),
+        "height": str(facts.height),
+        "timestamp": facts.summary.get("timestamp"),
+    }
+    program = text(transition.get("program"))
+    for index, output in enumerate(array_of(transition.get("outputs"))):
+        members = object_of(output)
+        if text(members.get("type")) != "record":
+            continue
+        key = (transition_id, str(index))
+        record = {**common, "program_id": program, "block_hash": facts.summary.get("block_hash")}
+        if value := text(members.get("value")):
+            record["record_ciphertext"] = value
+            facts.ids.append(("record_ciphertext", value))
+        facts.due["records"][key] = record
+        facts.due["ownership"][key] = {}
+    kinds = {text(object_of(spent).get("type")) or "" for spent in array_of(transition.get("inputs"))}
+    if "record" not in kinds:
+        listed = {**common, "tpk": text(transition.get("tpk")), "tcm": text(transition.get("tcm")), "program": program}
+        external = any(kind.endswith("record") for kind in kinds)
+        (facts.optional if external else facts.due["transitions"])[transition_id,] = listed
+
+
+def identity(command: str, row: Texts) -> Key:
+    """Return what identifies a row of a command."""
+    return tuple(row.get(name) or "" for name in IDENTITY[command])
+
+
+def text(value: Raw | None) -> str | None:
+    """Return a value as text, None for null and for no value: a number and a string of its digits are the same."""
+    return None if value is None or bytes(value) == b"null" else text_of(value)
+
+
+def texts(row: Raw) -> Texts:
+    """Return the fields of a row as text."""
+    return {name: text(value) for name, value in object_of(row).items()}

@@ -1,0 +1,71 @@
+"""What `chainq verify` finds, as rows that every format can write."""
+
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from chainq.catalog.methods import Column, Kind, Method, Shape
+
+
+class Finding(NamedTuple):
+    """One contradiction.
+
+    `height`: of the row that is wrong. `command`: whose rows show it. `check`: which rule it breaks, one of CHECKS.
+    `expected` and `found`: what should be there and what is; None for nothing. `repair`: the command that fetches the
+    rows of that height anew.
+    """
+
+    height: int
+    command: str
+    check: str
+    expected: str | None
+    found: str | None
+    repair: str
+
+    def encode(self) -> Raw:
+        """Return the finding as a row."""
+        return Raw(msgspec.json.encode(self._asdict()))
+
+
+CHECKS = {
+    "missing": "a row that its block must have is not there",
+    "doubled": "a row comes more than once",
+    "unexpected": "a row that nothing in its block explains",
+    "misplaced": "a row of another block",
+    "altered": "a field differs from what the block says",
+    "link": "a block does not name the hash of the block before it",
+    "time": "a block is older than the block before it",
+    "round": "a block has a lower round than the block before it",
+    "checksum": "an ID has a wrong bech32 checksum",
+    "count": "the transactions of a block are not numbered from 0",
+    "invalid": "a row cannot be read: no height, or no ID",
+    "unproved": "one response does not hold all rows of a height, and pages do not add up",
+    "differs": "the witness has another row",
+}
+"""The values of `check`, each in words."""
+
+FINDINGS = Method(
+    command="verify",
+    name="",
+    group="Tools",
+    purpose="find missing, doubled, altered and misplaced rows",
+    params=(),
+    shape=Shape.ROWS,
+    columns=(
+        Column("height", "number", "height of the row that is wrong", Kind.HEIGHT, brief=True),
+        Column("command", "string", "command whose rows show it", brief=True),
+        Column("check", "string", ", ".join(CHECKS), brief=True),
+        Column("expected", "null or string", "what should be there; null for nothing", brief=True),
+        Column("found", "null or string", "what is there; null for nothing", brief=True),
+        Column("repair", "string", "command that fetches it anew"),
+    ),
+    example="",
+    height="height",
+)
+"""The rows of `chainq verify` in the form that formats take. No method of the service, so not in the catalogue."""
+
+
+def label(command: str, key: tuple[str, ...]) -> str:
+    """Return a row in words, by its identity: `record au1...:0`."""
+    return f"{command.removesuffix('s')} {':'.join(key)}"

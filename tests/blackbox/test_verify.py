@@ -1,0 +1,184 @@
+"""`chainq verify` against services that hold single rows wrongly: each is found, and nothing else is."""
+
+import json
+import os
+import random
+from typing import Any
+
+import pytest
+
+from chainq.demo.chain import Chain
+from chainq.demo.faults import Faults
+from chainq.demo.plants import KINDS, Plant
+from chainq.demo.service import Service
+from harness.program import DIALECT, Program, Ran, Servers, one_line
+from harness.services import serving
+
+SEEDS = range(int(os.environ.get("CHAINQ_TEST_SEEDS", "2")))
+TIP = 330
+CHAIN = Chain(tip=TIP)
+MUST = {
+    "lost": {(0, "missing")},
+    "doubled": {(0, "doubled")},
+    "altered": {(0, "altered")},
+    "misplaced": {(0, "missing"), (1, "misplaced")},
+    "altered-ownership": {(0, "missing")},  # the fields that can be compared identify the row
+    **{kind: {(0, kind)} for kind in ("link", "time", "round", "checksum", "count")},
+}
+"""What is found of each plant: how many heights above it, and by which check."""
+MAY = {
+    "altered-ownership": {(0, "unexpected"), (0, "doubled")},  # doubled: as another record of its transition
+    "time": {(0, "altered")},  # other rows have the time that the block should have
+    "count": {(0, "altered")},
+}
+"""What may be found beside it."""
+COMMANDS = {
+    "record": {"records"},
+    "ownership": {"ownership"},
+    "transition": {"transitions"},
+    "transaction": {"transactions"},
+    "block": {"blocks"},
+    "": {"blocks", "full-blocks", "records", "transitions", "transactions"},
+}
+"""By what is planted: whose rows show it."""
+
+
+def plantable(plant: Plant) -> bool:
+    """Whether the block has what the plant needs."""
+    try:
+        Service(CHAIN, Faults(plant=(plant,)))
+    except ValueError:
+        return False
+    return True
+
+
+def planted(seed: int) -> tuple[Plant, ...]:
+    """One plant of every kind, some heights apart."""
+    rng = random.Random(seed)  # noqa: S311  # no secret
+    kinds = rng.sample(KINDS, len(KINDS))
+    return tuple(
+        next(plant for at in range(8 * (number + 2), 8 * (number + 3)) if plantable(plant := Plant(kind, at)))
+        for number, kind in enumerate(kinds)
+    )
+
+
+def findings(ran: Ran) -> list[dict[str, Any]]:
+    return [json.loads(row) for row in ran.rows]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_planted_fault_is_found_and_nothing_else(seed: int, program: Program) -> None:
+    """One wrong row of every kind: each is named by its height and its kind, and exit 6; no other row is named."""
+    plants = planted(seed)
+    service = Service(CHAIN, Faults(plant=plants, fault_seed=seed), DIALECT)
+    with serving(service) as url:
+        ran = program("verify", "--start", "0", "--end", str(TIP + 1), "--jsonl", url=url)
+    assert ran.code == 6, ran.err
+    found = findings(ran)
+    assert len(found) == len({tuple(row.items()) for row in found})
+    assert [int(row["height"]) for row in found] == sorted(int(row["height"]) for row in found)
+    for plant in plants:
+        here = [row for row in found if int(row["height"]) - plant.height in (0, 1)]
+        assert {row["command"] for row in here} <= COMMANDS[plant.row], (plant, here)
+        seen = {(int(row["height"]) - plant.height, row["check"]) for row in here}
+        must = MUST.get(plant.kind) or MUST[plant.action]
+        assert must <= seen <= must | MAY.get(plant.kind, set()), (plant, here)
+    near = {plant.height + above for plant in plants for above in (0, 1)}
+    assert {int(row["height"]) for row in found} <= near
+
+
+def test_a_clean_chain_has_no_finding(program: Program, server: Servers) -> None:
+    """Blocks of all eras, rejected and deployed transactions, and 25,000 records in one block: nothing is wrong."""
+    heights = int(os.environ.get("CHAINQ_TEST_HEIGHTS", "130"))
+    ran = program("verify", "--start", "660", "--end", str(660 + heights), "--jsonl", url=server())
+    assert (ran.code, ran.out) == (0, b"")
+    assert ran.err.startswith(f"chainq: heights 660-{659 + heights}: no findings in ")
+
+
+def test_a_finding_is_a_row_in_every_format(program: Program, server: Servers) -> None:
+    """The same finding by jsonl, csv and table; the repair is a command that prints the row."""
+    url = server("--tip", "330", "--plant", "altered-block:41")
+    args = ("verify", "--start", "40", "--end", "43", "--commands", "records")
+    ran = program(*args, "--jsonl", url=url)
+    (row,) = findings(ran)
+    assert (row["height"], row["command"], row["check"]) == (41, "blocks", "altered")
+    assert list(row) == ["height", "command", "check", "expected", "found", "repair"]
+    field, value = str(row["found"]).split("=")
+    fetched = program(*row["repair"].split()[1:], "--dialect", DIALECT)
+    assert json.loads(fetched.out)[field] == value
+    assert "chainq verify: heights 40-42: 1 finding (1 altered) in " in one_line(ran, 6)
+    text = program(*args, "--csv", url=url).out.decode()
+    assert text.startswith("height,command,check,expected,found,repair\r\n41,blocks,altered,")
+    table = program(*args, "--table", url=url).out.decode()
+    assert "altered" in table
+    assert "41" in table
+
+
+def test_a_file_of_findings_is_complete_although_the_exit_is_6(program: Program, server: Servers) -> None:
+    """-o FILE appears with the findings."""
+    url = server("--tip", "330", "--plant", "lost-record:41")
+    ran = program("verify", "--start", "40", "--end", "43", "-o", "found.jsonl", url=url)
+    assert ran.code == 6
+    (row,) = (program.home / "found.jsonl").read_text().splitlines()
+    assert json.loads(row)["check"] == "missing"
+
+
+def test_commands_limit_what_is_read(program: Program, server: Servers) -> None:
+    """With --commands records no ownership row is missed, and none is requested."""
+    url = server("--tip", "330", "--plant", "lost-ownership:41")
+    args = ("verify", "--start", "40", "--end", "43")
+    assert program(*args, url=url).code == 6
+    ran = program(*args, "--commands", "records,transitions", "-v", url=url)
+    assert ran.code == 0
+    assert "records/all" in ran.err
+    assert "isOwner" not in ran.err
+
+
+def test_columns_of_findings_are_listed_and_picked(program: Program, server: Servers) -> None:
+    """--columns help lists them, and --columns prints those that are named."""
+    assert program("verify", "--columns", "help").out.startswith(b"height *  ")
+    url = server("--tip", "330", "--plant", "lost-record:41")
+    ran = program("verify", "40:43", "--columns", "height,check", "--jsonl", url=url)
+    assert ran.rows == [b'{"height":41,"check":"missing"}']
+    one_line(program("verify", "--columns", "hight", url=url), 2)
+
+
+def test_bad_commands_are_usage_errors(program: Program, nowhere: str) -> None:
+    """A command whose rows no block explains is refused before any request."""
+    assert "cannot verify 'latest'; expected one of blocks, full-blocks" in one_line(
+        program("verify", "--commands", "records,latest", url=nowhere), 2
+    )
+
+
+def test_a_failure_says_where_to_resume(program: Program, server: Servers) -> None:
+    """Where the service goes away, the findings so far are printed, and the message has the range that is left."""
+    with server.own("--tip", "330", "--database-down", "30:100000") as (url, _):
+        ran = program("verify", "--start", "0", "--end", "300", "--retries", "0", "-j", "1", url=url)
+    assert ran.code in (3, 4)
+    assert "resume with --start " in ran.err
+    assert ran.err.rstrip().endswith("--end 300")
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        ("--row-cap", "700"),
+        ("--duplicate-rate", "0.01"),
+        ("--missing-height", "41"),
+        ("--broken-link", "41"),
+        ("--clamp-heights", "50"),
+    ],
+)
+def test_faults_of_calls_end_in_the_truth_or_in_findings(
+    faults: tuple[str, ...], program: Program, server: Servers
+) -> None:
+    """What the commands cope with is no finding; what they refuse is one, and never an error of verify itself."""
+    ran = program("verify", "--start", "0", "--end", "120", url=server("--tip", "330", *faults))
+    assert ran.code in (0, 6), ran.err
+    checks = {(int(row["height"]), row["check"]) for row in findings(ran)}
+    if faults[0] == "--missing-height":
+        assert checks == {(41, "missing")}
+    if faults[0] == "--broken-link":
+        assert checks == {(41, "link")}
+    if faults[0] in ("--row-cap", "--clamp-heights"):
+        assert checks == set()

@@ -1,0 +1,63 @@
+"""`chainq verify --witness URL`: a second service, in any dialect, is compared row by row."""
+
+import json
+
+import pytest
+
+from harness.program import Program, Servers, one_line
+
+PLANTS = {
+    41: ("lost-record", {"records"}),
+    51: ("altered-transition", {"transitions"}),
+    61: ("doubled-ownership", {"ownership"}),
+    71: ("lost-transaction", {"transactions"}),
+    81: ("altered-block", {"blocks"}),
+    91: ("link", {"blocks", "full-blocks"}),
+    101: ("altered-ownership", {"ownership"}),
+    108: ("count", {"full-blocks", "transactions"}),
+}
+SWITCHES = [word for height, (kind, _) in PLANTS.items() for word in ("--plant", f"{kind}:{height}")]
+
+
+@pytest.mark.parametrize("dialect", ["chain", "aleo"])
+def test_every_difference_is_named_and_nothing_else(dialect: str, program: Program, server: Servers) -> None:
+    """A clean service and a witness with single wrong rows: each is named with its height and both values."""
+    witness = server("--tip", "330", "--dialect", dialect, *SWITCHES)
+    ran = program("verify", "30:130", "--witness", witness, "--jsonl", url=server("--tip", "330"))
+    assert ran.code == 6, ran.err
+    found = [json.loads(row) for row in ran.rows]
+    assert {row["check"] for row in found} == {"differs"}
+    seen = {height: {row["command"] for row in found if row["height"] == height} for height in PLANTS}
+    assert seen == {height: commands for height, (_, commands) in PLANTS.items()}
+    assert {row["height"] for row in found} == set(PLANTS)
+    assert all(row["expected"] != row["found"] for row in found)
+    (lost,) = (row for row in found if row["height"] == 41)
+    assert lost["expected"] is None
+    assert lost["found"].startswith("record au1")
+
+
+def test_equal_services_have_no_difference(program: Program, server: Servers) -> None:
+    """The order of rows inside a height is no difference, nor is the dialect."""
+    ran = program("verify", "30:60", "--witness", server("--dialect", "aleo", "--seed", "0"), url=server())
+    assert (ran.code, ran.out) == (0, b"")
+    assert ": no findings in " in ran.err
+
+
+def test_lag_is_no_difference(program: Program, server: Servers) -> None:
+    """Blocks that the witness does not have yet are not compared, and a warning says so."""
+    ran = program("verify", "30:60", "--witness", server("--tip", "49"), url=server("--tip", "330"))
+    assert (ran.code, ran.out) == (0, b"")
+    assert "warning: the chain of the witness ends at height 49: later heights are not compared" in ran.err
+
+
+def test_another_chain_differs_at_every_height(program: Program, server: Servers) -> None:
+    """A witness of another chain: no hash agrees."""
+    ran = program("verify", "30:33", "--witness", server("--seed", "7"), "--commands", "records", url=server())
+    assert ran.code == 6
+    rows = [json.loads(row) for row in ran.rows]
+    assert {row["height"] for row in rows if row["command"] == "blocks"} == {30, 31, 32}
+
+
+def test_a_witness_that_cannot_be_reached_is_exit_4(program: Program, server: Servers, nowhere: str) -> None:
+    """Without the witness nothing is said to agree with it."""
+    one_line(program("verify", "30:33", "--witness", nowhere, "--retries", "0", url=server()), 4)

@@ -1,0 +1,81 @@
+"""Plants: one row is wrong as its kind says, in every call and page alike, and all others are the chain's."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from chainq.demo.chain import Chain
+from chainq.demo.faults import Faults
+from chainq.demo.plants import KINDS, Plant, parse_plant
+from chainq.demo.service import Service
+from harness.sample import ask, paged
+
+CHAIN = Chain(tip=330)
+QUIET = Service(CHAIN, shuffle=False)
+METHODS = {"record": "records/all", "ownership": "records/isOwner", "transition": "transitionsWithoutRecordInputs"}
+AT = 172  # a block with rows of every kind, and so is the next one
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def rows(service: Service) -> dict[str, Counter[str]]:
+    """All rows of some blocks, by method, each with its height where it has none."""
+    found = {name: Counter(map(str, paged(service, name, AT - 5, AT + 5, 0, 10_000))) for name in METHODS.values()}
+    for name in ("getBlocks", "getChainBlocks"):
+        found[name] = Counter(map(str, ask(service, name, start=AT - 5, end=AT + 5)))
+    for height in range(AT - 5, AT + 5):
+        found[f"transactions {height}"] = Counter(map(str, ask(service, "transactions", blockId=height)))
+    return found
+
+
+@each_kind
+@pytest.mark.parametrize("seed", range(5))
+def test_only_the_planted_row_differs(kind: str, seed: int) -> None:
+    """Of one method one row is gone, doubled, another, or elsewhere; a whole block's fault is in both its methods."""
+    service = Service(CHAIN, Faults(plant=(Plant(kind, AT),), fault_seed=seed), shuffle=False)
+    due, found = rows(QUIET), rows(service)
+    lost = sum((due[name] - found[name] for name in due), Counter[str]())
+    added = sum((found[name] - due[name] for name in found), Counter[str]())
+    expected = {"lost": (1, 0), "doubled": (0, 1), "altered": (1, 1), "misplaced": (1, 1), "count": (2, 2)}
+    if kind == "checksum":
+        expected["checksum"] = (2, 2)
+    assert (lost.total(), added.total()) == expected.get(Plant(kind, AT).action, (2, 2)), (lost, added)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.partition("-")[2] in METHODS])
+def test_pages_hold_the_planted_rows(kind: str) -> None:
+    """Pages of any size, one after the other, give what one large page gives."""
+    service = Service(CHAIN, Faults(plant=(Plant(kind, AT),)), shuffle=False)
+    name = METHODS[kind.partition("-")[2]]
+    everything = paged(service, name, AT - 20, AT + 20, 0, 10_000)
+    for size in (1, 7, 50):
+        pages: list[dict[str, Any]] = []
+        for number in range(-(-len(everything) // size) + 1):
+            pages += paged(service, name, AT - 20, AT + 20, number, size)
+        assert pages == everything
+    heights = [int(row["height"]) for row in everything if "height" in row]
+    assert heights == sorted(heights)
+
+
+def test_a_seed_picks_the_row() -> None:
+    """The same seed the same row; twenty seeds several rows."""
+    picked = {
+        seed: str(rows(Service(CHAIN, Faults(plant=(Plant("lost-record", AT),), fault_seed=seed), shuffle=False)))
+        for seed in range(20)
+    }
+    again = Service(CHAIN, Faults(plant=(Plant("lost-record", AT),), fault_seed=3), shuffle=False)
+    assert str(rows(again)) == picked[3]
+    assert len(set(picked.values())) > 1
+
+
+@pytest.mark.parametrize("text", ["", "lost-record", "lost-record:", "lost-record:-1", "lost:5", "misplaced-block:5"])
+def test_other_words_are_refused(text: str) -> None:
+    """What names no kind or no height is an error that lists the kinds."""
+    with pytest.raises(ValueError, match="expected KIND:HEIGHT, where KIND is one of lost-record, "):
+        parse_plant(text)
+
+
+def test_a_block_without_the_row_is_refused() -> None:
+    """Nothing is planted elsewhere in silence."""
+    with pytest.raises(ValueError, match="block 13 has no record"):
+        Service(CHAIN, Faults(plant=(Plant("lost-record", 13),)))
