@@ -510,7 +510,8 @@ _chainq_argument() {
             _chainq_offer 'getPublicTransactionsForAddress' 'IDs of public transactions of an address in a height range'
             ;;
         verify' '0)
-            _chainq_offer 'latest' 'the block at the tip'
+            _chainq_offer 'RANGE' ''
+            _chainq_offer 'DEST' ''
             ;;
         completion' '0)
             _chainq_offer 'bash' ''

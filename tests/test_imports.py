@@ -178,7 +178,7 @@ USERS = {
     "httpcore": {"transport"},
     "typer": {"cli", "config"},
     "rich": {"formats", "process", "show", "text"},
-    "pyarrow": {"formats", "lake"},
+    "pyarrow": {"formats", "lake", "verify"},
     "duckdb": {"lake"},
     "distributed": {"lake"},
     "obstore": {"lake"},

@@ -7,9 +7,9 @@ from chainq.text.sanitize import quoted
 
 ALPHABET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 BECH32, BECH32M = 1, 0x2BC830A3
-_TERMS = [0]  # what the five bits that leave the checksum put back into it: the generators of BIP 173, combined
+TERMS = [0]  # what the five bits that leave the checksum put back into it: the generators of BIP 173, combined
 for _generator in (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3):
-    _TERMS += [_generator ^ term for term in _TERMS]
+    TERMS += [_generator ^ term for term in TERMS]
 _VALUES = {character: value for value, character in enumerate(ALPHABET)}
 
 
@@ -17,7 +17,7 @@ def polymod(values: list[int]) -> int:
     """Return the BCH checksum of 5-bit values (BIP 173, "Checksum")."""
     checksum = 1
     for value in values:
-        checksum = (checksum & 0x1FFFFFF) << 5 ^ value ^ _TERMS[checksum >> 25]
+        checksum = (checksum & 0x1FFFFFF) << 5 ^ value ^ TERMS[checksum >> 25]
     return checksum
 
 

@@ -120,13 +120,11 @@ def _method_command(method: Method) -> "Command":
     )
 
 
-def _range_argument() -> inspect.Parameter:
-    return inspect.Parameter(
-        "range",
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        default=None,
-        annotation=Annotated[str | None, typer.Argument(metavar="[RANGE]", help=RANGE)],
-    )
+def _range_argument(metavar: str = "[RANGE]", text: str = RANGE) -> inspect.Parameter:
+    """Return the argument that is a range of heights in one word."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    annotation = Annotated[str | None, typer.Argument(metavar=metavar, help=text)]
+    return inspect.Parameter("range", kind, default=None, annotation=annotation)
 
 
 def _sentence(purpose: str) -> str:
@@ -298,7 +296,11 @@ def _verify_command() -> "Command":
     return _command(
         "verify",
         call,
-        [_range_argument(), *heights, *_parameters(groups)],
+        [
+            _range_argument("[RANGE|DEST]", f"{RANGE[:-1]}; or a data set that chainq export wrote."),
+            *heights,
+            *_parameters(groups),
+        ],
         "Find missing, doubled, altered and misplaced rows.\n\n"
         "Reads the full blocks of a height range and compares all other rows with them. Exits with code 6 if anything"
         " is wrong.",

@@ -4,10 +4,11 @@ What is compared is in `chainq.verify`.
 """
 
 import gc
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chainq.cli import connect, output
 from chainq.cli.query import read_bounds
@@ -24,12 +25,21 @@ from chainq.verify.audit import BLOCKS, COMMANDS, Step, audit
 from chainq.verify.findings import FINDINGS
 from chainq.verify.repair import Repair
 
+if TYPE_CHECKING:
+    from chainq.verify.lake import LakeStep
+
+_RANGE = re.compile(r"[0-9_.:KkMm\u2212-]+|latest")
+"""What a range can look like; anything else is a data set, and so is ./5."""
+
 
 def run(values: Mapping[str, Any]) -> None:
-    """Verify a service; `values` are those of the command line.
+    """Verify a service, or a data set; `values` are those of the command line.
 
     Raises IncompleteError at the end where anything is wrong, and other ChainqErrors.
     """
+    if values["range"] is not None and not _RANGE.fullmatch(values["range"]):
+        _verify_lake(values)
+        return
     commands, bounds = _commands(values["commands"]), read_bounds(values, whole=False)
     settings = output.settings(FINDINGS, values, check=True, appended=False, endless=False)
     reporter = connect.reporter(values)
@@ -59,6 +69,36 @@ def run(values: Mapping[str, Any]) -> None:
                 reporter.end()
             with signals_deferred():
                 writer.close()
+    _end(verdict, reporter)
+
+
+def _verify_lake(values: Mapping[str, Any]) -> None:
+    """Verify a data set that `chainq export` wrote. Raises as `run` does."""
+    from chainq.lake.store import open_store
+    from chainq.verify.lake import Lake
+
+    for name in ("start", "end", "last", "since", "until", "commands", "witness"):
+        if values[name] is not None:
+            raise UsageError(f"--{name} cannot be combined with a data set, which is verified as a whole")
+    settings = output.settings(FINDINGS, values, check=True, appended=False, endless=False)
+    reporter = connect.reporter(values)
+    lake = Lake(open_store(values["range"]))
+    verdict = _Verdict(lake.heights)
+    with open_sink(settings.file, pager=not settings.can.binary) as sink:
+        spec = output.output_spec(FINDINGS, settings, reporter.warn)
+        writer = settings.make(sink, spec)
+        reporter.begin(len(lake.heights), rows_on_terminal=spec.terminal)
+        try:
+            _write(lake.steps(), writer, verdict, reporter)
+        finally:
+            reporter.end()
+        with signals_deferred():
+            writer.close()
+    _end(verdict, reporter)
+
+
+def _end(verdict: "_Verdict", reporter: Reporter) -> None:
+    """Raise IncompleteError where anything is wrong; else say that nothing is."""
     if verdict.findings:
         raise IncompleteError(str(verdict))
     if not reporter.quiet:
@@ -82,7 +122,7 @@ class _Verdict:
         return f"{self.heights}: {total}{f' ({found})' if found else ''} in {rows}"
 
 
-def _write(steps: Iterator[Step], writer: Writer, verdict: _Verdict, reporter: Reporter) -> None:
+def _write(steps: "Iterator[Step] | Iterator[LakeStep]", writer: Writer, verdict: _Verdict, reporter: Reporter) -> None:
     """Write the findings as they come, and count them in the verdict."""
     gc.enable()
     for step in steps:

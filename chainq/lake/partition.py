@@ -93,6 +93,7 @@ class Worker:
                 last_hash=hashes.last,
                 previous_hash=hashes.previous,
                 sha256=file.sha256,
+                content=file.content,
                 proof=dict(proofs),
                 calls=self._calls - calls,
                 tip=self._job.tip.height,

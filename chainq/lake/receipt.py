@@ -35,9 +35,10 @@ class Receipt(msgspec.Struct, frozen=True):
     """What a partition holds, and how it was proved complete.
 
     `start` and `end`: its heights, the end excluded. `first_hash`, `last_hash`: of its first and last block;
-    `previous_hash`: of the block before. `sha256`: of its rows in their order as `--jsonl` prints them. `proof`: how
-    many chunks were proved in which way (docs/completeness.md). `calls`: requests that it took. `tip`: the tip height
-    then. `version`: of chainq.
+    `previous_hash`: of the block before. `sha256`: of its rows in their order as `--jsonl` prints them. `content`: of
+    the same rows as the file holds them (`content.py`), which can be computed again from it. `proof`: how many chunks
+    were proved in which way (docs/completeness.md). `calls`: requests that it took. `tip`: the tip height then.
+    `version`: of chainq.
     """
 
     receipt: int
@@ -49,6 +50,7 @@ class Receipt(msgspec.Struct, frozen=True):
     last_hash: str
     previous_hash: str
     sha256: str
+    content: str
     proof: dict[str, int]
     calls: int
     tip: int

@@ -10,6 +10,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Method
 from chainq.errors import OutputError, UsageError
 from chainq.formats.arrow_rows import ArrowRows
+from chainq.lake.content import ContentHash
 from chainq.lake.receipt import METADATA_KEY, Receipt
 
 GROUP_ROWS = 20_000  # in a row group: a reader that looks for heights skips the others by their statistics
@@ -43,6 +44,7 @@ class PartitionFile:
             sorting_columns=None if height < 0 else [parquet.SortingColumn(height)],
         )
         self._hash = hashlib.sha256()
+        self._content = ContentHash(pyarrow)
         self._group: list[Any] = []
         self._group_rows = self._group_bytes = 0
         self.rows = 0
@@ -52,6 +54,11 @@ class PartitionFile:
         """Return the SHA-256 of the rows so far, as jsonl."""
         return self._hash.hexdigest()
 
+    @property
+    def content(self) -> str:
+        """Return the hash of the rows in the file (`ContentHash`)."""
+        return self._content.hexdigest()
+
     def write(self, rows: Sequence[Raw]) -> None:
         """Add rows."""
         for row in rows:
@@ -59,6 +66,7 @@ class PartitionFile:
             self._hash.update(b"\n")
         self.rows += len(rows)
         for batch in self._rows.batches(rows):
+            self._content.update(batch)
             self._group.append(batch)
             self._group_rows += batch.num_rows
             self._group_bytes += batch.nbytes

@@ -42,6 +42,11 @@ CHECKS = {
     "invalid": "a row cannot be read: no height, or no ID",
     "unproved": "one response does not hold all rows of a height, and pages do not add up",
     "differs": "the witness has another row",
+    "receipt": "a receipt is missing, or contradicts its file, its name or the rows",
+    "content": "the rows of a file are not those that its receipt was made of",
+    "grid": "a partition is off the grid of its data set, or overlaps another",
+    "schema": "a file has other columns or types than its command",
+    "order": "rows are not in order of height",
 }
 """The values of `check`, each in words."""
 

@@ -1,0 +1,233 @@
+"""Verifies what `chainq export` wrote, without a network: receipts, grid, rows, and one command against another.
+
+A listing shows which partitions are there and what their receipts say of them. Then each partition is read once, with
+all commands of the same heights side by side, since they are compared with each other.
+"""
+
+import shlex
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from chainq.catalog.methods import BY_COMMAND
+from chainq.errors import UsageError
+from chainq.formats.arrow_rows import ArrowRows
+from chainq.heights.range import HeightRange
+from chainq.lake import data_set
+from chainq.lake.content import ContentHash
+from chainq.lake.grid import PartitionSpec, parse_name
+from chainq.lake.receipt import METADATA_KEY, Entry, Receipt, entry_of, parse_entry
+from chainq.lake.store import Listed, Store
+from chainq.verify.compare import Contradiction
+from chainq.verify.findings import Finding
+
+# What other commands are compared with; the rest of a partition is dropped once it is checked by itself.
+_KEPT = ("height", "block_hash", "timestamp", "transition_id", "transaction_id", "output_index")
+
+
+class Partition(NamedTuple):
+    """A partition by the listing: what its receipt says, None without one, and whether its file is there."""
+
+    spec: PartitionSpec
+    entry: Entry | None
+    size: int | None
+
+
+class LakeStep(NamedTuple):
+    """What was found in the partitions of some heights, in order of height; `rows`: how many were read, by command."""
+
+    heights: HeightRange
+    findings: list[Finding]
+    rows: dict[str, int]
+
+
+class Lake:
+    """A data set that is to be verified. Raises UsageError where there is none, or without pyarrow."""
+
+    def __init__(self, store: Store) -> None:
+        try:
+            import numpy
+            import pyarrow
+        except ImportError:
+            raise UsageError(
+                "verifying files needs the packages numpy and pyarrow", "pip install 'chainq[parquet]'"
+            ) from None
+        del numpy
+        self._arrow, self._store = pyarrow, store
+        found = data_set.read(store)
+        if found is None:
+            raise UsageError(f"{store.label} is not a data set that chainq export wrote", "it has no chainq.json")
+        self._grid = found.partition
+        self._partitions, self._odd = _listed(store.listing(), self._grid)
+
+    @property
+    def heights(self) -> HeightRange:
+        """The heights that the data set spans."""
+        specs = [partition.spec for partition in self._partitions]
+        return (
+            HeightRange(min(spec.start for spec in specs), max(spec.end for spec in specs))
+            if specs
+            else HeightRange(0, 0)
+        )
+
+    def steps(self) -> Iterator[LakeStep]:
+        """Yield what is wrong, partition by partition; all that the listing shows comes first."""
+        whole = sorted([*self._odd, *self._grid_findings()], key=lambda finding: finding.height)
+        start = self.heights.start
+        yield LakeStep(HeightRange(start, start), whole, {})
+        by_start: dict[int, list[Partition]] = {}
+        for partition in self._partitions:
+            by_start.setdefault(partition.spec.start, []).append(partition)
+        for _, group in sorted(by_start.items()):
+            end = max(partition.spec.end for partition in group)
+            yield self._verify(HeightRange(group[0].spec.start, end), group)
+
+    # --- the listing
+
+    def _grid_findings(self) -> Iterator[Finding]:
+        """Yield gaps, overlaps and partitions off the grid, and those that are not linked to the one before."""
+        before: Partition | None = None
+        for partition in sorted(self._partitions, key=lambda partition: partition.spec):
+            spec = partition.spec
+            if spec.start % self._grid or not 0 < len(spec.heights) <= self._grid:
+                yield self._finding(
+                    spec, "grid", f"at most {self._grid} heights from a multiple of it", str(spec.heights)
+                )
+            if before is not None and before.spec.command == spec.command:
+                if before.spec.end < spec.start:
+                    gap = HeightRange(before.spec.end, spec.start)
+                    yield self._finding(PartitionSpec(spec.command, *gap.edges), "missing", str(gap), None)
+                elif before.spec.end > spec.start:
+                    yield self._finding(spec, "grid", f"from height {before.spec.end}", f"from height {spec.start}")
+                elif before.entry and partition.entry and before.entry.last != partition.entry.previous:
+                    due, found = before.entry.last, partition.entry.previous
+                    yield self._finding(spec, "link", f"SHA-256 of the previous hash {due}", found)
+            before = partition
+
+    # --- the files
+
+    def _verify(self, heights: HeightRange, group: Iterable[Partition]) -> LakeStep:
+        from chainq.verify.tables import check_across
+
+        findings: list[Finding] = []
+        rows: dict[str, int] = {}
+        kept: dict[str, Any] = {}
+        for partition in group:
+            spec = partition.spec
+            table, found = self._opened(partition)
+            findings += found
+            if table is not None:
+                rows[spec.command] = table.num_rows
+                names = [name for name in table.column_names if name.rpartition(".")[2] in _KEPT]
+                kept[spec.command] = table.select(names)
+            del table
+        specs = {partition.spec.command: partition.spec for partition in group}
+        for command, height, contradiction in check_across(kept, heights):
+            findings.append(self._finding(specs[command], *contradiction, height=height))
+        return LakeStep(heights, sorted(findings, key=lambda finding: finding.height), rows)
+
+    def _opened(self, partition: Partition) -> tuple[Any | None, list[Finding]]:
+        """Return the rows of a partition, None where there are none to be read, and what is wrong with them."""
+        from pyarrow import parquet
+
+        from chainq.verify.tables import check_table
+
+        spec, entry = partition.spec, partition.entry
+        if partition.size is None:
+            return None, [self._finding(spec, "missing", f"{spec.name}", None)]
+        findings: list[Finding] = []
+        if entry is None:
+            findings.append(self._finding(spec, "receipt", "a receipt", None))
+        elif entry.size != partition.size:
+            findings.append(self._finding(spec, "receipt", f"{entry.size} bytes", f"{partition.size} bytes"))
+        try:
+            file = parquet.ParquetFile(self._arrow.BufferReader(self._store.read(spec.name) or b""))
+            table = file.read()
+            sealed = (file.metadata.metadata or {}).get(METADATA_KEY.encode())
+        except (self._arrow.ArrowException, OSError) as error:
+            shown = str(error).splitlines()[0] if str(error) else type(error).__name__
+            return None, [*findings, self._finding(spec, "invalid", "a Parquet file", shown)]
+        method, receipt = BY_COMMAND[spec.command], _receipt(sealed)
+        if entry is None and receipt is not None and receipt.end > spec.start:
+            spec = spec._replace(end=receipt.end)
+        due = ArrowRows(method.columns, self._arrow).schema
+        if not table.schema.equals(due):
+            wrong = next((str(one) for one in table.schema if one not in list(due)), "columns are missing")
+            return None, [*findings, self._finding(spec, "schema", "the schema of the command", wrong)]
+        findings += [self._finding(spec, *one) for one in self._contradictions(spec, entry, sealed, table)]
+        found = check_table(table, method, spec.heights)
+        findings += [self._finding(spec, *one, height=height) for height, one in found]
+        return table, findings
+
+    def _contradictions(
+        self, spec: PartitionSpec, entry: Entry | None, sealed: bytes | None, table: Any
+    ) -> Iterator[Contradiction]:
+        """Yield where the receipt in a file, the one beside it, its name and the rows contradict each other."""
+        receipt = _receipt(sealed)
+        if receipt is None:
+            yield Contradiction("receipt", "a receipt in the metadata of the file", None)
+            return
+        said: dict[str, tuple[object, object]] = {
+            "command": (spec.command, receipt.command),
+            "start": (spec.start, receipt.start),
+            "end": (spec.end, receipt.end),
+            "rows": (table.num_rows, receipt.rows),
+        }
+        if entry is not None:
+            other = entry_of(receipt, entry.size)
+            beside = self._store.read(entry.name)
+            said["rows in its name"] = (receipt.rows, entry.rows)
+            said["hash of the last block in its name"] = (other.last, entry.last)
+            said["hash before the first block in its name"] = (other.previous, entry.previous)
+            if beside is not None and beside != sealed:
+                yield Contradiction("receipt", "the same receipt in the file and beside it", "two receipts")
+        if spec.command in ("blocks", "full-blocks") and table.num_rows:
+            said["first_hash"] = (table["block_hash"][0].as_py(), receipt.first_hash)
+            said["last_hash"] = (table["block_hash"][-1].as_py(), receipt.last_hash)
+            said["previous_hash"] = (table["previous_hash"][0].as_py(), receipt.previous_hash)
+        for name, (due, found) in said.items():
+            if due != found:
+                yield Contradiction("receipt", f"{name}: {due}", f"{name}: {found}")
+        content = ContentHash(self._arrow)
+        content.update(table)
+        if content.hexdigest() != receipt.content:
+            yield Contradiction("content", f"content {receipt.content}", f"content {content.hexdigest()}")
+
+    def _finding(
+        self, spec: PartitionSpec, check: str, expected: str | None, found: str | None, *, height: int | None = None
+    ) -> Finding:
+        at = spec.start if height is None else height
+        return Finding(at, spec.command, check, expected, found, self._repair(spec))
+
+    def _repair(self, spec: PartitionSpec) -> str:
+        """Return the command that writes a partition anew, once its file is removed."""
+        return f"chainq export {spec.command} {spec.start}:{spec.end} --to {shlex.quote(self._store.label)}"
+
+
+def _receipt(sealed: bytes | None) -> Receipt | None:
+    """Return the receipt in the metadata of a file, None where it cannot be read."""
+    try:
+        return msgspec.json.decode(sealed or b"null", type=Receipt)
+    except msgspec.DecodeError:
+        return None
+
+
+def _listed(listing: Iterable[Listed], grid: int) -> tuple[list[Partition], list[Finding]]:
+    """Return the partitions of a listing, and what is wrong with those that have more than one receipt."""
+    sizes: dict[tuple[str, int], int] = {}
+    entries: dict[tuple[str, int], list[Entry]] = {}
+    for name, size in listing:
+        if (key := parse_name(name)) and key[0] in BY_COMMAND:
+            sizes[key] = size
+        elif (entry := parse_entry(name)) and entry.spec.command in BY_COMMAND:
+            entries.setdefault((entry.spec.command, entry.spec.start), []).append(entry)
+    partitions: list[Partition] = []
+    odd: list[Finding] = []
+    for key in sorted(sizes.keys() | entries.keys()):
+        found = entries.get(key, [])
+        spec = found[0].spec if found else PartitionSpec(*key, key[1] + grid)
+        partitions.append(Partition(spec, found[0] if len(found) == 1 else None, sizes.get(key)))
+        if len(found) > 1:
+            odd.append(Finding(key[1], key[0], "receipt", "one receipt", f"{len(found)} receipts", ""))
+    return partitions, odd

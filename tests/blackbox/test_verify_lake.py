@@ -1,0 +1,327 @@
+"""`chainq verify DEST`: whatever was done to the files of an export is found, by height and kind, without a network."""
+
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.program import Program, Servers, one_line
+
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("numpy")
+
+from chainq.lake.content import ContentHash  # noqa: E402  # it needs pyarrow
+from chainq.lake.grid import PartitionSpec, partition_name  # noqa: E402
+from chainq.lake.receipt import Receipt, entry_of, parse_entry  # noqa: E402
+
+SEEDS = range(int(os.environ.get("CHAINQ_TEST_SEEDS", "2")))
+COMMANDS = ("blocks", "records", "transitions", "ownership")
+START = 200  # of the partition in the middle
+Rng = random.Random
+Damage = Callable[[Path, Rng], set[tuple[str, str]]]
+"""Does something to a data set, and returns the commands and checks that must tell it."""
+
+
+@pytest.fixture(scope="module")
+def exported(program: Program, server: Servers) -> Path:
+    """A data set of three partitions for each command."""
+    root = program.home / "lake"
+    url = server("--tip", "400")
+    ran = program("export", *COMMANDS, "100:400", "--partition", "100", "--to", str(root), "-w", "1", "-q", url=url)
+    assert ran.code == 0, ran.err
+    return root
+
+
+def file_of(root: Path, command: str, start: int = START) -> Path:
+    return root / partition_name(command, start)
+
+
+def receipts(root: Path, command: str, start: int = START) -> list[Path]:
+    found = (root / "_chainq" / "receipts" / command).glob("*.json")
+    return [path for path in found if path.name.startswith(f"{start:09d}-")]
+
+
+def rewrite(root: Path, command: str, change: Callable[[Any], Any], *, forged: bool, start: int = START) -> None:
+    """Write a partition with other rows; `forged`: its receipts agree with them."""
+    path = file_of(root, command, start)
+    table = parquet.read_table(path)
+    metadata = parquet.read_metadata(path).metadata
+    changed = change(table)
+    sealed = metadata[b"chainq"]
+    receipt = json.loads(sealed)
+    if forged:
+        content = ContentHash(pa)
+        content.update(changed)
+        receipt |= {"rows": changed.num_rows, "content": content.hexdigest()}
+        sealed = json.dumps(receipt).encode()
+    with parquet.ParquetWriter(path, changed.schema, compression="zstd") as writer:
+        writer.write_table(changed)
+        writer.add_key_value_metadata({"chainq": sealed})
+    if forged:
+        (old,) = receipts(root, command, start)
+        old.unlink()
+        entry = entry_of(Receipt(**receipt), path.stat().st_size)
+        (root / entry.name).write_bytes(sealed)
+
+
+def without(table: Any, row: int) -> Any:
+    return pa.concat_tables([table[:row], table[row + 1 :]])
+
+
+def with_value(table: Any, name: str, row: int, value: Any) -> Any:
+    at = table.schema.get_field_index(name)
+    values = table[name].to_pylist()
+    values[row] = value
+    return table.set_column(at, table.schema.field(at), pa.array(values, table.schema.field(at).type))
+
+
+def other_text(text: str, rng: Rng) -> str:
+    at = len(text) - 1 - rng.randrange(10)
+    return text[:at] + ("q" if text[at] != "q" else "p") + text[at + 1 :]
+
+
+def row_in(root: Path, command: str, rng: Rng) -> int:
+    return rng.randrange(1, parquet.read_metadata(file_of(root, command)).num_rows - 1)
+
+
+# --- what can be done to a data set
+
+
+def cut(root: Path, rng: Rng) -> set[tuple[str, str]]:
+    path = file_of(root, "records")
+    os.truncate(path, path.stat().st_size - rng.randrange(1, 1000))
+    return {("records", "receipt"), ("records", "invalid")}
+
+
+def rewritten(root: Path, rng: Rng) -> set[tuple[str, str]]:
+    row = row_in(root, "records", rng)
+    rewrite(root, "records", lambda table: with_value(table, "program_id", row, "other.aleo"), forged=False)
+    return {("records", "content")}
+
+
+def swapped(root: Path, _: Rng) -> set[tuple[str, str]]:
+    one, other = file_of(root, "records"), file_of(root, "records", 300)
+    one.rename(root / "aside")
+    other.rename(one)
+    (root / "aside").rename(other)
+    return {("records", "receipt"), ("records", "misplaced")}
+
+
+def forged_receipt(root: Path, _: Rng) -> set[tuple[str, str]]:
+    (path,) = receipts(root, "records")
+    entry = parse_entry(str(path.relative_to(root)))
+    assert entry is not None
+    path.rename(root / entry._replace(rows=entry.rows + 1).name)
+    return {("records", "receipt")}
+
+
+def no_receipt(root: Path, _: Rng) -> set[tuple[str, str]]:
+    receipts(root, "records")[0].unlink()
+    return {("records", "receipt")}
+
+
+def two_receipts(root: Path, _: Rng) -> set[tuple[str, str]]:
+    (path,) = receipts(root, "records")
+    entry = parse_entry(str(path.relative_to(root)))
+    assert entry is not None
+    shutil.copy(path, root / entry._replace(calls=entry.calls + 1).name)
+    return {("records", "receipt")}
+
+
+def no_file(root: Path, _: Rng) -> set[tuple[str, str]]:
+    file_of(root, "records").unlink()
+    return {("records", "missing")}
+
+
+def a_gap(root: Path, _: Rng) -> set[tuple[str, str]]:
+    file_of(root, "records").unlink()
+    receipts(root, "records")[0].unlink()
+    return {("records", "missing")}
+
+
+def off_the_grid(root: Path, _: Rng) -> set[tuple[str, str]]:
+    path = file_of(root, "records", START + 50)
+    path.parent.mkdir()
+    shutil.copy(file_of(root, "records"), path)
+    return {("records", "grid"), ("records", "receipt")}
+
+
+def other_schema(root: Path, _: Rng) -> set[tuple[str, str]]:
+    rewrite(root, "records", lambda table: table.drop(["function_name"]), forged=True)
+    return {("records", "schema")}
+
+
+def another_chain(root: Path, rng: Rng) -> set[tuple[str, str]]:
+    def change(table: Any) -> Any:
+        last = table.num_rows - 1
+        return with_value(table, "block_hash", last, other_text(table["block_hash"][last].as_py(), rng))
+
+    rewrite(root, "blocks", change, forged=True)
+    return {("blocks", "receipt"), ("blocks", "checksum")}
+
+
+def lost_block(root: Path, rng: Rng) -> set[tuple[str, str]]:
+    row = row_in(root, "blocks", rng)
+    rewrite(root, "blocks", lambda table: without(table, row), forged=True)
+    return {("blocks", "missing")}
+
+
+def doubled_block(root: Path, rng: Rng) -> set[tuple[str, str]]:
+    row = row_in(root, "blocks", rng)
+    rewrite(root, "blocks", lambda table: pa.concat_tables([table[: row + 1], table[row:]]), forged=True)
+    return {("blocks", "doubled")}
+
+
+def broken_link(root: Path, rng: Rng) -> set[tuple[str, str]]:
+    row = row_in(root, "blocks", rng)
+    rewrite(root, "blocks", lambda table: with_value(table, "previous_hash", row, "ab1"), forged=True)
+    return {("blocks", "link")}
+
+
+def earlier_time(root: Path, rng: Rng) -> set[tuple[str, str]]:
+    row = row_in(root, "blocks", rng)
+    rewrite(
+        root, "blocks", lambda table: with_value(table, "timestamp", row, table["timestamp"][0].as_py()), forged=True
+    )
+    return {("records", "altered")} if row == 1 else {("blocks", "time")}
+
+
+def lower_round(root: Path, rng: Rng) -> set[tuple[str, str]]:
+    row = row_in(root, "blocks", rng)
+    rewrite(root, "blocks", lambda table: with_value(table, "round", row, 1), forged=True)
+    return {("blocks", "round")}
+
+
+def lost_record(root: Path, rng: Rng) -> set[tuple[str, str]]:
+    row = row_in(root, "records", rng)
+    rewrite(root, "records", lambda table: without(table, row), forged=True)
+    return {("ownership", "unexpected")}
+
+
+def doubled_record(root: Path, rng: Rng) -> set[tuple[str, str]]:
+    row = row_in(root, "records", rng)
+    rewrite(root, "records", lambda table: pa.concat_tables([table[: row + 1], table[row:]]), forged=True)
+    return {("records", "doubled")}
+
+
+def altered_record(root: Path, rng: Rng) -> set[tuple[str, str]]:
+    row = row_in(root, "records", rng)
+    other = parquet.read_table(file_of(root, "records", 300))["block_hash"][0].as_py()
+    rewrite(root, "records", lambda table: with_value(table, "block_hash", row, other), forged=True)
+    return {("records", "altered")}
+
+
+def damaged_ciphertext(root: Path, rng: Rng) -> set[tuple[str, str]]:
+    row = row_in(root, "records", rng)
+
+    def change(table: Any) -> Any:
+        return with_value(table, "record_ciphertext", row, other_text(table["record_ciphertext"][row].as_py(), rng))
+
+    rewrite(root, "records", change, forged=True)
+    return {("records", "checksum")}
+
+
+def lost_ownership(root: Path, rng: Rng) -> set[tuple[str, str]]:
+    row = row_in(root, "ownership", rng)
+    rewrite(root, "ownership", lambda table: without(table, row), forged=True)
+    return {("ownership", "missing")}
+
+
+def doubled_transition(root: Path, rng: Rng) -> set[tuple[str, str]]:
+    row = row_in(root, "transitions", rng)
+    rewrite(root, "transitions", lambda table: pa.concat_tables([table[: row + 1], table[row:]]), forged=True)
+    return {("transitions", "doubled")}
+
+
+def out_of_order(root: Path, _: Rng) -> set[tuple[str, str]]:
+    rewrite(root, "transitions", lambda table: table.take(list(range(table.num_rows))[::-1]), forged=True)
+    return {("transitions", "order")}
+
+
+DAMAGES: list[Damage] = [
+    *(cut, rewritten, swapped, forged_receipt, no_receipt, two_receipts, no_file, a_gap, off_the_grid, other_schema),
+    *(another_chain, lost_block, doubled_block, broken_link, earlier_time, lower_round, lost_record, doubled_record),
+    *(altered_record, damaged_ciphertext, lost_ownership, doubled_transition, out_of_order),
+]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+def test_whatever_was_done_to_the_files_is_found(
+    damage: Damage, seed: int, exported: Path, program: Program, tmp_path: Path
+) -> None:
+    """Files that were cut, rewritten, swapped or forged: named by command, check and a height of the partition."""
+    root = tmp_path / "lake"
+    shutil.copytree(exported, root)
+    due = damage(root, random.Random(seed))  # noqa: S311  # no secret
+    ran = program("verify", str(root), "--jsonl")
+    assert ran.code == 6, ran.err
+    found = [json.loads(row) for row in ran.rows]
+    assert {(row["command"], row["check"]) for row in found} >= due, found
+    assert all(START <= row["height"] <= 400 for row in found), found
+
+
+def test_a_data_set_as_it_was_written_has_no_finding(exported: Path, program: Program) -> None:
+    """Nothing is wrong, nothing is printed, and no network is needed."""
+    ran = program("verify", str(exported))
+    assert (ran.code, ran.out) == (0, b"")
+    assert ran.err.startswith("chainq: heights 100-399: no findings in 300 blocks, ")
+
+
+def test_full_blocks_and_odd_values_are_verified(program: Program, server: Servers, tmp_path: Path) -> None:
+    """Nested columns, nulls, numbers of 39 digits and blocks of all eras: the content is what the receipt says."""
+    root, url = tmp_path / "lake", server()
+    for heights in ("90:110", "4240:4245"):
+        ran = program(
+            "export", "full-blocks", "blocks", heights, "--partition", "5", "--to", str(root), "-w", "1", "-q", url=url
+        )
+        assert ran.code == 0, ran.err
+    ran = program("verify", str(root), "--jsonl")
+    found = [json.loads(row) for row in ran.rows]
+    assert {(row["check"], row["height"]) for row in found} == {("missing", 110)}, "only the gap between the ranges"
+
+
+def test_partitions_without_rows_are_verified(program: Program, server: Servers, tmp_path: Path) -> None:
+    """Blocks without a record: a file with no row has a receipt like any other."""
+    root = tmp_path / "lake"
+    ran = program(
+        "export", "records", "40001:40011", "--partition", "1", "--to", str(root), "-w", "1", "-q", url=server()
+    )
+    assert ran.code == 0, ran.err
+    ran = program("verify", str(root))
+    assert (ran.code, ran.out) == (0, b"")
+    assert ran.err == "chainq: heights 40001-40010: no findings in 0 records\n"
+
+
+def test_the_repair_writes_the_partition_anew(
+    program: Program, server: Servers, exported: Path, tmp_path: Path
+) -> None:
+    """After a cut, the command in `repair` makes the data set whole."""
+    root = tmp_path / "lake"
+    shutil.copytree(exported, root)
+    cut(root, random.Random(1))  # noqa: S311  # no secret
+    ran = program("verify", str(root), "--jsonl")
+    words = json.loads(ran.rows[0])["repair"].split()
+    url = server("--tip", "400")
+    assert program(*words[1:], "-w", "1", "-q", url=url).code == 0
+    assert program("verify", str(root)).code == 0
+
+
+def test_what_is_no_data_set_is_a_usage_error(program: Program, tmp_path: Path) -> None:
+    """Another folder, and options that are about a service, are refused."""
+    assert "is not a data set that chainq export wrote; it has no chainq.json" in one_line(
+        program("verify", str(tmp_path / "nothing")), 2
+    )
+    assert "--last cannot be combined with a data set" in one_line(program("verify", str(tmp_path), "--last", "5"), 2)
+
+
+def test_the_name_of_a_partition_is_the_programs(exported: Path) -> None:
+    """What the damages rest on."""
+    assert file_of(exported, "records").exists()
+    assert PartitionSpec("records", START, START + 100).name == partition_name("records", START)
