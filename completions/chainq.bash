@@ -243,6 +243,8 @@ _chainq_options() {
             _chainq_offer '--shuffle' 'Shuffle the rows inside each height'
             _chainq_offer '--no-shuffle' 'Shuffle the rows inside each height'
             _chainq_offer '--gzip' 'Compress responses for clients that accept it'
+            _chainq_offer '--verbose' 'Log every call to stderr'
+            _chainq_offer '-v' 'Log every call to stderr'
             _chainq_offer '--latency' 'Seconds before each response'
             _chainq_offer '--drip' 'Seconds between single bytes of a response'
             _chainq_offer '--rate-limit' 'HTTP 429 after N calls of a method'

@@ -340,6 +340,7 @@ complete -c chainq -n '__chainq_in serve' -l dense-height -x -d 'Number of recor
 complete -c chainq -n '__chainq_in serve' -l owner -x -d 'Plant records of this address, not of the published test key'
 complete -c chainq -n '__chainq_in serve' -l shuffle -l no-shuffle -d 'Shuffle the rows inside each height'
 complete -c chainq -n '__chainq_in serve' -l gzip -d 'Compress responses for clients that accept it'
+complete -c chainq -n '__chainq_in serve' -l verbose -s v -d 'Log every call to stderr'
 complete -c chainq -n '__chainq_in serve' -l latency -x -d 'Seconds before each response'
 complete -c chainq -n '__chainq_in serve' -l drip -x -d 'Seconds between single bytes of a response'
 complete -c chainq -n '__chainq_in serve' -l rate-limit -x -d 'HTTP 429 after N calls of a method'

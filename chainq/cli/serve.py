@@ -5,8 +5,9 @@ No `from __future__ import annotations` here: Typer reads the annotations.
 
 import math
 import re
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
@@ -57,6 +58,7 @@ class ServeOptions(Group):
     ] = None
     shuffle: Annotated[bool, Option("--shuffle/--no-shuffle", help="Shuffle the rows inside each height.")] = True
     gzip: Annotated[bool, Option("--gzip", help="Compress responses for clients that accept it.")] = False
+    verbose: Annotated[bool, Option("--verbose", "-v", help="Log every call to stderr.")] = False
 
 
 class FaultOptions(Group):
@@ -144,6 +146,7 @@ def serve(
     dense_height: str | None,
     owner: str | None,
     shuffle: bool,
+    verbose: bool,
     page_offset: str,
     database_down: str | None,
     plant: list[str] | None,
@@ -198,9 +201,17 @@ def serve(
             sink.write(f"http://{shown}:{port}/\n".encode())
 
     try:
-        serve_demo(service, host, port, ready=ready)
+        serve_demo(service, host, port, ready=ready, log=_log if verbose else None)
     except OSError as error:
         raise UsageError(f"cannot listen on {host}:{port}: {error.strerror}") from None
+
+
+def _log(status: int, body: bytes) -> None:
+    """Print a call to stderr, with the HTTP status of its response."""
+    from chainq.text.sanitize import excerpt
+
+    with suppress(OSError):  # stderr may be closed; calls are answered all the same
+        sys.stderr.write(f"{status} {excerpt(body.decode(errors='replace'))}\n")
 
 
 def _planted(owner: str, count: int) -> "tuple[Planted, ...]":

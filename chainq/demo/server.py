@@ -14,6 +14,7 @@ from typing import Any
 
 from chainq.demo.service import NOT_FOUND, Reply, Service, page
 
+Log = Callable[[int, bytes], None]
 _MOST_READ = 16 << 20  # bytes of a body that are read before it is refused; beyond them the connection is closed
 
 
@@ -27,12 +28,12 @@ class DemoServer(ThreadingMixIn, TCPServer):
     allow_reuse_address = True
     request_queue_size = 128
 
-    def __init__(self, service: Service, host: str, port: int) -> None:
-        """Takes the service, a host name or address of this machine, and a port (0: a free one). Raises OSError if it
-        is taken."""
+    def __init__(self, service: Service, host: str, port: int, log: Log | None = None) -> None:
+        """Takes the service, a host name or address of this machine, and a port (0: a free one). `log` is called with
+        the HTTP status and the body of each POST that is answered. Raises OSError if the port is taken."""
         if ":" in host:
             self.address_family = socket.AF_INET6
-        self.service = service
+        self.service, self.log = service, log
         super().__init__((host, port), _Handler)
         self.port: int = self.server_address[1]
 
@@ -59,6 +60,8 @@ class _Handler(BaseHTTPRequestHandler):
             if service.faults.latency:
                 time.sleep(service.faults.latency)
             response = service.packed(service.respond(body), self.headers.get("Accept-Encoding", ""))
+            if self.server.log:
+                self.server.log(response.status, body)
             self._send(response, close=response.cut)
 
     def do_GET(self) -> None:
@@ -99,13 +102,20 @@ def dripped(data: bytes, seconds: float) -> Iterator[bytes]:
         yield data[at : at + 1]
 
 
-def serve(service: Service, host: str, port: int, *, ready: Callable[[int], None] | None = None) -> None:
+def serve(
+    service: Service,
+    host: str,
+    port: int,
+    *,
+    ready: Callable[[int], None] | None = None,
+    log: Log | None = None,
+) -> None:
     """Serve until SIGINT (KeyboardInterrupt), then close and return quietly; other signals are the caller's.
 
-    `port` 0 takes a free one; `ready` is called once with the port, when connections are accepted. Raises OSError if
-    the address cannot be had. Anything but POST gets HTTP 404 and HTML.
+    `port` 0 takes a free one; `ready` is called once with the port, when connections are accepted; `log` as in
+    DemoServer. Raises OSError if the address cannot be had. Anything but POST gets HTTP 404 and HTML.
     """
-    with DemoServer(service, host, port) as server:
+    with DemoServer(service, host, port, log) as server:
         try:
             if ready:
                 ready(server.port)

@@ -50,14 +50,20 @@ def fetch_range(
     send = _sender(connection, dialect, query, tip_height)
     pool: Pool[int] = Pool(plan.window)
     warned = 0
+
+    def submit() -> None:
+        for number, request in plan.requests():
+            pool.submit(number, partial(send, request))
+
     try:
         while not plan.done:
             for result in plan.ready():
                 trace(f"{query.method.name} {result.heights}: {len(result.rows)} rows, proved by {result.proof}")
+                if query.limit is None:  # the server works while the rows are drawn; with a limit they may be the last
+                    submit()
                 yield Batch(result.rows, result.heights, result.proof)
                 del result  # its rows keep their whole response alive, and the next wait may be long
-            for number, request in plan.requests():
-                pool.submit(number, partial(send, request))
+            submit()
             if plan.waiting:
                 number, outcome = pool.wait()
                 plan.receive(number, outcome)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -249,3 +250,15 @@ def test_rpc_takes_an_object_an_array_and_standard_input(chainq: Program, server
     assert chainq("rpc", "latest/block", url=server()).out == truth.block(truth.tip) + b"\n"
     positional = chainq("rpc", "getBlocks", "[5, 7]", url=server("--dialect", "aleo"))
     assert sorted(split(positional.out.strip())) == sorted(truth.rows("blocks", 5, 7))
+
+
+def test_a_verbose_server_logs_every_call_with_its_status(chainq: Program, server: Servers) -> None:
+    """What `serve -v` prints is text of a stranger: one line for a call, and nothing that acts on a terminal."""
+    with server.own("-v") as (url, process):
+        assert process.stderr is not None
+        assert chainq("block", "5", url=url).code == 0
+        assert re.fullmatch(r'200 \{.*"method":"block".*\}\n', process.stderr.readline().decode())
+        assert chainq("rpc", "\x1b[2J", url=url).code == 3
+        logged = process.stderr.readline().decode()
+        assert logged.startswith("200 ")
+        assert logged[:-1].isprintable()
