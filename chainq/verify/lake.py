@@ -5,7 +5,7 @@ all commands of the same heights side by side, since they are compared with each
 """
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,14 +16,13 @@ from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.range import HeightRange
 from chainq.lake import data_set
 from chainq.lake.content import ContentHash
-from chainq.lake.grid import PartitionSpec, parse_name
+from chainq.lake.grid import PartitionSpec, parse_name, partitions
 from chainq.lake.receipt import METADATA_KEY, Entry, Receipt, entry_of, parse_entry
 from chainq.lake.store import Listed, Store
 from chainq.verify.compare import Contradiction
 from chainq.verify.findings import Finding
 
-# What other commands are compared with; the rest of a partition is dropped once it is checked by itself.
-_KEPT = ("height", "block_hash", "timestamp", "transition_id", "transaction_id", "output_index")
+BATCH = 4096
 
 
 class Partition(NamedTuple):
@@ -55,6 +54,7 @@ class Lake:
             ) from None
         del numpy
         self._arrow, self._store = pyarrow, store
+        pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # Arrow's own keeps what was freed: 90 MB more
         found = data_set.read(store)
         if found is None:
             raise UsageError(f"{store.label} is not a data set that chainq export wrote", "it has no chainq.json")
@@ -96,8 +96,9 @@ class Lake:
                 )
             if before is not None and before.spec.command == spec.command:
                 if before.spec.end < spec.start:
-                    gap = HeightRange(before.spec.end, spec.start)
-                    yield self._finding(PartitionSpec(spec.command, *gap.edges), "missing", str(gap), None)
+                    for gap in partitions(spec.command, HeightRange(before.spec.end, spec.start), self._grid):
+                        at = max(gap.start, before.spec.end)
+                        yield self._finding(gap, "missing", str(HeightRange(at, gap.end)), None, height=at)
                 elif before.spec.end > spec.start:
                     yield self._finding(spec, "grid", f"from height {before.spec.end}", f"from height {spec.start}")
                 elif before.entry and partition.entry and before.entry.last != partition.entry.previous:
@@ -107,31 +108,28 @@ class Lake:
 
     # --- the files
 
-    def _verify(self, heights: HeightRange, group: Iterable[Partition]) -> LakeStep:
-        from chainq.verify.tables import check_across
+    def _verify(self, heights: HeightRange, group: Collection[Partition]) -> LakeStep:
+        from chainq.verify.across import check_across
 
         findings: list[Finding] = []
         rows: dict[str, int] = {}
         kept: dict[str, Any] = {}
-        for partition in group:
-            spec = partition.spec
-            table, found = self._opened(partition)
-            findings += found
-            if table is not None:
-                rows[spec.command] = table.num_rows
-                names = [name for name in table.column_names if name.rpartition(".")[2] in _KEPT]
-                kept[spec.command] = table.select(names)
-            del table
         specs = {partition.spec.command: partition.spec for partition in group}
-        for command, height, contradiction in check_across(kept, heights):
+        for partition in group:
+            command = partition.spec.command
+            kept[command], found = self._opened(partition)
+            findings += found
+            if kept[command] is None:
+                del kept[command]
+            else:
+                rows[command] = kept[command].num_rows
+        for command, height, contradiction in check_across(kept, {name: specs[name].heights for name in kept}):
             findings.append(self._finding(specs[command], *contradiction, height=height))
         return LakeStep(heights, sorted(findings, key=lambda finding: finding.height), rows)
 
     def _opened(self, partition: Partition) -> tuple[Any | None, list[Finding]]:
-        """Return the rows of a partition, None where there are none to be read, and what is wrong with them."""
+        """Return what other commands are compared with, None where nothing can be read, and what is wrong."""
         from pyarrow import parquet
-
-        from chainq.verify.tables import check_table
 
         spec, entry = partition.spec, partition.entry
         if partition.size is None:
@@ -142,26 +140,44 @@ class Lake:
         elif entry.size != partition.size:
             findings.append(self._finding(spec, "receipt", f"{entry.size} bytes", f"{partition.size} bytes"))
         try:
-            file = parquet.ParquetFile(self._arrow.BufferReader(self._store.read(spec.name) or b""))
-            table = file.read()
-            sealed = (file.metadata.metadata or {}).get(METADATA_KEY.encode())
+            source = self._store.source(Listed(spec.name, partition.size))
+            with parquet.ParquetFile(source) as file:
+                kept, found = self._read(file, partition)
         except (self._arrow.ArrowException, OSError) as error:
             shown = str(error).splitlines()[0] if str(error) else type(error).__name__
             return None, [*findings, self._finding(spec, "invalid", "a Parquet file", shown)]
-        method, receipt = BY_COMMAND[spec.command], _receipt(sealed)
+        return kept, findings + found
+
+    def _read(self, file: Any, partition: Partition) -> tuple[Any | None, list[Finding]]:
+        """Read a file, one row group at a time; return the same as `_opened`."""
+        from chainq.verify.across import COMPARED
+        from chainq.verify.tables import TableCheck
+
+        spec, entry = partition.spec, partition.entry
+        method, sealed = BY_COMMAND[spec.command], (file.metadata.metadata or {}).get(METADATA_KEY.encode())
+        receipt = _receipt(sealed)
         if entry is None and receipt is not None and receipt.end > spec.start:
             spec = spec._replace(end=receipt.end)
         due = ArrowRows(method.columns, self._arrow).schema
-        if not table.schema.equals(due):
-            wrong = next((str(one) for one in table.schema if one not in list(due)), "columns are missing")
-            return None, [*findings, self._finding(spec, "schema", "the schema of the command", wrong)]
-        findings += [self._finding(spec, *one) for one in self._contradictions(spec, entry, sealed, table)]
-        found = check_table(table, method, spec.heights)
-        findings += [self._finding(spec, *one, height=height) for height, one in found]
-        return table, findings
+        if not file.schema_arrow.equals(due):
+            wrong = next((str(one) for one in file.schema_arrow if one not in list(due)), "columns are missing")
+            return None, [self._finding(spec, "schema", "the schema of the command", wrong)]
+        content, check = ContentHash(self._arrow), TableCheck(method, due.names, spec.heights)
+        compared = [name for name in due.names if name.rpartition(".")[2] in {*COMPARED, "previous_hash"}]
+        kept: list[Any] = []
+        found: list[tuple[int, Contradiction]] = []
+        for table in _tables(file):
+            content.update(table)
+            found += check.take(table)
+            # A copy, which does not keep the rest of the row group in memory.
+            kept.append(self._arrow.concat_tables([table.select(compared)]).combine_chunks())
+        found += check.finish(lambda names: _tables(file, names))
+        narrow = self._arrow.concat_tables([due.empty_table().select(compared), *kept])
+        found += [(spec.start, one) for one in self._contradictions(spec, entry, sealed, narrow, content.hexdigest())]
+        return narrow, [self._finding(spec, *one, height=height) for height, one in found]
 
     def _contradictions(
-        self, spec: PartitionSpec, entry: Entry | None, sealed: bytes | None, table: Any
+        self, spec: PartitionSpec, entry: Entry | None, sealed: bytes | None, table: Any, content: str
     ) -> Iterator[Contradiction]:
         """Yield where the receipt in a file, the one beside it, its name and the rows contradict each other."""
         receipt = _receipt(sealed)
@@ -189,10 +205,8 @@ class Lake:
         for name, (due, found) in said.items():
             if due != found:
                 yield Contradiction("receipt", f"{name}: {due}", f"{name}: {found}")
-        content = ContentHash(self._arrow)
-        content.update(table)
-        if content.hexdigest() != receipt.content:
-            yield Contradiction("content", f"content {receipt.content}", f"content {content.hexdigest()}")
+        if content != receipt.content:
+            yield Contradiction("content", f"content {receipt.content}", f"content {content}")
 
     def _finding(
         self, spec: PartitionSpec, check: str, expected: str | None, found: str | None, *, height: int | None = None
@@ -203,6 +217,14 @@ class Lake:
     def _repair(self, spec: PartitionSpec) -> str:
         """Return the command that writes a partition anew, once its file is removed."""
         return f"chainq export {spec.command} {spec.start}:{spec.end} --to {shlex.quote(self._store.label)}"
+
+
+def _tables(file: Any, names: Sequence[str] | None = None) -> Iterator[Any]:
+    """Yield the rows of a Parquet file, a few at a time, with some of its columns or all."""
+    import pyarrow
+
+    for batch in file.iter_batches(BATCH, columns=names, use_threads=False):
+        yield pyarrow.Table.from_batches([batch])
 
 
 def _receipt(sealed: bytes | None) -> Receipt | None:

@@ -1,231 +1,243 @@
-"""Checks the rows of one partition as Arrow tables: column by column, never row by row.
+"""Checks the rows of one command as Arrow tables, one after the other: column by column, never row by row.
 
-Each function yields a height and what is wrong there. A table has the columns of its command by their dotted paths
-(`chainq.formats.arrow_rows`). numpy and pyarrow are loaded here only.
+A table has the columns of its command, or some of them, by their dotted paths. What is kept of a row is the height of a
+block, or eight bytes of what identifies it, so that memory does not depend on how large rows are. numpy and pyarrow are
+loaded by this module, `checksums` and `across` only.
 """
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import compute
 
-from chainq.catalog import bech32
-from chainq.catalog.methods import BY_COMMAND, Method
+from chainq.catalog.methods import Method
 from chainq.heights.range import HeightRange
 from chainq.verify.blocks import IDENTITY
+from chainq.verify.checksums import wrong_checksums
 from chainq.verify.compare import Contradiction
 from chainq.verify.findings import label
 
 Found = Iterator[tuple[int, Contradiction]]
+"""Heights, and what is wrong there."""
+Read = Callable[[Sequence[str]], Iterable[Any]]
+"""Returns the tables once more, with some of their columns."""
 IDS = frozenset(
     ("block_hash", "previous_hash", "previous_state_root", "transition_id", "transaction_id", "record_ciphertext")
 )
 """Columns that hold bech32 IDs, by the last part of their path."""
-_TERMS = np.array(bech32.TERMS, dtype=np.uint32)
-_SHIFTED = _TERMS[:, None] ^ np.zeros(32, dtype=np.uint32)  # after the first five bits, before the next five
-_PAIRS = (
-    ((_SHIFTED & np.uint32(0x1FFFFFF)) << np.uint32(5))
-    ^ _TERMS[(_SHIFTED >> np.uint32(25)) ^ np.arange(32, dtype=np.uint32)]
-).ravel()
-_VALUES = np.full(256, 255, dtype=np.uint8)
-_VALUES[list(bech32.ALPHABET.encode())] = np.arange(32, dtype=np.uint8)
-_BLOCK = 8192  # texts whose checksums are computed at a time: as many as stay in the cache of a processor
-_PREFIX = re.compile(r"[a-z]+1")
+_LEAST = -(1 << 62)
+_TAIL = 16  # bytes of a text that go into its digest: in an ID, the checksum over all of it and what is before
+_ODD = [np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)]
 
 
-def check_table(table: Any, method: Method, heights: HeightRange) -> Found:
-    """Yield what is wrong with the rows of one command in a partition of these heights."""
-    at = _heights(table, method)
-    if at is not None:
-        for row in np.flatnonzero((at < heights.start) | (at >= heights.end)):
-            yield int(at[row]), Contradiction("misplaced", f"{heights}", f"height {at[row]}")
-        for row in np.flatnonzero(np.diff(at) < 0):
-            yield int(at[row + 1]), Contradiction("order", f"height {at[row]} or more", f"height {at[row + 1]}")
-    if method.linked and at is not None:
-        yield from _blocks(table, method, at, heights)
-    yield from _twice(table, method, at, heights)
-    for name in table.column_names:
-        if name.rpartition(".")[2] in IDS:
-            yield from _checksums(table, name, at, heights)
+def checked_columns(method: Method, names: Iterable[str]) -> list[str]:
+    """Return those of the columns that `TableCheck` looks at."""
+    wanted = {method.height, *IDENTITY.get(method.command, ())}
+    wanted |= {_beside(method, name) for name in ("timestamp", "round")} if method.linked else set()
+    return [name for name in names if name in wanted or name.rpartition(".")[2] in IDS]
 
 
-def _heights(table: Any, method: Method) -> Any | None:
-    """Return the heights of rows, None where they carry none; a row without a valid one has -1."""
-    if method.height is None:
-        return None
-    return compute.fill_null(table[method.height], -1).combine_chunks().to_numpy(zero_copy_only=False)
+class TableCheck:
+    """Takes the tables of one command in their order, and yields what is wrong with their rows.
 
-
-def _blocks(table: Any, method: Method, at: Any, heights: HeightRange) -> Found:
-    """Yield missing and doubled heights, broken links, and times and rounds that go back."""
-    counts = np.bincount(at[(at >= heights.start) & (at < heights.end)] - heights.start, minlength=len(heights))
-    for place in np.flatnonzero(counts != 1):
-        height = int(heights.start + place)
-        what = f"block {height}"
-        if counts[place]:
-            yield height, Contradiction("doubled", f"{what} once", f"{counts[place]} times")
-        else:
-            yield height, Contradiction("missing", what, None)
-    if len(at) < 2:
-        return
-    own, previous = table["block_hash"].combine_chunks(), table["previous_hash"].combine_chunks()
-    same = compute.fill_null(compute.equal(own[:-1], previous[1:]), False).to_numpy(zero_copy_only=False)
-    for row in np.flatnonzero(~same & (np.diff(at) == 1)):
-        due, found = own[int(row)].as_py(), previous[int(row) + 1].as_py()
-        yield int(at[row + 1]), Contradiction("link", f"previous_hash={due}", f"previous_hash={found}")
-    metadata = (method.height or "").rpartition(".")[0]
-    for check, name in (("time", "timestamp"), ("round", "round")):
-        path = f"{metadata}.{name}" if metadata else name
-        values = compute.drop_null(table[path]).cast(pa.int64()).combine_chunks().to_numpy(zero_copy_only=False)
-        if len(values) == len(at):
-            for row in np.flatnonzero(np.diff(values) < 0):
-                yield (
-                    int(at[row + 1]),
-                    Contradiction(check, f"{name}={values[row]} or more", f"{name}={values[row + 1]}"),
-                )
-
-
-def _twice(table: Any, method: Method, at: Any | None, heights: HeightRange) -> Found:
-    """Yield identities that come more than once."""
-    names = list(IDENTITY.get(method.command, ()))
-    if not names or not table.num_rows:
-        return
-    keyed = pa.table([table[name] for name in names], names=names)
-    counted = keyed.append_column("at", _numbers(np.arange(table.num_rows)))
-    grouped = counted.group_by(names).aggregate([("at", "count"), ("at", "min")])
-    for row in grouped.filter(compute.greater(grouped["at_count"], 1)).to_pylist():
-        height = heights.start if at is None else int(at[row["at_min"]])
-        key = tuple(str(row[name]) for name in names)
-        yield height, Contradiction("doubled", f"{label(method.command, key)} once", f"{row['at_count']} times")
-
-
-def _checksums(table: Any, name: str, at: Any | None, heights: HeightRange) -> Found:
-    """Yield bech32 texts with a wrong checksum, once each."""
-    column = table[name].combine_chunks()
-    distinct = compute.drop_null(compute.unique(column))
-    for text in (distinct[int(place)].as_py() for place in _suspects(distinct)):
-        if _PREFIX.match(text) and (fault := bech32.fault(text)):
-            row = compute.index(column, text).as_py()
-            height = heights.start if at is None else int(at[row])
-            yield height, Contradiction("checksum", None, f"{name}={text}: {fault}")
-
-
-def _suspects(texts: Any) -> Any:
-    """Return the places of texts whose checksum is wrong, or that have another prefix or length than most."""
-    if not len(texts):
-        return np.empty(0, dtype=np.int64)
-    prefix = _PREFIX.match(texts[0].as_py() or "")
-    lengths = compute.binary_length(texts).to_numpy(zero_copy_only=False)
-    alike = lengths == lengths[0]
-    if prefix is None:
-        return np.arange(len(texts))
-    alike &= compute.starts_with(texts, prefix[0]).to_numpy(zero_copy_only=False)
-    places = np.flatnonzero(alike)
-    chosen = texts if alike.all() else texts.take(_numbers(places))
-    offsets, data = chosen.buffers()[1:3]
-    begin = int(np.frombuffer(offsets, dtype=np.int32)[chosen.offset])
-    width = int(lengths[0])
-    symbols = np.frombuffer(data, dtype=np.uint8, count=len(places) * width, offset=begin).reshape(len(places), width)
-    head = bech32.polymod(bech32.expand(prefix[0][:-1]))
-    rest = symbols[:, len(prefix[0]) :]
-    wrong = [_residues(_VALUES[rest[at : at + _BLOCK]], head) for at in range(0, len(rest), _BLOCK)]
-    return np.concatenate([np.flatnonzero(~alike), places[np.concatenate(wrong)]])
-
-
-def _numbers(values: Any) -> Any:
-    """Return whole numbers of numpy as an Arrow array; `pyarrow.array` would load pandas for that."""
-    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])
-
-
-def _residues(values: Any, head: int) -> Any:
-    """Return which rows of 5-bit values end in no valid checksum, after that of the prefix (BIP 173, BIP 350).
-
-    Two values at a time, with a table of what ten bits that leave the checksum put back into it.
+    `names`: their columns. `heights`: those that the rows must be of; None where that is not known, and for blocks
+    their own lowest and highest ones then.
     """
-    columns = np.ascontiguousarray(values.T)
-    checksum = np.full(len(values), head, dtype=np.uint32)
-    at = len(columns) % 2
-    if at:
-        checksum = ((checksum & np.uint32(0x1FFFFFF)) << np.uint32(5)) ^ columns[0] ^ _TERMS[checksum >> np.uint32(25)]
-    for first, second in zip(columns[at::2], columns[at + 1 :: 2], strict=True):
-        pair = first.astype(np.uint32) << np.uint32(5) ^ second
-        checksum = ((checksum & np.uint32(0xFFFFF)) << np.uint32(10)) ^ pair ^ _PAIRS[checksum >> np.uint32(20)]
-    strange = columns.max(axis=0, initial=0) > 31
-    return strange | ((checksum != bech32.BECH32) & (checksum != bech32.BECH32M))
+
+    def __init__(self, method: Method, names: Iterable[str], heights: HeightRange | None = None) -> None:
+        self._method, self._due = method, heights
+        present = set(names)
+        self._height = method.height if method.height in present else None
+        identity = IDENTITY.get(method.command, ())
+        self._identity = list(identity) if present.issuperset(identity) else []
+        self._linked = method.linked and present.issuperset({"block_hash", "previous_hash"})
+        rising = {"time": "timestamp", "round": "round"} if method.linked else {}
+        self._rising = {check: _beside(method, name) for check, name in rising.items()}
+        self._rising = {check: path for check, path in self._rising.items() if path in present}
+        self._ids = [name for name in present if name.rpartition(".")[2] in IDS]
+        self._last: dict[str, Any] = {}  # of the row before, by column
+        self._wrong: set[str] = set()  # texts that were yielded
+        self._blocks: list[Any] = []
+        self._digests: list[Any] = []
+        self.rows = 0
+        self.lowest: int | None = None
+        self.highest: int | None = None
+
+    @property
+    def heights(self) -> HeightRange:
+        """The heights that the rows are of: those that are due, else from the lowest to the highest so far."""
+        if self._due is not None:
+            return self._due
+        return HeightRange(0, 0) if self.lowest is None or self.highest is None else _through(self.lowest, self.highest)
+
+    def take(self, table: Any) -> Found:
+        """Yield what is wrong with the rows of the next table, by themselves and after those before."""
+        if not table.num_rows:
+            return
+        self.rows += table.num_rows
+        at = None
+        if self._height is not None:
+            at = _integers(table[self._height], -1)
+            yield from self._of_heights(at)
+        if self._linked and at is not None:
+            yield from self._links(table, at)
+        for check, path in self._rising.items():
+            if at is not None:
+                yield from self._forward(check, path, table, at)
+        if self._identity:
+            self._digests.append(_digests(table, self._identity))
+        for name in self._ids:
+            yield from self._checksums(table, name, at)
+
+    def finish(self, read: Read) -> Found:
+        """Yield what only all rows together show: blocks that are missing, and rows that come twice."""
+        if self._method.linked and self._height is not None:
+            yield from self._every_block()
+        yield from self._twice(read)
+
+    def _of_heights(self, at: Any) -> Found:
+        """Yield rows without a height, of other heights than are due, and out of order."""
+        if invalid := int((at < 0).sum()):
+            yield self.heights.start, Contradiction("invalid", "a height", f"{invalid} rows without a valid height")
+            at = at[at >= 0]
+        if not len(at):
+            return
+        low, high = int(at.min()), int(at.max())
+        self.lowest = low if self.lowest is None else min(low, self.lowest)
+        self.highest = high if self.highest is None else max(high, self.highest)
+        if self._due is not None:
+            for row in np.flatnonzero((at < self._due.start) | (at >= self._due.end)):
+                yield int(at[row]), Contradiction("misplaced", f"{self._due}", f"height {at[row]}")
+        after = self._after("height", at)
+        for row in np.flatnonzero(np.diff(after) < 0):
+            yield (
+                int(after[row + 1]),
+                Contradiction("order", f"height {after[row]} or more", f"height {after[row + 1]}"),
+            )
+        if self._method.linked:
+            self._blocks.append(at)
+
+    def _links(self, table: Any, at: Any) -> Found:
+        """Yield blocks that do not name the hash of the block before them."""
+        own, previous = (compute.fill_null(_texts(table[name]), "") for name in ("block_hash", "previous_hash"))
+        before = pa.concat_arrays([pa.array([self._last.get("block_hash", "")], pa.string()), own[:-1]])
+        self._last["block_hash"] = own[-1].as_py()
+        heights = np.concatenate([[self._last.get("linked", _LEAST)], at])
+        self._last["linked"] = at[-1]
+        other = compute.not_equal(before, previous).to_numpy(zero_copy_only=False)
+        for row in map(int, np.flatnonzero(other & (np.diff(heights) == 1))):
+            yield (
+                int(at[row]),
+                Contradiction("link", f"previous_hash={before[row]}", f"previous_hash={previous[row]}"),
+            )
+
+    def _forward(self, check: str, path: str, table: Any, at: Any) -> Found:
+        """Yield blocks with an earlier time, or a lower round, than the block before them that has one."""
+        there = compute.is_valid(table[path]).combine_chunks().to_numpy(zero_copy_only=False)
+        if not there.any():
+            return
+        values, heights = self._after(path, _integers(table[path], 0)[there]), self._after(check, at[there])
+        name = path.rpartition(".")[2]
+        for row in np.flatnonzero(np.diff(values) < 0):
+            expected, found = f"{name}={values[row]} or more", f"{name}={values[row + 1]}"
+            yield int(heights[row + 1]), Contradiction(check, expected, found)
+
+    def _after(self, name: str, values: Any) -> Any:
+        """Return values after the last one of the table before."""
+        last = self._last.get(name)
+        self._last[name] = values[-1]
+        return values if last is None else np.concatenate([[last], values])
+
+    def _checksums(self, table: Any, name: str, at: Any | None) -> Found:
+        """Yield bech32 texts with a wrong checksum, once each."""
+        column = _texts(table[name])
+        for text, fault in wrong_checksums(compute.drop_null(compute.unique(column))):
+            if text not in self._wrong:
+                self._wrong.add(text)
+                height = self.heights.start if at is None else int(at[compute.index(column, text).as_py()])
+                yield height, Contradiction("checksum", None, f"{name}={text}: {fault}")
+
+    def _every_block(self) -> Found:
+        """Yield heights of which there is no block, or more than one."""
+        due = self.heights
+        at = np.sort(np.concatenate(self._blocks)) if self._blocks else np.empty(0, dtype=np.int64)
+        heights, counts = np.unique(at[(at >= due.start) & (at < due.end)], return_counts=True)
+        for place in np.flatnonzero(counts > 1):
+            yield (
+                int(heights[place]),
+                Contradiction("doubled", f"block {heights[place]} once", f"{counts[place]} times"),
+            )
+        edges = np.concatenate([[due.start - 1], heights, [due.end]])
+        for place in np.flatnonzero(np.diff(edges) > 1):
+            gap = HeightRange(int(edges[place]) + 1, int(edges[place + 1]))
+            blocks = f"block {gap.start}" if len(gap) == 1 else f"blocks of {gap}"
+            yield gap.start, Contradiction("missing", blocks, None)
+
+    def _twice(self, read: Read) -> Found:
+        """Yield rows that come more than once. Equal digests may be of different rows, so these are read again."""
+        digests = np.sort(np.concatenate(self._digests)) if self._digests else np.empty(0, dtype=np.uint64)
+        suspects = np.unique(digests[1:][digests[1:] == digests[:-1]])
+        if not len(suspects):
+            return
+        found: dict[tuple[str, ...], list[int]] = {}
+        for table in read([*self._identity, *([self._height] if self._height else [])]):
+            alike = np.flatnonzero(np.isin(_digests(table, self._identity), suspects))
+            for row in map(int, alike):
+                key = tuple(str(table[name][row].as_py()) for name in self._identity)
+                height = int(_integers(table[self._height][row : row + 1], -1)[0]) if self._height else -1
+                found.setdefault(key, []).append(height)
+        for key, at in found.items():
+            if len(at) > 1:
+                named = f"{label(self._method.command, key)} once"
+                yield at[0] if at[0] >= 0 else self.heights.start, Contradiction("doubled", named, f"{len(at)} times")
 
 
-def check_across(tables: Mapping[str, Any], heights: HeightRange) -> Iterator[tuple[str, int, Contradiction]]:
-    """Yield rows of one command that contradict those of another, in partitions of the same heights.
-
-    `tables` by command. Yields the command, a height, and what is wrong.
-    """
-    blocks = next((name for name in ("blocks", "full-blocks") if name in tables), None)
-    for command in ("records", "transitions"):
-        if command in tables and blocks is not None:
-            for found in _of_blocks(command, tables[command], tables[blocks], BY_COMMAND[blocks]):
-                yield command, *found
-    if "records" in tables and "ownership" in tables:
-        for found in _same_records(tables["records"], tables["ownership"], heights):
-            yield "ownership", *found
-    if "records" in tables and "transitions" in tables:
-        for found in _same_transitions(tables["records"], tables["transitions"]):
-            yield "records", *found
+def _through(lowest: int, highest: int) -> HeightRange:
+    return HeightRange(lowest, highest + 1)
 
 
-def _of_blocks(command: str, rows: Any, blocks: Any, method: Method) -> Found:
-    """Yield rows whose block hash or time is not that of the block of their height."""
-    at = compute.fill_null(rows["height"], -1).combine_chunks()
-    place = compute.index_in(at, value_set=blocks[method.height].combine_chunks())
-    metadata = (method.height or "").rpartition(".")[0]
-    for name in ("block_hash", "timestamp"):
-        if name not in rows.column_names:
-            continue
-        path = name if name == "block_hash" or not metadata else f"{metadata}.{name}"
-        due = blocks[path].combine_chunks().take(place)
-        found = rows[name].combine_chunks()
-        same = compute.fill_null(compute.equal(due, found), False)
-        wrong = np.flatnonzero(~compute.or_(same, compute.is_null(place)).to_numpy(zero_copy_only=False))
-        for row in map(int, wrong):
-            key = tuple(str(rows[part][row].as_py()) for part in IDENTITY[command])
-            expected = f"{label(command, key)}: {name}={_shown(due[row])}"
-            yield at[row].as_py(), Contradiction("altered", expected, f"{name}={_shown(found[row])}")
+def _beside(method: Method, name: str) -> str:
+    """Return the path of a field that lies beside the height of a block."""
+    outer = (method.height or "").rpartition(".")[0]
+    return f"{outer}.{name}" if outer else name
 
 
-def _same_records(records: Any, ownership: Any, heights: HeightRange) -> Found:
-    """Yield records without an ownership row, and ownership rows without a record."""
-    names = list(IDENTITY["records"])
-    both = {"records": records, "ownership": ownership}
-    for there, here in (("records", "ownership"), ("ownership", "records")):
-        left = pa.table([both[there][name] for name in names], names=names)
-        if there == "records":
-            left = left.append_column("height", records["height"])
-        right = pa.table([both[here][name] for name in names], names=names)
-        for row in left.join(right, keys=names, join_type="left anti").to_pylist():
-            key = tuple(str(row[name]) for name in names)
-            if there == "records":
-                yield row["height"], Contradiction("missing", label("ownership", key), None)
-            else:
-                yield heights.start, Contradiction("unexpected", None, label("ownership", key))
+def _texts(column: Any) -> Any:
+    """Return a column as one Arrow array of strings."""
+    return column.cast(pa.string()).combine_chunks()
 
 
-def _same_transitions(records: Any, transitions: Any) -> Found:
-    """Yield transitions that records name with another height or transaction."""
-    names = ["transition_id", "transaction_id", "height"]
-    left = pa.table([records[name] for name in names], names=names).group_by(names).aggregate([])
-    right = pa.table([transitions[name] for name in names], names=["transition_id", "due_id", "due_height"])
-    joined = left.join(right, keys="transition_id", join_type="inner")
-    same = compute.and_(
-        compute.equal(joined["transaction_id"], joined["due_id"]), compute.equal(joined["height"], joined["due_height"])
-    )
-    for row in joined.filter(compute.invert(compute.fill_null(same, False))).to_pylist():
-        expected = f"transition {row['transition_id']}: {row['due_id']} at height {row['due_height']}"
-        yield row["height"], Contradiction("altered", expected, f"{row['transaction_id']} at height {row['height']}")
+def _integers(column: Any, null: int) -> Any:
+    """Return a column of whole numbers or times, these in seconds, as a numpy array."""
+    values = column.cast(pa.int64())
+    if pa.types.is_timestamp(column.type):
+        values = compute.divide(values, {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}[column.type.unit])
+    filled = compute.fill_null(values, null)
+    array = filled.combine_chunks() if isinstance(filled, pa.ChunkedArray) else filled
+    return array.to_numpy(zero_copy_only=False)
 
 
-def _shown(value: Any) -> str:
-    found = value.cast(pa.string()) if pa.types.is_string(value.type) else value
-    text = found.as_py()
-    return "null" if text is None else str(text)
+def _digests(table: Any, names: Sequence[str]) -> Any:
+    """Return a number for each row: the same for rows with the same values, rarely for others."""
+    total = np.zeros(table.num_rows, dtype=np.uint64)
+    for name in names:
+        column = table[name]
+        number = pa.types.is_integer(column.type)
+        total = total * _ODD[2] + (_integers(column, -1).astype(np.uint64) if number else _tails(_texts(column)))
+    return total
+
+
+def _tails(texts: Any) -> Any:
+    """Return a number for each text, by its last bytes."""
+    filled = compute.fill_null(texts, "")
+    offsets, data = filled.buffers()[1:3]
+    ends = np.frombuffer(offsets, dtype=np.int32)[filled.offset : filled.offset + len(filled) + 1].astype(np.int64)
+    if data is None or ends[0] == ends[-1]:
+        return np.zeros(len(filled), dtype=np.uint64)
+    places = ends[1:, None] + np.arange(-_TAIL, 0)
+    inside = places >= ends[:-1, None]
+    tails = np.where(inside, np.frombuffer(data, dtype=np.uint8)[np.maximum(places, 0)], np.uint8(0))
+    halves = np.ascontiguousarray(tails).view(np.uint64)
+    return halves[:, 0] * _ODD[0] + halves[:, 1] * _ODD[1]

@@ -12,10 +12,12 @@ pa = pytest.importorskip("pyarrow")
 np = pytest.importorskip("numpy")
 
 from chainq.catalog import bech32  # noqa: E402  # as below
+from chainq.catalog.methods import BY_COMMAND  # noqa: E402
 from chainq.demo.ids import BLOCK, RECORD, TRANSITION  # noqa: E402  # as below
 from chainq.heights.range import HeightRange  # noqa: E402  # as below
 from chainq.lake.content import ContentHash  # noqa: E402  # it needs pyarrow
-from chainq.verify.tables import _checksums, check_across  # noqa: E402  # they need numpy
+from chainq.verify.across import check_across  # noqa: E402  # they need numpy
+from chainq.verify.tables import TableCheck  # noqa: E402
 
 words = st.integers(0, 2**64 - 1)
 
@@ -32,7 +34,8 @@ def test_checksums_of_many_are_those_of_each(drawn: list[Any], rng: random.Rando
     texts = [coder.text(word) for coder, word in drawn]
     texts = [other(text, rng) if rng.random() < 0.3 else text for text in texts]
     table = pa.table({"transition_id": pa.array([*texts, None], pa.string())})
-    found = [one.found or "" for _, one in _checksums(table, "transition_id", None, HeightRange(5, 6))]
+    check = TableCheck(BY_COMMAND["records"], table.column_names, HeightRange(5, 6))
+    found = [one.found or "" for _, one in check.take(table)]
     head = [text for text in dict.fromkeys(texts) if text.rpartition("1")[0].isalpha() and bech32.fault(text)]
     named = {one.split("=", 1)[1].split(": ")[0] for one in found}
     assert named >= {text for text in head if text[:3] in ("ab1", "au1") or text.startswith("record1")}
@@ -88,6 +91,6 @@ def test_a_transition_in_another_transaction_is_named() -> None:
         {"transition_id": ["au1", "au2"], "transaction_id": ["at1", "at2"], "height": [5, 6], "output_index": [0, 0]}
     )
     transitions = pa.table({"transition_id": ["au1", "au2"], "transaction_id": ["at1", "at3"], "height": [5, 6]})
-    ((command, height, found),) = check_across({"records": records, "transitions": transitions}, HeightRange(5, 7))
+    ((command, height, found),) = check_across({"records": records, "transitions": transitions}, {})
     assert (command, height, found.check) == ("records", 6, "altered")
     assert found.found == "at2 at height 6"

@@ -1,0 +1,76 @@
+"""Checksums of many bech32 texts at once, by numpy: far faster than text by text (`chainq.catalog.bech32`)."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import compute
+
+from chainq.catalog import bech32
+
+_TERMS = np.array(bech32.TERMS, dtype=np.uint32)
+_SHIFTED = _TERMS[:, None] ^ np.zeros(32, dtype=np.uint32)  # after the first five bits, before the next five
+_PAIRS = (
+    ((_SHIFTED & np.uint32(0x1FFFFFF)) << np.uint32(5))
+    ^ _TERMS[(_SHIFTED >> np.uint32(25)) ^ np.arange(32, dtype=np.uint32)]
+).ravel()
+_VALUES = np.full(256, 255, dtype=np.uint8)
+_VALUES[list(bech32.ALPHABET.encode())] = np.arange(32, dtype=np.uint8)
+_BLOCK = 8192  # texts whose checksums are computed at a time: as many as stay in the cache of a processor
+_PREFIX = re.compile(r"[a-z]+1")
+
+
+def wrong_checksums(texts: Any) -> Iterator[tuple[str, str]]:
+    """Yield the texts with a wrong checksum, and what is wrong. `texts`: an Arrow array of strings, each once.
+
+    A text that does not begin as a bech32 text does is not one, and not wrong.
+    """
+    for text in (texts[int(place)].as_py() for place in _suspects(texts)):
+        if _PREFIX.match(text) and (fault := bech32.fault(text)):
+            yield text, fault
+
+
+def _suspects(texts: Any) -> Any:
+    """Return the places of texts whose checksum is wrong, or that have another prefix or length than the first one."""
+    if not len(texts):
+        return np.empty(0, dtype=np.int64)
+    prefix = _PREFIX.match(texts[0].as_py())
+    if prefix is None:
+        return np.arange(len(texts))
+    lengths = compute.binary_length(texts).to_numpy(zero_copy_only=False)
+    alike = lengths == lengths[0]
+    alike &= compute.starts_with(texts, prefix[0]).to_numpy(zero_copy_only=False)
+    places = np.flatnonzero(alike)
+    chosen = texts if alike.all() else texts.take(numbers(places))
+    offsets, data = chosen.buffers()[1:3]
+    begin = int(np.frombuffer(offsets, dtype=np.int32)[chosen.offset])
+    width = int(lengths[0])
+    symbols = np.frombuffer(data, dtype=np.uint8, count=len(places) * width, offset=begin).reshape(len(places), width)
+    head = bech32.polymod(bech32.expand(prefix[0][:-1]))
+    rest = symbols[:, len(prefix[0]) :]
+    wrong = [_residues(_VALUES[rest[at : at + _BLOCK]], head) for at in range(0, len(rest), _BLOCK)]
+    return np.concatenate([np.flatnonzero(~alike), places[np.concatenate(wrong)]])
+
+
+def _residues(values: Any, head: int) -> Any:
+    """Return which rows of 5-bit values end in no valid checksum, after that of the prefix (BIP 173, BIP 350).
+
+    Two values at a time, with a table of what ten bits that leave the checksum put back into it.
+    """
+    columns = np.ascontiguousarray(values.T)
+    checksum = np.full(len(values), head, dtype=np.uint32)
+    at = len(columns) % 2
+    if at:
+        checksum = ((checksum & np.uint32(0x1FFFFFF)) << np.uint32(5)) ^ columns[0] ^ _TERMS[checksum >> np.uint32(25)]
+    for first, second in zip(columns[at::2], columns[at + 1 :: 2], strict=True):
+        pair = first.astype(np.uint32) << np.uint32(5) ^ second
+        checksum = ((checksum & np.uint32(0xFFFFF)) << np.uint32(10)) ^ pair ^ _PAIRS[checksum >> np.uint32(20)]
+    strange = columns.max(axis=0, initial=0) > 31
+    return strange | ((checksum != bech32.BECH32) & (checksum != bech32.BECH32M))
+
+
+def numbers(values: Any) -> Any:
+    """Return whole numbers of numpy as an Arrow array; `pyarrow.array` would load pandas for that."""
+    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])
