@@ -11,6 +11,7 @@ import pytest
 
 from harness.buckets import Bucket, Request, proxied, storing
 from harness.jobs import FIRST
+from harness.kills import KILLS, kill_and_resume
 from harness.lake import due
 from harness.program import Program, Ran, Servers, finish, one_line
 from harness.services import Moving, serving
@@ -136,6 +137,17 @@ def test_a_store_that_fails_at_random(chainq: Program, bucket: Bucket, server: S
     assert ran.code == 0, ran.err
     assert bucket.rows("records") == due(truth.rows("records", FIRST, FIRST + 200))
     assert len(bucket.names("_chainq/receipts/")) == 2
+
+
+@pytest.mark.parametrize("seed", range(KILLS))
+def test_kills_at_random_moments(chainq: Program, bucket: Bucket, truth: Truth, seed: int) -> None:
+    """As in a folder; the lock of a killed coordinator expires, and no half upload is data."""
+
+    def unlock() -> None:
+        if LOCK in bucket.names("_chainq/lock"):
+            bucket.write(LOCK, holder(-1))
+
+    kill_and_resume(chainq, truth, seed, bucket.url, bucket, env=bucket.environment(), unlock=unlock)
 
 
 @pytest.mark.parametrize("what", ["data.parquet", "_chainq/receipts", "chainq.json"])

@@ -1,0 +1,114 @@
+"""Exports whose processes are killed (-9) at random moments, wherever the data set lies, and what a reader then finds.
+
+`CHAINQ_EXPORT_KILLS` says how many processes are killed for each kind of store (4).
+"""
+
+import os
+import random
+import select
+import signal
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from harness.lake import Partition, Texts, due
+from harness.program import Program, finish
+from harness.services import Moving, serving
+from harness.truth import Truth
+
+KILLS = int(os.environ.get("CHAINQ_EXPORT_KILLS", "4"))
+COMMANDS = ("records", "blocks")
+START, END = 2400, 3200
+RANGE = (*COMMANDS, f"{START}:{END}", "--partition", "100")
+
+
+class DataSet(Protocol):
+    """What is read of a data set, in a folder (`Lake`) or a bucket (`Bucket`)."""
+
+    def names(self, folder: str) -> list[str]:
+        """The names of all that lies in a folder."""
+
+    def partitions(self, command: str) -> Iterable[Partition]:
+        """All partitions of a command; nothing else may be there."""
+
+    def rows(self, command: str) -> list[Texts]:
+        """All rows of a command."""
+
+
+def children(process: int) -> list[int]:
+    """The worker processes of a run."""
+    with suppress(OSError):
+        return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    return []
+
+
+def ends(descriptor: int) -> bool:
+    """Whether the process of a descriptor ends within a minute."""
+    return bool(select.select([descriptor], [], [], 60)[0])
+
+
+def kill_and_resume(
+    chainq: Program,
+    truth: Truth,
+    seed: int,
+    to: str,
+    found: DataSet,
+    *,
+    env: Mapping[str, str] | None = None,
+    unlock: Callable[[], None] = lambda: None,
+) -> None:
+    """Kill a worker or the coordinator of an export at a moment of `seed`, then run it again; every assertion is here.
+
+    `unlock` ends a lock that has not expired yet, as a minute does.
+    """
+    dice = random.Random(seed)  # noqa: S311
+    words = ("export", *RANGE, "--to", to, "-w", "2", "-q")
+    service, moment, after = Moving(END + 1000), threading.Event(), dice.randrange(1, 60)
+
+    def hook(_: str) -> None:
+        if len(service.calls) > after:
+            moment.set()
+
+    service.hook = hook
+    with serving(service) as url:
+        run = chainq.start(*words, url=url, env=dict(env or {}))
+        while not moment.wait(0.01) and run.poll() is None:
+            pass
+        moment.wait(dice.random() * 0.2)  # the moment of death is anybody's guess
+        workers = children(run.pid)
+        descriptors = [descriptor for worker in workers for descriptor in _opened(worker)]
+        for process in [run.pid] if seed % 2 else workers[:1]:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        ran = finish(run)
+        for descriptor in descriptors:
+            assert ends(descriptor)
+            os.close(descriptor)
+        _whole(found, truth)
+        if seed % 2 == 0:
+            assert ran.code == 0, ran.err
+        else:
+            unlock()
+        again = chainq(*words, url=url, env=dict(env or {}))
+        assert again.code == 0, again.err
+        service.calls.clear()
+        assert chainq(*words, url=url, env=dict(env or {})).code == 0
+    assert len(service.calls) <= 3
+    for command in COMMANDS:
+        assert found.rows(command) == due(truth.rows(command, START, END))
+        assert len(found.names(f"{command}/")) == len(found.names(f"_chainq/receipts/{command}/")) == 8
+
+
+def _opened(process: int) -> list[int]:
+    with suppress(OSError):
+        return [os.pidfd_open(process)]
+    return []
+
+
+def _whole(found: DataSet, truth: Truth) -> None:
+    """All that a reader can see is a whole partition with the right rows."""
+    for command in COMMANDS:
+        for one in found.partitions(command):
+            assert one.rows == due(truth.rows(command, one.receipt["start"], one.receipt["end"])), one.name
