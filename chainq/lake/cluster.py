@@ -2,11 +2,15 @@
 
 A task is plain values (`Job`, `Task`) and gives plain values, so workers need chainq and the profile, and nothing is
 kept on them. A worker that dies loses its tasks to others; a task that was done twice wrote the same file twice.
+
+Refusals (HTTP 429) of one task come to the coordinator as events of dask, and it tells the other tasks (`holds`).
 """
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -14,9 +18,11 @@ import msgspec
 
 from chainq.errors import OutputError, UnreachableError, UsageError
 from chainq.lake.engine import Listener
-from chainq.lake.job import Done, Job, Task
+from chainq.lake.holds import Holds
+from chainq.lake.job import Done, Hold, Job, Task
 from chainq.lake.partition import Worker
 from chainq.lake.worker import packed, unpacked
+from chainq.transport.base import Report
 
 RETRIES = 2  # of a task whose worker died, by dask
 TIMEOUT = 30  # seconds, to reach the scheduler
@@ -36,6 +42,8 @@ class DaskEngine:
         self._distributed: Any = distributed  # which types only some of itself
         self._scheduler, self._workers, self._listener = scheduler, workers, listener
         self._warned: set[str] = set()
+        self._holds = Holds()
+        self._topic = f"chainq-{uuid4().hex}"  # of dask's events of this export
 
     def run(self, job: Job, tasks: Sequence[Task], check: Callable[[], None]) -> Iterator[Done]:
         """Yield partitions as they are written. After a failure none is begun, and the first failure is raised.
@@ -47,11 +55,12 @@ class DaskEngine:
         failure: Exception | None = None
         with ExitStack() as stack:
             client = stack.enter_context(self._connected(stack))
+            client.subscribe_topic(self._topic, partial(self._hear, client))
             slots = max(1, sum(client.nthreads().values()))
             shared = msgspec.json.encode(job.shared(min(slots, len(tasks))))
             underway = self._distributed.as_completed()
             for _ in range(min(slots, len(tasks))):
-                underway.add(_submitted(client, shared, waiting.popleft()))
+                underway.add(self._submitted(client, shared, waiting.popleft()))
             for future in underway:
                 check()
                 found = self._outcome(future)
@@ -60,9 +69,23 @@ class DaskEngine:
                 else:
                     yield found
                 if waiting and failure is None:
-                    underway.add(_submitted(client, shared, waiting.popleft()))
+                    underway.add(self._submitted(client, shared, waiting.popleft()))
         if failure is not None:
             raise failure
+
+    def _submitted(self, client: Any, job: bytes, task: Task) -> Any:
+        """Have a task run, and return its future."""
+        holds = msgspec.json.encode(self._holds.current(time.monotonic()))
+        key = f"{task.spec.command}-{task.spec.start}-{uuid4().hex}"
+        encoded = msgspec.json.encode(task)
+        return client.submit(write_partition, self._topic, job, encoded, holds, key=key, retries=RETRIES, pure=False)
+
+    async def _hear(self, client: Any, event: tuple[float, bytes]) -> None:
+        """Take in that the service refused a call of a task, and tell the others where that is news."""
+        refusal = msgspec.json.decode(event[1], type=Refusal)
+        self._listener.call(refusal.report)
+        if hold := self._holds.heard(refusal.report, time.monotonic()):
+            await client.run(hold_back, self._topic, refusal.task, msgspec.json.encode(hold), on_error="ignore")
 
     def _outcome(self, future: Any) -> Done | Exception:
         """Return what a task did, or its failure, and say what it has to say."""
@@ -106,21 +129,43 @@ class Outcome(msgspec.Struct):
     error: tuple[str, str, str] | None = None
 
 
-def write_partition(job: bytes, task: bytes) -> bytes:
+class Refusal(msgspec.Struct):
+    """An event: the service refused a call (HTTP 429) of a task, which has an id for that."""
+
+    task: str
+    report: Report
+
+
+_underway: dict[tuple[str, str], Worker] = {}
+"""What this process of the cluster is writing, by the topic of the export and the id of the task."""
+
+
+def write_partition(topic: str, job: bytes, task: bytes, holds: bytes) -> bytes:
     """Write one partition; what dask runs on a worker. Values in and out are JSON."""
     from distributed import get_worker
 
     warnings: list[str] = []
-    address = str(get_worker().address)
+    id_, dask_worker = uuid4().hex, get_worker()
+
+    def report(one: Report) -> None:
+        if one.rate_limited:
+            dask_worker.log_event(topic, msgspec.json.encode(Refusal(id_, one)))
+
     try:
-        with Worker(msgspec.json.decode(job, type=Job), warnings.append) as worker:
+        with Worker(msgspec.json.decode(job, type=Job), warnings.append, report=report) as worker:
+            _underway[topic, id_] = worker
+            for hold in msgspec.json.decode(holds, type=list[Hold]):
+                worker.hold_back(hold)
             done = worker.write(msgspec.json.decode(task, type=Task))
     except Exception as error:
-        return msgspec.json.encode(Outcome(address, warnings, error=packed(error)))
-    return msgspec.json.encode(Outcome(address, warnings, done))
+        return msgspec.json.encode(Outcome(str(dask_worker.address), warnings, error=packed(error)))
+    finally:
+        _underway.pop((topic, id_), None)
+    return msgspec.json.encode(Outcome(str(dask_worker.address), warnings, done))
 
 
-def _submitted(client: Any, job: bytes, task: Task) -> Any:
-    encoded = msgspec.json.encode(task)
-    key = f"{task.spec.command}-{task.spec.start}-{uuid4().hex}"
-    return client.submit(write_partition, job, encoded, key=key, retries=RETRIES, pure=False)
+def hold_back(topic: str, refused: str, hold: bytes) -> None:
+    """Have all tasks of an export in this process but one hold back a method; what dask runs on each worker."""
+    for (of, id_), worker in list(_underway.items()):
+        if of == topic and id_ != refused:
+            worker.hold_back(msgspec.json.decode(hold, type=Hold))

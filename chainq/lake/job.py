@@ -84,11 +84,18 @@ class Job(msgspec.Struct, frozen=True):
         return service
 
 
-class Task(msgspec.Struct, frozen=True):
+class Task(msgspec.Struct, frozen=True, tag=True):
     """One partition to write. `stale`: names of receipts to remove before."""
 
     spec: PartitionSpec
     stale: tuple[str, ...] = ()
+
+
+class Hold(msgspec.Struct, frozen=True, tag=True):
+    """Make no call of a method for so many seconds: the service refused it (HTTP 429) to another worker."""
+
+    method: str
+    seconds: float
 
 
 class Done(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ A worker that dies is replaced, and its partition is given to the next one. Noth
 independent, and which worker has which makes no difference to any file.
 """
 
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 
@@ -11,6 +12,7 @@ import msgspec
 
 from chainq.errors import OutputError
 from chainq.lake.engine import Listener
+from chainq.lake.holds import Holds
 from chainq.lake.job import Done, Job, Task
 from chainq.lake.processes import Process, Processes
 from chainq.lake.worker import Event, unpacked
@@ -53,6 +55,7 @@ class _Run:
         self._waiting, self._processes, self._listener = deque(tasks), processes, listener
         self._deaths: Counter[Task] = Counter()
         self._warned: set[str] = set()
+        self._holds = Holds()
         self._decode = msgspec.json.Decoder(Event).decode
         self.failure: Exception | None = None
 
@@ -79,6 +82,9 @@ class _Run:
                 self.failure = self.failure or unpacked(event.error)
             elif event.report is not None:
                 self._listener.call(event.report)
+                if hold := self._holds.heard(event.report, time.monotonic()):
+                    for other in self._processes.others(process):
+                        other.tell(hold)
             elif event.kind == "trace":
                 self._listener.trace(f"worker {process.number}: {event.text}")
             elif event.text not in self._warned:  # every worker says it
@@ -99,4 +105,6 @@ class _Run:
             )
         self._waiting.appendleft(task)
         if self.failure is None:
-            self._processes.start()
+            another = self._processes.start()
+            for hold in self._holds.current(time.monotonic()):
+                another.tell(hold)

@@ -19,7 +19,7 @@ from chainq.fetching.service import Service, hash_text
 from chainq.heights.bounds import Bounds
 from chainq.lake import receipt as receipts
 from chainq.lake.grid import PartitionSpec
-from chainq.lake.job import Done, Job, Task
+from chainq.lake.job import Done, Hold, Job, Task
 from chainq.lake.receipt import Receipt
 from chainq.lake.table import PartitionFile
 from chainq.planning.query import Batch, Query
@@ -106,6 +106,10 @@ class Worker:
         entry = receipts.entry_of(receipt, size)
         self._store.write(entry.name, receipt.encode())
         return Done(spec, receipt.rows, size, receipt.calls, entry.name)
+
+    def hold_back(self, hold: Hold) -> None:
+        """Make no call of a method for a while; for any thread."""
+        self._service.connection.hold_back(hold.method, hold.seconds)
 
     def _fetch(self, method: Method, spec: PartitionSpec, file: PartitionFile) -> tuple[Counter[str], Hashes]:
         """Write all rows to the file; return how often they were proved in which way, and the hashes."""

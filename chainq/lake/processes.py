@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import msgspec
 
-from chainq.lake.job import Task
+from chainq.lake.job import Hold, Task
 
 MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 """So that memory that was freed is used again, whichever thread freed it: 222 MB and not 289, measured."""
@@ -37,6 +37,10 @@ class Process:
         """Have it write a partition."""
         self.task = task
         self._write(msgspec.json.encode(task) + b"\n")
+
+    def tell(self, hold: Hold) -> None:
+        """Have it hold back a method."""
+        self._write(msgspec.json.encode(hold) + b"\n")
 
     def _write(self, line: bytes) -> None:
         """Write a line; a worker that is gone is noticed when it is read."""
@@ -71,12 +75,13 @@ class Processes:
             self.end(process)
         self._selector.close()
 
-    def start(self) -> None:
-        """Start one more."""
+    def start(self) -> Process:
+        """Start one more, and return it."""
         self._started += 1
         process = Process(self._started, self._hello)
         self._all.append(process)
         self._selector.register(process.popen.stdout, selectors.EVENT_READ, process)  # type: ignore[arg-type]
+        return process
 
     def end(self, process: Process) -> str:
         """Take leave of one that has ended, or was killed; return how, in words."""
@@ -92,6 +97,10 @@ class Processes:
     def idle(self) -> list[Process]:
         """Return those without a task."""
         return [process for process in self._all if process.task is None]
+
+    def others(self, process: Process) -> list[Process]:
+        """Return all but one."""
+        return [one for one in self._all if one is not process]
 
     def busy(self) -> bool:
         """Return whether any has a task."""

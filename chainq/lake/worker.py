@@ -1,8 +1,8 @@
 """A worker process of an export on this machine: `python -m chainq.lake.worker`, partitions in, results out.
 
-Lines of JSON on standard input: the job, then one task after the other. Lines of JSON on standard output: what happens.
-A pipe and not `multiprocessing`: the worker shares nothing with the coordinator, a death is the end of the pipe, and
-the coordinator's death is the end of standard input, at which the worker ends itself.
+Lines of JSON on standard input: the job, then one task after the other, and holds at any time. Lines of JSON on
+standard output: what happens. A pipe and not `multiprocessing`: the worker shares nothing with the coordinator, a death
+is the end of the pipe, and the coordinator's death is the end of standard input, at which the worker ends itself.
 """
 
 import os
@@ -16,7 +16,7 @@ import msgspec
 
 from chainq import errors
 from chainq.errors import ChainqError, OutputError
-from chainq.lake.job import Done, Job, Task
+from chainq.lake.job import Done, Hold, Job, Task
 from chainq.lake.partition import Worker
 from chainq.transport.base import Report
 
@@ -34,8 +34,7 @@ class Event(msgspec.Struct, frozen=True):
 def main() -> None:
     """Write partitions until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the coordinator decides
-    lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_read, args=(lines,), daemon=True).start()
+    tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
     lock = threading.Lock()
 
     def say(event: Event) -> None:
@@ -45,15 +44,15 @@ def main() -> None:
 
     try:
         with Worker(
-            msgspec.json.decode(lines.get(), type=Job),
+            msgspec.json.decode(sys.stdin.buffer.readline(), type=Job),
             lambda text: say(Event("warn", text)),
             lambda text: say(Event("trace", text)),
             lambda report: say(Event("call", report=report)),
         ) as worker:
+            threading.Thread(target=_read, args=(tasks, worker), daemon=True).start()
             while True:
-                task = msgspec.json.decode(lines.get(), type=Task)
                 try:
-                    say(Event("done", done=worker.write(task)))
+                    say(Event("done", done=worker.write(tasks.get())))
                 except Exception as error:
                     say(Event("failed", error=packed(error)))
     except Exception as error:
@@ -80,10 +79,15 @@ def unpacked(values: tuple[str, str, str]) -> Exception:
     return error
 
 
-def _read(lines: "queue.SimpleQueue[bytes]") -> None:
-    """Hand lines over; at the end of the input end the process, whatever it is doing."""
+def _read(tasks: "queue.SimpleQueue[Task]", worker: Worker) -> None:
+    """Hand tasks over, and have holds kept; at the end of the input end the process, whatever it is doing."""
+    decode = msgspec.json.Decoder(Task | Hold).decode
     for line in sys.stdin.buffer:
-        lines.put(line)
+        found = decode(line)
+        if isinstance(found, Hold):
+            worker.hold_back(found)
+        else:
+            tasks.put(found)
     os._exit(0)
 
 

@@ -96,6 +96,10 @@ class Connection:
             except ChainqError as error:
                 raise _located(error, method, where, retries.attempts) from None
 
+    def hold_back(self, method: str, seconds: float) -> None:
+        """Make no call of a method for so long, because the service refused it (HTTP 429) to another process."""
+        self._limiter.hold_back(method, seconds, self._clock.monotonic())
+
     def _attempt(self, method: str, params: Any, decode: Decode[T], where: str, retries: RetryBudget) -> T:
         with self._lock:
             self._last_id += 1

@@ -21,6 +21,11 @@ class _Method:
         self.slow_calls = 0  # successes until calls need no spacing any more
         self.interval = 0.0  # seconds between spaced calls
 
+    def slow_down(self) -> None:
+        """Space the first calls after a refusal."""
+        self.slow_calls, self.successes = self.successes // 2, 0
+        self.interval = min(1.0, BACKOFF[-1] / max(1, self.slow_calls))
+
 
 class RateLimiter:
     """Spaces requests by `rate` (per second, None for no limit), and holds back methods. Threads share it.
@@ -61,8 +66,7 @@ class RateLimiter:
             if method.refusals and now < method.open_at:  # sent before the refusal that counted
                 return method.open_at - now
             if not method.refusals:
-                method.slow_calls, method.successes = method.successes // 2, 0
-                method.interval = min(1.0, BACKOFF[-1] / max(1, method.slow_calls))
+                method.slow_down()
             wait = max(retry_after or 0.0, BACKOFF[min(method.refusals, len(BACKOFF) - 1)])
             left = PATIENCE - method.waited
             if left <= 0 or (retry_after or 0.0) > left:
@@ -72,6 +76,18 @@ class RateLimiter:
             method.waited += wait
             method.open_at = now + wait
         return wait
+
+    def hold_back(self, name: str, seconds: float, now: float) -> None:
+        """Take in that the method was refused to another process that calls for the same run: wait as it does.
+
+        It counts as a refusal, but not towards PATIENCE: whether the service gives way, the other process finds out.
+        """
+        with self._lock:
+            method = self._methods.setdefault(name, _Method())
+            if not method.refusals:
+                method.slow_down()
+                method.refusals = 1
+            method.open_at = max(method.open_at, now + seconds)
 
     def succeeded(self, name: str) -> None:
         """Take in that a call of the method was answered."""

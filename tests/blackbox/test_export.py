@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from chainq.demo.chain import Chain
+from chainq.demo.faults import Faults
 from chainq.demo.fork import Fork
 from harness.jobs import FIRST, said
 from harness.lake import Lake, due, jsonl_sha256
@@ -152,12 +153,17 @@ def test_a_range_that_ends_beyond_the_tip(chainq: Program, server: Servers, lake
     assert "no blocks in that range" in ran.err
 
 
-def test_a_service_that_limits_calls(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
-    """HTTP 429 makes workers wait, and loses nothing."""
-    with server.own("--rate-limit", "6", "--rate-window", "1") as (url, _):
-        ran = chainq("export", "records", "2400:2800", "--partition", "100", "--to", "lake", "-w", "2", "-q", url=url)
+def test_workers_share_what_the_service_refuses(chainq: Program, truth: Truth, lake: Lake) -> None:
+    """HTTP 429 loses nothing. After a refusal one worker tries again, and not each of four."""
+    service = Moving(9000, faults=Faults(rate_limit=8, rate_window=6.0))
+    with serving(service) as url:
+        words = ("blocks", "2400:4400", "--partition", "100", "--to", "lake", "-w", "4", "-j", "4")
+        ran = chainq("export", *words, url=url)
     assert ran.code == 0, ran.err
-    assert lake.rows("records") == due(truth.rows("records", 2400, 2800))
+    assert ran.err.count("HTTP 429") == 1, "one line, whichever workers were refused"
+    assert lake.rows("blocks") == due(truth.rows("blocks", 2400, 4400))
+    # Twice a window is used up: with four calls under way; then one worker tries after 1, 2 and 4 seconds.
+    assert 0 < service.refused.count("getBlocks") <= 2 * (4 + 3), service.refused
 
 
 def test_a_reorg_replaces_the_partitions_that_it_touches(chainq: Program, lake: Lake) -> None:

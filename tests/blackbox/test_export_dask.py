@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
+from chainq.demo.faults import Faults
 from harness.lake import Lake, due
 from harness.program import Program, Servers, finish, one_line
 from harness.services import Moving, serving
@@ -73,6 +74,19 @@ def test_a_worker_of_the_cluster_dies(chainq: Program, truth: Truth) -> None:
     assert lake.rows("records") == due(truth.rows("records", 2400, 2800))
     assert len(lake.names("records")) == 4
     assert lake.stray == []
+
+
+def test_workers_share_what_the_service_refuses(chainq: Program, truth: Truth) -> None:
+    """As with processes of this machine: after HTTP 429 one of four tasks tries again, and one line says so."""
+    service = Moving(9000, faults=Faults(rate_limit=8, rate_window=6.0))
+    with serving(service) as url:
+        words = ("export", "blocks", "2400:4400", "--partition", "100", "--to", "lake", "--engine", "dask")
+        ran = chainq(*words, "-w", "4", "-j", "4", url=url)
+    assert ran.code == 0, ran.err
+    assert ran.err.count("HTTP 429") == 1
+    assert Lake(chainq.home / "lake").rows("blocks") == due(truth.rows("blocks", 2400, 4400))
+    # Twice a window is used up: with four calls under way; then one task tries after 1, 2 and 4 seconds.
+    assert 0 < service.refused.count("getBlocks") <= 2 * (4 + 3), service.refused
 
 
 def test_a_failure_on_a_worker_is_told_as_anywhere(chainq: Program, server: Servers) -> None:

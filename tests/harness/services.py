@@ -94,6 +94,7 @@ class Moving(Service):
         super().__init__(chain or Chain(), faults, tip=lambda: self.tip)
         self.tip = tip
         self.calls: list[str] = []
+        self.refused: list[str] = []  # of these calls, those that got HTTP 429
         self.hook: Callable[[str], None] = lambda _: None
 
     def swap(self, chain: Chain) -> None:
@@ -105,7 +106,10 @@ class Moving(Service):
         method = json.loads(body)["method"] if body else ""  # a killed run may send half a request
         self.calls.append(method)
         self.hook(method)
-        return super().respond(body)
+        reply = super().respond(body)
+        if reply.status == 429:
+            self.refused.append(method)
+        return reply
 
 
 @contextmanager

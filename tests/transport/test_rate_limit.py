@@ -66,6 +66,22 @@ def test_refusals_of_calls_under_way_count_once() -> None:
     assert limiter.refused("m", None, 101.1) == 2
 
 
+def test_a_refusal_to_another_process_holds_a_method_back() -> None:
+    """No call until then; refusals of calls under way do not count; then calls are spaced, and patience is whole."""
+    limiter = RateLimiter(None)
+    for _ in range(20):
+        limiter.succeeded("m")
+    limiter.hold_back("m", 3.0, 100.0)
+    assert limiter.wait("other", 100.0) == 0
+    assert limiter.wait("m", 101.0) == 2
+    assert limiter.refused("m", None, 101.0) == 2
+    limiter.hold_back("m", 1.0, 101.0)
+    assert limiter.wait("m", 101.0) == 2, "a shorter one takes nothing back"
+    assert limiter.wait("m", 103.0) == 0
+    limiter.succeeded("m")
+    assert limiter.wait("m", 103.0) == pytest.approx(1.0), "half of 20 calls, over the longest wait"
+
+
 @pytest.mark.parametrize("latency", [0.01, 0.05, 0.4])
 @pytest.mark.parametrize("offset", [0.0, 3.7, 9.9, 31.0])
 @pytest.mark.parametrize("limit", [20, 200])
