@@ -42,7 +42,8 @@ ANSWERED = SHELL | {
 }
 LOOKED_UP = ANSWERED | {"fetching.lookups"}
 RANGED = LOOKED_UP | {
-    *("fetching.ranges", "planning.chunking", "planning.completeness", "planning.counts", "planning.dense_height"),
+    *("fetching.ranges", "planning.absence", "planning.chunking", "planning.completeness", "planning.counts"),
+    "planning.dense_height",
     *("planning.exact_heights", "planning.heightless", "planning.links", "planning.look_ahead", "planning.neighbours"),
     *("planning.ordering", "planning.range_plan", "planning.server", "planning.steps"),
 }

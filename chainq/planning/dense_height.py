@@ -7,7 +7,7 @@ from msgspec import Raw
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.look_ahead import Asking, first_row_at_or_after, nothing_further
-from chainq.planning.server import ServerFacts
+from chainq.planning.server import BELOW_TIP, ServerFacts
 from chainq.planning.steps import DIVISIBLE, ChunkResult, ChunkSpec, Page, Proof, ProofKind, Request, Steps
 
 LARGER = 4  # times the page size, for a height that fills a page
@@ -74,6 +74,10 @@ def _walk(height: int, size: int, following: int | None) -> Asking[tuple[list[Ra
     """
     heights = HeightRange(height, height + 1 if following is None else following + 1)
     first: Page = yield Request(heights, size)
+    if not first.rows and following is None:
+        raise IncompleteError(
+            f"height {height}: a response has none of its rows", f"where a server is behind, {BELOW_TIP}"
+        )
     # What a server gives for the first page is its true page size: a cap of its own may be lower than the size asked.
     size = len(first.rows) or 1
     if following is None and not (yield Request(heights, size, 1)).rows:

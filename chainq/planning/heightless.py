@@ -12,16 +12,22 @@ from msgspec import Raw
 
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
+from chainq.planning.absence import (
+    NARROW,
+    check_believed,
+    check_bounds,
+    is_empty,
+    part_width,
+    parts_of,
+    trust_width,
+)
 from chainq.planning.dense_height import prove_height
-from chainq.planning.look_ahead import Asking, count_further
+from chainq.planning.look_ahead import ATTEMPTS, Asking, count_further
 from chainq.planning.server import ServerFacts, start_left_out
 from chainq.planning.steps import DIVISIBLE, ChunkResult, ChunkSpec, Page, Proof, ProofKind, Request, Steps
 
 TAIL_ROWS = 12  # that the last heights of a chunk are expected to hold
-NARROW = 32  # heights that even a server which refuses wide ranges in silence looks at
 SMALL = 0.25  # of a page: rows of half a range whose response was full, so that the other half is full too
-DOUBTED = 2  # chunks without rows, in a run, whose narrower parts are looked at
-SPORADIC = 6  # further requests for heights without rows, of a server that was seen to leave out rows now and then
 
 
 def prove_heightless(chunk: ChunkSpec, server: ServerFacts, *, repeats: bool) -> Steps:
@@ -29,10 +35,8 @@ def prove_heightless(chunk: ChunkSpec, server: ServerFacts, *, repeats: bool) ->
 
     Raises IncompleteError where that cannot be, and the failures of requests.
     """
-    heights, responses, most, full_until = chunk.heights, 0, 0, 0
-    if chunk.full and len(heights) > 1:
-        full_until = heights.end
-        heights = _lower_half(heights)
+    heights, full_until = _begin(chunk, server)
+    responses = most = 0
     while True:
         responses += 1
         try:
@@ -50,10 +54,21 @@ def prove_heightless(chunk: ChunkSpec, server: ServerFacts, *, repeats: bool) ->
             return (yield from _single(chunk._replace(heights=heights), page, server, repeats=repeats))
         if page is not None:
             most = max(most, len(page.rows))
-            server.cut_at(len(page.rows))
+            if page.rows:
+                server.cut_at(len(page.rows))
             if len(page.rows) >= (chunk.page_size or 0):
                 full_until = heights.end
         heights = _lower_half(heights)
+
+
+def _begin(chunk: ChunkSpec, server: ServerFacts) -> tuple[HeightRange, int]:
+    """Return the heights to request first, and up to which height the rest is likely to fill a response."""
+    heights = chunk.heights
+    if server.misses_rows:
+        heights = HeightRange(heights.start, min(heights.end, heights.start + max(server.trusted_width, NARROW)))
+    if chunk.full and len(heights) > 1:
+        return _lower_half(heights), chunk.heights.end
+    return heights, 0
 
 
 def _lower_half(heights: HeightRange) -> HeightRange:
@@ -65,16 +80,25 @@ def _check(
 ) -> Asking[ProofKind | None]:
     """How a response is proved complete; None where it is not."""
     if not page.rows:
-        return ProofKind.COUNTS if (yield from _is_empty(heights, server, doubtful=doubtful)) else None
+        return ProofKind.COUNTS if (yield from is_empty(heights, server, doubtful=doubtful)) else None
+    kind = yield from _check_rows(page, heights, server)
+    if kind is not None and server.believed > server.trusted_width:
+        yield from check_believed(heights, server)
+    return kind
+
+
+def _check_rows(page: Page, heights: HeightRange, server: ServerFacts) -> Asking[ProofKind | None]:
+    """How a response with rows is proved complete; None where it is not."""
     if len(heights) > 1 and server.ordered:
         matches = yield from _matches_tail(page, heights, server)
         if matches is not None:
             return ProofKind.TAIL if matches else None
     if not server.start_included:
-        yield from _check_bounds(heights, server)
-    server.saw_rows = True
+        yield from check_bounds(heights, server)
+    if len(heights) > server.trusted_width:
+        yield from trust_width(len(heights), server)
     doubted = not server.ordered or len(heights) > server.trusted_width
-    if doubted and len(heights) > 1 and not (yield from _adds_up(page, heights)):
+    if doubted and len(heights) > 1 and not (yield from _adds_up(page, heights, server)):
         return None
     further = yield from count_further(page, heights, server)
     if further is None:  # no pages: two responses alike, in which a cut would have shown other rows of the height
@@ -95,10 +119,9 @@ def _matches_tail(page: Page, heights: HeightRange, server: ServerFacts) -> Aski
         if not tail.rows or len(tail.rows) >= len(page.rows):  # as long as the response, it may be cut alike
             continue
         if not server.start_included:
-            yield from _check_bounds(last, server)
-        server.saw_rows = True
+            yield from check_bounds(last, server)
         if _counted(tail.rows) == _counted(page.rows[-len(tail.rows) :]):
-            server.trusted_width = max(server.trusted_width, len(heights))
+            server.trusted_width = max(server.trusted_width, len(heights) - some + 1)
             return True
         if not _counted(tail.rows) <= _counted(page.rows):
             return False
@@ -107,56 +130,19 @@ def _matches_tail(page: Page, heights: HeightRange, server: ServerFacts) -> Aski
     return None
 
 
-def _is_empty(heights: HeightRange, server: ServerFacts, *, doubtful: bool) -> Asking[bool]:
-    """Whether a range without rows in one response has none in others, narrower ones among them."""
-    for _ in range(SPORADIC if doubtful or server.sporadic else 1):
-        again: Page = yield Request(heights, 2)
-        if again.rows:
-            server.sporadic = True
-            return False
-    if len(heights) > max(server.trusted_width, 1) and (server.saw_rows or server.doubted < DOUBTED):
-        server.doubted += 1
-        eighth = max(1, -(-len(heights) // 8))
-        parts = [HeightRange(at, min(heights.end, at + eighth)) for at in range(heights.start, heights.end, eighth)]
-        for part in (*parts, HeightRange(heights.start, min(heights.end, heights.start + NARROW))):
-            shown: Page = yield Request(part, 2)
-            if shown.rows:
-                return False
-    if heights.start and not server.start_included:  # what a service loses that leaves out `start`
-        before = HeightRange(max(0, heights.start - 64), heights.start)
-        without: Page = yield Request(before, server.page_size)
-        with_start: Page = yield Request(HeightRange(before.start, heights.start + 1), server.page_size)
-        if _counted(without.rows) != _counted(with_start.rows):
-            raise start_left_out(HeightRange(heights.start, heights.start + 1))
-    return True
-
-
-def _adds_up(page: Page, heights: HeightRange) -> Asking[bool]:
+def _adds_up(page: Page, heights: HeightRange, server: ServerFacts) -> Asking[bool]:
     """Whether narrower requests show the rows of a response whose last rows prove nothing, and no others."""
-    eighth = max(1, -(-len(heights) // 8))
+    width = part_width(heights, server) if server.ordered else ceil(len(heights) / 8)
     shown: Counter[bytes] = Counter()
-    for at in range(heights.start, heights.end, eighth):
-        part: Page = yield Request(HeightRange(at, min(heights.end, at + eighth)), len(page.rows) + 1)
-        shown += _counted(part.rows)
-    return shown == _counted(page.rows)
-
-
-def _check_bounds(heights: HeightRange, server: ServerFacts) -> Asking[None]:
-    """Make sure that the service includes `start` and excludes `end`, at a height that has rows."""
-    while len(heights) > 1:
-        middle = heights.start + len(heights) // 2
-        upper: Page = yield Request(HeightRange(middle, heights.end), 2)
-        heights = HeightRange(middle, heights.end) if upper.rows else HeightRange(heights.start, middle)
-    shown: Page = yield Request(heights, server.page_size)
-    if not shown.rows:
-        raise start_left_out(heights)
-    for start in (heights.start - 1, heights.end):
-        other: Page = (yield Request(HeightRange(start, start + 1), server.page_size)) if start >= 0 else Page([], [])
-        if not {bytes(row) for row in shown.rows}.isdisjoint(map(bytes, other.rows)):
-            raise IncompleteError(
-                f"heights {heights.start} and {start}: both returned the same rows", "the service includes `end`"
-            )
-    server.start_included = True
+    highest = heights.start
+    for part in parts_of(heights, min(width, len(heights) // 2)):
+        rows: Page = yield Request(part, len(page.rows) + 1)
+        shown += _counted(rows.rows)
+        highest = part.start if rows.rows else highest
+    if shown != _counted(page.rows):
+        return False
+    server.trusted_width = max(server.trusted_width, highest - heights.start + 1)
+    return True
 
 
 def _counted(rows: list[Raw]) -> Counter[bytes]:
@@ -164,9 +150,14 @@ def _counted(rows: list[Raw]) -> Counter[bytes]:
 
 
 def _single(chunk: ChunkSpec, page: Page | None, server: ServerFacts, *, repeats: bool) -> Steps:
-    """One height that no response proves: by a larger page, or by walks where its rows can be distinguished."""
+    """One height that no response proves: by a larger page, or by walks where its rows can be distinguished.
+
+    Raises IncompleteError.
+    """
+    if page is not None and not page.rows:
+        return (yield from _found_again(chunk, server))
     if not server.start_included:
-        yield from _check_bounds(chunk.heights, server)
+        yield from check_bounds(chunk.heights, server)
     if not repeats:
         return (
             yield from prove_height(
@@ -183,3 +174,15 @@ def _single(chunk: ChunkSpec, page: Page | None, server: ServerFacts, *, repeats
         f"{chunk.heights}: the height holds more rows than one response returns, and its rows cannot be distinguished",
         "a larger --page-size may return all of them",
     )
+
+
+def _found_again(chunk: ChunkSpec, server: ServerFacts) -> Steps:
+    """One height whose rows one response lacked and another showed: until a response is proved complete."""
+    for _ in range(ATTEMPTS):
+        page: Page = yield Request(chunk.heights, chunk.page_size)
+        if not page.rows or len(page.rows) >= (chunk.page_size or 0):
+            continue
+        kind = yield from _check(page, chunk.heights, server)
+        if kind is not None:
+            return ChunkResult(chunk.heights, page.rows, [], Proof(kind, 2))
+    raise start_left_out(chunk.heights)

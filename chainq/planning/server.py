@@ -9,6 +9,9 @@ from chainq.planning.steps import Page, Request
 BELOW_TIP = "end the range some blocks below the tip, such as --start -15 --end -5"
 """What helps against servers that are behind: the heights that all of them have."""
 
+SEVERAL = 20  # heights, from which the share of heights that have rows is estimated
+UNLIKELY = 0.001  # that heights without rows are so by chance
+
 
 def start_left_out(heights: HeightRange) -> IncompleteError:
     """Return the error for rows that exist and are missing where a range starts at them."""
@@ -28,11 +31,13 @@ class ServerFacts:
     one of several heights did. `sporadic`: whether a response lacked rows that the next one
     showed. `cut_rows`: the fewest rows of a response that was followed by more rows, None where none was. `highest`:
     the highest height of any row, -1 without one. `tip`: the tip height, None while it is not known. `page_size`: of
-    the run's requests. `doubted`: how many wide responses without rows were doubted.
-    `saw_rows`: whether any row was seen, of a method without heights. `honours_size`: whether pages have the size that
+    the run's requests. `honours_size`: whether pages have the size that
     is asked for, None while that is not known. `proved_start`, `proved_rows`,
     `proved_last`: of the adjoining chunks proved so far, the first height, the number of rows, and the height of the
-    last row. `notes`: what the user should hear of.
+    last row. Of methods without heights, for ranges without rows (`absence`): `witness`: a height with rows, and one of
+    them. `misses_rows`: whether wide responses lacked rows that narrower ones showed. `believed`: the widest
+    range that was believed to be empty beyond the trusted width. `doubted`: how many were looked into before the first
+    row; `windows`: how many narrower parts of others. `notes`: what the user should hear of.
     """
 
     trusted_width: int = 0
@@ -44,12 +49,15 @@ class ServerFacts:
     highest: int = -1
     tip: int | None = None
     page_size: int | None = None
-    doubted: int = 0
-    saw_rows: bool = False
     honours_size: bool | None = None
     proved_start: int | None = None
     proved_rows: int = 0
     proved_last: int = -1
+    witness: tuple[int, bytes] | None = None
+    misses_rows: bool = False
+    believed: int = 0
+    doubted: int = 0
+    windows: int = 0
     notes: list[str] = field(default_factory=list)
 
     def see(self, request: Request, page: Page) -> None:
@@ -72,6 +80,18 @@ class ServerFacts:
         self.proved_rows += len(row_heights)
         if row_heights:
             self.proved_last = max(self.proved_last, row_heights[-1])
+            if self.tip is not None and row_heights[-1] < self.tip < heights.end:
+                self._note_behind(row_heights[-1] - heights.start + 1, row_heights, self.tip)
+
+    def _note_behind(self, known: int, row_heights: list[int], tip: int) -> None:
+        """Note that no height between the last row and the tip has rows, if the `known` heights make that unlikely."""
+        last = row_heights[-1]
+        share = (len(set(row_heights)) + 1) / (known + 2)  # of heights that have rows
+        if known >= SEVERAL and (1 - share) ** (tip - last) < UNLIKELY:
+            self.note(
+                f"no rows from height {last + 1} to the tip, {tip}, where most heights have some: the service may be"
+                f" behind; {BELOW_TIP}"
+            )
 
     @property
     def top(self) -> int | None:
@@ -80,6 +100,11 @@ class ServerFacts:
         One of several servers behind a URL may name a stale tip: rows seen above it outrank it.
         """
         return None if self.tip is None else max(self.tip, self.highest) + 1
+
+    def lacked_rows(self) -> None:
+        """Take in that a response lacked rows which another one showed."""
+        self.sporadic = True
+        self.note(f"responses to one range differ: some lack its rows; where a server is behind, {BELOW_TIP}")
 
     def out_of_order(self) -> None:
         """Take in that responses are not in height order."""

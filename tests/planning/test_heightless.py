@@ -58,3 +58,17 @@ def test_a_full_page_is_divided_at_once() -> None:
         lambda request: honest(request, EACH), ServerFacts(start_included=True), CHUNK._replace(page_size=10)
     )
     assert requests[:2] == [Request(HeightRange(0, 16), 10), Request(HeightRange(0, 8), 10)]
+
+
+def test_a_height_whose_rows_come_and_go_is_requested_again() -> None:
+    """One response lacks its rows, as of a server that is behind; the third shows them."""
+    calls: list[Request] = []
+
+    def answer(request: Request) -> Page:
+        calls.append(request)
+        return Page([], []) if len(calls) in {1, 3} else honest(request, [5, 5])
+
+    facts = ServerFacts(start_included=True)
+    result, _ = prove(answer, facts, CHUNK._replace(heights=HeightRange(5, 6)))
+    assert (len(result.rows), facts.sporadic) == (2, True)
+    assert "responses to one range differ" in facts.notes[0]
