@@ -116,15 +116,15 @@ def _matches_tail(page: Page, heights: HeightRange, server: ServerFacts) -> Aski
     for some in dict.fromkeys((width, len(heights) // 2)):
         last = HeightRange(heights.end - some, heights.end)
         tail: Page = yield Request(last, len(page.rows) + 1)
-        if not tail.rows or len(tail.rows) >= len(page.rows):  # as long as the response, it may be cut alike
+        if not _counted(tail.rows) <= _counted(page.rows):  # the response lacks rows
+            return False
+        if len(tail.rows) in (0, len(page.rows)):  # all rows of the response: it may be cut alike
             continue
         if not server.start_included:
             yield from check_bounds(last, server)
         if _counted(tail.rows) == _counted(page.rows[-len(tail.rows) :]):
             server.trusted_width = max(server.trusted_width, len(heights) - some + 1)
             return True
-        if not _counted(tail.rows) <= _counted(page.rows):
-            return False
         server.out_of_order()
         break
     return None

@@ -31,6 +31,14 @@ def test_last_heights_that_are_cut_alike_prove_nothing() -> None:
     assert (result.rows, result.heights.end <= 15) == ([], True)
 
 
+def test_last_heights_with_other_rows_show_a_cut_between_heights() -> None:
+    """A cap ends the response after a whole height, alike each time, of a service that ignores page sizes."""
+    rows = [height for height in EACH for _ in range(5)]
+    facts = ServerFacts(start_included=True, trusted_width=16, honours_size=False)
+    result, _ = prove(lambda request: shown(request._replace(page_size=None), rows, 20), facts)
+    assert (len(result.rows), len(result.heights)) == (20, 4)
+
+
 def test_a_cut_response_does_not_make_a_service_unordered() -> None:
     """Its last heights have rows that the response lacks."""
     facts = ServerFacts(start_included=True)
