@@ -514,6 +514,7 @@ _chainq_argument() {
         verify' '0)
             _chainq_offer 'RANGE' ''
             _chainq_offer 'DEST' ''
+            _chainq_offer 'FILE' ''
             ;;
         completion' '0)
             _chainq_offer 'bash' ''

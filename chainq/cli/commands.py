@@ -297,13 +297,13 @@ def _verify_command() -> "Command":
         "verify",
         call,
         [
-            _range_argument("[RANGE|DEST]", f"{RANGE[:-1]}; or a data set that chainq export wrote."),
+            _range_argument("[RANGE|DEST|FILE]", f"{RANGE[:-1]}; or a data set of chainq export, or a file of -o."),
             *heights,
             *_parameters(groups),
         ],
         "Find missing, doubled, altered and misplaced rows.\n\n"
-        "Reads the full blocks of a height range and compares all other rows with them. Exits with code 6 if anything"
-        " is wrong.",
+        "Of a service: reads the full blocks of a height range and compares all other rows with them. Of a data set or"
+        " a file: reads it, without a network. Exits with code 6 if anything is wrong.",
         "Example:\n  chainq verify --last 100 --url http://127.0.0.1:8545\n",
         tuple(column.path + ("*" if column.brief else "") for column in FINDINGS.columns),
     )

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chainq.cli import connect, output
@@ -20,25 +21,26 @@ from chainq.heights.range import HeightRange
 from chainq.process.signals import signals_deferred
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
-from chainq.text.sanitize import mask_url
+from chainq.text.sanitize import mask_url, quoted
 from chainq.verify.audit import BLOCKS, COMMANDS, Step, audit
-from chainq.verify.findings import FINDINGS
+from chainq.verify.findings import FINDINGS, FilesStep
 from chainq.verify.repair import Repair
 
 if TYPE_CHECKING:
-    from chainq.verify.lake import LakeStep
+    from chainq.verify.file import RowsCheck
+    from chainq.verify.lake import Lake
 
 _RANGE = re.compile(r"[0-9_.:KkMm\u2212-]+|latest")
-"""What a range can look like; anything else is a data set, and so is ./5."""
+"""What a range can look like; anything else is a data set or a file, and so is ./5."""
 
 
 def run(values: Mapping[str, Any]) -> None:
-    """Verify a service, or a data set; `values` are those of the command line.
+    """Verify a service, a data set or a file; `values` are those of the command line.
 
     Raises IncompleteError at the end where anything is wrong, and other ChainqErrors.
     """
     if values["range"] is not None and not _RANGE.fullmatch(values["range"]):
-        _verify_lake(values)
+        _verify_files(values)
         return
     commands, bounds = _commands(values["commands"]), read_bounds(values, whole=False)
     settings = output.settings(FINDINGS, values, check=True, appended=False, endless=False)
@@ -72,29 +74,54 @@ def run(values: Mapping[str, Any]) -> None:
     _end(verdict, reporter)
 
 
-def _verify_lake(values: Mapping[str, Any]) -> None:
-    """Verify a data set that `chainq export` wrote. Raises as `run` does."""
-    from chainq.lake.store import open_store
-    from chainq.verify.lake import Lake
-
-    for name in ("start", "end", "last", "since", "until", "commands", "witness"):
-        if values[name] is not None:
-            raise UsageError(f"--{name} cannot be combined with a data set, which is verified as a whole")
+def _verify_files(values: Mapping[str, Any]) -> None:
+    """Verify a data set that `chainq export` wrote, or a file of `-o`. Raises as `run` does."""
     settings = output.settings(FINDINGS, values, check=True, appended=False, endless=False)
     reporter = connect.reporter(values)
-    lake = Lake(open_store(values["range"]))
-    verdict = _Verdict(lake.heights)
+    files = _files(values, reporter)
+    verdict = _Verdict(files.heights)
     with open_sink(settings.file, pager=not settings.can.binary) as sink:
         spec = output.output_spec(FINDINGS, settings, reporter.warn)
         writer = settings.make(sink, spec)
-        reporter.begin(len(lake.heights), rows_on_terminal=spec.terminal)
+        reporter.begin(len(files.heights), rows_on_terminal=spec.terminal)
         try:
-            _write(lake.steps(), writer, verdict, reporter)
+            _write(files.steps(), writer, verdict, reporter)
         finally:
             reporter.end()
         with signals_deferred():
             writer.close()
+    verdict.heights = files.heights
     _end(verdict, reporter)
+
+
+def _files(values: Mapping[str, Any], reporter: Reporter) -> "Lake | RowsCheck":
+    """Return the files to verify. Raises UsageError."""
+    from chainq.verify.file import RowsCheck
+    from chainq.verify.lake import Lake, check_packages
+
+    check_packages()
+    path = Path(values["range"])
+    if not path.exists() and ":" not in values["range"]:
+        raise UsageError(f"{quoted(values['range'])} is neither a range of heights nor a file or folder")
+    lake = not path.is_file()
+    for name in ("last", "since", "until", "witness", *(("start", "end", "commands") if lake else ())):
+        if values[name] is not None:
+            what = "a data set, which is verified as a whole" if lake else "a file"
+            raise UsageError(f"--{name} cannot be combined with {what}")
+    if lake:
+        from chainq.lake.store import open_store
+
+        return Lake(open_store(values["range"]))
+    bounds = read_bounds({**values, "range": None}, whole=True)
+    if (bounds.start, bounds.end) != (None, None) and not bounds.fixed:
+        raise UsageError("for a file, --start and --end are two heights of at least 0")
+    heights = HeightRange(bounds.start, bounds.end) if bounds.start is not None and bounds.end is not None else None
+    if values["commands"] is not None and values["commands"] not in COMMANDS:
+        raise UsageError(f"cannot verify {values['commands']!r}", f"expected one of {', '.join(COMMANDS)}")
+    check = RowsCheck(path, Repair(), values["commands"], heights)
+    if not check.method.linked:
+        reporter.warn(f"{path} has no receipt: rows that are missing leave no trace in it")
+    return check
 
 
 def _end(verdict: "_Verdict", reporter: Reporter) -> None:
@@ -114,15 +141,16 @@ class _Verdict:
         self.rows: Counter[str] = Counter()
 
     def __str__(self) -> str:
-        if not len(self.heights):
+        if not len(self.heights) and not self.rows:
             return "no blocks in that range"
         rows = ", ".join(f"{number:,} {command}" for command, number in self.rows.items())
         found = ", ".join(f"{number} {check}" for check, number in self.findings.items())
         total = counted(sum(self.findings.values()), "finding") if found else "no findings"
-        return f"{self.heights}: {total}{f' ({found})' if found else ''} in {rows}"
+        where = f"{self.heights}: " if len(self.heights) else ""
+        return f"{where}{total}{f' ({found})' if found else ''} in {rows}"
 
 
-def _write(steps: "Iterator[Step] | Iterator[LakeStep]", writer: Writer, verdict: _Verdict, reporter: Reporter) -> None:
+def _write(steps: Iterator[Step] | Iterator[FilesStep], writer: Writer, verdict: _Verdict, reporter: Reporter) -> None:
     """Write the findings as they come, and count them in the verdict."""
     gc.enable()
     for step in steps:

@@ -8,8 +8,10 @@ chain.py      links, times and rounds from block to block
 feeds.py      the rows of one command of a service, height by height, whatever the service does wrong
 audit.py      one pass over all commands of a service, their heights in step
 witness.py    two services against each other
-tables.py     the rows of partitions, column by column
+tables.py     the rows of one command as Arrow tables, column by column; checksums.py: their bech32 IDs
+across.py     the rows of one command against those of another
 lake.py       a data set of chainq export: receipts, grid, partitions
+file.py       one file of -o by itself; readers.py reads it, whatever its format
 ```
 `findings`, `blocks`, `compare` and `chain` are pure: no I/O, no threads, no clock.
 """

@@ -12,8 +12,8 @@ from chainq.heights.range import HeightRange
 from chainq.verify.blocks import IDENTITY
 from chainq.verify.compare import Contradiction
 from chainq.verify.findings import label
-from chainq.verify.tables import Found
 
+Found = Iterator[tuple[int, Contradiction]]
 COMPARED = frozenset(("height", "block_hash", "timestamp", "transition_id", "transaction_id", "output_index"))
 """The columns that are compared, by the last part of their path."""
 

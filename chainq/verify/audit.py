@@ -18,7 +18,7 @@ from chainq.verify.blocks import IDENTITY, Facts, Key, identity, read_block, tex
 from chainq.verify.chain import ChainCheck
 from chainq.verify.compare import Contradiction, check_block, compare_rows, compare_summary
 from chainq.verify.feeds import ListFeed, Part, RangeFeed
-from chainq.verify.findings import Finding
+from chainq.verify.findings import Finding, by_height
 from chainq.verify.repair import Repair
 from chainq.verify.witness import WINDOW, Witness, row_hash
 
@@ -66,7 +66,7 @@ def audit(
             compared = HeightRange(held.heights.start, max(held.heights.start, min(held.heights.end, end)))
             if len(compared):
                 held.findings.extend(second.compare(compared, held.hashes))
-                held.findings.sort(key=lambda finding: finding.height)
+                held.findings.sort(key=by_height)
             yield held
             held = Step(HeightRange(held.heights.end, held.heights.end), [], {}, {})
 

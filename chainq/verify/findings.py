@@ -6,26 +6,35 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind, Method, Shape
+from chainq.heights.range import HeightRange
 
 
 class Finding(NamedTuple):
     """One contradiction.
 
-    `height`: of the row that is wrong. `command`: whose rows show it. `check`: which rule it breaks, one of CHECKS.
-    `expected` and `found`: what should be there and what is; None for nothing. `repair`: the command that fetches the
-    rows of that height anew.
+    `height`: of the row that is wrong, None where that is not known. `command`: whose rows show it. `check`: which rule
+    it breaks, one of CHECKS. `expected` and `found`: what should be there and what is; None for nothing. `repair`: the
+    command that fetches the rows of that height anew, None where that is not known.
     """
 
-    height: int
+    height: int | None
     command: str
     check: str
     expected: str | None
     found: str | None
-    repair: str
+    repair: str | None
 
     def encode(self) -> Raw:
         """Return the finding as a row."""
         return Raw(msgspec.json.encode(self._asdict()))
+
+
+class FilesStep(NamedTuple):
+    """What was found in some rows of files, and of which heights; `rows`: how many were read, by command."""
+
+    heights: HeightRange
+    findings: list[Finding]
+    rows: dict[str, int]
 
 
 CHECKS = {
@@ -58,17 +67,22 @@ FINDINGS = Method(
     params=(),
     shape=Shape.ROWS,
     columns=(
-        Column("height", "number", "height of the row that is wrong", Kind.HEIGHT, brief=True),
+        Column("height", "null or number", "height of the row that is wrong; null if unknown", Kind.HEIGHT, brief=True),
         Column("command", "string", "command whose rows show it", brief=True),
         Column("check", "string", ", ".join(CHECKS), brief=True),
         Column("expected", "null or string", "what should be there; null for nothing", brief=True),
         Column("found", "null or string", "what is there; null for nothing", brief=True),
-        Column("repair", "string", "command that fetches it anew"),
+        Column("repair", "null or string", "command that fetches it anew"),
     ),
     example="",
     height="height",
 )
 """The rows of `chainq verify` in the form that formats take. No method of the service, so not in the catalogue."""
+
+
+def by_height(finding: Finding) -> int:
+    """Return what sorts findings; those without a height come first."""
+    return -1 if finding.height is None else finding.height
 
 
 def label(command: str, key: tuple[str, ...]) -> str:

@@ -20,7 +20,7 @@ from chainq.lake.grid import PartitionSpec, parse_name, partitions
 from chainq.lake.receipt import METADATA_KEY, Entry, Receipt, entry_of, parse_entry
 from chainq.lake.store import Listed, Store
 from chainq.verify.compare import Contradiction
-from chainq.verify.findings import Finding
+from chainq.verify.findings import FilesStep, Finding, by_height
 
 BATCH = 4096
 
@@ -33,28 +33,25 @@ class Partition(NamedTuple):
     size: int | None
 
 
-class LakeStep(NamedTuple):
-    """What was found in the partitions of some heights, in order of height; `rows`: how many were read, by command."""
-
-    heights: HeightRange
-    findings: list[Finding]
-    rows: dict[str, int]
+def check_packages() -> None:
+    """Raise UsageError without the packages that read files."""
+    try:
+        import numpy
+        import pyarrow
+    except ImportError:
+        raise UsageError("verifying files needs numpy and pyarrow", "pip install 'chainq[parquet]'") from None
+    del numpy
+    pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # Arrow's own keeps what was freed: 90 MB more
+    pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # Arrow's own keeps what was freed: 90 MB more
 
 
 class Lake:
-    """A data set that is to be verified. Raises UsageError where there is none, or without pyarrow."""
+    """A data set that is to be verified. Raises UsageError where there is none."""
 
     def __init__(self, store: Store) -> None:
-        try:
-            import numpy
-            import pyarrow
-        except ImportError:
-            raise UsageError(
-                "verifying files needs the packages numpy and pyarrow", "pip install 'chainq[parquet]'"
-            ) from None
-        del numpy
+        import pyarrow
+
         self._arrow, self._store = pyarrow, store
-        pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # Arrow's own keeps what was freed: 90 MB more
         found = data_set.read(store)
         if found is None:
             raise UsageError(f"{store.label} is not a data set that chainq export wrote", "it has no chainq.json")
@@ -71,11 +68,11 @@ class Lake:
             else HeightRange(0, 0)
         )
 
-    def steps(self) -> Iterator[LakeStep]:
+    def steps(self) -> Iterator[FilesStep]:
         """Yield what is wrong, partition by partition; all that the listing shows comes first."""
-        whole = sorted([*self._odd, *self._grid_findings()], key=lambda finding: finding.height)
+        whole = sorted([*self._odd, *self._grid_findings()], key=by_height)
         start = self.heights.start
-        yield LakeStep(HeightRange(start, start), whole, {})
+        yield FilesStep(HeightRange(start, start), whole, {})
         by_start: dict[int, list[Partition]] = {}
         for partition in self._partitions:
             by_start.setdefault(partition.spec.start, []).append(partition)
@@ -108,7 +105,7 @@ class Lake:
 
     # --- the files
 
-    def _verify(self, heights: HeightRange, group: Collection[Partition]) -> LakeStep:
+    def _verify(self, heights: HeightRange, group: Collection[Partition]) -> FilesStep:
         from chainq.verify.across import check_across
 
         findings: list[Finding] = []
@@ -125,7 +122,7 @@ class Lake:
                 rows[command] = kept[command].num_rows
         for command, height, contradiction in check_across(kept, {name: specs[name].heights for name in kept}):
             findings.append(self._finding(specs[command], *contradiction, height=height))
-        return LakeStep(heights, sorted(findings, key=lambda finding: finding.height), rows)
+        return FilesStep(heights, sorted(findings, key=by_height), rows)
 
     def _opened(self, partition: Partition) -> tuple[Any | None, list[Finding]]:
         """Return what other commands are compared with, None where nothing can be read, and what is wrong."""
@@ -165,7 +162,7 @@ class Lake:
         content, check = ContentHash(self._arrow), TableCheck(method, due.names, spec.heights)
         compared = [name for name in due.names if name.rpartition(".")[2] in {*COMPARED, "previous_hash"}]
         kept: list[Any] = []
-        found: list[tuple[int, Contradiction]] = []
+        found: list[tuple[int | None, Contradiction]] = []
         for table in _tables(file):
             content.update(table)
             found += check.take(table)
@@ -173,7 +170,7 @@ class Lake:
             kept.append(self._arrow.concat_tables([table.select(compared)]).combine_chunks())
         found += check.finish(lambda names: _tables(file, names))
         narrow = self._arrow.concat_tables([due.empty_table().select(compared), *kept])
-        found += [(spec.start, one) for one in self._contradictions(spec, entry, sealed, narrow, content.hexdigest())]
+        found += [(None, one) for one in self._contradictions(spec, entry, sealed, narrow, content.hexdigest())]
         return narrow, [self._finding(spec, *one, height=height) for height, one in found]
 
     def _contradictions(

@@ -19,8 +19,8 @@ from chainq.verify.checksums import wrong_checksums
 from chainq.verify.compare import Contradiction
 from chainq.verify.findings import label
 
-Found = Iterator[tuple[int, Contradiction]]
-"""Heights, and what is wrong there."""
+Found = Iterator[tuple[int | None, Contradiction]]
+"""Heights, None where they are not known, and what is wrong there."""
 Read = Callable[[Sequence[str]], Iterable[Any]]
 """Returns the tables once more, with some of their columns."""
 IDS = frozenset(
@@ -100,7 +100,7 @@ class TableCheck:
     def _of_heights(self, at: Any) -> Found:
         """Yield rows without a height, of other heights than are due, and out of order."""
         if invalid := int((at < 0).sum()):
-            yield self.heights.start, Contradiction("invalid", "a height", f"{invalid} rows without a valid height")
+            yield None, Contradiction("invalid", "a height", f"{invalid} rows without a valid height")
             at = at[at >= 0]
         if not len(at):
             return
@@ -138,7 +138,8 @@ class TableCheck:
         there = compute.is_valid(table[path]).combine_chunks().to_numpy(zero_copy_only=False)
         if not there.any():
             return
-        values, heights = self._after(path, _integers(table[path], 0)[there]), self._after(check, at[there])
+        values = self._after(path, _integers(table[path], 0)[there])
+        heights = self._after(f"height of {path}", at[there])
         name = path.rpartition(".")[2]
         for row in np.flatnonzero(np.diff(values) < 0):
             expected, found = f"{name}={values[row]} or more", f"{name}={values[row + 1]}"
@@ -156,7 +157,7 @@ class TableCheck:
         for text, fault in wrong_checksums(compute.drop_null(compute.unique(column))):
             if text not in self._wrong:
                 self._wrong.add(text)
-                height = self.heights.start if at is None else int(at[compute.index(column, text).as_py()])
+                height = None if at is None else int(at[compute.index(column, text).as_py()])
                 yield height, Contradiction("checksum", None, f"{name}={text}: {fault}")
 
     def _every_block(self) -> Found:
@@ -191,7 +192,7 @@ class TableCheck:
         for key, at in found.items():
             if len(at) > 1:
                 named = f"{label(self._method.command, key)} once"
-                yield at[0] if at[0] >= 0 else self.heights.start, Contradiction("doubled", named, f"{len(at)} times")
+                yield at[0] if at[0] >= 0 else None, Contradiction("doubled", named, f"{len(at)} times")
 
 
 def _through(lowest: int, highest: int) -> HeightRange:

@@ -344,8 +344,10 @@ def test_the_repair_writes_the_partition_anew(
 def test_what_is_no_data_set_is_a_usage_error(program: Program, tmp_path: Path) -> None:
     """Another folder, and options that are about a service, are refused."""
     assert "is not a data set that chainq export wrote; it has no chainq.json" in one_line(
-        program("verify", str(tmp_path / "nothing")), 2
+        program("verify", str(tmp_path)), 2
     )
+    nothing = program("verify", str(tmp_path / "nothing"))
+    assert "is neither a range of heights nor a file or folder" in one_line(nothing, 2)
     assert "--last cannot be combined with a data set" in one_line(program("verify", str(tmp_path), "--last", "5"), 2)
 
 

@@ -1,0 +1,91 @@
+"""Verifies one file that chainq wrote with `-o`, by itself: what its rows say of each other, without a network.
+
+A file has no receipt. So rows that were lost before or after it was written leave no trace in it, except blocks: of
+these there must be one for each height.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from chainq.catalog.methods import BY_COMMAND, Method
+from chainq.errors import UsageError
+from chainq.heights.range import HeightRange
+from chainq.verify.audit import COMMANDS
+from chainq.verify.compare import Contradiction
+from chainq.verify.findings import FilesStep, Finding
+from chainq.verify.readers import open_rows
+from chainq.verify.repair import Repair
+
+
+class RowsCheck:
+    """A file to verify. `command`: whose rows it has, None to tell by its columns. `heights`: those it should have.
+
+    Raises UsageError for a file that cannot be verified, ChainqError for one that cannot be read.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        repair: Repair,
+        command: str | None = None,
+        heights: HeightRange | None = None,
+    ) -> None:
+        self._path, self._repair = path, repair
+        self._file = open_rows(path)
+        self.method = BY_COMMAND[command] if command else _method_of(path, self._file.names)
+        self._due = heights
+        self.heights = heights or HeightRange(0, 0)
+
+    def steps(self) -> Iterator[FilesStep]:
+        """Yield what is wrong, as the file is read; the last step is what only the whole file shows."""
+        from chainq.verify.tables import TableCheck, checked_columns
+
+        names = checked_columns(self.method, self._file.names)
+        if not names:
+            raise UsageError(f"{self._path} has none of the columns that can be verified")
+        check = TableCheck(self.method, names, self._due)
+        damages: list[str] = []
+
+        def read(wanted: Sequence[str]) -> Iterator[Any]:
+            return self._file.tables(self.method, wanted, lambda _: None)
+
+        for table in self._file.tables(self.method, names, damages.append):
+            if not check.rows:
+                self._refuse_reverse(table)
+            yield self._step(check.heights, check.take(table), table.num_rows, damages)
+        yield self._step(check.heights, check.finish(read), 0, damages)
+        self.heights = check.heights
+
+    def _refuse_reverse(self, table: Any) -> None:
+        name = self.method.height
+        heights = table[name].drop_null().to_pylist() if name in table.column_names else []
+        if heights and heights[0] > heights[-1] and heights == sorted(heights, reverse=True):
+            raise UsageError(f"{self._path} begins with the highest height", "write it without --reverse")
+
+    def _step(
+        self, heights: HeightRange, found: Iterator[tuple[int | None, Contradiction]], rows: int, damages: list[str]
+    ) -> FilesStep:
+        command = self.method.command
+        findings = [
+            Finding(at, command, *contradiction, None if at is None else self._repair(command, at))
+            for at, contradiction in found
+        ]
+        findings += [Finding(None, command, "invalid", "a row", damage, None) for damage in damages]
+        damages.clear()
+        return FilesStep(heights, findings, {command: rows})
+
+
+def _method_of(path: Path, names: Sequence[str]) -> Method:
+    """Return the method that has the most of these columns. Raises UsageError where that is not one."""
+    methods = [BY_COMMAND[command] for command in COMMANDS]
+    shared = {method.command: len({column.path for column in method.columns} & set(names)) for method in methods}
+    most = max(shared.values())
+    best = [command for command, number in shared.items() if number == most]
+    if not names:
+        raise UsageError(f"{path} is empty")
+    if not most:
+        raise UsageError(f"{path} has no column of {', '.join(COMMANDS)}", "a header is needed in csv and tsv")
+    if len(best) > 1:
+        raise UsageError(f"the columns of {path} are those of {' and '.join(best)}", f"name one: --commands {best[0]}")
+    return BY_COMMAND[best[0]]

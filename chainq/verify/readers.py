@@ -1,0 +1,234 @@
+"""Files that chainq wrote with `-o`, read back as Arrow tables: parquet, jsonl, csv and tsv.
+
+Tables have the columns that are asked for: whole numbers for heights, row ids and times, text for all else. What cannot
+be read is left out and told to `damaged`, so that the rest of the file is still verified.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+from msgspec import Raw
+
+from chainq.catalog.methods import Column, Method
+from chainq.errors import ChainqError, IncompleteError, OutputError, UsageError
+from chainq.formats.arrow_json import FLAT, read_columns
+from chainq.formats.parquet_types import integer, milliseconds, type_of
+from chainq.rows.fields import Picker, integer_of, text_of
+from chainq.rows.raw_json import members
+from chainq.text.sanitize import excerpt
+
+BATCH = 4096  # rows that are read at a time
+_CSV_BLOCK = 16 << 20  # bytes that are read at a time; a row must fit
+Damaged = Callable[[str], None]
+"""Takes where something cannot be read, and why."""
+
+
+class RowsFile(Protocol):
+    """A file of rows. `names`: its columns by their dotted paths."""
+
+    names: list[str]
+
+    def tables(self, method: Method, names: Sequence[str], damaged: Damaged) -> Iterator[Any]:
+        """Yield the rows of a command as Arrow tables of these columns. May be called again."""
+
+
+def open_rows(path: Path) -> RowsFile:
+    """Return a file by its extension. Raises UsageError for another format, and ChainqError where it cannot be read."""
+    kinds: dict[str, Callable[[Path], RowsFile]] = {
+        ".parquet": ParquetRows,
+        ".jsonl": JsonlRows,
+        ".ndjson": JsonlRows,
+        ".csv": lambda path: CsvRows(path, ","),
+        ".tsv": lambda path: CsvRows(path, "\t"),
+    }
+    make = kinds.get(path.suffix.lower())
+    if make is None:
+        raise UsageError(f"cannot verify {path}", f"expected a file that ends in {', '.join(kinds)}")
+    try:
+        return make(path)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+class ParquetRows:
+    """A Parquet file."""
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow
+        from pyarrow import parquet
+
+        self._arrow, self._parquet, self._path = pyarrow, parquet, path
+        try:
+            self.names = list(parquet.read_schema(path).names)
+        except pyarrow.ArrowException as error:
+            raise IncompleteError(f"{path} is not a whole Parquet file: {_reason(error)}") from None
+
+    def tables(self, method: Method, names: Sequence[str], damaged: Damaged) -> Iterator[Any]:
+        """Yield the rows as tables."""
+        whole = _whole_numbers(method)
+        try:
+            with self._parquet.ParquetFile(self._path) as file:
+                for batch in file.iter_batches(BATCH, columns=list(names), use_threads=False):
+                    yield _typed(self._arrow.Table.from_batches([batch]), whole)
+        except (self._arrow.ArrowException, OSError) as error:
+            damaged(_reason(error))
+
+
+class JsonlRows:
+    """A file with one JSON object a line: rows as a service sent them, or flat ones that `--columns` made."""
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow
+
+        self._arrow, self._path = pyarrow, path
+        with path.open("rb") as file:
+            first = file.readline()
+        try:
+            self.names = list(_paths(first, ""))
+        except ValueError:
+            raise IncompleteError(f"{path}: line 1 is not a JSON object") from None
+        self._keys = any("." in key for key in members(first)) if first else False
+
+    def tables(self, method: Method, names: Sequence[str], damaged: Damaged) -> Iterator[Any]:
+        """Yield the rows as tables."""
+        columns = [column for name in names for column in method.columns if column.path == name]
+        with self._path.open("rb") as file:
+            at = 1
+            while lines := list(islice(file, BATCH)):
+                rows = [Raw(line) for line in lines]
+                yield self._fast(columns, rows) or self._each(columns, rows, at, damaged)
+                at += len(lines)
+        _check_end(self._path, damaged)
+
+    def _fast(self, columns: Sequence[Column], rows: Sequence[Raw]) -> Any | None:
+        """Return rows as pyarrow's own reader reads them; None where it cannot."""
+        types = [type_of(column, self._arrow) for column in columns]
+        if any("." in column.path for column in columns) or not all(kind.read in FLAT for kind in types):
+            return None
+        names = [column.path for column in columns]
+        found = read_columns(rows, names, types, self._arrow, unexpected="ignore")
+        return None if found is None else self._arrow.table(found.arrays, names=names)
+
+    def _each(self, columns: Sequence[Column], rows: Sequence[Raw], at: int, damaged: Damaged) -> Any:
+        """Return rows that are read one by one."""
+        names = [column.path for column in columns]
+        pick = Picker(names)
+        found: list[list[Raw | None]] = []
+        for number, row in enumerate(rows, at):
+            try:
+                fields = members(bytes(row))
+                found.append([fields.get(name) for name in names] if self._keys else pick(row))
+            except ValueError:
+                damaged(f"line {number}: {excerpt(bytes(row).decode(errors='replace').strip(), 60)}")
+        whole = _whole_numbers_of(columns)
+        arrays = []
+        for place, name in enumerate(names):
+            values = [row[place] for row in found]
+            arrays.append(
+                self._arrow.array(map(_integer, values), self._arrow.int64())
+                if name in whole
+                else self._arrow.array([None if value is None else text_of(value) for value in values], "string")
+            )
+        return self._arrow.table(arrays, names=names)
+
+
+class CsvRows:
+    """A file with a header, and cells between `delimiter`."""
+
+    def __init__(self, path: Path, delimiter: str) -> None:
+        import csv
+
+        import pyarrow
+
+        self._arrow, self._path, self._delimiter = pyarrow, path, delimiter
+        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+            self.names = next(csv.reader(file, delimiter=delimiter), [])
+
+    def tables(self, method: Method, names: Sequence[str], damaged: Damaged) -> Iterator[Any]:
+        """Yield the rows as tables."""
+        from pyarrow import csv
+
+        def skip(row: Any) -> str:
+            damaged(f"row {row.number}: {row.actual_columns} columns, expected {row.expected_columns}")
+            return "skip"
+
+        whole = _whole_numbers(method)
+        try:
+            with csv.open_csv(
+                self._path,
+                csv.ReadOptions(block_size=_CSV_BLOCK, use_threads=False),
+                csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=skip),
+                csv.ConvertOptions(
+                    include_columns=list(names),
+                    column_types=dict.fromkeys(names, self._arrow.string()),
+                    null_values=[""],
+                    strings_can_be_null=True,
+                    quoted_strings_can_be_null=True,
+                ),
+            ) as reader:
+                for batch in reader:
+                    yield _typed(self._arrow.Table.from_batches([batch]), whole)
+        except (self._arrow.ArrowException, OSError) as error:
+            damaged(_reason(error))
+        _check_end(self._path, damaged)
+
+
+def _check_end(path: Path, damaged: Damaged) -> None:
+    """Call `damaged` for a text file that ends within a line: it was cut."""
+    with path.open("rb") as file:
+        if file.seek(0, 2) and file.seek(-1, 2) and file.read(1) != b"\n":
+            damaged("the last line has no end")
+
+
+def _paths(row: bytes, outer: str) -> Iterator[str]:
+    """Yield the dotted paths of a row, of objects and of what is in them. Raises ValueError for no object."""
+    for name, value in members(row).items() if row else ():
+        yield outer + name
+        if bytes(value)[:1] == b"{":
+            yield from _paths(bytes(value), f"{outer}{name}.")
+
+
+def _whole_numbers(method: Method) -> frozenset[str]:
+    return _whole_numbers_of(method.columns)
+
+
+def _whole_numbers_of(columns: Sequence[Column]) -> frozenset[str]:
+    """Return the columns that hold heights, row ids and times."""
+    import pyarrow
+
+    return frozenset(column.path for column in columns if type_of(column, pyarrow).read in (integer, milliseconds))
+
+
+def _typed(table: Any, whole: frozenset[str]) -> Any:
+    """Return a table with whole numbers as such; null where a text is none."""
+    import pyarrow
+
+    for place, name in enumerate(table.column_names):
+        if name in whole and pyarrow.types.is_string(table.schema.types[place]):
+            try:
+                column = table[name].cast(pyarrow.int64())
+            except pyarrow.ArrowInvalid:
+                texts = table[name].to_pylist()
+                column = pyarrow.array([_number(text) for text in texts], pyarrow.int64())
+            table = table.set_column(place, name, column)
+    return table
+
+
+def _number(text: str | None) -> int | None:
+    number = integer_of(None if text is None else text.encode())
+    return number if number is not None and abs(number) < 1 << 63 else None
+
+
+def _integer(value: Raw | None) -> int | None:
+    number = integer_of(value)
+    return number if number is not None and abs(number) < 1 << 63 else None
+
+
+def _unreadable(path: Path, error: OSError) -> ChainqError:
+    return OutputError(f"cannot read {path}: {error.strerror or error}")
+
+
+def _reason(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -1,0 +1,258 @@
+"""`chainq verify FILE`: what was done to a file of `-o` is found, in each format, as far as its rows show it."""
+
+import csv
+import io
+import json
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from harness.program import Program, Servers, one_line
+
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("numpy")
+
+SEEDS = range(int(os.environ.get("CHAINQ_TEST_SEEDS", "2")))
+FORMATS = ("jsonl", "csv", "tsv", "parquet")
+COMMANDS = ("blocks", "full-blocks", "records", "transitions", "ownership")
+HEIGHTS = "100:400"
+Row = dict[str, Any]
+Rng = random.Random
+
+
+class Damage(NamedTuple):
+    """What was done to the rows of a command, and the check and height that must tell it."""
+
+    command: str
+    change: Callable[[list[Row], Rng], tuple[str, int | None]]
+
+
+@pytest.fixture(scope="module")
+def files(program: Program, server: Servers) -> dict[tuple[str, str], Path]:
+    """A file of each command in each format."""
+    url, found = server("--tip", "400"), {}
+    for command in COMMANDS:
+        for kind in FORMATS:
+            path = program.home / f"{command}.{kind}"
+            ran = program(command, "110:130" if command == "full-blocks" else HEIGHTS, "-o", str(path), "-q", url=url)
+            assert ran.code == 0, ran.err
+            found[command, kind] = path
+    return found
+
+
+def load(path: Path) -> list[Row]:
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in path.read_text().splitlines()]
+    if path.suffix == ".parquet":
+        rows: list[Row] = parquet.read_table(path).to_pylist()
+        return rows
+    return list(csv.DictReader(io.StringIO(path.read_text(), newline=""), delimiter=separator(path)))
+
+
+def save(path: Path, rows: list[Row], like: Path) -> None:
+    if path.suffix == ".jsonl":
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    elif path.suffix == ".parquet":
+        parquet.write_table(pa.Table.from_pylist(rows, parquet.read_schema(like)), path)
+    else:
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]), delimiter=separator(path))
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+def separator(path: Path) -> str:
+    return "\t" if path.suffix == ".tsv" else ","
+
+
+def inner(rows: list[Row], rng: Rng) -> int:
+    return rng.randrange(1, len(rows) - 1)
+
+
+def height_of(row: Row) -> int | None:
+    return int(row["height"]) if "height" in row else None
+
+
+def lost_block(rows: list[Row], rng: Rng) -> tuple[str, int | None]:
+    return "missing", height_of(rows.pop(inner(rows, rng)))
+
+
+def doubled(rows: list[Row], rng: Rng) -> tuple[str, int | None]:
+    at = inner(rows, rng)
+    rows.insert(at, dict(rows[at]))
+    return "doubled", height_of(rows[at])
+
+
+def swapped_blocks(rows: list[Row], rng: Rng) -> tuple[str, int | None]:
+    at = inner(rows, rng)
+    rows[at - 1], rows[at] = rows[at], rows[at - 1]
+    return "order", height_of(rows[at])
+
+
+def later_copy(rows: list[Row], _: Rng) -> tuple[str, int | None]:
+    """A copy of the first row at the end: out of order, and twice although far away."""
+    rows.append(dict(rows[0]))
+    return "doubled", height_of(rows[0])
+
+
+def broken_link(rows: list[Row], rng: Rng) -> tuple[str, int | None]:
+    at = inner(rows, rng)
+    rows[at]["previous_hash"] = rows[at - 1]["previous_hash"]
+    return "link", height_of(rows[at])
+
+
+def earlier_time(rows: list[Row], rng: Rng) -> tuple[str, int | None]:
+    at = rng.randrange(2, len(rows) - 1)
+    rows[at]["timestamp"] = rows[0]["timestamp"]
+    return "time", height_of(rows[at])
+
+
+def lower_round(rows: list[Row], rng: Rng) -> tuple[str, int | None]:
+    at = inner(rows, rng)
+    rows[at]["round"] = type(rows[at]["round"])(1)
+    return "round", height_of(rows[at])
+
+
+def damaged_id(rows: list[Row], rng: Rng) -> tuple[str, int | None]:
+    at = inner(rows, rng)
+    text = rows[at]["transition_id"]
+    place = len(text) - 1 - rng.randrange(30)
+    rows[at]["transition_id"] = text[:place] + ("q" if text[place] != "q" else "p") + text[place + 1 :]
+    return "checksum", height_of(rows[at])
+
+
+DAMAGES = {
+    "lost block": Damage("blocks", lost_block),
+    "doubled block": Damage("blocks", doubled),
+    "swapped blocks": Damage("blocks", swapped_blocks),
+    "broken link": Damage("blocks", broken_link),
+    "earlier time": Damage("blocks", earlier_time),
+    "lower round": Damage("blocks", lower_round),
+    "doubled record": Damage("records", doubled),
+    "record far away": Damage("records", later_copy),
+    "damaged record": Damage("records", damaged_id),
+    "doubled transition": Damage("transitions", doubled),
+    "damaged transition": Damage("transitions", damaged_id),
+    "doubled ownership row": Damage("ownership", doubled),
+    "damaged ownership row": Damage("ownership", damaged_id),
+}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+def test_what_was_done_to_the_rows_is_named(
+    damage: Damage, kind: str, seed: int, files: dict[tuple[str, str], Path], program: Program, tmp_path: Path
+) -> None:
+    """The check and the height of what was done, whatever the format; without a service."""
+    whole, path = files[damage.command, kind], tmp_path / f"rows.{kind}"
+    rows = load(whole)
+    due = damage.change(rows, random.Random(seed))  # noqa: S311  # no secret
+    save(path, rows, whole)
+    ran = program("verify", str(path), "--jsonl")
+    assert ran.code == 6, ran.err
+    found = [json.loads(row) for row in ran.rows]
+    assert due in [(row["check"], row["height"]) for row in found], (due, found)
+    assert {row["command"] for row in found} == {damage.command}
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_file_as_it_was_written_has_no_finding(
+    command: str, kind: str, files: dict[tuple[str, str], Path], program: Program
+) -> None:
+    """Its command is told by its columns. That lost rows leave no trace is said, but of blocks, where they do."""
+    ran = program("verify", str(files[command, kind]))
+    assert (ran.code, ran.out) == (0, b""), ran.err
+    assert f" {command}\n" in ran.err
+    assert ("has no receipt" in ran.err) == (command not in ("blocks", "full-blocks"))
+
+
+def test_heights_that_a_file_should_have(files: dict[tuple[str, str], Path], program: Program) -> None:
+    """With the range of its command, blocks that are missing at either end are seen too."""
+    path = str(files["blocks", "csv"])
+    assert program("verify", path, "--start", "100", "--end", "400").code == 0
+    ran = program("verify", path, "--start", "98", "--end", "402", "--jsonl")
+    found = [json.loads(row) for row in ran.rows]
+    assert [(row["check"], row["height"], row["expected"]) for row in found] == [
+        ("missing", 98, "blocks of heights 98-99"),
+        ("missing", 400, "blocks of heights 400-401"),
+    ]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_file_that_was_cut(kind: str, files: dict[tuple[str, str], Path], program: Program, tmp_path: Path) -> None:
+    """The end of a file is missing, in the middle of a row."""
+    data = files["records", kind].read_bytes()
+    path = tmp_path / f"rows.{kind}"
+    path.write_bytes(data[: len(data) - 30])
+    ran = program("verify", str(path), "--jsonl")
+    assert ran.code == 6, ran.err
+    if kind == "parquet":
+        assert "is not a whole Parquet file" in ran.err
+    else:
+        assert [json.loads(row)["check"] for row in ran.rows][-1] == "invalid"
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "tsv"])
+def test_a_file_that_was_cut_at_its_very_end(
+    kind: str, files: dict[tuple[str, str], Path], program: Program, tmp_path: Path
+) -> None:
+    """Only the end of the last line is missing; the row may be whole, and may not be."""
+    path = tmp_path / f"rows.{kind}"
+    path.write_bytes(files["blocks", kind].read_bytes().rstrip())
+    (row,) = program("verify", str(path), "--jsonl").rows
+    assert json.loads(row)["found"] == "the last line has no end"
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_columns_and_rows_that_cannot_be_read(
+    kind: str, files: dict[tuple[str, str], Path], program: Program, tmp_path: Path
+) -> None:
+    """A row with something else than a height is named; the others are verified all the same."""
+    rows, path = load(files["blocks", kind]), tmp_path / f"rows.{kind}"
+    rows[20]["height"] = "x"
+    del rows[100]
+    save(path, rows, files["blocks", kind])
+    found = [json.loads(row) for row in program("verify", str(path), "--jsonl").rows]
+    assert [(row["check"], row["height"]) for row in found if row["check"] != "link"] == [
+        ("invalid", None),
+        ("missing", 120),
+        ("missing", 200),
+    ]
+
+
+def test_picked_columns_are_verified_as_far_as_they_go(program: Program, server: Servers, tmp_path: Path) -> None:
+    """Flat rows with some of the columns; the command is named where several have them."""
+    url, path = server("--tip", "400"), tmp_path / "rows.jsonl"
+    columns = "header.metadata.height,block_hash,previous_hash"
+    assert program("full-blocks", "100:120", "--columns", columns, "-o", str(path), url=url).code == 0
+    assert program("verify", str(path)).code == 0
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:10] + path.read_text().splitlines(True)[11:]))
+    found = [json.loads(row) for row in program("verify", str(path), "--jsonl").rows]
+    assert [(row["check"], row["height"]) for row in found] == [("missing", 110)]
+
+    both = tmp_path / "both.csv"
+    assert program("records", "100:120", "--columns", "height,transition_id", "-o", str(both), url=url).code == 0
+    assert "are those of records and transitions" in one_line(program("verify", str(both)), 2)
+    assert program("verify", str(both), "--commands", "records").code == 0
+
+
+def test_what_cannot_be_verified_is_a_usage_error(program: Program, server: Servers, tmp_path: Path) -> None:
+    """Other formats, the other way round, and columns of nothing."""
+    url = server("--tip", "400")
+    (tmp_path / "empty.jsonl").touch()
+    assert "empty.jsonl is empty" in one_line(program("verify", str(tmp_path / "empty.jsonl")), 2)
+    other, reverse, nothing = tmp_path / "rows.txt", tmp_path / "reverse.csv", tmp_path / "nothing.csv"
+    other.write_text("5\n")
+    nothing.write_text("a,b\n1,2\n")
+    assert program("blocks", "100:120", "--reverse", "-o", str(reverse), url=url).code == 0
+    assert "expected a file that ends in .parquet" in one_line(program("verify", str(other)), 2)
+    assert "begins with the highest height" in one_line(program("verify", str(reverse)), 2)
+    assert "has no column of blocks" in one_line(program("verify", str(nothing)), 2)
+    assert "--last cannot be combined with a file" in one_line(program("verify", str(reverse), "--last", "5"), 2)
