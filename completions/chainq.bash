@@ -208,6 +208,7 @@ _chainq_options() {
             _chainq_offer '-w' 'Worker processes. Default: one per core'
             _chainq_offer '--engine' 'Who does the work: local or dask'
             _chainq_offer '--scheduler' 'Dask scheduler, such as tcp://host:8786'
+            _chainq_offer '--delta' 'Commit full partitions to a Delta table for each command'
             _chainq_offer '--no-lock' 'Do not keep other exports out; for disjoint partitions'
             _chainq_offer '--dry-run' 'List the partitions to write, write none'
             ;;

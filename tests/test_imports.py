@@ -88,7 +88,7 @@ OUTSIDE = {
 """The heavy packages, each with a command that does need it: a list that has grown stale must not pass for thrift."""
 # pydantic comes with typer 0.29.
 NEVER = {
-    *("aleo", "asyncio", "distributed", "duckdb", "obstore", "pandas", "plotille"),
+    *("aleo", "asyncio", "deltalake", "distributed", "duckdb", "obstore", "pandas", "plotille"),
     *("pyarrow", "pydantic", "pygments", "rich", "tomllib"),
 }
 
@@ -181,6 +181,7 @@ USERS = {
     "rich": {"formats", "process", "show", "text"},
     "pyarrow": {"formats", "lake", "verify"},
     "duckdb": {"lake"},
+    "deltalake": {"lake"},
     "distributed": {"lake"},
     "obstore": {"lake"},
     "plotille": {"formats"},

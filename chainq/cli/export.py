@@ -64,9 +64,10 @@ def run(values: Mapping[str, Any]) -> None:
             reporter.warn(f"no blocks in that range: the tip is {service.tip_height()}")
         elif not reporter.quiet:
             kept = f", {totals.kept:,} complete before" if totals.kept else ""
+            committed = f"; {totals.committed:,} committed to Delta tables" if totals.committed else ""
             reporter.line(
                 f"chainq: {store.label}: {counted(totals.written, 'partition')} written{kept};"
-                f" {counted(totals.rows, 'row')}, {in_bytes(totals.size)}, {counted(totals.calls, 'call')}"
+                f" {counted(totals.rows, 'row')}, {in_bytes(totals.size)}, {counted(totals.calls, 'call')}{committed}"
             )
 
 
@@ -99,7 +100,7 @@ def _query(values: Mapping[str, Any]) -> ExportQuery:
     partition = None if values["partition"] is None else parse_height(values["partition"])
     if partition == 0:
         raise UsageError("invalid --partition 0: expected at least 1 height")
-    return ExportQuery(tuple(dict.fromkeys(commands)), bounds, partition, values["lag"])
+    return ExportQuery(tuple(dict.fromkeys(commands)), bounds, partition, values["lag"], values["delta"])
 
 
 def _engine(values: Mapping[str, Any], workers: int, reporter: Reporter) -> Engine:

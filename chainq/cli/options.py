@@ -409,6 +409,10 @@ class ExportOptions(Group):
             help="Dask scheduler, such as tcp://host:8786.  [default: a cluster on this machine]",
         ),
     ] = None
+    delta: Annotated[
+        bool,
+        Option("--delta", rich_help_panel=EXPORT, help="Commit full partitions to a Delta table for each command."),
+    ] = False
     no_lock: Annotated[
         bool,
         Option("--no-lock", rich_help_panel=EXPORT, help="Do not keep other exports out; for disjoint partitions."),

@@ -4,7 +4,7 @@ It moves no rows: workers write partitions, and it sees their names, sizes and h
 on `chainq.json`, one listing and a few block hashes, so that it can be killed at any moment.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import cache
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.lake import data_set, plan
 from chainq.lake.data_set import Origin, Wanted
+from chainq.lake.delta import DeltaTable, has_table
 from chainq.lake.engine import Engine
 from chainq.lake.grid import COMMANDS, partitions
 from chainq.lake.job import Done, Job, ServiceSettings, Task
@@ -30,32 +31,36 @@ from chainq.text.humanize import counted
 
 
 class ExportQuery(NamedTuple):
-    """What to export. `partition`: heights in a partition, None for that of the data set. `lag`: blocks to leave."""
+    """What to export. `partition`: heights in a partition, None for that of the data set. `lag`: blocks to leave.
+    `delta`: make Delta tables; those that are there are kept up in any case."""
 
     commands: tuple[str, ...]
     bounds: Bounds
     partition: int | None = None
     lag: int = 0
+    delta: bool = False
 
 
 class ExportPlan(NamedTuple):
-    """What is to be done. `kept`: partitions that are complete already."""
+    """What is to be done. `kept`: partitions that are complete already. `delta`: commands with a Delta table."""
 
     heights: HeightRange
     partition: int
     todo: list[Todo]
     kept: int
     inventory: Inventory
+    delta: tuple[str, ...]
 
 
 class Totals(NamedTuple):
-    """What an export did."""
+    """What an export did. `committed`: partitions that were added to Delta tables."""
 
     written: int = 0
     kept: int = 0
     rows: int = 0
     size: int = 0
     calls: int = 0
+    committed: int = 0
 
 
 class Export:
@@ -91,12 +96,16 @@ class Export:
         specs = [spec for command in self._query.commands for spec in partitions(command, heights, size)]
         if specs[0].start < heights.start:
             self._warn(f"partitions begin at multiples of {size}: the range starts at height {specs[0].start}")
-        inventory = plan.take_inventory(self._store.listing())
+        listing = list(self._store.listing())
+        inventory = plan.take_inventory(listing)
+        names = [name for name, _ in listing]
+        delta = tuple(command for command in self._query.commands if self._query.delta or has_table(command, names))
         todo = plan.make_plan(specs, inventory, self._hash_at)
         self._tell_of_reorgs(todo)
         if write:
             data_set.save(self._store, wanted, origin, found)
-        return ExportPlan(heights, size, _in_order(todo, self._query.commands), len(specs) - len(todo), inventory)
+        todo = _in_order(todo, self._query.commands)
+        return ExportPlan(heights, size, todo, len(specs) - len(todo), inventory, delta)
 
     def run(
         self,
@@ -122,6 +131,9 @@ class Export:
             job = Job(destination, msgspec.structs.replace(settings, dialect=dialect), self._service.tip())
             totals = Totals(kept=made.kept)
             entries = dict(made.inventory.valid)
+            tables = {command: DeltaTable(self._store, command) for command in made.delta}
+            for command, table in tables.items():
+                table.withdraw(todo.spec for todo in made.todo if todo.spec.command == command)
             tasks = [Task(todo.spec, todo.stale) for todo in made.todo]
             try:
                 for done in engine.run(job, tasks, check) if tasks else ():
@@ -139,8 +151,11 @@ class Export:
             except BaseException as error:
                 error.add_note(_rest(totals.written, len(tasks)))
                 raise
-            self._check_links(made, entries)
-            return totals
+            inside = [entry for entry in entries.values() if entry.spec.start < made.heights.end]
+            self._check_links(inside)
+            full = [one for one in inside if one.spec.end - one.spec.start == made.partition]
+            added = [table.add(one for one in full if one.spec.command == command) for command, table in tables.items()]
+            return totals._replace(committed=sum(added))
 
     def _heights(self) -> HeightRange:
         """Return the heights to export. Those beyond the tip, less `--lag`, are left out."""
@@ -173,14 +188,9 @@ class Export:
             names = ", ".join(spec.name for spec in touched[:5]) + (", …" if len(touched) > 5 else "")
             self._warn(f"reorg: {counted(len(touched), 'partition')} replaced: {names}")
 
-    def _check_links(self, made: ExportPlan, entries: dict[tuple[str, int], Entry]) -> None:
-        """Raise IncompleteError where partitions of the range do not link: a reorg came during the export."""
-        inside = [
-            entry
-            for entry in entries.values()
-            if entry.spec.command in self._query.commands and entry.spec.start < made.heights.end
-        ]
-        broken = plan.first_broken(inside)
+    def _check_links(self, entries: Iterable[Entry]) -> None:
+        """Raise IncompleteError where partitions do not link: a reorg came during the export."""
+        broken = plan.first_broken(one for one in entries if one.spec.command in self._query.commands)
         if broken is not None:
             raise IncompleteError(
                 f"reorg: {broken} does not follow on the partition before it", "run the command again to replace it"

@@ -43,6 +43,10 @@ class FolderStore:
         """Return the path of a file."""
         return str(self._root / listed.name)
 
+    def address(self, name: str) -> str:
+        """Return the path of a folder."""
+        return str(self._root / name)
+
     def write(self, name: str, data: bytes) -> None:
         """Write a small file by way of a temporary one."""
         with self.upload() as upload:

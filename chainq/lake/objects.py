@@ -42,7 +42,7 @@ class ObjectStore:
             from obstore.store import from_url
         except ImportError:
             raise UsageError("object stores need the package obstore", "pip install 'chainq[export]'") from None
-        self.label = mask_url(url)
+        self._url, self.label = url, mask_url(url)
         self._obstore, self._errors = obstore, exceptions
         options: dict[str, Any] = {}
         if url.lower().startswith("s3:") and os.environ.get("AWS_PROFILE"):
@@ -73,6 +73,10 @@ class ObjectStore:
         return self._guarded(
             "read", lambda: bytes(self._obstore.get_range(self._store, name, start=start, length=length))
         )
+
+    def address(self, name: str) -> str:
+        """Return the URL of a folder."""
+        return f"{self._url.rstrip('/')}/{name}"
 
     def write(self, name: str, data: bytes) -> None:
         """Write an object in one request."""

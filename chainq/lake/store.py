@@ -38,6 +38,9 @@ class Store(Protocol):
     def source(self, listed: Listed) -> "str | BinaryIO":
         """Return what Arrow reads a file by: a path of this machine, or a file that can be read anywhere."""
 
+    def address(self, name: str) -> str:
+        """Return what other programs call a folder of the data set: a path, or a URL."""
+
     def write(self, name: str, data: bytes) -> None:
         """Write a small file: it appears whole or not at all, and replaces one of that name."""
 

@@ -19,8 +19,12 @@ GROUP_BYTES = 32 << 20  # before compression
 
 def schema_of(method: Method) -> str:
     """Return what the columns of a command's files depend on: a digest of their Arrow schema. Raises UsageError."""
-    schema = ArrowRows(method.columns, _pyarrow()).schema
-    return hashlib.sha256(str(schema).encode()).hexdigest()[:16]
+    return hashlib.sha256(str(arrow_schema(method)).encode()).hexdigest()[:16]
+
+
+def arrow_schema(method: Method) -> Any:
+    """Return the Arrow schema of a command's files. Raises UsageError without pyarrow."""
+    return ArrowRows(method.columns, _pyarrow()).schema
 
 
 class PartitionFile:

@@ -181,6 +181,22 @@ def test_without_obstore(chainq: Program, tmp_path: Path) -> None:
     assert "pip install 'chainq[export]'" in one_line(ran, 2)
 
 
+def test_delta_tables(chainq: Program, bucket: Bucket, server: Servers, truth: Truth) -> None:
+    """--delta with the same environment; two exports of other partitions that commit at once are both in the table."""
+    deltalake = pytest.importorskip("deltalake")
+    assert export(chainq, server(), bucket, *WORDS, "--delta").code == 0
+    words = ("export", "records", "--to", bucket.url, "-w", "1", "--delta", "--no-lock")
+    runs = [
+        chainq.start(*words, f"{start}:{start + 100}", url=server(), env=bucket.environment())
+        for start in (FIRST + 200, FIRST + 300, FIRST + 400)
+    ]
+    assert [finish(run).code for run in runs] == [0, 0, 0]
+    table = deltalake.DeltaTable(f"{bucket.url}/records", storage_options=bucket.environment())
+    assert table.to_pyarrow_dataset().count_rows() == len(truth.rows("records", FIRST, FIRST + 500))
+    assert table.transaction_version("chainq") == table.version() + 1 == 4
+    assert len(bucket.partitions("records")) == 5
+
+
 def test_sql_over_an_object_store(chainq: Program, bucket: Bucket, server: Servers, truth: Truth) -> None:
     """chainq sql reads objects, and of them no more than it needs."""
     pytest.importorskip("duckdb")

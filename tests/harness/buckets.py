@@ -67,7 +67,7 @@ class Bucket:
 
     def partitions(self, command: str) -> list[Partition]:
         """All partitions of a command; nothing else may be there."""
-        names = self.names(f"{command}/")
+        names = [name for name in self.names(f"{command}/") if "/_" not in name]  # readers skip it
         assert all(name.endswith("/data.parquet") for name in names), names
         return [partition(name, BytesIO(self.read(name))) for name in names]
 

@@ -1,0 +1,144 @@
+"""chainq export --delta: the same files as Delta tables, whose versions are whole runs and never name another file."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from chainq.demo.chain import Chain
+from chainq.demo.fork import Fork
+from harness.lake import Lake, due
+from harness.program import Program, Ran, Servers, one_line
+from harness.services import Moving, fork_truth, serving
+from harness.truth import Truth
+
+deltalake = pytest.importorskip("deltalake")
+duckdb = pytest.importorskip("duckdb")
+
+
+def export(chainq: Program, url: str, *words: str) -> Ran:
+    """Run `chainq export --delta` into a folder of the test's own."""
+    return chainq("export", *words, "--to", "lake", "-w", "2", "--delta", url=url)
+
+
+@pytest.fixture
+def lake(chainq: Program) -> Lake:
+    """The data set that `export` writes."""
+    return Lake(chainq.home / "lake")
+
+
+class Table:
+    """A Delta table as its readers see it."""
+
+    def __init__(self, uri: Path | str, version: int | None = None, options: dict[str, str] | None = None) -> None:
+        self.table = deltalake.DeltaTable(uri, version=version, storage_options=options)
+
+    @property
+    def starts(self) -> list[int]:
+        """The partitions in it."""
+        return sorted(int(one["start"]) for one in self.table.partitions())
+
+    def heights(self) -> list[int]:
+        """The heights of all rows, by reading every file."""
+        found: list[int] = self.table.to_pyarrow_table(columns=["height"])["height"].to_pylist()
+        return sorted(found)
+
+
+def heights(truth: Truth, command: str, start: int, end: int) -> list[int]:
+    """The heights of the rows of the service."""
+    return sorted(int(json.loads(row)["height"]) for row in truth.rows(command, start, end))
+
+
+def test_a_table_for_each_command(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
+    """The rows, typed, with the column start; all of a run is one version; a run that is repeated commits nothing."""
+    url = server()
+    ran = export(chainq, url, "records", "blocks", "full-blocks", "2400:2800", "--partition", "100")
+    assert ran.code == 0, ran.err
+    assert "12 committed to Delta tables" in ran.err
+    for command in ("records", "blocks"):
+        table = Table(lake.root / command)
+        assert (table.table.version(), table.table.transaction_version("chainq")) == (0, 1)
+        assert table.starts == [2400, 2500, 2600, 2700]
+        assert table.heights() == heights(truth, command, 2400, 2800)
+        counts = table.table.get_add_actions(flatten=True)["num_records"].to_pylist()
+        assert sorted(counts) == sorted(one["rows"] for one in lake.receipts(command))
+    assert Table(lake.root / "full-blocks").table.to_pyarrow_dataset().count_rows() == 400
+    before = {path: path.read_bytes() for path in lake.root.rglob("*") if path.is_file()}
+    ran = export(chainq, url, "records", "blocks", "full-blocks", "2400:2800")
+    assert "Delta" not in ran.err
+    assert {path: path.read_bytes() for path in lake.root.rglob("*") if path.is_file()} == before
+
+
+def test_the_partition_that_grows_follows_when_it_is_full(chainq: Program, truth: Truth, lake: Lake) -> None:
+    """Its file is replaced in place, so no version names it before. Tables that are there need no option."""
+    service = Moving(2749)
+    with serving(service) as url:
+        for tip, starts, version in ((2749, [2500, 2600], 0), (2780, [2500, 2600], 0), (2820, [2500, 2600, 2700], 1)):
+            service.tip = tip
+            words = ("export", "records", "2500:", "--partition", "100", "--to", "lake")
+            assert chainq(*words, *(["--delta"] if tip == 2749 else []), url=url).code == 0
+            assert Table(lake.root / "records").starts == starts
+            assert Table(lake.root / "records").table.version() == version
+            assert Table(lake.root / "records").heights() == heights(truth, "records", 2500, starts[-1] + 100)
+            assert Table(lake.root / "records", version=0).heights() == heights(truth, "records", 2500, 2700)
+    found = duckdb.read_parquet(f"{lake.root}/records/*/data.parquet").aggregate("count(*)").fetchall()
+    assert found == [(len(truth.rows("records", 2500, 2821)),)], "readers of the files see the tip as well"
+    ran = chainq("sql", "lake", "select count(*) as n from records", "--jsonl")
+    assert json.loads(ran.out) == {"n": found[0][0]}
+    assert chainq("verify", "lake").code == 0
+
+
+def test_a_reorg_takes_partitions_out_before_they_are_replaced(chainq: Program, lake: Lake) -> None:
+    """One version is without the partitions that the fork touches, the next one has the new ones."""
+    service, trunk = Moving(2749), Chain(tip=2749)
+    with serving(service) as url:
+        words = ("records", "blocks", "2300:", "--partition", "100")
+        assert export(chainq, url, *words).code == 0
+        service.swap(Fork(trunk, 2450))
+        seen: set[str] = set()
+
+        def fail(method: str) -> None:
+            seen.add(method)
+            if "records/all" in seen:
+                raise ConnectionError
+
+        service.hook = fail
+        assert export(chainq, url, *words, "--retries", "0").code == 5
+        assert Table(lake.root / "records").starts == [2300], "half a run is no version"
+        assert Table(lake.root / "records").heights() == heights(fork_truth(2450, 2749), "records", 2300, 2400)
+        service.hook = lambda _: None
+        assert export(chainq, url, *words).code == 0
+    for command in ("records", "blocks"):
+        table = Table(lake.root / command)
+        assert table.starts == [2300, 2400, 2500, 2600]
+        assert table.table.version() == 2
+        assert table.heights() == heights(fork_truth(2450, 2749), command, 2300, 2700)
+    assert lake.rows("records") == due(fork_truth(2450, 2749).rows("records", 2300, 2750))
+
+
+def test_partitions_that_were_there_before(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
+    """--delta on a data set without tables commits the partitions of its range, and fetches nothing again."""
+    words = ("records", "2400:2600", "--partition", "100")
+    assert chainq("export", *words, "--to", "lake", url=server()).code == 0
+    ran = export(chainq, server(), *words)
+    assert "0 partitions written, 2 complete before" in ran.err
+    assert "2 committed to Delta tables" in ran.err
+    assert Table(lake.root / "records").heights() == heights(truth, "records", 2400, 2600)
+
+
+def test_a_table_that_others_have_rewritten(chainq: Program, server: Servers, lake: Lake) -> None:
+    """Files of other names hold rows of partitions: to add these again would double them. Nothing is changed."""
+    words = ("records", "2400:2600", "--partition", "100")
+    assert export(chainq, server(), *words).code == 0
+    Table(lake.root / "records").table.delete("height < 2450")
+    before = sorted(path for path in lake.root.rglob("*") if path.is_file())
+    line = one_line(export(chainq, server(), "records", "2400:2700"), 2)
+    assert "/lake has files that export did not write" in line
+    assert sorted(path for path in lake.root.rglob("*") if path.is_file()) == before
+
+
+def test_without_deltalake(chainq: Program, tmp_path: Path) -> None:
+    """Where deltalake is missing the message has the line that installs it."""
+    (tmp_path / "deltalake.py").write_text("raise ImportError")
+    ran = chainq("export", "records", "--to", "lake", "--delta", url="demo:", env={"PYTHONPATH": str(tmp_path)})
+    assert "pip install 'chainq[delta]'" in one_line(ran, 2)
