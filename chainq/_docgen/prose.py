@@ -62,7 +62,7 @@ VARIABLES = {
     "CHAINQ_FORMAT": "Format where neither an option nor the extension of `-o` FILE names one.",
     "CHAINQ_VIEW_KEY": "The view key of `chainq owned`, unless `--view-key-file` names a file.",
     "CHAINQ_DEBUG": "Not empty: show the traceback of a bug (exit code 70).",
-    "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY": "Proxies, as for curl.",
+    "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY": "Proxies, as for curl: http, https and socks5.",
     "SSL_CERT_FILE, SSL_CERT_DIR": "Certificates to trust instead of those that come with chainq's libraries.",
     "NO_COLOR": "Not empty: no colours on the terminal, unless `--color always` is given.",
     "FORCE_COLOR": "Not empty: colours also where output is no terminal, in tables and screens.",

@@ -8,25 +8,35 @@ from chainq.transport.base import BrokenResponseError
 from chainq.transport.memory import Reservation
 
 PIECE_BYTES = 2**20  # that decompression may add at a time, however little there was to decompress
+PACKED_BYTES = 64 * 2**10  # that are decompressed at a time: zlib copies what it has not come to yet
 
 
-def read_body(stream: Iterable[bytes], coding: str, memory: Reservation) -> bytes:
-    """Return the body that arrives as `stream`, taken from `memory`; `coding` is its Content-Encoding.
+def read_body(stream: Iterable[bytes], length: int | None, coding: str, memory: Reservation) -> bytes:
+    """Return the body that arrives as `stream`, taken from `memory`.
 
-    Raises ResponseError for a coding that was not requested, BrokenResponseError, and TooHeavyError where memory ends.
+    `length`: bytes of the stream, None where unknown; `coding`: its Content-Encoding. Raises ResponseError for a coding
+    that was not requested, BrokenResponseError, and TooHeavyError where memory ends.
     """
     coding = coding.strip().lower()
     if coding in ("gzip", "x-gzip"):  # RFC 9110, section 8.4.1.3
-        stream = decompress(stream)
-    elif coding not in ("", "identity"):
+        with memory.borrowed(length or 0):
+            return _joined(decompress(stream), memory)
+    if coding not in ("", "identity"):
         raise ResponseError(f"response has the content coding {excerpt(coding, 40)!r}; chainq asks for gzip only")
+    if length is None:
+        return _joined(stream, memory)
+    memory.grow(length)
+    return b"".join(stream)  # no copy, since it is one piece
+
+
+def _joined(stream: Iterable[bytes], memory: Reservation) -> bytes:
     pieces = []
     for piece in stream:
         memory.grow(len(piece))
         pieces.append(piece)
     if len(pieces) == 1:
         return pieces[0]
-    with memory.doubled():  # rejected: a bytearray that grows, which takes half as long again
+    with memory.borrowed(sum(map(len, pieces))):  # rejected: a bytearray that grows, which takes half as long again
         return b"".join(pieces)
 
 
@@ -36,8 +46,7 @@ def decompress(stream: Iterable[bytes]) -> Iterator[bytes]:
 
     member = None  # of which several may follow one another (RFC 1952, section 2.2)
     try:
-        for piece in stream:
-            rest = piece
+        for rest in _cut(stream):
             while rest:
                 member = member or zlib.decompressobj(wbits=31)
                 yield member.decompress(rest, PIECE_BYTES)
@@ -49,3 +58,9 @@ def decompress(stream: Iterable[bytes]) -> Iterator[bytes]:
         raise BrokenResponseError(f"the compressed body is damaged: {error}") from None
     if member is not None:
         raise BrokenResponseError("the compressed body ends early")
+
+
+def _cut(stream: Iterable[bytes]) -> Iterator[bytes]:
+    for piece in stream:
+        for at in range(0, len(piece), PACKED_BYTES):
+            yield piece[at : at + PACKED_BYTES]

@@ -80,9 +80,8 @@ class Reservation:
         self._size += count
 
     @contextmanager
-    def doubled(self) -> Iterator[None]:
-        """Take as much again inside the block, for a copy. Raises TooHeavyError where that does not fit."""
-        count = self._size
+    def borrowed(self, count: int) -> Iterator[None]:
+        """Take so many bytes for as long as the block lasts. Raises TooHeavyError where they do not fit."""
         self._budget.take(count)
         try:
             yield

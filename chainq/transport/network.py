@@ -1,18 +1,15 @@
-"""Sockets for httpcore: as its own, but with one deadline for each exchange, and read in larger pieces.
+"""Connections on which every wait ends at the deadline of the exchange: TCP, and TLS over it.
 
-httpcore hands its caller's timeouts on to every single read, write and connection attempt, so that a byte now and then
-keeps a call alive for ever. `http` therefore passes not seconds but the deadline of the call (a point of
-`time.monotonic`) as each of these timeouts, and what is left until then is computed here.
+The timeout of a socket holds for a single read, write or attempt to connect, so that a byte now and then would keep a
+call alive for ever. Here each of these gets what is left until the deadline, a point of `time.monotonic`.
 """
 
 import socket
 import ssl
-import time
-from collections.abc import Callable, Iterable
-from typing import Any
-
-import httpcore
-from httpcore import SOCKET_OPTION
+from collections.abc import Callable
+from contextlib import suppress
+from select import POLLIN, poll
+from typing import Any, Protocol, TypeVar
 
 READ_BYTES = 256 * 2**10
 # What has arrived when the deadline passes is still read, but never waited for: a complete response is not thrown away
@@ -21,88 +18,139 @@ LATE_BYTES = 16 * 2**20
 NO_TIME = 0.001  # seconds: enough to fetch what is there
 
 Now = Callable[[], float]
+T = TypeVar("T")
 
 
-class Stream(httpcore.NetworkStream):
-    """A connection, plain or encrypted. Each `timeout` is a deadline; where httpcore gives none, the last one holds.
+class Channel(Protocol):
+    """Bytes to a peer and from it. Both methods raise OSError, of which TimeoutError says that the deadline passed."""
 
-    A read takes up to READ_BYTES: httpcore asks for 64 KiB, but takes what it is given. Four times as much saves a
-    fifth of the time that a large response takes, and most switches between threads.
-    """
+    def receive(self, buffer: memoryview) -> int:
+        """Wait for bytes, put what has arrived into the buffer, and return its size: 0 at the end."""
 
-    def __init__(self, inner: httpcore.NetworkStream, now: Now, deadline: float) -> None:
-        self._inner, self._now, self._deadline = inner, now, deadline
+    def send(self, data: bytes | memoryview) -> None:
+        """Send all of it."""
+
+
+class Tcp:
+    """A TCP connection. `now` returns the time by which the deadline counts."""
+
+    def __init__(self, connected: socket.socket, now: Now, deadline: float) -> None:
+        self._socket, self._now = connected, now
+        self.start(deadline)
+
+    def start(self, deadline: float) -> None:
+        """Begin an exchange that has until the deadline."""
+        self._deadline = deadline
         self._late = 0  # bytes read after the deadline
 
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Return what has arrived, empty at the end. Raises httpcore.ReadTimeout or ReadError."""
-        left = self._left(timeout)
-        data = self._inner.read(max(max_bytes, READ_BYTES), max(left, NO_TIME))
+    def receive(self, buffer: memoryview) -> int:
+        """Put what has arrived into the buffer, as `Channel`."""
+        left = self._deadline - self._now()
+        self._socket.settimeout(max(left, NO_TIME))
+        count = self._socket.recv_into(buffer)
         if left <= 0:
-            self._late += len(data)
+            self._late += count
             if self._late > LATE_BYTES:
-                raise httpcore.ReadTimeout("the response does not end")
-        return data
+                raise TimeoutError("the response does not end")
+        return count
 
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send all of it. Raises httpcore.WriteTimeout or WriteError."""
-        self._inner.write(buffer, max(self._left(timeout), NO_TIME))
+    def send(self, data: bytes | memoryview) -> None:
+        """Send all of it, as `Channel`."""
+        self._socket.settimeout(max(self._deadline - self._now(), NO_TIME))
+        self._socket.sendall(data)
+
+    def is_silent(self) -> bool:
+        """Return whether the peer has sent nothing, nor closed the connection, since the last read."""
+        waiting = poll()
+        waiting.register(self._socket, POLLIN)
+        return not waiting.poll(0)
+
+    def shut_down(self) -> None:
+        """End what any thread is doing on the connection."""
+        with suppress(OSError):  # the peer was first
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Close the socket."""
-        self._inner.close()
-
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.NetworkStream:
-        """Return the same connection encrypted. Raises httpcore.ConnectTimeout or ConnectError."""
-        seconds = max(self._left(timeout), NO_TIME)
-        return Stream(self._inner.start_tls(ssl_context, server_hostname, seconds), self._now, self._deadline)
-
-    def get_extra_info(self, info: str) -> Any:
-        """Return what httpcore and `http` ask about a connection: `ssl_object`, `is_readable` and others."""
-        return self._inner.get_extra_info(info)
-
-    def _left(self, deadline: float | None) -> float:
-        """Return the seconds to the deadline."""
-        if deadline is not None and deadline != self._deadline:
-            self._deadline, self._late = deadline, 0
-        return self._deadline - self._now()
+        """Close the socket. Only by the thread that uses it: another may get a file of the same number at once."""
+        self._socket.close()
 
 
-class Network(httpcore.NetworkBackend):
-    """Opens TCP connections as `Stream`. `now` returns the time by which deadlines count."""
+class Tls:
+    """TLS over a channel, which may be TLS itself, as with an `https://` proxy in front of an `https://` server.
 
-    def __init__(self, now: Now = time.monotonic) -> None:
-        self._inner = httpcore.SyncBackend()
-        self._now = now
+    Rejected: `SSLContext.wrap_socket`, which cannot do that, and takes a fifth longer for large responses, since it
+    reads each record (16 KiB) from the socket by itself.
+    """
 
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[SOCKET_OPTION] | None = None,
-    ) -> httpcore.NetworkStream:
-        """Connect to the first address of the host that answers. Raises httpcore.ConnectTimeout or ConnectError.
+    def __init__(self, channel: Channel, context: ssl.SSLContext, host: str) -> None:
+        """Shake hands. Raises OSError, or ValueError where the host cannot be named in a certificate."""
+        self._channel = channel
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._piece = memoryview(bytearray(READ_BYTES))
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=host)
+        self._do(self._tls.do_handshake)
+        self.version = self._tls.version() or ""
 
-        `timeout` is the deadline, and each address has its share of what is left. Looking the host up cannot be
-        interrupted: its time is bounded by the system's resolver.
-        """
-        deadline = self._now() if timeout is None else timeout
+    def receive(self, buffer: memoryview) -> int:
+        """Put what has arrived into the buffer, as `Channel`."""
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as error:  # UnicodeError: no host name at all
-            raise httpcore.ConnectError(error) from None
-        addresses = [str(address[0]) for *_, address in found]
-        for number, address in enumerate(addresses, 1):
-            left = (deadline - self._now()) / (len(addresses) + 1 - number)
+            return int(self._do(self._tls.read, len(buffer), buffer))  # the number of bytes, where there is a buffer
+        except ssl.SSLEOFError:  # many servers close the connection without a word of TLS
+            return 0
+
+    def send(self, data: bytes | memoryview) -> None:
+        """Send all of it, as `Channel`."""
+        while data:
+            data = data[self._do(self._tls.write, data) :]
+
+    def _do(self, step: Callable[..., T], *arguments: Any) -> T:
+        """Return what a step of TLS returns once the peer has sent all that it needs."""
+        while True:
             try:
-                stream = self._inner.connect_tcp(address, port, max(left, NO_TIME), local_address, socket_options)
-            except (httpcore.ConnectError, httpcore.ConnectTimeout):
-                if number == len(addresses):
-                    raise
-            else:
-                return Stream(stream, self._now, deadline)
-        raise httpcore.ConnectError("the host name has no address")
+                return step(*arguments)
+            except ssl.SSLWantReadError:
+                self._flush()
+                count = self._channel.receive(self._piece)
+                if count:
+                    self._incoming.write(self._piece[:count])
+                else:
+                    self._incoming.write_eof()
+            finally:
+                self._flush()  # also the alert of a handshake that fails
+
+    def _flush(self) -> None:
+        if self._outgoing.pending:
+            self._channel.send(self._outgoing.read())
+
+
+def connect(host: str, port: int, now: Now, deadline: float) -> Tcp:
+    """Connect to the first address of the host that answers. Raises OSError, also where the host has no address.
+
+    Each address has its share of the time until the deadline. Looking the host up cannot be interrupted: its time is
+    bounded by the system's resolver.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:  # no host name at all
+        raise OSError(str(error)) from None
+    failure = OSError("the host name has no address")
+    for number, (family, *_, address) in enumerate(found):
+        left = (deadline - now()) / (len(found) - number)
+        try:
+            return Tcp(open_socket(family, address, max(left, NO_TIME)), now, deadline)
+        except OSError as error:
+            failure = error
+    raise failure
+
+
+def open_socket(family: int, address: Any, seconds: float) -> socket.socket:
+    """Return a socket that is connected to the address. Raises OSError."""
+    connected = socket.socket(family)
+    try:
+        connected.settimeout(seconds)
+        connected.connect(address)
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    except BaseException:
+        connected.close()
+        raise
+    return connected

@@ -43,23 +43,24 @@ for rows in pages():
 
 # Eight threads, every row cut out byte for byte, no order, no check, no limit, no retry.
 FLOOR = """
-import ssl
 import sys
+import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
 
-import httpcore
-import httpx
 import msgspec
 
-httpcore.HTTP11Connection.READ_NUM_BYTES = 256 * 1024
 Answer = msgspec.defstruct("Answer", [("result", list[msgspec.Raw])])
 decode = msgspec.json.Decoder(Answer).decode
-client = httpx.Client(timeout=30, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+url, own = urlsplit(sys.argv[1]), threading.local()
 
 def ask(body):
-    with client.stream("POST", sys.argv[1], content=body) as response:
-        return b"".join(response.iter_raw())
+    if not hasattr(own, "connection"):
+        own.connection = HTTPConnection(url.netloc, timeout=30)
+    own.connection.request("POST", f"/?{url.query}", body)
+    return own.connection.getresponse().read()
 
 bodies = [line.strip() for line in open(sys.argv[2], "rb")]
 with ThreadPoolExecutor(8) as pool:

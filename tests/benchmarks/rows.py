@@ -166,7 +166,7 @@ def against_many(command: str, latency: int, bench: Bench) -> Found:
 
 def floor(latency: int, bench: Bench) -> Found:
     """The least that a Python program can do, against curl's eight connections into nothing."""
-    bench.needs(["curl"], ["httpx", "msgspec"])
+    bench.needs(["curl"], ["msgspec"])
     calls, url = bench.calls("records", bench.rows), bench.native.url(latency)
     ours = [bench.script(peers.FLOOR, url, bench.written(calls))]
     note = bench.same(ours, [bench.reading("records", bench.rows, "--jsonl", "--url", url)])

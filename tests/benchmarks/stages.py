@@ -56,7 +56,7 @@ def main() -> None:
         request = jsonrpc.encode(method.name, params, 1)
         with Connection(Endpoint(native.url())) as connection:
             body = timed(
-                "receive the body (httpx, sockets)",
+                "receive the body (http.client, sockets)",
                 lambda: connection._exchange(request, Reservation(MemoryBudget(MAX_MEMORY))).body,
             )
     timed("look for white space and for what is no UTF-8", lambda: jsonrpc.compact(body))

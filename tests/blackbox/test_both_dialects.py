@@ -4,7 +4,6 @@ that lead to a server (compression, IPv6, proxies, a certificate authority of on
 
 import json
 import socket
-import ssl
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,35 +16,13 @@ from chainq.demo.chain import Chain
 from chainq.demo.faults import NO_FAULTS
 from chainq.demo.server import DemoServer
 from chainq.demo.service import Service
+from harness.certificate import certified
 from harness.program import Program, Servers, finish, one_line
 from harness.services import Canned, canned
 from harness.truth import Truth, difference
 
 DIALECTS = ("chain", "aleo")
 each_dialect = pytest.mark.parametrize("dialect", DIALECTS)
-# Of no use but here: it vouches for 127.0.0.1, for a hundred years. Made with
-#   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500 -subj "/CN=chainq tests"
-#     -addext subjectAltName=IP:127.0.0.1 -addext keyUsage=critical,digitalSignature,keyCertSign
-CERTIFICATE = """\
------BEGIN CERTIFICATE-----
-MIIBpjCCAUygAwIBAgIUFc2q6g4k67+8IJIQC2MfIWtjahUwCgYIKoZIzj0EAwIw
-FzEVMBMGA1UEAwwMY2hhaW5xIHRlc3RzMCAXDTI2MTEyMTA5MDE1NFoYDzIxMjYx
-MDI4MDkwMTU0WjAXMRUwEwYDVQQDDAxjaGFpbnEgdGVzdHMwWTATBgcqhkjOPQIB
-BggqhkjOPQMBBwNCAARG4ptBFFRY+MDy42UCxubLc2u8u7pInWJP5L1xHqvUfo9l
-amF7P+TSaiW5vFPI9XoMkIzE1vW8Q+H9fgsgUv45o3QwcjAdBgNVHQ4EFgQUkX3u
-NerDPP9IGMs+J289ufbyp1cwHwYDVR0jBBgwFoAUkX3uNerDPP9IGMs+J289ufby
-p1cwDwYDVR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMA4GA1UdDwEB/wQE
-AwIChDAKBggqhkjOPQQDAgNIADBFAiEAwzF/9TD14mOJySqkhTyAdOyJ8tPsJiCx
-az22lALd/S8CIChReXlXeyn39J6/IuMYKA2wEuwB6ckHL7JtKg1derLs
------END CERTIFICATE-----
-"""
-KEY = """\
------BEGIN EC PRIVATE KEY-----
-MHcCAQEEIH7IGOqZq+xIo2YIIXiSA/e6Qitk35lPSPxbNhVfiHveoAoGCCqGSM49
-AwEHoUQDQgAERuKbQRRUWPjA8uNlAsbmy3NrvLu6SJ1iT+S9cR6r1H6PZWphez/k
-0molubxTyPV6DJCMxNb1vEPh/X4LIFL+OQ==
------END EC PRIVATE KEY-----
-"""
 
 
 def speaks(server: Servers, dialect: str) -> str:
@@ -288,11 +265,7 @@ def test_a_proxy_of_the_environment_is_used(chainq: Program, server: Servers, no
 @pytest.fixture
 def secured(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     """The sample service behind TLS: its URL, and the file of the authority that vouches for it."""
-    authority, key = tmp_path / "authority.pem", tmp_path / "key.pem"
-    authority.write_text(CERTIFICATE)
-    key.write_text(KEY)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(authority, key)
+    context, authority = certified(tmp_path)
     server = DemoServer(Service(Chain()), "127.0.0.1", 0)
     server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)

@@ -187,7 +187,7 @@ def test_2_serve_is_for_the_loopback(chainq: Program) -> None:
     [
         ("SSL_CERT_FILE", "/nonexistent", "SSL_CERT_FILE"),
         ("SSL_CERT_FILE", "/etc/passwd", "SSL_CERT_FILE"),
-        ("ALL_PROXY", "socks5h://someone:hunter2@127.0.0.1:1", "SOCKS"),
+        ("ALL_PROXY", "socks4://someone:hunter2@127.0.0.1:1", "ALL_PROXY"),
         ("HTTPS_PROXY", "ftp://someone:hunter2@127.0.0.1:1", "HTTPS_PROXY"),
     ],
 )

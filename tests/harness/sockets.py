@@ -1,6 +1,7 @@
 """Servers on sockets of the loopback that send whatever a test wants, byte for byte."""
 
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -9,12 +10,12 @@ Serve = Callable[[socket.socket, bytes], None]
 
 
 @contextmanager
-def server(serve: Serve) -> Iterator[tuple[str, list[bytes]]]:
+def server(serve: Serve, tls: ssl.SSLContext | None = None) -> Iterator[tuple[str, list[bytes]]]:
     """A server that hands each request, whole, to `serve` with its socket: its URL, and the requests it has seen."""
     seen: list[bytes] = []
 
-    def talk(peer: socket.socket) -> None:
-        with peer, suppress(OSError):
+    def talk(accepted: socket.socket) -> None:
+        with suppress(OSError), tls.wrap_socket(accepted, server_side=True) if tls else accepted as peer:
             while request := _request(peer):
                 seen.append(request)
                 serve(peer, request)
@@ -26,7 +27,7 @@ def server(serve: Serve) -> Iterator[tuple[str, list[bytes]]]:
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         threading.Thread(target=listen, daemon=True).start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/", seen
+        yield f"{'https' if tls else 'http'}://127.0.0.1:{listening.getsockname()[1]}/", seen
         listening.shutdown(socket.SHUT_RDWR)
 
 
@@ -48,3 +49,9 @@ def answering(content: bytes, *headers: str, status: str = "200 OK") -> Serve:
     """Serves that content to every request."""
     head = "\r\n".join([f"HTTP/1.1 {status}", f"Content-Length: {len(content)}", *headers, "", ""]).encode()
     return lambda peer, _: peer.sendall(head + content)
+
+
+def head_of(request: bytes) -> dict[str, str]:
+    """The request's headers, by lower-case names."""
+    lines = request.partition(b"\r\n\r\n")[0].decode().split("\r\n")[1:]
+    return {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}

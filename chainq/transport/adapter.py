@@ -1,0 +1,146 @@
+"""httpx's transport for chainq: connections to one server, kept open between requests.
+
+Rejected: httpx's own transport (httpcore and h11), which copies a response several times and takes three times as long
+to receive it; urllib3, which receives as fast, but takes longer to import than that saves in a short run.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import BadStatusLine, HTTPException, RemoteDisconnected
+
+import httpx
+
+from chainq.transport.http1 import Incoming, exchange
+from chainq.transport.network import Channel, Now, Tcp, Tls
+from chainq.transport.proxies import Route
+
+KEEP_ALIVE = 5.0  # seconds that an idle connection stays open
+
+
+class Adapter(httpx.BaseTransport):
+    """Sends requests by a route. Threads share it. `now` returns the time by which deadlines count.
+
+    A request has the extension `deadline`, a point of that time. A response has `http_version`; `tls`, its version,
+    empty without; and `length`, the bytes of the body as it is sent, None where unknown: then it comes in small pieces,
+    else in one.
+    """
+
+    def __init__(self, route: Route, now: Now) -> None:
+        self._route, self._now = route, now
+        self._lock = threading.Lock()
+        self._idle: list[_Connection] = []
+        self._busy: set[_Connection] = set()
+        self._closed = False
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Return the response as soon as its head is there. Raises httpx.TransportError."""
+        connection, incoming = self._exchange(request)
+        return httpx.Response(
+            incoming.status,
+            headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in incoming.headers.items()],
+            stream=_Body(self, connection, incoming),
+            extensions={
+                "http_version": b"HTTP/1.0" if incoming.version == 10 else b"HTTP/1.1",
+                "tls": connection.channel.version if isinstance(connection.channel, Tls) else "",
+                "length": incoming.length,
+            },
+        )
+
+    def close(self) -> None:
+        """Close the connections, and end the exchanges under way."""
+        with self._lock:
+            self._closed = True
+            for connection in self._busy:
+                connection.tcp.shut_down()
+            while self._idle:
+                self._idle.pop().tcp.close()
+
+    def release(self, connection: "_Connection", reusable: bool) -> None:
+        """Take a connection back whose exchange has ended."""
+        with self._lock:
+            self._busy.discard(connection)
+            if reusable and not self._closed:
+                connection.idle_since = self._now()
+                self._idle.append(connection)
+                return
+        connection.tcp.close()
+
+    def _exchange(self, request: httpx.Request) -> "tuple[_Connection, Incoming]":
+        deadline = request.extensions["deadline"]
+        with _httpx_errors(httpx.ReadTimeout, httpx.ReadError):
+            while (kept := self._kept(deadline)) is not None:
+                try:
+                    return kept, self._send(kept, request)
+                except ConnectionError:  # the server closed it at this very moment; all requests only read
+                    continue
+        with _httpx_errors(httpx.ConnectTimeout, httpx.ConnectError):
+            made = self._made(deadline)
+        with _httpx_errors(httpx.ReadTimeout, httpx.ReadError):
+            return made, self._send(made, request)
+
+    def _send(self, connection: "_Connection", request: httpx.Request) -> Incoming:
+        headers = [*self._route.headers, *request.headers.raw]
+        try:
+            return exchange(connection.channel, request.method, self._route.target, headers, request.read())
+        except BaseException:
+            self.release(connection, reusable=False)
+            raise
+
+    def _kept(self, deadline: float) -> "_Connection | None":
+        """Return an idle connection that the server has not closed, the last used first; None where there is none."""
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return None
+                connection = self._idle.pop()
+                self._busy.add(connection)
+            if self._now() < connection.idle_since + KEEP_ALIVE and connection.tcp.is_silent():
+                connection.tcp.start(deadline)
+                return connection
+            self.release(connection, reusable=False)
+
+    def _made(self, deadline: float) -> "_Connection":
+        connection = _Connection(*self._route.open(self._now, deadline))
+        with self._lock:
+            self._busy.add(connection)
+        return connection
+
+
+class _Connection:
+    """A connection and the channel over it; `idle_since`: when its last exchange ended."""
+
+    def __init__(self, tcp: Tcp, channel: Channel) -> None:
+        self.tcp, self.channel = tcp, channel
+        self.idle_since = 0.0
+
+
+class _Body(httpx.SyncByteStream):
+    def __init__(self, adapter: Adapter, connection: _Connection, incoming: Incoming) -> None:
+        self._adapter, self._connection, self._incoming = adapter, connection, incoming
+        self._complete = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        with _httpx_errors(httpx.ReadTimeout, httpx.ReadError):
+            yield from self._incoming.pieces()
+        self._complete = True
+
+    def close(self) -> None:
+        self._adapter.release(self._connection, reusable=self._complete and not self._incoming.will_close)
+
+
+@contextmanager
+def _httpx_errors(timeout: type[httpx.TransportError], failure: type[httpx.TransportError]) -> Iterator[None]:
+    """Raise errors of sockets and of http.client as httpx's."""
+    try:
+        yield
+    except RemoteDisconnected:
+        raise httpx.RemoteProtocolError("the connection was closed without a response") from None
+    except BadStatusLine as error:
+        raise httpx.RemoteProtocolError(f"the response is not HTTP: {error}") from None
+    except HTTPException as error:
+        raise httpx.RemoteProtocolError(str(error)) from None
+    except TimeoutError as error:
+        raise timeout(str(error)) from None
+    except (OSError, ValueError) as error:  # ValueError: a host that cannot be named in a certificate or to a proxy
+        raise failure(str(error)) from None

@@ -1,0 +1,153 @@
+"""How connections reach the server: directly, or through the proxy that the environment names."""
+
+import ssl
+from base64 import b64encode
+from http.client import HTTPException
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import httpx
+
+from chainq.errors import UsageError
+from chainq.text.sanitize import excerpt
+from chainq.transport.http1 import exchange
+from chainq.transport.network import Channel, Now, Tcp, Tls, connect
+
+_PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
+
+
+def named_proxy(url: str) -> httpx.Proxy | None:
+    """Return the proxy that the environment names for a URL, None for none. Raises UsageError."""
+    parts = urlsplit(url)
+    named = getproxies()
+    proxy = named.get(parts.scheme) or named.get("all")
+    if not proxy or proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return None
+    try:
+        return httpx.Proxy(proxy if "://" in proxy else f"http://{proxy}")
+    except (ValueError, httpx.InvalidURL):  # whose texts hold the proxy's password
+        raise UsageError(
+            "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is not a valid proxy URL",
+            "expected a URL such as http://127.0.0.1:3128",
+        ) from None
+
+
+class Route:
+    """The way to the server of a URL. `target` is what requests name, `headers` what they need for the proxy.
+
+    Raises UsageError where the certificates that the environment names cannot be used.
+    """
+
+    def __init__(self, url: httpx.URL, proxy: httpx.Proxy | None) -> None:
+        self._server, self._proxy = url, proxy
+        self._forwards = proxy is not None and url.scheme == "http" and proxy.url.scheme in ("http", "https")
+        self._authorization = _basic(proxy)
+        self._tls = _tls("https" in (url.scheme, proxy and proxy.url.scheme))
+        self.headers = self._authorization if self._forwards else []
+        path = url.raw_path.decode("ascii")
+        # RFC 9112, section 3.2: a proxy that forwards is sent the whole URL.
+        self.target = f"{url.scheme}://{url.netloc.decode('ascii')}{path}" if self._forwards else path
+
+    def open(self, now: Now, deadline: float) -> tuple[Tcp, Channel]:
+        """Connect, and return the connection and, over it, the channel to the server.
+
+        Raises OSError, ValueError or httpx.ProxyError.
+        """
+        tcp = self._connect(now, deadline)
+        try:
+            return tcp, self._channel(tcp)
+        except BaseException:
+            tcp.close()
+            raise
+
+    def _connect(self, now: Now, deadline: float) -> Tcp:
+        if self._proxy is None:
+            return connect(*_address(self._server), now, deadline)
+        host, port = _address(self._proxy.url)
+        try:
+            return connect(host, port, now, deadline)
+        except TimeoutError:
+            raise
+        except OSError as error:
+            raise OSError(f"proxy {host}:{port}: {error}") from None
+
+    def _channel(self, channel: Channel) -> Channel:
+        host, port = _address(self._server)
+        if self._proxy is not None:
+            if self._proxy.url.scheme == "https":
+                channel = Tls(channel, self._tls, _address(self._proxy.url)[0])
+            if self._proxy.url.scheme.startswith("socks"):
+                _connect_by_socks(channel, host, port, self._proxy.raw_auth)
+            elif not self._forwards:
+                _connect_by_tunnel(channel, host, port, self._authorization)
+        return Tls(channel, self._tls, host) if self._server.scheme == "https" else channel
+
+
+def _address(url: httpx.URL) -> tuple[str, int]:
+    return url.raw_host.decode("ascii"), url.port or _PORTS[url.scheme]
+
+
+def _basic(proxy: httpx.Proxy | None) -> list[tuple[bytes, bytes]]:
+    """Return the headers with a proxy's credentials (RFC 7617)."""
+    if proxy is None or proxy.raw_auth is None:
+        return []
+    return [(b"Proxy-Authorization", b"Basic " + b64encode(b":".join(proxy.raw_auth)))]
+
+
+def _tls(used: bool) -> ssl.SSLContext:
+    if not used:  # loading certificates takes a fifth of a short run
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        context = httpx.create_ssl_context()
+    except OSError as error:
+        raise UsageError(f"SSL_CERT_FILE or SSL_CERT_DIR holds no certificates: {excerpt(str(error))}") from None
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def _connect_by_tunnel(channel: Channel, host: str, port: int, headers: list[tuple[bytes, bytes]]) -> None:
+    """Have an HTTP proxy connect the channel to a host (RFC 9110, section 9.3.6). Raises OSError or ProxyError."""
+    target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    try:
+        response = exchange(channel, "CONNECT", target, [(b"Host", target.encode()), *headers])
+    except HTTPException as error:
+        raise httpx.ProxyError(f"the proxy sent a response that is not HTTP: {error}") from None
+    if not 200 <= response.status < 300:
+        raise httpx.ProxyError(f"the proxy refused to connect: {response.status} {response.reason}")
+
+
+def _connect_by_socks(channel: Channel, host: str, port: int, login: tuple[bytes, bytes] | None) -> None:
+    """Have a SOCKS5 proxy connect the channel to a host, which it looks up (RFC 1928, RFC 1929).
+
+    Raises OSError or httpx.ProxyError.
+    """
+    channel.send(b"\5\1" + (b"\2" if login else b"\0"))  # one method: name and password, or none
+    if _received(channel, 2) != (b"\5\2" if login else b"\5\0"):
+        raise httpx.ProxyError("the SOCKS proxy refused the login, or is not a SOCKS5 proxy")
+    if login:
+        channel.send(b"\1" + b"".join(bytes([len(word)]) + word for word in login))
+        if _received(channel, 2)[1:] != b"\0":
+            raise httpx.ProxyError("the SOCKS proxy refused the login")
+    try:
+        ip = ip_address(host)
+        address = (b"\1" if ip.version == 4 else b"\4") + ip.packed
+    except ValueError:
+        address = b"\3" + bytes([len(host)]) + host.encode()
+    channel.send(b"\5\1\0" + address + port.to_bytes(2, "big"))
+    _, reply, _, kind = _received(channel, 4)
+    if reply:
+        raise httpx.ProxyError(f"the SOCKS proxy could not connect: reply {reply} (RFC 1928, section 6)")
+    _received(channel, {1: 4, 3: _received(channel, 1)[0] if kind == 3 else 0, 4: 16}.get(kind, 0) + 2)
+
+
+def _received(channel: Channel, count: int) -> bytes:
+    """Return exactly so many bytes."""
+    data = memoryview(bytearray(count))
+    rest = data
+    while rest:
+        size = channel.receive(rest)
+        if not size:
+            raise httpx.ProxyError("the SOCKS proxy closed the connection")
+        rest = rest[size:]
+    return bytes(data)

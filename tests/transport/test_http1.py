@@ -1,0 +1,117 @@
+"""Framing: where a response ends, and which responses cannot be trusted to be complete."""
+
+import socket
+
+import pytest
+
+from chainq.transport.base import BrokenResponseError, DeadlineError, Endpoint, Response
+from chainq.transport.http import HttpTransport
+from harness.calls import request
+from harness.sockets import server
+
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+def received(data: bytes, times: int = 1, *, closed: bool = True) -> Response:
+    """The last response of a server that sends these bytes to each request, and perhaps hangs up then."""
+
+    def serve(peer: socket.socket, _: bytes) -> None:
+        peer.sendall(data)
+        if closed:
+            peer.shutdown(socket.SHUT_WR)
+
+    with server(serve) as (url, _):
+        transport = HttpTransport(Endpoint(url), now=lambda: 100.0)
+        try:
+            return [transport.call(request(b"{}", 100.5)) for _ in range(times)][-1]
+        finally:
+            transport.close()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        OK + b"Content-Length: 2\r\n\r\n{}",
+        OK + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
+        CHUNKED + b"1\r\n{\r\n001;name=value\r\n}\r\n0\r\n\r\n",
+        CHUNKED + b"2\r\n{}\r\n0\r\nTrailer: value\r\n\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
+        + OK
+        + b"Content-Length: 2\r\n\r\n{}",
+        b"HTTP/1.1 200\r\ncontent-length:2\r\n\r\n{}",
+        OK + b"Content-Length: 2\r\nX-Name: caf\xe9\r\n\r\n{}",
+    ],
+    ids=["length", "length twice", "chunks", "trailer", "interim", "no reason", "not ASCII"],
+)
+def test_a_response_whose_end_is_known_leaves_the_connection_open(data: bytes) -> None:
+    """Its body is complete without the connection's end, so that the next request can follow."""
+    assert received(data, times=3, closed=False).body == b"{}"
+
+
+@pytest.mark.parametrize("head", [OK, b"HTTP/1.0 200 OK\r\n", OK + b"Connection: close\r\n"])
+def test_a_response_may_last_until_the_connection_is_closed(head: bytes) -> None:
+    """As servers of HTTP/1.0 and some proxies do."""
+    response = received(head + b"\r\n{}", times=2)
+    assert (response.body, response.http_version) == (b"{}", head[:8].decode())
+
+
+def test_a_response_may_have_no_body() -> None:
+    """204 has none, whatever its head says (RFC 9110, section 15.3.5)."""
+    response = received(b"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", times=2, closed=False)
+    assert (response.status, response.body) == (204, b"")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"HTTP/1.1",
+        OK,
+        OK + b"Content-",
+        OK + b"Content-Length: 2\r\n",
+        OK + b"Content-Length: 9\r\n\r\n",
+        OK + b"Content-Length: 9\r\n\r\n{}",
+        OK + b"Connection: close\r\nContent-Length: 9\r\n\r\n{}",
+        CHUNKED,
+        CHUNKED + b"5",
+        CHUNKED + b"5\r\n{}",
+        CHUNKED + b"2\r\n{}\r\n",
+        CHUNKED + b"2\r\n{}\r\n0",  # as much as has arrived of 0400
+        CHUNKED + b"2\r\n{}\r\n0\r\n",
+    ],
+)
+def test_a_response_that_is_cut_is_broken(data: bytes) -> None:
+    """Wherever the connection was closed."""
+    with pytest.raises(BrokenResponseError):
+        received(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"SSH-2.0-OpenSSH\r\n",
+        b"HTTP/2 200\r\n\r\n",
+        b"HTTP/1.1 OK\r\n\r\n",
+        OK + b"Content-Length\r\n\r\n{}",
+        OK + b"Content-Length: 2\r\nContent-Length: 1\r\n\r\n{}",
+        *(OK + b"Content-Length: " + length + b"\r\n\r\n{}" for length in (b"2x", b"-2", b"+2", b"1_0", b"9" * 5000)),
+        OK + b"Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+        OK + b"X: 1\r\n" * 200 + b"\r\n{}",
+        OK + b"X: " + b"1" * 70_000 + b"\r\n\r\n{}",
+        CHUNKED + b"-1\r\n{}\r\n0\r\n\r\n",
+        CHUNKED + b"2\r\n{}\r\n-5\r\n\r\n",
+        CHUNKED + b"two\r\n{}\r\n0\r\n\r\n",
+    ],
+)
+def test_a_response_that_is_not_understood_is_broken(data: bytes) -> None:
+    """What does not say clearly where it ends is read no further, and is not taken for complete."""
+    with pytest.raises(BrokenResponseError):
+        received(data, closed=False)
+
+
+def test_a_response_that_stops_is_waited_for_until_the_deadline() -> None:
+    """Whether it would have gone on cannot be known."""
+    for data in (OK, OK + b"Content-Length: 9\r\n\r\n{}", CHUNKED + b"5\r\n{}"):
+        with pytest.raises(DeadlineError):
+            received(data, closed=False)

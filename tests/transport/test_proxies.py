@@ -1,0 +1,203 @@
+"""Proxies: which one the environment names for a URL, and how a connection is made through each kind."""
+
+import socket
+import ssl
+from pathlib import Path
+
+import pytest
+
+from chainq.errors import UsageError
+from chainq.transport.base import Endpoint, NoConnectionError, Response
+from chainq.transport.http import HttpTransport
+from harness.calls import request
+from harness.certificate import certified
+from harness.proxies import proxy, socks, tunnel
+from harness.sockets import answering, head_of, server
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """An environment that names no proxy yet."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    return monkeypatch
+
+
+@pytest.fixture
+def tls(tmp_path: Path, environment: pytest.MonkeyPatch) -> ssl.SSLContext:
+    """What a server or a proxy needs for TLS; its authority is the one that the environment names."""
+    context, authority = certified(tmp_path)
+    environment.setenv("SSL_CERT_FILE", str(authority))
+    return context
+
+
+def exchange(url: str, times: int = 1) -> Response:
+    """Send requests one after the other, and return the last response."""
+    transport = HttpTransport(Endpoint(url), now=lambda: 100.0)
+    try:
+        return [transport.call(request(b'{"id":1}', 110.0)) for _ in range(times)][-1]
+    finally:
+        transport.close()
+
+
+@pytest.mark.parametrize("name", ["http_proxy", "ALL_PROXY"])
+def test_http_goes_through_the_proxy_of_the_environment(name: str, environment: pytest.MonkeyPatch) -> None:
+    """With the proxy's own credentials, and the whole URL as target."""
+    with server(answering(b"{}")) as (url, seen):
+        environment.setenv(name, url.replace("http://", "http://me:s%40cret@"))
+        exchange("http://chainq.invalid:8545/rpc?x=1")
+    assert seen[0].startswith(b"POST http://chainq.invalid:8545/rpc?x=1 HTTP/1.1\r\n")
+    assert head_of(seen[0])["host"] == "chainq.invalid:8545"
+    assert head_of(seen[0])["proxy-authorization"] == "Basic bWU6c0BjcmV0"
+
+
+def test_http_goes_through_a_proxy_behind_tls(tls: ssl.SSLContext, environment: pytest.MonkeyPatch) -> None:
+    """The connection to the proxy is encrypted, and what it is sent is the same."""
+    with server(answering(b"{}"), tls=tls) as (url, seen):
+        environment.setenv("http_proxy", url)
+        assert exchange("http://chainq.invalid:8545/").body == b"{}"
+    assert seen[0].startswith(b"POST http://chainq.invalid:8545/ HTTP/1.1\r\n")
+
+
+def test_https_goes_through_a_tunnel(tls: ssl.SSLContext, environment: pytest.MonkeyPatch) -> None:
+    """One for several requests. The proxy sees its own credentials, the server its own, and neither the other's."""
+    heads: list[bytes] = []
+    with server(answering(b"{}"), tls=tls) as (url, seen), proxy(tunnel(heads)) as (address, connected):
+        environment.setenv("https_proxy", f"http://me:secret@{address}")
+        place = url.removeprefix("https://")
+        response = exchange(f"https://you:hidden@{place}rpc", times=3)
+    assert (response.status, response.tls[:5]) == (200, "TLSv1")
+    assert [f"{host}:{port}/" for host, port in connected] == [place]
+    assert heads[0].startswith(f"CONNECT {place[:-1]} HTTP/1.1\r\n".encode())
+    assert head_of(heads[0]) == {"host": place[:-1], "proxy-authorization": "Basic bWU6c2VjcmV0"}
+    assert [request.split()[1] for request in seen] == [b"/rpc"] * 3
+    assert "proxy-authorization" not in head_of(seen[0])
+
+
+def test_https_goes_through_a_proxy_behind_tls(tls: ssl.SSLContext, environment: pytest.MonkeyPatch) -> None:
+    """TLS to the proxy, and inside of it TLS to the server."""
+    content = b"x" * 1_000_000
+    with server(answering(content), tls=tls) as (url, _), proxy(tunnel([]), tls=tls) as (address, connected):
+        environment.setenv("https_proxy", f"https://{address}")
+        assert exchange(url, times=2).body == content
+    assert len(connected) == 1
+
+
+@pytest.mark.parametrize("scheme", ["socks5", "socks5h"])
+@pytest.mark.parametrize("login", ["", "me:s%40cret@"])
+def test_socks_proxies_connect_to_hosts_by_name(scheme: str, login: str, environment: pytest.MonkeyPatch) -> None:
+    """The proxy looks the host up, as with curl's socks5h; requests are as without it."""
+    wanted = login.replace("%40", "@").rstrip("@").encode()
+    with server(answering(b"{}")) as (url, seen), proxy(socks(wanted)) as (address, connected):
+        port = int(url[:-1].rpartition(":")[2])
+        environment.setenv("all_proxy", f"{scheme}://{login}{address}")
+        assert exchange(f"http://chainq.invalid:{port}/", times=2).body == b"{}"
+    assert connected == [("chainq.invalid", port)]
+    assert seen[0].startswith(b"POST / HTTP/1.1\r\n")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+@pytest.mark.parametrize("bound", [b"\1\0\0\0\0", b"\3\1x", b"\4" + bytes(16)], ids=["IPv4", "name", "IPv6"])
+def test_socks_proxies_connect_to_addresses(host: str, bound: bytes, environment: pytest.MonkeyPatch) -> None:
+    """Of both kinds; and whichever kind of address the proxy says that it connects from."""
+    with server(answering(b"{}")) as (url, _), proxy(socks(bound=bound)) as (address, connected):
+        port = int(url[:-1].rpartition(":")[2])
+        environment.setenv("http_proxy", f"socks5://{address}")
+        assert exchange(f"http://{f'[{host}]' if ':' in host else host}:{port}/").body == b"{}"
+    assert connected == [(host, port)]
+
+
+def test_https_goes_through_socks(tls: ssl.SSLContext, environment: pytest.MonkeyPatch) -> None:
+    """The certificate is the server's."""
+    with server(answering(b"{}"), tls=tls) as (url, _), proxy(socks()) as (address, connected):
+        environment.setenv("https_proxy", f"socks5h://{address}")
+        assert exchange(url).tls
+    assert len(connected) == 1
+
+
+@pytest.mark.parametrize(
+    ("wanted", "login", "reply", "words"),
+    [
+        (b"me:secret", "", 0, "refused the login"),
+        (b"me:secret", "me:wrong@", 0, "refused the login"),
+        (b"", "me:secret@", 0, "refused the login"),
+        (b"", "", 5, "could not connect: reply 5"),
+    ],
+    ids=["login wanted", "login wrong", "login not wanted", "refused"],
+)
+def test_what_a_socks_proxy_refuses_is_no_connection(
+    wanted: bytes, login: str, reply: int, words: str, environment: pytest.MonkeyPatch
+) -> None:
+    """Named without the login."""
+    with proxy(socks(wanted, reply)) as (address, _):
+        environment.setenv("http_proxy", f"socks5://{login}{address}")
+        with pytest.raises(NoConnectionError, match=words) as caught:
+            exchange("http://chainq.invalid/")
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("scheme", ["http", "socks5"])
+@pytest.mark.parametrize("sent", [b"", b"\5", b"SSH-2.0-OpenSSH\r\n", b"HTTP/1.1 200 OK\r\nX"])
+def test_what_is_no_proxy_is_no_connection(scheme: str, sent: bytes, environment: pytest.MonkeyPatch) -> None:
+    """Whatever speaks there, and wherever it hangs up."""
+
+    def handshake(client: socket.socket) -> tuple[str, int]:
+        client.recv(1)
+        client.sendall(sent)
+        raise ConnectionError
+
+    with proxy(handshake) as (address, _):
+        environment.setenv("https_proxy", f"{scheme}://{address}")
+        with pytest.raises(NoConnectionError):
+            exchange("https://chainq.invalid/")
+
+
+@pytest.mark.parametrize(("url", "target"), [("chainq.invalid", "chainq.invalid:443"), ("[::1]:8545", "[::1]:8545")])
+def test_a_tunnel_that_is_refused_is_no_connection(url: str, target: str, environment: pytest.MonkeyPatch) -> None:
+    """With the status of the proxy, and what is unsafe in its words taken out."""
+    with server(answering(b"", status="403 Forbidden \x1b[2J")) as (away, seen):
+        environment.setenv("https_proxy", away)
+        with pytest.raises(NoConnectionError, match="the proxy refused to connect: 403 Forbidden") as caught:
+            exchange(f"https://{url}/")
+    assert "\x1b" not in str(caught.value)
+    assert seen[0].startswith(f"CONNECT {target} HTTP/1.1\r\n".encode())
+
+
+def test_a_proxy_that_cannot_be_reached_is_named(environment: pytest.MonkeyPatch, nowhere: str) -> None:
+    """It is not the server that is away."""
+    address = nowhere.removeprefix("http://").rstrip("/")
+    environment.setenv("all_proxy", f"http://someone:SECRET@{address}")
+    with pytest.raises(NoConnectionError, match=f"proxy {address}: .*refused") as caught:
+        exchange("http://chainq.invalid/")
+    assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize("hosts", ["127.0.0.1", "*", "example.org,127.0.0.1"])
+def test_no_proxy_excepts_hosts(hosts: str, environment: pytest.MonkeyPatch, nowhere: str) -> None:
+    """A host that NO_PROXY names is asked directly."""
+    environment.setenv("http_proxy", nowhere)
+    environment.setenv("no_proxy", hosts)
+    with server(answering(b"{}")) as (url, _):
+        assert exchange(url).status == 200
+
+
+@pytest.mark.parametrize(
+    "proxy",
+    [
+        "http://someone:SEC/RET@127.0.0.1:1",
+        "http://someone:SEC@RET:x@127.0.0.1:1",
+        "ftp://someone:SECRET@127.0.0.1:1",
+        "someone:SEC RET@127.0.0.1:1",
+        "socks5://someone:SECRET@127.0.0.1:1",
+        f"socks5://someone:{'SECRET' * 50}@127.0.0.1:1",
+    ],
+)
+def test_a_proxy_that_cannot_be_used_is_named_without_its_password(proxy: str, environment: pytest.MonkeyPatch) -> None:
+    """Whatever part of it the HTTP library takes for a port or a host."""
+    environment.setenv("http_proxy", proxy)
+    with pytest.raises((UsageError, NoConnectionError)) as caught:
+        exchange("http://chainq.invalid/")
+    assert "SEC" not in str(caught.value)
+    assert "RET" not in str(caught.value)
+    assert "someone" not in str(caught.value)
