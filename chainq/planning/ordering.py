@@ -40,14 +40,16 @@ class Sorter:
         if read is None:
             return self._without_heights(rows, heights, verify=verify)
         keys, found = read
-        low, high = (min(found), max(found)) if found else (heights.start, heights.start)
+        rising = _rising(keys)
+        ends = [found[0], found[-1]] if rising and found else found
+        low, high = min(ends, default=heights.start), max(ends, default=heights.start)
         if low < heights.start or high >= heights.end:
             raise IncompleteError(
                 f"{self._method.name} {heights}: the response holds a row of height"
                 f" {low if low < heights.start else high}",
                 "it is outside the requested range",
             )
-        if _rising(keys):
+        if rising:
             return Page(rows, found)
         ordered = all(map(le, found, islice(found, 1, None)))
         places = sorted(range(len(keys)), key=keys.__getitem__)

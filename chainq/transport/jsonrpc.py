@@ -123,12 +123,11 @@ def _not_json(body: bytes | memoryview) -> BrokenBodyError:
 
 
 def _plain(body: bytes) -> bool:
-    """Return whether it is ASCII without white space, as most responses are; read in pieces that fit in the cache."""
-    for at in range(0, len(body), PIECE):
-        piece = body[at : at + PIECE]
-        if not piece.isascii() or any(space in piece for space in raw_json.SPACES):
-            return False
-    return bool(body)
+    """Return whether it is ASCII without white space, as most responses are; what is searched fits in the cache."""
+    if not body.isascii():
+        return False
+    pieces = range(0, len(body), PIECE)
+    return bool(body) and all(body.find(space, at, at + PIECE) < 0 for at in pieces for space in raw_json.SPACES)
 
 
 def _error(error: bytes) -> ServiceError:
