@@ -209,6 +209,7 @@ _chainq_options() {
             _chainq_offer '--engine' 'Who does the work: local or dask'
             _chainq_offer '--scheduler' 'Dask scheduler, such as tcp://host:8786'
             _chainq_offer '--delta' 'Commit full partitions to a Delta table for each command'
+            _chainq_offer '--repair' 'Write again the partitions that findings of verify name (jsonl), or all of the range'
             _chainq_offer '--no-lock' 'Do not keep other exports out; for disjoint partitions'
             _chainq_offer '--dry-run' 'List the partitions to write, write none'
             ;;
@@ -332,6 +333,7 @@ _chainq_takes() {
         export' --workers'|export' -w') ;;
         *' --engine') ;;
         *' --scheduler') ;;
+        *' --repair') ;;
         *' --save') ;;
         *' --commands') ;;
         *' --witness') ;;
@@ -439,6 +441,10 @@ _chainq_value() {
         *' --network')
             _chainq_offer 'mainnet' ''
             _chainq_offer 'testnet' ''
+            ;;
+        *' --repair')
+            _chainq_offer 'FILE' ''
+            _chainq_offer 'all' ''
             ;;
         serve' --dialect')
             _chainq_offer 'chain' ''

@@ -151,6 +151,8 @@ function __chainq_takes
             return 0
         case '* --scheduler'
             return 0
+        case '* --repair'
+            return 0
         case '* --save'
             return 0
         case '* --commands'
@@ -324,6 +326,7 @@ complete -c chainq -n '__chainq_in export' -l workers -s w -x -d 'Worker process
 complete -c chainq -n '__chainq_in export' -l engine -x -d 'Who does the work: local or dask'
 complete -c chainq -n '__chainq_in export' -l scheduler -x -d 'Dask scheduler, such as tcp://host:8786'
 complete -c chainq -n '__chainq_in export' -l delta -d 'Commit full partitions to a Delta table for each command'
+complete -c chainq -n '__chainq_in export' -l repair -x -a '\'FILE\' \'all\'' -d 'Write again the partitions that findings of verify name (jsonl), or all of the range'
 complete -c chainq -n '__chainq_in export' -l no-lock -d 'Do not keep other exports out; for disjoint partitions'
 complete -c chainq -n '__chainq_in export' -l dry-run -d 'List the partitions to write, write none'
 complete -c chainq -n '__chainq_in doctor profiles' -l json -d 'JSON instead of a table'

@@ -194,10 +194,11 @@ def _export_command() -> "Command":
         export.run(values)
 
     words = Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(metavar="COMMAND... [RANGE]", help="Range commands, then heights: A:B, A:, :B or H; else all."),
     ]
-    positional = inspect.Parameter("words", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=words)
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    positional = inspect.Parameter("words", kind, annotation=words, default=None)
     return _command(
         "export",
         call,

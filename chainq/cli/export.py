@@ -13,16 +13,18 @@ from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
-from chainq.heights.bounds import parse_height
+from chainq.heights.bounds import Bounds, parse_height
 from chainq.lake.engine import Engine
 from chainq.lake.estimate import Estimate, estimates
 from chainq.lake.export import Export, ExportPlan, ExportQuery
 from chainq.lake.grid import COMMANDS
 from chainq.lake.job import Done
 from chainq.lake.local import LocalEngine
+from chainq.lake.repair import read_findings
 from chainq.lake.store import open_store
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted, duration, in_bytes
+from chainq.text.sanitize import quoted
 
 _RANGE = re.compile(r"[0-9:]|latest")
 """How a range begins, and no command does."""
@@ -90,8 +92,11 @@ class _Progress:
 
 def _query(values: Mapping[str, Any]) -> ExportQuery:
     """Return what the arguments ask for. Raises UsageError."""
-    ranges = [word for word in values["words"] if _RANGE.match(word)]
-    commands = [word for word in values["words"] if word not in ranges]
+    if values["repair"] not in (None, "all"):
+        return _repair(values)
+    words = values["words"] or []
+    ranges = [word for word in words if _RANGE.match(word)]
+    commands = [word for word in words if word not in ranges]
     if len(ranges) > 1:
         raise UsageError(f"two ranges, {ranges[0]} and {ranges[1]}: expected one")
     bounds = read_bounds({**values, "range": ranges[0] if ranges else None}, whole=True)
@@ -100,7 +105,29 @@ def _query(values: Mapping[str, Any]) -> ExportQuery:
     partition = None if values["partition"] is None else parse_height(values["partition"])
     if partition == 0:
         raise UsageError("invalid --partition 0: expected at least 1 height")
-    return ExportQuery(tuple(dict.fromkeys(commands)), bounds, partition, values["lag"], values["delta"])
+    return ExportQuery(
+        tuple(dict.fromkeys(commands)),
+        bounds,
+        partition,
+        values["lag"],
+        delta=values["delta"],
+        repair=values["repair"] == "all",
+    )
+
+
+def _repair(values: Mapping[str, Any]) -> ExportQuery:
+    """Return what a file of findings names. Raises UsageError."""
+    given = [
+        f"--{name}" for name in ("start", "end", "last", "since", "until", "partition") if values[name] is not None
+    ]
+    if values["words"] or given:
+        what = given[0] if given else quoted(values["words"][0])
+        raise UsageError(f"{what} cannot be combined with --repair FILE", "the findings name commands and heights")
+    places = read_findings(Path(values["repair"]))
+    commands = tuple(command for command in COMMANDS if any(command == place[0] for place in places))
+    return ExportQuery(
+        commands, Bounds(whole=True), lag=values["lag"], delta=values["delta"], repair=True, places=places
+    )
 
 
 def _engine(values: Mapping[str, Any], workers: int, reporter: Reporter) -> Engine:

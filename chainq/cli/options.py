@@ -413,6 +413,15 @@ class ExportOptions(Group):
         bool,
         Option("--delta", rich_help_panel=EXPORT, help="Commit full partitions to a Delta table for each command."),
     ] = False
+    repair: Annotated[
+        str | None,
+        Option(
+            "--repair",
+            metavar="FILE|all",
+            rich_help_panel=EXPORT,
+            help="Write again the partitions that findings of verify name (jsonl), or all of the range.",
+        ),
+    ] = None
     no_lock: Annotated[
         bool,
         Option("--no-lock", rich_help_panel=EXPORT, help="Do not keep other exports out; for disjoint partitions."),

@@ -21,7 +21,7 @@ from chainq.lake import data_set, plan
 from chainq.lake.data_set import Origin, Wanted
 from chainq.lake.delta import DeltaTable, has_table
 from chainq.lake.engine import Engine
-from chainq.lake.grid import COMMANDS, partitions
+from chainq.lake.grid import COMMANDS, PartitionSpec, partitions
 from chainq.lake.job import Done, Job, ServiceSettings, Task
 from chainq.lake.plan import Inventory, Todo
 from chainq.lake.receipt import Entry, parse_entry
@@ -32,13 +32,18 @@ from chainq.text.humanize import counted
 
 class ExportQuery(NamedTuple):
     """What to export. `partition`: heights in a partition, None for that of the data set. `lag`: blocks to leave.
-    `delta`: make Delta tables; those that are there are kept up in any case."""
+
+    `delta`: make Delta tables; those that are there are kept up in any case. `repair`: write partitions that are
+    complete as well. `places`: only the partitions with these commands and heights.
+    """
 
     commands: tuple[str, ...]
     bounds: Bounds
     partition: int | None = None
     lag: int = 0
     delta: bool = False
+    repair: bool = False
+    places: frozenset[tuple[str, int]] | None = None
 
 
 class ExportPlan(NamedTuple):
@@ -78,6 +83,8 @@ class Export:
         """Return what is to be done; None where the range has no blocks. With `write`, `chainq.json` is brought up to
         date. Raises UsageError where the data set is of another chain, dialect, grid or schema."""
         found = data_set.read(self._store)
+        if found is None and self._query.repair:
+            raise UsageError(f"no data set in {self._store.label} to repair")
         wanted = Wanted(None, self._query.partition, self._schemas)
         if found is not None:
             data_set.check(self._store, found, wanted)
@@ -100,7 +107,12 @@ class Export:
         inventory = plan.take_inventory(listing)
         names = [name for name, _ in listing]
         delta = tuple(command for command in self._query.commands if self._query.delta or has_table(command, names))
-        todo = plan.make_plan(specs, inventory, self._hash_at)
+        if self._query.places is not None:
+            specs = self._named(specs, size, self._query.places)
+        if self._query.repair:
+            todo = plan.make_repair(specs, inventory)
+        else:
+            todo = plan.make_plan(specs, inventory, self._hash_at)
         self._tell_of_reorgs(todo)
         if write:
             data_set.save(self._store, wanted, origin, found)
@@ -166,6 +178,16 @@ class Export:
             self._warn(f"the end {heights.end} is not reached: the tip is {tip}")
         end = min(heights.end, top)
         return HeightRange(min(heights.start, end), end)
+
+    def _named(
+        self, specs: Sequence[PartitionSpec], size: int, places: frozenset[tuple[str, int]]
+    ) -> list[PartitionSpec]:
+        """Return the partitions with these commands and heights."""
+        starts = {(command, height - height % size) for command, height in places}
+        found = [spec for spec in specs if (spec.command, spec.start) in starts]
+        if len(found) < len(starts):
+            self._warn(f"{counted(len(starts) - len(found), 'partition')} left out: above the tip")
+        return found
 
     def _dialect(self) -> str | None:
         """Return the name of the dialect; None where no command depends on it."""

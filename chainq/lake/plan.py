@@ -18,7 +18,8 @@ HashAt = Callable[[int], str | None]
 
 
 class Todo(NamedTuple):
-    """A partition to write. `reason`: `new`, `grown` (it goes further now), or `reorg`. `stale`: receipts to remove."""
+    """A partition to write. `reason`: `new`, `grown` (it goes further now), `reorg` or `repair`. `stale`: receipts to
+    remove."""
 
     spec: PartitionSpec
     reason: str
@@ -67,6 +68,16 @@ def make_plan(wanted: Iterable[PartitionSpec], inventory: Inventory, hash_at: Ha
         for spec in specs
         if spec in reasons
     ]
+
+
+def make_repair(specs: Iterable[PartitionSpec], inventory: Inventory) -> list[Todo]:
+    """Return partitions to write whether or not they are complete, each as far as it goes already, or further."""
+    todo = []
+    for spec in specs:
+        stale = inventory.receipts.get((spec.command, spec.start), ())
+        ends = [entry.spec.end for name in stale if (entry := parse_entry(name))]
+        todo.append(Todo(spec._replace(end=max([spec.end, *ends])), "repair", stale))
+    return todo
 
 
 def linked(before: Entry, after: Entry) -> bool:

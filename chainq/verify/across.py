@@ -32,8 +32,7 @@ def check_across(
             for found in _of_blocks(command, tables[command], tables[blocks], BY_COMMAND[blocks]):
                 yield command, *found
     if "records" in tables and "ownership" in tables:
-        for found in _same_records(tables["records"], tables["ownership"], heights["records"], heights["ownership"]):
-            yield "ownership", *found
+        yield from _same_records(tables["records"], tables["ownership"], heights["records"], heights["ownership"])
     if "records" in tables and "transitions" in tables:
         for found in _same_transitions(tables["records"], tables["transitions"]):
             yield "records", *found
@@ -58,7 +57,9 @@ def _of_blocks(command: str, rows: Any, blocks: Any, method: Method) -> Found:
             yield at[row].as_py(), Contradiction("altered", expected, f"{name}={_shown(found[row])}")
 
 
-def _same_records(records: Any, ownership: Any, listed: HeightRange, owned: HeightRange) -> Found:
+def _same_records(
+    records: Any, ownership: Any, listed: HeightRange, owned: HeightRange
+) -> Iterator[tuple[str, int, Contradiction]]:
     """Yield records without an ownership row, and ownership rows without a record.
 
     `listed`, `owned`: the heights of both. Ownership rows have none: where they go further, theirs are not known.
@@ -66,10 +67,10 @@ def _same_records(records: Any, ownership: Any, listed: HeightRange, owned: Heig
     names = list(IDENTITY["records"])
     inside = compute.less(records["height"], owned.end)
     for row in _without(records.filter(inside).select([*names, "height"]), ownership.select(names), names):
-        yield row["height"], Contradiction("missing", label("ownership", _key(row, names)), None)
+        yield "ownership", row["height"], Contradiction("missing", label("ownership", _key(row, names)), None)
     if owned.end <= listed.end:
         for row in _without(ownership.select(names), records.select(names), names):
-            yield owned.start, Contradiction("unexpected", None, label("ownership", _key(row, names)))
+            yield "records", listed.start, Contradiction("missing", label("records", _key(row, names)), None)
 
 
 def _without(left: Any, right: Any, names: list[str]) -> list[dict[str, Any]]:

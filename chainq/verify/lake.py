@@ -70,7 +70,8 @@ class Lake:
 
     def steps(self) -> Iterator[FilesStep]:
         """Yield what is wrong, partition by partition; all that the listing shows comes first."""
-        whole = sorted([*self._odd, *self._grid_findings()], key=by_height)
+        odd = (self._finding(spec, "receipt", "one receipt", found) for spec, found in self._odd)
+        whole = sorted([*odd, *self._grid_findings()], key=by_height)
         start = self.heights.start
         yield FilesStep(HeightRange(start, start), whole, {})
         by_start: dict[int, list[Partition]] = {}
@@ -211,9 +212,12 @@ class Lake:
         at = spec.start if height is None else height
         return Finding(at, spec.command, check, expected, found, self._repair(spec))
 
-    def _repair(self, spec: PartitionSpec) -> str:
-        """Return the command that writes a partition anew, once its file is removed."""
-        return f"chainq export {spec.command} {spec.start}:{spec.end} --to {shlex.quote(self._store.label)}"
+    def _repair(self, spec: PartitionSpec) -> str | None:
+        """Return the command that writes a partition anew; None off the grid, where no export writes."""
+        if spec.start % self._grid:
+            return None
+        heights = f"{spec.start}:{spec.end}"
+        return f"chainq export {spec.command} {heights} --to {shlex.quote(self._store.label)} --repair all"
 
 
 def _tables(file: Any, names: Sequence[str] | None = None) -> Iterator[Any]:
@@ -232,8 +236,8 @@ def _receipt(sealed: bytes | None) -> Receipt | None:
         return None
 
 
-def _listed(listing: Iterable[Listed], grid: int) -> tuple[list[Partition], list[Finding]]:
-    """Return the partitions of a listing, and what is wrong with those that have more than one receipt."""
+def _listed(listing: Iterable[Listed], grid: int) -> tuple[list[Partition], list[tuple[PartitionSpec, str]]]:
+    """Return the partitions of a listing, and those that have more than one receipt, with their number in words."""
     sizes: dict[tuple[str, int], int] = {}
     entries: dict[tuple[str, int], list[Entry]] = {}
     for name, size in listing:
@@ -242,11 +246,11 @@ def _listed(listing: Iterable[Listed], grid: int) -> tuple[list[Partition], list
         elif (entry := parse_entry(name)) and entry.spec.command in BY_COMMAND:
             entries.setdefault((entry.spec.command, entry.spec.start), []).append(entry)
     partitions: list[Partition] = []
-    odd: list[Finding] = []
+    odd: list[tuple[PartitionSpec, str]] = []
     for key in sorted(sizes.keys() | entries.keys()):
         found = entries.get(key, [])
         spec = found[0].spec if found else PartitionSpec(*key, key[1] + grid)
         partitions.append(Partition(spec, found[0] if len(found) == 1 else None, sizes.get(key)))
         if len(found) > 1:
-            odd.append(Finding(key[1], key[0], "receipt", "one receipt", f"{len(found)} receipts", ""))
+            odd.append((spec, f"{len(found)} receipts"))
     return partitions, odd

@@ -201,7 +201,7 @@ def lower_round(root: Path, rng: Rng) -> set[tuple[str, str]]:
 def lost_record(root: Path, rng: Rng) -> set[tuple[str, str]]:
     row = row_in(root, "records", rng)
     rewrite(root, "records", lambda table: without(table, row), forged=True)
-    return {("ownership", "unexpected")}
+    return {("records", "missing")}
 
 
 def doubled_record(root: Path, rng: Rng) -> set[tuple[str, str]]:
@@ -327,18 +327,52 @@ def test_partitions_without_rows_are_verified(program: Program, server: Servers,
     assert ran.err == "chainq: heights 40001-40010: no findings in 0 records\n"
 
 
-def test_the_repair_writes_the_partition_anew(
+@pytest.mark.parametrize("damage", [one for one in DAMAGES if one is not off_the_grid], ids=lambda one: one.__name__)
+def test_a_file_of_findings_repairs_a_data_set(
+    damage: Damage, program: Program, server: Servers, exported: Path, tmp_path: Path
+) -> None:
+    """Whatever was done to the files: export fetches the partitions that the findings name, and no other."""
+    root, findings, url = tmp_path / "lake", tmp_path / "findings.jsonl", server("--tip", "400")
+    shutil.copytree(exported, root)
+    due = damage(root, random.Random(1))  # noqa: S311  # no secret
+    assert program("verify", str(root), "-o", str(findings)).code == 6
+    places = {(row["command"], row["height"] // 100) for row in map(json.loads, findings.read_text().splitlines())}
+    ran = program("export", "--to", str(root), "--repair", str(findings), "-w", "1", url=url)
+    assert ran.code == 0, ran.err
+    assert f": {len(places)} partition" in ran.err, (due, ran.err)
+    ran = program("verify", str(root))
+    assert (ran.code, ran.out) == (0, b""), ran.out
+
+
+def test_the_command_of_a_finding_writes_its_partition_anew(
     program: Program, server: Servers, exported: Path, tmp_path: Path
 ) -> None:
-    """After a cut, the command in `repair` makes the data set whole."""
+    """`repair` is a command line; it writes a file that has a valid receipt too."""
     root = tmp_path / "lake"
     shutil.copytree(exported, root)
-    cut(root, random.Random(1))  # noqa: S311  # no secret
-    ran = program("verify", str(root), "--jsonl")
-    words = json.loads(ran.rows[0])["repair"].split()
-    url = server("--tip", "400")
-    assert program(*words[1:], "-w", "1", "-q", url=url).code == 0
+    rewritten(root, random.Random(1))  # noqa: S311  # no secret
+    words = json.loads(program("verify", str(root), "--jsonl").rows[0])["repair"].split()
+    assert words[:4] == ["chainq", "export", "records", "200:300"]
+    assert program(*words[1:], "-w", "1", "-q", url=server("--tip", "400")).code == 0
     assert program("verify", str(root)).code == 0
+
+
+def test_findings_that_cannot_be_repaired(program: Program, server: Servers, exported: Path, tmp_path: Path) -> None:
+    """What is not a file of findings, has none that help, or contradicts other arguments; and what nothing mends."""
+    url, findings = server("--tip", "400"), tmp_path / "findings.jsonl"
+
+    def refused(text: str, *words: str) -> str:
+        findings.write_text(text)
+        return one_line(program("export", "--to", str(exported), "--repair", str(findings), *words, url=url), 2)
+
+    finding = '{"command":"records","height":150}'
+    assert "line 2 is not a finding" in refused(f"{finding}\n5\n")
+    assert "has no finding that an export can repair" in refused('{"command":"transactions","height":5}')
+    assert "has no finding that an export can repair" in refused('{"command":"blocks","height":5,"repair":null}')
+    assert "'records' cannot be combined with --repair FILE" in refused(finding, "records")
+    assert "--end cannot be combined with --repair FILE" in refused(finding, "--end", "5")
+    other = program("export", "--to", str(tmp_path / "new"), "--repair", str(findings), url=url)
+    assert "no data set in" in one_line(other, 2)
 
 
 def test_what_is_no_data_set_is_a_usage_error(program: Program, tmp_path: Path) -> None:

@@ -1,0 +1,38 @@
+"""Findings of `chainq verify` as an export reads them: which partitions are to be written again."""
+
+from pathlib import Path
+
+import msgspec
+
+from chainq.errors import UsageError
+from chainq.lake.grid import COMMANDS
+from chainq.text.sanitize import printable
+
+
+class _Finding(msgspec.Struct):
+    """What of a finding is needed; a `repair` of null says that no export mends it."""
+
+    command: str
+    height: int | None
+    repair: str | None = ""
+
+
+def read_findings(path: Path) -> frozenset[tuple[str, int]]:
+    """Return the commands and heights that a file of findings names. Raises UsageError where none can be repaired."""
+    places = set()
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise UsageError(f"cannot read {printable(str(path))}: {error.strerror}") from None
+    for number, line in enumerate(lines, 1):
+        try:
+            finding = msgspec.json.decode(line, type=_Finding)
+        except msgspec.DecodeError:
+            raise UsageError(
+                f"{printable(str(path))}: line {number} is not a finding", "chainq verify writes them with --jsonl"
+            ) from None
+        if finding.command in COMMANDS and finding.height is not None and finding.repair is not None:
+            places.add((finding.command, finding.height))
+    if not places:
+        raise UsageError(f"{printable(str(path))} has no finding that an export can repair")
+    return frozenset(places)
