@@ -135,6 +135,8 @@ def _prove_without_rows(chunk: ChunkSpec, server: ServerFacts) -> Asking[ChunkRe
         if before.heights and before.heights[-1] == start:
             yield from check_start(start, server)
             return None
+    if server.gap.start <= start and end <= server.gap.end:
+        return _empty(chunk, ProofKind.OVERLAP if server.gap.end < chunk.run_end else ProofKind.TAIL)
     if server.tip is None:
         near = min(chunk.horizon, end + 8 * len(chunk.heights))
         found = yield from _first_row(start, near, server, thorough=False)
@@ -153,6 +155,7 @@ def _prove_without_rows(chunk: ChunkSpec, server: ServerFacts) -> Asking[ChunkRe
         if found is not None and found < start:
             raise IncompleteError(f"height {found}: its rows appear in only one response", "run the command again")
     if found is None:
+        server.gap = HeightRange(start, chunk.horizon)
         return _empty(chunk, ProofKind.TAIL)
     return _empty(chunk, ProofKind.OVERLAP) if found >= end else None
 

@@ -135,6 +135,7 @@ def first_row_at_or_after(
         page = Page([], [])
     if page.heights or not thorough:
         return page.heights[0] if page.heights else None
+    first = start
     if horizon - start > server.trusted_width:
         yield from _earn_width(server)
     narrow = max(server.trusted_width, NARROWEST)
@@ -151,6 +152,7 @@ def first_row_at_or_after(
         for _ in range(3):
             page = yield Request(HeightRange(start, end), ROWS)
             if page.heights:
+                server.gap = HeightRange(first, page.heights[0])
                 return page.heights[0]
         start = end
         narrow = max(narrow, server.trusted_width)

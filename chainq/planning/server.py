@@ -37,7 +37,8 @@ class ServerFacts:
     last row. Of methods without heights, for ranges without rows (`absence`): `witness`: a height with rows, and one of
     them. `misses_rows`: whether wide responses lacked rows that narrower ones showed. `believed`: the widest
     range that was believed to be empty beyond the trusted width. `doubted`: how many were looked into before the first
-    row; `windows`: how many narrower parts of others. `notes`: what the user should hear of.
+    row; `windows`: how many narrower parts of others. `gap`: heights without rows, by the last long
+    search. `notes`: what the user should hear of.
     """
 
     trusted_width: int = 0
@@ -58,6 +59,7 @@ class ServerFacts:
     believed: int = 0
     doubted: int = 0
     windows: int = 0
+    gap: HeightRange = HeightRange(0, 0)
     notes: list[str] = field(default_factory=list)
 
     def see(self, request: Request, page: Page) -> None:

@@ -34,6 +34,7 @@ def test_a_run_ends_in_the_truth_or_in_an_error(kind: str, seed: int) -> None:
         (44, "newest first"),  # without heights: each height by itself, 20,000 requests
         (88, "two at once"),  # unordered, and empty where wide
         (3000898, "page size ignored"),  # without heights: a cap between two heights, alike each time
+        (4002034, "wide ranges refused"),  # each chunk of a long stretch without rows searched all of it
         (394, "start excluded"),  # at a single height with rows, the first of the range
         (4005454, "random cuts"),  # a single height: its larger page was cut, and the count of what follows it
         (4010989, "random cuts"),  # the same
