@@ -3,12 +3,12 @@
 
 _chainq_commands() {
     _chainq_offer 'blocks' 'block summaries for a height range'
-    _chainq_offer 'block' 'block summary for one height'
+    _chainq_offer 'block' 'block summaries by height'
     _chainq_offer 'latest' 'block summary of the latest block'
     _chainq_offer 'full-blocks' 'full block content (header, authority, ratifications, transactions) for a height range'
-    _chainq_offer 'transactions' 'transaction summaries of one block'
+    _chainq_offer 'transactions' 'transaction summaries of blocks'
     _chainq_offer 'transaction' 'full details of one transaction by ID'
-    _chainq_offer 'program-transactions' 'transactions that call a given program function'
+    _chainq_offer 'program-transactions' 'transactions that call a program'"'"'s function, once for each call'
     _chainq_offer 'records' 'records produced in a height range'
     _chainq_offer 'ownership' 'minimal ownership data of records in a height range'
     _chainq_offer 'transitions' 'transitions that have no record inputs, in a height range'
@@ -418,7 +418,7 @@ _chainq_value() {
             _chainq_list 'block_hash' 'hash of the block' 'previous_hash' 'hash of the previous block' 'header.previous_state_root' 'string' 'header.transactions_root' 'string' 'header.finalize_root' 'string' 'header.ratifications_root' 'string' 'header.solutions_root' 'string' 'header.subdag_root' 'string' 'header.metadata.network' 'network identifier' 'header.metadata.round' 'round number' 'header.metadata.height' 'block height' 'header.metadata.cumulative_weight' 'sent as a number of any size' 'header.metadata.cumulative_proof_target' 'sent as a number' 'header.metadata.coinbase_target' 'sent as a number' 'header.metadata.proof_target' 'sent as a number' 'header.metadata.last_coinbase_target' 'sent as a number' 'header.metadata.last_coinbase_timestamp' 'seconds since 1970, sent as a number' 'header.metadata.timestamp' 'seconds since 1970, sent as a number' 'authority.type' 'such as quorum' 'authority.subdag.subdag' 'certificates by round number' 'authority.subdag.election_certificate_ids' 'array of string' 'ratifications' 'type and amount' 'transactions' 'status, type, index and transaction' 'aborted_transaction_ids' 'IDs of aborted transactions' 'all' 'every column' 'help' 'list the columns'
             ;;
         transactions' --columns')
-            _chainq_list 'height' 'height of the block, added by chainq' 'id' 'row id of the stored transaction' 'block_id' 'the block: its height in the published interface, its row id on deployed servers' 'transaction_id' 'bech32, prefix at' 'type' 'such as Execute' 'index' 'index within the block' 'status' 'such as accepted' 'all' 'every column' 'help' 'list the columns'
+            _chainq_list 'height' 'height of the block, added by chainq; in jsonl and json only where --columns names it' 'id' 'row id of the stored transaction' 'block_id' 'the block: its height in the published interface, its row id on deployed servers' 'transaction_id' 'bech32, prefix at' 'type' 'such as Execute' 'index' 'index within the block' 'status' 'such as accepted' 'all' 'every column' 'help' 'list the columns'
             ;;
         transaction' --columns'|program-transactions' --columns')
             _chainq_list 'status' 'such as accepted' 'type' 'such as execute' 'index' 'index within the block' 'transaction.type' 'such as execute' 'transaction.id' 'transaction ID' 'transaction.execution.transitions' 'array of Transition' 'transaction.execution.global_state_root' 'string' 'transaction.execution.proof' 'string' 'transaction.fee.transition.id' 'transition ID' 'transaction.fee.transition.program' 'program ID' 'transaction.fee.transition.function' 'function name' 'transaction.fee.transition.inputs' 'type, id, value, tag' 'transaction.fee.transition.outputs' 'type, id, checksum, value' 'transaction.fee.transition.tpk' 'transition public key (group element)' 'transaction.fee.transition.tcm' 'transition commitment (field element)' 'transaction.fee.global_state_root' 'string' 'transaction.fee.proof' 'string' 'finalize' 'type, mapping_id, index, key_id, value_id' 'finalizedAt' 'seconds since 1970' 'all' 'every column' 'help' 'list the columns'
@@ -507,12 +507,12 @@ _chainq_argument() {
             ;;
         rpc' '0)
             _chainq_offer 'getBlocks' 'block summaries for a height range'
-            _chainq_offer 'block' 'block summary for one height'
+            _chainq_offer 'block' 'block summaries by height'
             _chainq_offer 'latest/block' 'block summary of the latest block'
             _chainq_offer 'getChainBlocks' 'full block content (header, authority, ratifications, transactions) for a height range'
-            _chainq_offer 'transactions' 'transaction summaries of one block'
+            _chainq_offer 'transactions' 'transaction summaries of blocks'
             _chainq_offer 'chainTransaction' 'full details of one transaction by ID'
-            _chainq_offer 'chainTransactionsForProgram' 'transactions that call a given program function'
+            _chainq_offer 'chainTransactionsForProgram' 'transactions that call a program'"'"'s function, once for each call'
             _chainq_offer 'records/all' 'records produced in a height range'
             _chainq_offer 'records/isOwner' 'minimal ownership data of records in a height range'
             _chainq_offer 'transitionsWithoutRecordInputs' 'transitions that have no record inputs, in a height range'
@@ -530,12 +530,12 @@ _chainq_argument() {
             ;;
         help' '0)
             _chainq_offer 'blocks' 'block summaries for a height range'
-            _chainq_offer 'block' 'block summary for one height'
+            _chainq_offer 'block' 'block summaries by height'
             _chainq_offer 'latest' 'block summary of the latest block'
             _chainq_offer 'full-blocks' 'full block content (header, authority, ratifications, transactions) for a height range'
-            _chainq_offer 'transactions' 'transaction summaries of one block'
+            _chainq_offer 'transactions' 'transaction summaries of blocks'
             _chainq_offer 'transaction' 'full details of one transaction by ID'
-            _chainq_offer 'program-transactions' 'transactions that call a given program function'
+            _chainq_offer 'program-transactions' 'transactions that call a program'"'"'s function, once for each call'
             _chainq_offer 'records' 'records produced in a height range'
             _chainq_offer 'ownership' 'minimal ownership data of records in a height range'
             _chainq_offer 'transitions' 'transitions that have no record inputs, in a height range'

@@ -162,6 +162,7 @@ OUTPUT_SPEC = {
     "width": "Characters in a line of the terminal.",
     "color": "Whether styles may be used.",
     "abbreviate": "Whether long values may be abbreviated.",
+    "detailed": "Whether lookups added columns, which `--columns` cannot select.",
     "warn": "Prints a warning to standard error.",
 }
 CAPABILITIES = {

@@ -173,7 +173,14 @@ FULL_BLOCK = (
 )
 
 TRANSACTION_SUMMARY = (
-    Column("height", "number", "height of the block, added by chainq", Kind.HEIGHT, brief=1, computed=True),
+    Column(
+        "height",
+        "number",
+        "height of the block, added by chainq; in jsonl and json only where --columns names it",
+        Kind.HEIGHT,
+        brief=1,
+        computed=True,
+    ),
     Column("id", "number", "row id of the stored transaction", Kind.HEIGHT),
     Column(
         "block_id",
@@ -273,7 +280,7 @@ METHODS = (
         command="block",
         name="block",
         group="Blocks",
-        purpose="block summary for one height",
+        purpose="block summaries by height",
         params=(Param("block", "number", Role.HEIGHT, "block height"),),
         shape=Shape.ROW_IN_ARRAY,
         columns=BLOCK_SUMMARY,
@@ -306,7 +313,7 @@ METHODS = (
         command="transactions",
         name="transactions",
         group="Transactions",
-        purpose="transaction summaries of one block",
+        purpose="transaction summaries of blocks",
         params=(Param("blockId", "number", Role.HEIGHT, "block height"),),
         shape=Shape.ROWS,
         columns=TRANSACTION_SUMMARY,
@@ -327,7 +334,7 @@ METHODS = (
         command="program-transactions",
         name="chainTransactionsForProgram",
         group="Transactions",
-        purpose="transactions that call a given program function",
+        purpose="transactions that call a program's function, once for each call",
         params=(
             Param("programId", "string", Role.PROGRAM, "program ID"),
             Param("functionName", "string", Role.FUNCTION, "function name"),

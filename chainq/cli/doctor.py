@@ -73,7 +73,7 @@ def _json(diagnosis: Diagnosis) -> str:
 
 
 def _table(diagnosis: Diagnosis) -> str:
-    head = f"{diagnosis.url}: dialect {diagnosis.dialect or 'unknown'}, {counted(diagnosis.calls, 'request')}"
+    head = f"{diagnosis.url}  dialect {diagnosis.dialect or 'unknown'}, {counted(diagnosis.calls, 'request')}"
     lines = [("" if check.ok else "!", check.name, check.finding, check.meaning) for check in _folded(diagnosis.checks)]
     wide = shutil.get_terminal_size().columns >= WIDE
     return aligned([(head,)], ()) + "\n" + aligned(lines, (1, 20, 28) if wide else (1, 15, 14))

@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
@@ -12,6 +12,9 @@ from chainq.cli.help import PlainGroup, bounds_in_words
 from chainq.errors import ChainqError, ExitCode
 from chainq.process import signals
 from chainq.text.sanitize import abridged, mask_keys, printable
+
+if TYPE_CHECKING:
+    from typer._click import Context
 
 _LONGEST = 5000  # characters of a message: a path of the system has up to 4096
 
@@ -84,7 +87,15 @@ def _usage(error: typer.TyperException, arguments: list[str]) -> str:
     problem = re.sub(r"Got unexpected extra argument\(?s?\)? \((.*)\)", r"unexpected argument \1", problem)
     problem = problem.replace("Invalid value for", "invalid").replace("'", "")
     value = re.sub(r"valid (int|integer|float)( range)?$", "valid number", value)
-    return f"{problem[:1].lower()}{problem[1:]}{colon}{value}; see --help"
+    return f"{problem[:1].lower()}{problem[1:]}{colon}{value}; {_range_hint(error) or 'see --help'}"
+
+
+def _range_hint(error: typer.TyperException) -> str:
+    """Return how a range is written whose end came as a second argument; empty for other errors."""
+    end = re.search(r"unexpected extra argument.* \(([0-9_.KkMm]+|latest)\)", error.format_message())
+    context: Context | None = getattr(error, "ctx", None)
+    start = context and context.params.get("range")
+    return f"a range is one argument, {start}:{end[1]}" if end and start and ":" not in start else ""
 
 
 def _command_of(option: str, arguments: list[str]) -> str | None:

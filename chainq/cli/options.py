@@ -257,7 +257,7 @@ class OutputOptions(Group):
     ] = None
     no_trunc: Annotated[bool, Option("--no-trunc", rich_help_panel=OUTPUT, help="Do not abbreviate values.")] = False
     output: Annotated[
-        Path | None,
+        str | None,
         Option(
             "--output",
             "-o",

@@ -1,7 +1,7 @@
 """Which format and columns are written where: from the parsed values of a command line to an `OutputSpec`."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,44 +14,31 @@ from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.sanitize import quoted
 from chainq.text.width import terminal_width
 
-FORMAT_FLAGS = ("table", "jsonl", "json", "csv", "text")
-EXTENSIONS = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "json",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".txt": "text",
-}
-"""The format of a file where no option names one."""
-
 
 class OutputSettings(NamedTuple):
     """What is written and where to.
 
-    `format`: name of the format; `make`: the format itself; `can`: what it can do. `columns`: those to show;
-    `requested`: the value of `--columns`, empty where it was not given. `abbreviate`: long values may be abbreviated.
-    `header`: csv begins with one. `file`: the file to write, None for standard output. `color`: whether to use colours.
-    `details`: look the transactions up.
+    `format`: name of the format; `make`: the format itself; `can`: what it can do. `file`: the file to write, None for
+    standard output. `requested`: the value of `--columns`, empty where it was not given. `stated`: an option
+    states the format. `spec`: what the format needs to know.
     """
 
     format: str
     make: Format
     can: Capabilities
-    columns: tuple[Column, ...]
-    requested: str
-    abbreviate: bool
-    header: bool
     file: Path | None
-    color: bool
-    details: bool
+    requested: str
+    stated: bool
+    spec: OutputSpec
 
     @property
     def warning(self) -> str:
         """Return what is odd about the settings, empty where nothing is."""
         extension = "" if self.file is None else self.file.suffix
-        expected = EXTENSIONS.get(extension.lower(), self.format)
+        if extension and not self.stated and extension.lower() not in registry.EXTENSIONS:
+            known = ", ".join(registry.EXTENSIONS)
+            return f"{self.file} holds {self.format}: the extension {extension} selects no format ({known} do)"
+        expected = registry.EXTENSIONS.get(extension.lower(), self.format)
         if expected == self.format or (expected == "text" and not self.can.binary):
             return ""
         return f"{self.file} holds {self.format}, although its extension is {extension}"
@@ -68,12 +55,13 @@ def settings(
     requested = ",".join(values["columns"] or ())
     shown = columns(method, requested, check)
     file = file_of(values)
-    name = format_name(values, file, appended=appended)
+    stated = _stated_format(values)
+    name = stated or _default_format(file, appended=appended)
     make = registry.load(name)
     can = capabilities(make)
     if appended and not can.append:
         raise UsageError(
-            f"{name} cannot be used with --checkpoint or --follow -o FILE, which append", "use jsonl or csv"
+            f"{name} cannot be used with --checkpoint or --follow -o FILE, which append", "use jsonl, csv, tsv or text"
         )
     if endless and not can.endless:
         raise UsageError(f"{name} needs a finished range and cannot be used with --follow")
@@ -84,44 +72,49 @@ def settings(
         )
     if values["no_header"] and name not in ("csv", "tsv"):
         raise UsageError(f"--no-header needs csv or tsv, and the format is {name}")
-    details = not (requested or appended or endless or values.get("no_details", True)) and name == "table"
-    if details:
-        shown = DETAILED_REFERENCE
-    return OutputSettings(
-        name,
-        make,
-        can,
-        shown,
-        requested,
-        abbreviate=not values["no_trunc"],
+    detailed = not (requested or appended or endless or values.get("no_details", True)) and name == "table"
+    spec = OutputSpec(
+        method.command,
+        DETAILED_REFERENCE if detailed else shown,
+        selected=bool(requested),
+        height=method.height,
         header=not values["no_header"],
-        file=file,
+        terminal=on_terminal(file),
+        width=terminal_width(),
         color=use_color(values["color"], terminal=on_terminal(file)),
-        details=details,
+        abbreviate=not values["no_trunc"],
+        detailed=detailed,
     )
+    if spec.terminal and can.binary:
+        raise UsageError(f"{name} is binary and cannot be shown on a terminal", "use -o FILE")
+    return OutputSettings(name, make, can, file, requested, stated is not None, spec)
 
 
 def file_of(values: Mapping[str, Any]) -> Path | None:
-    """Return the file to write, None for standard output, which `-` and `/dev/stdout` name too."""
-    file: Path | None = values["output"]
-    return None if file is None or str(file) == "-" or descriptor_of(file) == 1 else file
+    """Return the file to write, None for standard output, which `-` and `/dev/stdout` name too. Raises UsageError."""
+    name: str | None = values["output"]
+    if name == "":
+        raise UsageError("invalid --output '': expected the name of a file, or - for standard output")
+    file = None if name is None else Path(name)
+    return None if file is None or name == "-" or descriptor_of(file) == 1 else file
 
 
-def format_name(values: Mapping[str, Any], file: Path | None, *, appended: bool) -> str:
-    """Return the name of the format: by option, else extension of `file`, else environment; a table on a terminal.
-
-    `appended`: later runs add to the output, so that it is no table. Raises UsageError.
-    """
-    flags = {name for name in FORMAT_FLAGS if values[name]}
+def _stated_format(values: Mapping[str, Any]) -> str | None:
+    """Return the name of the format that an option states, None without one. Raises UsageError for several."""
+    flags = sorted(name for name in registry.BUILT_IN if values.get(name))
     if len(flags) > 1:
-        raise UsageError(f"{' and '.join('--' + name for name in sorted(flags))} cannot be combined")
-    name = flags.pop() if flags else values["format"]
-    if name is None and file is not None:
-        name = EXTENSIONS.get(file.suffix.lower())
-    name = name or os.environ.get("CHAINQ_FORMAT")
-    if not name:
-        return "table" if on_terminal(file) and not appended else "jsonl"
-    return str(name)
+        raise UsageError(f"{' and '.join('--' + name for name in flags)} cannot be combined")
+    return flags[0] if flags else values["format"]
+
+
+def _default_format(file: Path | None, *, appended: bool) -> str:
+    """Return the name of the format where no option states one: by the extension of `file`, else by environment.
+
+    Else it is a table on a terminal, unless later runs add to the output (`appended`).
+    """
+    extension = registry.EXTENSIONS.get(file.suffix.lower()) if file else None
+    default = "table" if on_terminal(file) and not appended else "jsonl"
+    return extension or os.environ.get("CHAINQ_FORMAT") or default
 
 
 def on_terminal(file: Path | None) -> bool:
@@ -154,6 +147,8 @@ def columns(method: Method, requested: str, check: bool) -> tuple[Column, ...]:
     chosen: list[Column] = []
     for path in requested.split(","):
         name = path.strip()
+        if not name:
+            raise UsageError(f"invalid --columns {quoted(requested)}: a column between two commas is empty")
         some = method.columns if name == "all" else (_column(name, known, check),)
         if any(column in chosen for column in some):
             raise UsageError(f"column {name} is given twice")
@@ -170,7 +165,7 @@ def _column(name: str, known: Mapping[str, Column], check: bool) -> Column:
     array, brackets, _ = name.partition("[]")
     if brackets and array in known and known[array].kind is Kind.DATA:
         return Column(name, "unknown")
-    if check or not name:
+    if check:
         near = get_close_matches(name, known, 3, 0.5)
         hint = f" (did you mean {' or '.join(near)}?)" if near else f"; the columns are {', '.join(known)}"
         raise UsageError(f"unknown column {quoted(name)}{hint}", "--no-check skips this check")
@@ -192,34 +187,3 @@ def list_columns(command: str) -> None:
     ]
     with open_sink(None, pager=True) as sink:
         sink.write("".join(f"{line}\n" for line in [*lines, "", "* shown in a table by default"]).encode())
-
-
-def output_spec(
-    method: Method,
-    settings: OutputSettings,
-    warn: Callable[[str], None],
-    *,
-    single: bool = False,
-    resumed: bool = False,
-) -> OutputSpec:
-    """Return what the format needs to know. `single`: the result is one object; `resumed`: earlier runs wrote rows.
-
-    Raises UsageError for a binary format on a terminal.
-    """
-    terminal = on_terminal(settings.file)
-    if terminal and settings.can.binary:
-        raise UsageError(f"{settings.format} is binary and cannot be shown on a terminal", "use -o FILE")
-    return OutputSpec(
-        method.command,
-        settings.columns,
-        selected=bool(settings.requested),
-        height=method.height,
-        single=single,
-        resumed=resumed,
-        header=settings.header,
-        terminal=terminal,
-        width=terminal_width(),
-        color=settings.color,
-        abbreviate=settings.abbreviate,
-        warn=warn,
-    )

@@ -16,7 +16,7 @@ from chainq.cli.stdin import lines
 from chainq.defaults import INTERVAL
 from chainq.errors import UsageError
 from chainq.heights.block_time import parse_age, parse_time
-from chainq.heights.bounds import LATEST, MINUS, Bounds, parse_end, parse_height, parse_range, parse_start
+from chainq.heights.bounds import LATEST, MINUS, Bounds, parse_count, parse_end, parse_height, parse_range, parse_start
 from chainq.planning.query import STDIN, Lookup, Query
 
 if TYPE_CHECKING:
@@ -140,6 +140,8 @@ def _value(role: Role, line: str) -> str:
     line = line.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")  # a byte order mark
     if line.startswith("[") or line == "{" or "," in line.partition("{")[0] or line in _FIELDS[role]:
         raise UsageError("a line of standard input looks like csv or a JSON array", "pipe --jsonl, or bare values")
+    if not line.startswith("{") and len(line.split()) > 1:
+        raise UsageError("a line of standard input looks like a table", "pipe --jsonl, or bare values")
     if not line.startswith("{"):
         return line
     from chainq.rows.fields import Picker, text_of
@@ -199,7 +201,7 @@ def read_bounds(values: Mapping[str, Any], *, whole: bool) -> Bounds:
     bounds = Bounds(
         start=parsed("start", lambda word: _height(word, parse_start)),
         end=parsed("end", lambda word: _height(word, parse_end)),
-        last=parsed("last", lambda word: _height(word, parse_height)),
+        last=parsed("last", parse_count),
         since=parsed("since", lambda text: parse_time(text, now)),
         until=parsed("until", lambda text: parse_time(text, now)),
         whole=whole,

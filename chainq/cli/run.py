@@ -18,7 +18,7 @@ from chainq.cli.report import Reporter
 from chainq.cli.stdin import check_open
 from chainq.errors import NotFoundError, UsageError
 from chainq.fetching.service import Service
-from chainq.formats.protocol import Format, OutputSpec, Writer, capabilities
+from chainq.formats.protocol import Writer
 from chainq.heights.bounds import LATEST, Bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.query import STDIN, Batch, Lookup, Query
@@ -69,7 +69,7 @@ def run(
                 return
 
             def begin(sink: Sink, continued: bool) -> Writer:
-                return settings.make(sink, output.output_spec(method, settings, reporter.warn, resumed=continued))
+                return settings.make(sink, settings.spec._replace(resumed=continued, warn=reporter.warn))
 
             gc.enable()
             follow.run(service, query, resume, identity, begin, reporter.warn)
@@ -77,10 +77,8 @@ def run(
             _plan(service, query, reporter)
         else:
             with open_sink(settings.file, pager=not settings.can.binary) as sink:
-                spec = output.output_spec(method, settings, reporter.warn, single=query.single)
-                _write_rows(
-                    service, query, sink, settings.make, spec, reporter, _remedy(settings, query), settings.details
-                )
+                spec = settings.spec._replace(single=query.single, warn=reporter.warn)
+                _write_rows(service, query, sink, settings._replace(spec=spec), reporter)
 
 
 def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[str, object]:
@@ -95,7 +93,7 @@ def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[
         "dialect": None if is_shared(method, service.names) else service.dialect_name,
         "format": settings.format,
         "columns": settings.requested,
-        **({} if settings.header else {"no-header": True}),
+        **({} if settings.spec.header else {"no-header": True}),
     }
 
 
@@ -108,29 +106,17 @@ def _remedy(settings: OutputSettings, query: Query) -> str:
     return "" if settings.can.endless else f"the {settings.format} output is incomplete; run the command again"
 
 
-def _write_rows(
-    service: Service,
-    query: Query,
-    sink: Sink,
-    make: Format,
-    spec: OutputSpec,
-    reporter: Reporter,
-    remedy: str,
-    details: bool,
-) -> None:
-    """Write all rows of the query.
-
-    `remedy`: what to do after a failure where the output cannot be resumed. `details`: look up the transactions of the
-    first rows.
-    """
+def _write_rows(service: Service, query: Query, sink: Sink, settings: OutputSettings, reporter: Reporter) -> None:
+    """Write all rows of the query."""
+    spec = settings.spec
     rest = None
     if query.bounds is not None:
         heights = service.height_range(query.bounds, to_tip=query.reverse)
         _warn_empty(service, query.bounds, heights, reporter)
-        rest = _Rest(query, heights, query.limit, remedy)
+        rest = _Rest(query, heights, query.limit, _remedy(settings, query))
         reporter.begin(len(heights), rows_on_terminal=spec.terminal)
     try:
-        writer = make(sink, spec)
+        writer = settings.make(sink, spec)
         sink.keep()
         if spec.terminal and query.endless:
             from chainq.cli.screenful import Screenful
@@ -140,9 +126,9 @@ def _write_rows(
             reporter.note(screenful.note)
             return
         batches = _batches(service, query, rest.heights if rest else None, reporter)
-        if any(column.computed for column in spec.columns) and (spec.selected or not capabilities(make).verbatim):
+        if any(column.computed for column in spec.columns) and (spec.selected or not settings.can.verbatim):
             batches = map(_with_height, batches)
-        if details:
+        if spec.detailed:
             from chainq.fetching.details import ROWS, joined
 
             batches = joined(service, batches, min(ROWS, ROWS if query.limit is None else query.limit), reporter.warn)
@@ -201,7 +187,9 @@ def _warn_empty(service: Service, bounds: Bounds, heights: HeightRange, reporter
     if bounds.start is not None and bounds.start == bounds.end:
         reporter.warn(f"no heights from {bounds.start} to {bounds.end}: --end is exclusive")
     elif not bounds.fixed:
-        reporter.warn(f"no blocks in that range: {_chain_end(service.tip_height())}")
+        tip = service.tip()
+        time = "" if tip.time is None else f", of {_utc(tip.time)}"
+        reporter.warn(f"no blocks in that range: {_chain_end(tip.height)}{time}")
 
 
 def _warn_unreached(service: Service, bounds: Bounds | None, reporter: Reporter) -> None:
@@ -217,6 +205,13 @@ def _warn_unreached(service: Service, bounds: Bounds | None, reporter: Reporter)
 
 def _chain_end(tip: int) -> str:
     return f"the tip is {tip}" if tip >= 0 else "the chain has no blocks yet"
+
+
+def _utc(seconds: int) -> str:
+    from chainq.formats.cells import time_cell
+    from chainq.text.humanize import now
+
+    return time_cell(str(seconds), now()).short
 
 
 def _with_height(batch: Batch) -> Batch:

@@ -9,7 +9,7 @@ from chainq.cli import connect
 from chainq.cli.output import on_terminal, use_color
 from chainq.errors import UsageError
 from chainq.formats.protocol import OutputSpec
-from chainq.heights.bounds import parse_height
+from chainq.heights.bounds import parse_count
 from chainq.process.signals import signals_deferred
 from chainq.show import parts
 from chainq.sinks.open import open_sink
@@ -19,7 +19,7 @@ from chainq.text.sanitize import mask_url
 def run(text: str, values: Mapping[str, Any]) -> None:
     """Show what `text` names, as a screen or with `json` as one object. Raises ChainqError."""
     wanted = parts.check(text.strip())
-    last = None if values["last"] is None else parse_height(values["last"])
+    last = None if values["last"] is None else parse_count(values["last"])
     if last == 0:
         raise UsageError("invalid --last 0: expected 1 or more blocks")
     terminal = on_terminal(None)

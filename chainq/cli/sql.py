@@ -71,9 +71,8 @@ def _print(result: Result, values: Mapping[str, Any], reporter: Reporter) -> Non
     height = "height" if "height" in paths else None
     method = Method("sql", "sql", "", "", (), Shape.ROWS, result.columns, "", height=height)
     settings = output.settings(method, {**values, "columns": None}, check=False, appended=False, endless=False)
-    settings = settings._replace(requested=",".join(paths))
     with open_sink(settings.file) as sink:
-        writer = settings.make(sink, output.output_spec(method, settings, reporter.warn))
+        writer = settings.make(sink, settings.spec._replace(selected=True, warn=reporter.warn))
         for rows in result.batches:
             with signals_deferred():
                 writer.write(rows)

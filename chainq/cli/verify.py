@@ -58,9 +58,8 @@ def run(values: Mapping[str, Any]) -> None:
             reporter.warn(f"the chain of the witness ends at height {tip}: later heights are not compared with it")
         verdict = _Verdict(HeightRange(start, end))
         with open_sink(settings.file, pager=not settings.can.binary) as sink:
-            spec = output.output_spec(FINDINGS, settings, reporter.warn)
-            writer = settings.make(sink, spec)
-            reporter.begin(end - start, rows_on_terminal=spec.terminal)
+            writer = settings.make(sink, settings.spec._replace(warn=reporter.warn))
+            reporter.begin(end - start, rows_on_terminal=settings.spec.terminal)
             try:
                 steps = audit(service, verdict.heights, commands, _repair(service, values), witness=witness)
                 _write(steps, writer, verdict, reporter)
@@ -81,9 +80,8 @@ def _verify_files(values: Mapping[str, Any]) -> None:
     files = _files(values, reporter)
     verdict = _Verdict(files.heights)
     with open_sink(settings.file, pager=not settings.can.binary) as sink:
-        spec = output.output_spec(FINDINGS, settings, reporter.warn)
-        writer = settings.make(sink, spec)
-        reporter.begin(len(files.heights), rows_on_terminal=spec.terminal)
+        writer = settings.make(sink, settings.spec._replace(warn=reporter.warn))
+        reporter.begin(len(files.heights), rows_on_terminal=settings.spec.terminal)
         try:
             _write(files.steps(), writer, verdict, reporter)
         finally:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from chainq.formats.protocol import Output, OutputSpec, unknown_field_warner
+from chainq.formats.protocol import Output, OutputSpec, text_encoder, unknown_field_warner
 from chainq.rows.fields import Picker, text_of
 from chainq.rows.raw_json import members
 from chainq.text.sanitize import printable
@@ -27,8 +27,7 @@ Columns = list[Sequence[str]]
 class Csv:
     """Writes rows as records: lines end in CR LF and quotes are doubled (RFC 4180), numbers keep every digit.
 
-    A lone surrogate, which UTF-8 cannot encode, becomes `?`, with a warning. Takes `out` and `spec` as every format
-    does.
+    Takes `out` and `spec` as every format does.
     """
 
     append = endless = True
@@ -38,7 +37,7 @@ class Csv:
         self._out = out
         self._paths = [column.path for column in spec.columns]
         self._warn_unknown = unknown_field_warner(spec, self.name)
-        self._warn, self._warned_surrogate = spec.warn, False
+        self._encode = text_encoder(spec)
         self._unknown: list[str] = []  # unknown fields seen so far, which readers skip
         self._pick = Picker(self._paths, self._on_unknown if self._warn_unknown else None)
         self._sanitize = printable if spec.terminal else str
@@ -91,14 +90,7 @@ class Csv:
     def _write_records(self, records: Iterable[Sequence[str]]) -> None:
         text = io.StringIO(newline="")
         csv.writer(text, delimiter=self.delimiter, lineterminator=self.line_end).writerows(records)
-        try:
-            data = text.getvalue().encode()
-        except UnicodeEncodeError:
-            if not self._warned_surrogate:
-                self._warn("a lone surrogate is written as '?', because UTF-8 cannot encode it; jsonl keeps it as sent")
-            self._warned_surrogate = True
-            data = text.getvalue().encode(errors="replace")
-        self._out.write(data)
+        self._out.write(self._encode(text.getvalue()))
 
 
 class Tsv(Csv):

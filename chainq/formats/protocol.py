@@ -37,8 +37,8 @@ class OutputSpec(NamedTuple):
     where rows have none. `single`: the result is one object by nature, not a list of one. `resumed`: the output follows
     rows that an earlier run wrote, so that a header is there already. `header`: whether csv begins with one.
     `terminal`: the output goes to a terminal, where control characters must be escaped. `width`: characters in a line
-    of it. `color`: ANSI styles may be used. `abbreviate`: long values may be abbreviated. `warn`: writes a line to
-    stderr, unless `--quiet` was given.
+    of it. `color`: ANSI styles may be used. `abbreviate`: long values may be abbreviated. `detailed`: rows have columns
+    that lookups added, which `--columns` cannot select. `warn`: writes a line to stderr, unless `--quiet` was given.
     """
 
     command: str
@@ -52,6 +52,7 @@ class OutputSpec(NamedTuple):
     width: int = 80
     color: bool = False
     abbreviate: bool = True
+    detailed: bool = False
     warn: Callable[[str], None] = lambda _: None
 
 
@@ -109,3 +110,20 @@ def unknown_field_warner(spec: OutputSpec, name: str) -> Callable[[str], None] |
             spec.warn(f"more unknown fields are left out of {name}")
 
     return None if spec.selected else warn
+
+
+def text_encoder(spec: OutputSpec) -> Callable[[str], bytes]:
+    """Return what encodes text as UTF-8; a lone surrogate, which that cannot hold, becomes `?`, with one warning."""
+    warned = False
+
+    def encode(text: str) -> bytes:
+        nonlocal warned
+        try:
+            return text.encode()
+        except UnicodeEncodeError:
+            if not warned:
+                spec.warn("a lone surrogate is written as '?', because UTF-8 cannot encode it; jsonl keeps it as sent")
+            warned = True
+            return text.encode(errors="replace")
+
+    return encode

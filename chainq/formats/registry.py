@@ -23,6 +23,17 @@ BUILT_IN = {
     "parquet": "chainq.formats.parquet:Parquet",
 }
 
+EXTENSIONS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".txt": "text",
+}
+"""The format of a file where no option names one."""
+
 
 def names() -> list[str]:
     """Return the names of all formats, built-in ones first."""

@@ -109,7 +109,8 @@ class Table:
             return
         notes = [counted(self._rows, "row") if self._rows else "no rows"]
         if self._lanes and (hidden := [column.header for column in self._columns[len(self._lanes) :]]):
-            notes.append(f"not shown: {', '.join(hidden)}; use --columns, or a wider terminal")
+            more = "a wider terminal shows them" if self._spec.detailed else "use --columns, or a wider terminal"
+            notes.append(f"not shown: {', '.join(hidden)}; {more}")
         self._put([Text(note, "dim") for note in notes], self._room)
 
     def _cells(self, rows: Sequence[Raw]) -> list[list[Cell]]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from msgspec import Raw
 
-from chainq.formats.protocol import Output, OutputSpec, unknown_field_warner
+from chainq.formats.protocol import Output, OutputSpec, text_encoder, unknown_field_warner
 from chainq.rows.fields import Picker, text_of
 from chainq.text.sanitize import printable
 
@@ -19,8 +19,7 @@ _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 class Text:
     """Writes the values of each row; nested arrays and objects as compact JSON, null as nothing.
 
-    A lone surrogate, which UTF-8 cannot encode, becomes `?`, with a warning. Takes `out` and `spec` as every format
-    does.
+    Takes `out` and `spec` as every format does.
     """
 
     append = endless = True
@@ -29,25 +28,16 @@ class Text:
         self._out = out
         self._pick = Picker([column.path for column in spec.columns], unknown_field_warner(spec, "text"))
         self._sanitize = printable if spec.terminal else str
-        self._warn, self._warned_surrogate = spec.warn, False
+        self._encode = text_encoder(spec)
 
     def write(self, rows: Sequence[Raw]) -> None:
         """Write each row as a line."""
         for start in range(0, len(rows), _BATCH):
             lines = ("\t".join(map(self._cell, self._pick(row))) + "\n" for row in rows[start : start + _BATCH])
-            self._out.write(self._encoded("".join(lines)))
+            self._out.write(self._encode("".join(lines)))
 
     def close(self) -> None:
         """Do nothing: every row is a line of its own."""
-
-    def _encoded(self, text: str) -> bytes:
-        try:
-            return text.encode()
-        except UnicodeEncodeError:
-            if not self._warned_surrogate:
-                self._warn("a lone surrogate is written as '?', because UTF-8 cannot encode it; jsonl keeps it as sent")
-            self._warned_surrogate = True
-            return text.encode(errors="replace")
 
     def _cell(self, value: Raw | None) -> str:
         return self._sanitize(text_of(value).translate(_ESCAPES))

@@ -39,6 +39,14 @@ def parse_height(text: str) -> int:
     return value
 
 
+def parse_count(text: str) -> int:
+    """Return the value of `--last`, a number of blocks, written as heights are. Raises UsageError."""
+    try:
+        return parse_height(text)
+    except UsageError:
+        raise UsageError(f"invalid --last {quoted(text)}: expected a number of blocks such as 100 or 10K") from None
+
+
 def _hint(text: str) -> str:
     """Return what may have been meant by a text that is not a height; empty where nothing comes to mind."""
     if re.fullmatch(r"-[0-9_.KkMm]+", text):

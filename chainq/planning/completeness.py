@@ -130,12 +130,9 @@ def _prove_prefix(chunk: ChunkSpec, page: Page, server: ServerFacts) -> Steps:
 def _prove_without_rows(chunk: ChunkSpec, server: ServerFacts) -> Asking[ChunkResult | Unsettled | None]:
     """Prove that a chunk holds no rows; None where it does, so that its response was wrong."""
     start, end = chunk.heights.start, chunk.heights.end
-    if start and not server.start_included:  # a service that leaves out `start` may have rows there
-        before: Page = yield Request(HeightRange(start - 1, start + 1), chunk.page_size)
-        if before.heights and before.heights[-1] == start:
-            yield from check_start(start, server)
-            return None
-    if server.gap.start <= start and end <= server.gap.end:
+    if start and not server.start_included and (yield from _leaves_out(start, chunk.page_size, server)):
+        return None
+    if server.gap is not None and server.gap.start <= start and end <= server.gap.end:
         return _empty(chunk, ProofKind.OVERLAP if server.gap.end < chunk.run_end else ProofKind.TAIL)
     if server.tip is None:
         near = min(chunk.horizon, end + 8 * len(chunk.heights))
@@ -158,6 +155,15 @@ def _prove_without_rows(chunk: ChunkSpec, server: ServerFacts) -> Asking[ChunkRe
         server.gap = HeightRange(start, chunk.horizon)
         return _empty(chunk, ProofKind.TAIL)
     return _empty(chunk, ProofKind.OVERLAP) if found >= end else None
+
+
+def _leaves_out(start: int, page_size: int | None, server: ServerFacts) -> Asking[bool]:
+    """Return whether a height that a response began with has rows all the same. Raises IncompleteError."""
+    before: Page = yield Request(HeightRange(start - 1, start + 1), page_size)
+    if not before.heights or before.heights[-1] != start:
+        return False
+    yield from check_start(start, server)
+    return True
 
 
 def _shows_rows(chunk: ChunkSpec) -> Asking[bool]:

@@ -59,7 +59,7 @@ class ServerFacts:
     believed: int = 0
     doubted: int = 0
     windows: int = 0
-    gap: HeightRange = HeightRange(0, 0)
+    gap: HeightRange | None = None
     notes: list[str] = field(default_factory=list)
 
     def see(self, request: Request, page: Page) -> None:

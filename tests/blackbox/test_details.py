@@ -38,6 +38,14 @@ def test_a_table_has_the_call_of_each_transaction(chainq: Program, server: Serve
         assert f"{int(amount) // 10**6:,}.{int(amount) % 10**6:06}" in line
 
 
+def test_columns_that_have_no_room_are_not_for_columns(chainq: Program, address: str) -> None:
+    """--columns cannot select what lookups tell, so that only a wider terminal is advised."""
+    words = ("address-transactions", address, *RANGE, "--limit", "2", "--table")
+    note = chainq(*words, url="demo:", env={"COLUMNS": "60"}).out.decode().split("not shown: ")[1]
+    assert " ".join(note.split()).endswith("a wider terminal shows them")
+    assert "--columns" not in note
+
+
 @pytest.mark.parametrize(
     "words", [["--jsonl"], ["--table", "--no-details"], ["--table", "--columns", "transaction_id"]]
 )

@@ -152,7 +152,6 @@ def test_less_is_started_as_gh_starts_it(chainq: Program) -> None:
         ("x.JSON", b'[\n{"height":"640"},\n'),
         ("x.csv", b"height\r\n640\r\n"),
         ("x.tsv", b"height\n640\n641\n"),
-        ("x.rows", b'{"height":"640"}\n{"h'),
         ("x", b'{"height":"640"}\n{"h'),
     ],
 )
@@ -168,6 +167,15 @@ def test_parquet_by_extension(chainq: Program) -> None:
     pytest.importorskip("pyarrow", reason="Parquet needs the extra chainq[parquet]")
     assert chainq(*LAST, "-o", "x.parquet", url="demo:").code == 0
     assert (chainq.home / "x.parquet").read_bytes().startswith(b"PAR1")
+
+
+def test_an_extension_of_no_format_is_a_warning(chainq: Program) -> None:
+    """Rows are jsonl, and the message says so, unless an option asks for that format or the name has no extension."""
+    ran = chainq("blocks", "5", "-o", "x.xlsx", url="demo:")
+    assert (ran.code, (chainq.home / "x.xlsx").read_bytes()[:1]) == (0, b"{")
+    assert ran.err.startswith("chainq: warning: x.xlsx holds jsonl: the extension .xlsx selects no format (.jsonl, ")
+    for words in (("--jsonl", "-o", "x.log"), ("-o", "rows")):
+        assert chainq("blocks", "5", *words, url="demo:").err == ""
 
 
 def test_a_format_that_contradicts_the_extension_is_a_warning(chainq: Program) -> None:

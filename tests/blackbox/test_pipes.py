@@ -87,6 +87,8 @@ def test_the_same_id_in_many_rows_is_one_call(chainq: Program) -> None:
         ("block", '{"height":-5}', "invalid height '-5'"),
         ("transaction", '{"transaction_id":"at1x\\u001b"}', "at1x"),
         ("block", "[5]", "looks like csv or a JSON array"),
+        ("block", "height  timestamp             block_hash", "looks like a table; pipe --jsonl, or bare values"),
+        ("transaction", "at1tkjag…695ac3  12345", "looks like a table; pipe --jsonl, or bare values"),
     ],
 )
 def test_2_a_line_without_what_is_looked_for(

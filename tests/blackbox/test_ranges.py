@@ -205,3 +205,10 @@ def test_an_empty_chain_says_so(command: str, words: list[str], chainq: Program,
     ran = chainq(command, *words, url=server("--tip", "-1"))
     assert (ran.code, ran.out) == (0, b"")
     assert "the chain has no blocks yet" in one_line(ran, 0)
+
+
+def test_an_empty_range_of_times_says_when_the_chain_ends(chainq: Program) -> None:
+    """Nobody sees from an empty answer that the tip is older than the age that was given."""
+    ran = chainq("blocks", "--since", "7d", url="demo:")
+    due = "chainq: warning: no blocks in that range: the tip is 3000000, of 2024-05-13 05:20:01Z\n"
+    assert (ran.code, ran.out, ran.err) == (0, b"", due)

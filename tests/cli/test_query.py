@@ -87,10 +87,10 @@ def test_a_plain_run_does_not_resume() -> None:
 
 def test_resume_settings() -> None:
     """Ages are seconds, and `-o -` is standard output."""
-    assert resumed(checkpoint=Path("c"), lag=3, max_age="10m", output=Path("-")) == ResumeSettings(
+    assert resumed(checkpoint=Path("c"), lag=3, max_age="10m", output="-") == ResumeSettings(
         Path("c"), lag=3, max_age=600.0
     )
-    assert resumed(follow=True, output=Path("f")) == ResumeSettings(follow=True, output=Path("f"))
+    assert resumed(follow=True, output="f") == ResumeSettings(follow=True, output=Path("f"))
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_what_is_not_declared_is_false() -> None:
 def test_formats_that_cannot_be_appended_to(chainq: Program, nowhere: str, name: str, option: tuple[str, ...]) -> None:
     """--checkpoint and --follow -o need a format that declares `append`: exit 2, no request, no file."""
     ran = chainq("records", "--format", name, *option, url=nowhere)
-    words = f"{name} cannot be used with --checkpoint or --follow -o FILE, which append; use jsonl or csv"
+    words = f"{name} cannot be used with --checkpoint or --follow -o FILE, which append; use jsonl, csv, tsv or text"
     assert (ran.code, ran.out, ran.err) == (2, b"", f"chainq records: {words}\n")
     assert list(chainq.home.iterdir()) == []
 
