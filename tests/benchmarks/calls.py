@@ -1,18 +1,24 @@
-"""How many calls chainq makes, against the fewest: rows / 10,000, rounded up.
+"""How many calls chainq makes, against the fewest: full responses, and the tip where it is needed.
 
-    python tests/benchmarks/calls.py [--rows N]
+    python tests/benchmarks/calls.py [--rows N] [--only chains|commands|first-rows|follow|export]
 
-The planner itself is driven, in process and against a model of an honest server, so this takes no network and no clock.
+`chains` drives the planner itself, in process and against a model of an honest server: no network and no clock. The
+others run the installed program against the sample service on a loopback socket, and count there.
 """
 
 import argparse
 import sys
+import tempfile
 from math import ceil
 from pathlib import Path
 from random import Random
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from watched import watched
+
+from chainq.catalog.methods import BY_COMMAND
+from chainq.planning.chunking import WIDEST_LINKED
 from harness.attempts import drive, verdict
 from harness.model import Chain, Faults, Server
 
@@ -20,6 +26,32 @@ ROWS = 1_000_000
 PAGE = 10_000  # rows: the documented page size
 SPARSE = 0.05  # rows a height
 TARGETS = {"even": 1.15, "sparse": 1.3, "bursty": 1.3, "dense height": 1.3}
+DENSE = (7_777, 25_000)  # a height, and its records
+TRANSACTION = "at1tkjagejw78alyv7pph55h584fs8lsgv6dcslps3rl2ec2t2jl8fq695ac3"
+LOOKUPS = {  # commands, and the fewest calls for each where that is one number
+    "block 5": 1,
+    "block 5 6 7 8": 4,
+    f"transaction {TRANSACTION}": 1,
+    "transactions 5": 1,
+    "latest": 1,
+    "show 12345": None,
+    f"show {TRANSACTION}": 1,
+}
+RANGES = (  # commands, and whether the server has a dense height
+    ("blocks --last 10", False),
+    ("records --last 10", False),
+    ("records --limit 20 --reverse", False),
+    ("ownership --last 10", False),
+    ("records --last 1000", False),
+    ("blocks 0:20000", False),
+    ("full-blocks 0:2000", False),
+    ("records 0:20000", False),
+    ("records 0:20000", True),
+    ("ownership 0:20000", False),
+    ("ownership 0:20000", True),
+    ("transitions 0:20000", False),
+)
+LATENCY = 0.1  # seconds: calls that do not depend on each other arrive within it
 
 
 def counts(kind: str, rows: int, rng: Random) -> list[int]:
@@ -45,27 +77,99 @@ def chain(numbers: list[int]) -> Chain:
     return Chain(Random(0), "records", 0.0, bursts=False, rows=rows)  # noqa: S311  # it makes no rows of its own
 
 
-def main() -> int:
-    """Count and print; give 0 where every target is met."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=ROWS)
-    rows, met = parser.parse_args().rows, True
+def chains(rows: int) -> bool:
+    """Print the calls for whole chains of each kind; whether all targets are met."""
+    met = True
+    say("| chain | rows | calls | times the fewest | in reverse | target |\n|---|---|---|---|---|---|")
     for kind, target in TARGETS.items():
         made = chain(counts(kind, rows, Random(7)))  # noqa: S311  # a seed is to be repeated
         end = len(made.rows)
+        ratios, calls, length = [], [], 0
         for reverse in (False, True):
             server = Server(made, Faults(stable=True), Random(7))  # noqa: S311  # as above
             outcome = drive(server, 0, end, tip=made.tip, reverse=reverse)
-            found = verdict(outcome, made.due(0, end))
-            fewest = ceil(len(outcome.rows) / PAGE)
-            ratio = outcome.calls / fewest
-            met &= found == "truth" and ratio <= target
-            sys.stdout.write(
-                f"{kind:14}{'reverse' if reverse else '':9}{len(outcome.rows):>9,} rows {outcome.calls:4} calls"
-                f" {ratio:6.2f} times the fewest, at most {target:g}; {found}\n"
-            )
+            length = len(outcome.rows)
+            calls.append(outcome.calls)
+            ratios.append(outcome.calls / ceil(length / PAGE))
+            met &= verdict(outcome, made.due(0, end)) == "truth" and ratios[-1] <= target
+        say(f"| {kind} | {length:,} | {calls[0]} | {ratios[0]:.2f} | {ratios[1]:.2f} | at most {target:g} |")
+    return met
+
+
+def fewest(line: str, rows: int) -> int:
+    """Return the fewest calls for a range: pages of the documented size, or as many blocks as a call allows, and the
+    tip."""
+    method = BY_COMMAND[line.split()[0]]
+    return ceil(rows / (method.page_size or method.max_heights or WIDEST_LINKED)) + ("--" in line)
+
+
+def commands(folder: Path) -> None:
+    """Print the calls of whole commands against a server whose dialect is known."""
+    say("| command | rows | calls | fewest |\n|---|---|---|---|")
+    for line, least in LOOKUPS.items():
+        with watched() as server:
+            rows = server.printed(line, folder)
+            say(f"| `{line.replace(TRANSACTION, 'at1…')}` | {rows} | {server.calls} | {least or ''} |")
+    for line, dense in RANGES:
+        with watched(dense=DENSE if dense else None) as server:
+            rows = server.printed(line, folder)
+            note = f", with `serve --dense-height {DENSE[0]}:{DENSE[1]}`" if dense else ""
+            say(f"| `{line}`{note} | {rows:,} | {server.calls} | {fewest(line, rows)} |")
+
+
+def first_rows(folder: Path) -> None:
+    """Print how many responses a table on a terminal waits for, one after the other, before its first row."""
+    say("| table | round trips before its first row | calls in all |\n|---|---|---|")
+    for line in ("block 5", "records --last 10", "records --last 1000", "records 0:20000", "blocks --last 1000"):
+        with watched(latency=LATENCY) as server:
+            say(f"| `{line}` | {server.first_row(line, folder)} | {server.calls} |")
+
+
+def follow(folder: Path) -> None:
+    """Print the calls of rounds of --follow."""
+    say("| round | calls |\n|---|---|")
+    with watched() as server, server.started("records --last 10 --follow --interval 0.2", folder):
+        first, quiet = server.round(0), server.round(1)
+        server.tip += 1
+        fresh = server.round(1, rows=True)
+    say(f"| first: 10 blocks | {first} |\n| without a new block | {quiet} |\n| with a new block | {fresh} |")
+
+
+def export(folder: Path) -> None:
+    """Print the calls of an export and of its reruns."""
+    say("| `export records` | calls |\n|---|---|")
+    for name, heights in (
+        ("first run: 140,676 rows in 2 partitions", "0:20000"),
+        ("rerun", "0:20000"),
+        ("rerun with 2 partitions more", "0:40000"),
+    ):
+        with watched() as server:
+            server.printed(f"export records {heights} --to {folder / 'export'} -w 1 -q", folder)
+            say(f"| {name} | {server.calls} |")
+
+
+def say(line: str) -> None:
+    """Print a line."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """Count and print; give 0 where every target is met."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=ROWS, help="rows of the chains (%(default)s)")
+    parser.add_argument("--only", choices=["chains", *TABLES])
+    asked = parser.parse_args()
+    met = asked.only not in (None, "chains") or chains(asked.rows)
+    with tempfile.TemporaryDirectory(prefix="chainq-calls-") as name:
+        for part, table in TABLES.items():
+            if asked.only in (None, part):
+                say("")
+                table(Path(name))
     return 0 if met else 1
 
+
+TABLES = {"commands": commands, "first-rows": first_rows, "follow": follow, "export": export}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -5,11 +5,14 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from typing import Any
 
 import pytest
 
+from chainq.demo.chain import DEFAULT_TIP
 from harness.program import LONGEST, Program, Servers, finish
+from harness.services import Moving, serving
 from harness.truth import Truth
 
 pexpect = pytest.importorskip("pexpect", reason="pseudo-terminals need pexpect")
@@ -200,3 +203,21 @@ def test_json_of_show_is_indented_on_a_terminal(chainq: Program) -> None:
     assert code == 0
     assert text.splitlines()[1] == '  "kind": "block",'
     assert json.loads(text) == json.loads(chainq(*args).out)
+
+
+def test_a_table_begins_after_three_responses(chainq: Program) -> None:
+    """The tip, the first chunk, and the proof that its start is not left out: no later response is waited for."""
+    service, released = Moving(DEFAULT_TIP), threading.Event()
+
+    def hold(_method: str) -> None:
+        if len(service.calls) > 3:
+            released.wait(LONGEST)
+
+    service.hook = hold
+    with serving(service) as url:
+        child = spawned(chainq, "records", "--last", "1000", "--url", url)
+        try:
+            child.expect(str(DEFAULT_TIP - 998))  # the lowest of these heights that has records
+        finally:
+            released.set()
+            child.close()
