@@ -4,12 +4,16 @@ import operator
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from difflib import get_close_matches
+from types import MappingProxyType
 from typing import TypedDict
 
+from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.config import values
 from chainq.errors import UsageError
 from chainq.heights.block_time import parse_time
 from chainq.heights.bounds import HIGHEST, Bounds
+from chainq.planning.query import Query
 
 Time = datetime | float | str
 
@@ -24,17 +28,28 @@ class RangeOptions(TypedDict, total=False):
     reverse: bool
 
 
-def height_range(
+def range_query(
+    caller: str,
+    command: str,
     start: int | None,
     end: int | None,
+    options: RangeOptions,
+    sent: Mapping[Role, int | str] = MappingProxyType({}),
     *,
-    last: int | None = None,
-    since: Time | None = None,
-    until: Time | None = None,
-    limit: int | None = None,
-    reverse: bool = False,
-) -> tuple[Bounds, int | None, bool]:
-    """Return the bounds of a range (the whole chain where nothing is given), its limit and order. Raises UsageError."""
+    verify: bool = True,
+) -> Query:
+    """Return the query of a range command: the whole chain where no bound is given.
+
+    `caller`: the method that was called; `sent`: the arguments of each request. Raises UsageError, and TypeError for an
+    unknown option.
+    """
+    for name in options:
+        if name not in RangeOptions.__annotations__:
+            near = get_close_matches(name, ("start", "end", *RangeOptions.__annotations__), 1)
+            meant = f"; did you mean {near[0]}?" if near else ""
+            raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}{meant}")
+    last, since, until = options.get("last"), options.get("since"), options.get("until")
+    limit = options.get("limit")
     bounds = Bounds(
         start=None if start is None else height("start", start),
         end=None if end is None else height("end", end),
@@ -43,10 +58,15 @@ def height_range(
         until=None if until is None else _seconds("until", until),
         whole=True,
     )
-    if bounds.start is not None and bounds.end is not None and bounds.start > bounds.end:
-        raise UsageError(f"start {start} is greater than end {end}")
     bounds.check()
-    return bounds, None if limit is None else integer("limit", limit, 0, HIGHEST), bool(reverse)
+    return Query(
+        BY_COMMAND[command],
+        sent,
+        bounds=bounds,
+        reverse=bool(options.get("reverse")),
+        limit=None if limit is None else integer("limit", limit, 0, HIGHEST),
+        verify=verify,
+    )
 
 
 def height(name: str, value: int) -> int:

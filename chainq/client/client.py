@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Self, Unpack
@@ -14,6 +13,7 @@ from chainq.catalog.dialects import AUTO
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
 from chainq.client.arguments import RangeOptions
+from chainq.client.boundary import boundary
 from chainq.client.progress import Progress
 from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved, raw_rows
 from chainq.config import values
@@ -21,9 +21,8 @@ from chainq.config.server import Server, completed
 from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES, TIMEOUT
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
-from chainq.heights.bounds import HIGHEST
+from chainq.heights.bounds import HIGHEST, Bounds
 from chainq.planning.query import Batch, Query
-from chainq.transport.base import Stopped
 
 MOST_REQUESTS = 64  # at a time
 
@@ -66,16 +65,17 @@ class Client:
         named = None if profile is None else arguments.text("profile", profile)
         if url is None and named is None:
             url, named = os.environ.get("CHAINQ_URL") or None, os.environ.get("CHAINQ_PROFILE") or None
-        given = Server(
-            None if url is None else identifiers.url(arguments.text("URL", url)),
-            None if dialect is None else arguments.text("dialect", dialect),
-            None if rate is None else values.checked_number("rate", rate),
-            None if timeout is None else values.checked_number("timeout", timeout),
-            arguments.headers(headers),
-        )
-        server = completed(given, named)
-        if not server.url:
-            raise UsageError("no service URL", "pass url=, set CHAINQ_URL or a profile, or try Client('demo:')")
+        with boundary():
+            given = Server(
+                None if url is None else identifiers.url(arguments.text("URL", url)),
+                None if dialect is None else arguments.text("dialect", dialect),
+                None if rate is None else values.checked_number("rate", rate),
+                None if timeout is None else values.checked_number("timeout", timeout),
+                arguments.headers(headers),
+            )
+            server = completed(given, named)
+            if not server.url:
+                raise UsageError("no service URL", "pass url=, set CHAINQ_URL or a profile, or try Client('demo:')")
         self._typed = typed
         self._progress = Progress() if progress else None
         self._service = Service(
@@ -110,7 +110,7 @@ class Client:
             ...     client.tip_height()
             3000000
         """
-        with _open():
+        with boundary():
             return self._service.tip_height()
 
     def blocks(
@@ -172,9 +172,9 @@ class Client:
         ...     client.transaction(summary["transaction_id"])["transaction"]["type"]
         'execute'
         """
-        return next(
-            self._lookup("transaction", identifiers.transaction_id(arguments.text("transaction ID", transaction_id)))
-        )
+        with boundary():
+            checked = identifiers.transaction_id(arguments.text("transaction ID", transaction_id))
+        return next(self._lookup("transaction", checked))
 
     def program_transactions(self, program: str, function: str) -> Rows:
         """Yield the transactions that call a function of a program, one for each transition that does.
@@ -185,10 +185,11 @@ class Client:
         'accepted'
         """
         method = BY_COMMAND["program-transactions"]
-        sent: dict[Role, int | str] = {
-            Role.PROGRAM: identifiers.program(arguments.text("program ID", program)),
-            Role.FUNCTION: identifiers.function(arguments.text("function name", function)),
-        }
+        with boundary():
+            sent: dict[Role, int | str] = {
+                Role.PROGRAM: identifiers.program(arguments.text("program ID", program)),
+                Role.FUNCTION: identifiers.function(arguments.text("function name", function)),
+            }
         return Rows(method, raw_rows(self._service.fetch_pages(Query(method, sent))), typed=self._typed)
 
     def records(self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]) -> Rows:
@@ -216,7 +217,9 @@ class Client:
         if command not in ("blocks", "full-blocks", "records", "ownership", "transitions"):
             raise UsageError(f"no batches of {command!r}: expected a command with a height range, such as 'records'")
         decode_row = decoder(BY_COMMAND[command], typed=self._typed)
-        return (proved(batch, decode_row) for batch in self._batches(command, start, end, options))
+        with boundary():
+            query = arguments.range_query("batches", command, start, end, options)
+        return (proved(batch, decode_row) for batch in self._batches(query))
 
     def ownership(self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]) -> Rows:
         """Yield the ownership rows of a height range; they have no height of their own.
@@ -258,16 +261,18 @@ class Client:
         found = keys.checked((f"view key {number}", text) for number, text in enumerate(texts, 1))
         wanted = Wanted(records or decrypt, decrypt)
         count = cores() if workers is None else arguments.integer("workers", workers, 1, MOST_WORKERS)
-        limit = options.pop("limit", None)  # of rows that are owned
-        batches, service = self._batches("ownership", start, end, options), self._service
+        with boundary():
+            query = arguments.range_query("owned", "ownership", start, end, options)
+        # The limit is one of owned rows, and not of those that are compared.
+        batches, service = self._batches(query._replace(limit=None)), self._service
 
         def rows() -> Iterator[Raw]:
             with Wallet(found, wanted, count) as wallet:
                 yield from raw_rows(wallet.owned(batches, service.fetch_range, service.fetch_one_page, lambda _: None))
                 wallet.check()
 
-        limited = islice(rows(), None if limit is None else arguments.integer("limit", limit, 0, HIGHEST))
-        return Rows(owned_method(records=wanted.records, plaintext=decrypt), limited, typed=self._typed)
+        method = owned_method(records=wanted.records, plaintext=decrypt)
+        return Rows(method, islice(rows(), query.limit), typed=self._typed)
 
     def transitions(self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]) -> Rows:
         """Yield the transitions without record inputs of a height range, by height and ID.
@@ -288,7 +293,8 @@ class Client:
         ...     sorted(next(client.address_transactions(address, 0, 50_000)))
         ['transaction_id']
         """
-        sent: dict[Role, int | str] = {Role.ADDRESS: identifiers.address(arguments.text("address", address))}
+        with boundary():
+            sent: dict[Role, int | str] = {Role.ADDRESS: identifiers.address(arguments.text("address", address))}
         return self._range("address-transactions", start, end, options, sent)
 
     def call(self, method: str, params: Mapping[str, Any] | Sequence[Any] | None = None) -> Any:
@@ -298,7 +304,7 @@ class Client:
         ...     client.call("block", {"block": 12345})[0]["height"]
         '12345'
         """
-        with _open():
+        with boundary():
             return decode(self._service.call(arguments.text("method", method), params))
 
     def _range(
@@ -311,36 +317,17 @@ class Client:
         *,
         verify: bool = True,
     ) -> Rows:
-        batches = self._batches(command, start, end, options, sent, verify=verify)
-        rows = islice(raw_rows(batches), options.get("limit"))
-        return Rows(BY_COMMAND[command], rows, typed=self._typed)
+        with boundary():
+            caller = command.replace("-", "_")
+            query = arguments.range_query(caller, command, start, end, options, sent, verify=verify)
+        return Rows(query.method, islice(raw_rows(self._batches(query)), query.limit), typed=self._typed)
 
-    def _batches(
-        self,
-        command: str,
-        start: int | None,
-        end: int | None,
-        options: RangeOptions,
-        sent: Mapping[Role, int | str] = MappingProxyType({}),
-        *,
-        verify: bool = True,
-    ) -> Iterator[Batch]:
-        bounds, limit, reverse = arguments.height_range(start, end, **options)
-        query = Query(BY_COMMAND[command], sent, bounds=bounds, reverse=reverse, limit=limit, verify=verify)
-        with _open():
-            heights = self._service.height_range(bounds, to_tip=reverse)
+    def _batches(self, query: Query) -> Iterator[Batch]:
+        with boundary():
+            heights = self._service.height_range(query.bounds or Bounds(whole=True), to_tip=query.reverse)
         batches = self._service.fetch_range(query, heights)
         return self._progress.follow(batches, len(heights)) if self._progress else batches
 
     def _lookup(self, command: str, lookup: int | str) -> Rows:
         method = BY_COMMAND[command]
         return Rows(method, raw_rows(self._service.fetch_lookups(method, [lookup])), typed=self._typed)
-
-
-@contextmanager
-def _open() -> Iterator[None]:
-    """Turn the end of a call on a closed client into a UsageError."""
-    try:
-        yield
-    except Stopped:
-        raise UsageError("the client is closed") from None

@@ -12,11 +12,11 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import Kind, Method
+from chainq.client.boundary import boundary
 from chainq.errors import IncompleteError, ResponseError, UsageError
 from chainq.planning.query import Batch
 from chainq.planning.steps import Proof
 from chainq.text.sanitize import excerpt
-from chainq.transport.base import Stopped
 
 Row = dict[str, Any]
 _AT_ONCE = 10_000  # rows that wait to become Arrow
@@ -114,10 +114,8 @@ def _imported(package: str, extra: str) -> Any:
 
 def raw_rows(batches: Iterable[Batch]) -> Iterator[Raw]:
     """Yield the rows of batches. Raises UsageError once the client is closed, and ChainqError."""
-    try:
+    with boundary():
         yield from chain.from_iterable(batch.rows for batch in batches)
-    except Stopped:
-        raise UsageError("the client is closed") from None
 
 
 def proved(batch: Batch, decode: Callable[[Raw], Row]) -> ProvedRows:

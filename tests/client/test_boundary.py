@@ -1,0 +1,67 @@
+"""The Python API speaks Python: keywords in the place of options, and the name of the method that was called."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chainq import Client, IncompleteError, UsageError
+from chainq.client.boundary import boundary
+from harness.program import Servers
+
+SEVERAL: list[tuple[Callable[[Client], Any], str]] = [
+    (lambda client: client.blocks(5, last=3), "last cannot be combined with start, end, since or until"),
+    (lambda client: client.records(start=5, since="2h"), "start cannot be combined with since"),
+    (lambda client: client.blocks(7, 5), "start 7 is greater than end 5"),
+    (lambda client: client.block(-5), "invalid height -5: expected an int from 0"),
+    (lambda client: client.transaction("at1x"), "invalid transaction ID"),
+    (lambda client: client.blocks(since="soon"), "soon"),
+]
+
+
+@pytest.mark.parametrize(("call", "words"), SEVERAL)
+def test_messages_name_keywords(call: Callable[[Client], Any], words: str) -> None:
+    """No message has an option of the command line in it."""
+    with Client("demo:") as client, pytest.raises(UsageError) as caught:
+        call(client)
+    assert words in str(caught.value)
+    assert not re.search(r"--|-j\b", str(caught.value))
+
+
+def test_a_url_that_is_none() -> None:
+    """The sample chain is named as Python has it."""
+    with pytest.raises(UsageError, match="the sample chain is url='demo:'"):
+        Client("demo://")
+
+
+def test_rows_that_cannot_be_proved(server: Servers) -> None:
+    """An error that comes while rows are read is in the words of Python too."""
+    with Client(server("--missing-height", "3100")) as client, pytest.raises(IncompleteError) as caught:
+        list(client.blocks(3_000, 3_200))
+    assert str(caught.value).endswith("missing height 3100, though the tip is 3000000; verify=False skips this check")
+
+
+def test_advice_that_python_has_no_keyword_for_is_left_out() -> None:
+    """Advice to use an option that no method has as a keyword helps nobody; the rest of it stays."""
+    with pytest.raises(UsageError) as caught, boundary():
+        raise UsageError("too slow", "raise --timeout or lower -j; a larger --page-size may help; run it again")
+    assert str(caught.value) == "too slow; raise timeout or lower concurrency; run it again"
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("blocks", lambda client: client.blocks(5, 6, limt=3)),
+        ("address_transactions", lambda client: client.address_transactions(ADDRESS, limt=3)),
+        ("batches", lambda client: client.batches("records", limt=3)),
+    ],
+)
+def test_an_unknown_keyword_names_the_method(name: str, call: Callable[[Client], Any]) -> None:
+    """A typing mistake is found when the method is called, and the nearest keyword is named."""
+    with Client("demo:") as client, pytest.raises(TypeError) as caught:
+        call(client)
+    assert str(caught.value) == f"{name}() got an unexpected keyword argument 'limt'; did you mean limit?"
+
+
+ADDRESS = "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd"
