@@ -26,9 +26,10 @@ from chainq.show.parts import AddressParts, BlockParts, FunctionParts, Parts, Pr
 from chainq.show.summary import FunctionCalls, Transaction
 from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
-from chainq.text.width import NARROWEST
+from chainq.text.width import NARROWEST, width_of
 
-_CALL_COLUMNS = 2 + 2 + 7 + 10 + ID_WIDTH  # cells of a row of calls beside the function's name and the time
+_HEIGHT = 10  # cells of the column with heights
+_CALL_COLUMNS = 2 + 2 + 7 + _HEIGHT + ID_WIDTH  # cells of a row of calls beside the function's name and the time
 _TIME = 22  # cells of the column with times
 _ROW = "none"  # rich's name for the style of plain text
 
@@ -126,12 +127,12 @@ def _program(parts: ProgramParts, spec: OutputSpec, now: float) -> Iterator[Rend
     yield _title("newest calls", f"in {_blocks(parts.heights)}")
     if calls:
         left = spec.width - _CALL_COLUMNS - max(len(one.name) for one in calls)
-        timed = left >= _TIME  # a height says as much
-        room = left - _TIME * timed
-        grid = _grid("function", "calls", "height", *(["time"] if timed else []), "transaction")
+        high, timed = left >= 0, left >= _TIME  # a transaction says as much as a height, and that as much as a time
+        room = left - _TIME * timed + _HEIGHT * (not high)
+        grid = _grid("function", "calls", *["height"] * high, *["time"] * timed, "transaction")
         for one in calls:
-            cells = [one.name, f"{one.calls:,}", "-" if one.height is None else str(one.height)]
-            cells += [_time(one, now)] if timed else []
+            height = "-" if one.height is None else str(one.height)
+            cells = [one.name, f"{one.calls:,}", *[height] * high, *[_time(one, now)] * timed]
             grid.add_row(*map(Text, cells), Text(_id(one.transaction, ID_WIDTH + max(room, 0))))
         yield Padding(grid, (0, 0, 0, 2))
     else:
@@ -167,7 +168,9 @@ def _tree(title: Text, found: Iterable[Transaction], spec: OutputSpec, now: floa
             notes = [counted(call.records, "record")] if call.records else []
             notes += [f"fee {brief_fee(one.fee)}".rstrip()] if call.fee and one.fee else []
             notes += ["not done"] if one.status.lower() == "rejected" and not call.fee else []
-            line.append(f"  {', '.join(notes)}" if notes else "", "dim")
+            noted = f"  {', '.join(notes)}" if notes else ""
+            fits = width_of(call.name + noted) <= spec.width - 8
+            line.append(noted if fits else f"\n{noted}", "dim")
             tree.add(line)
     return root
 

@@ -237,3 +237,18 @@ def test_nothing_of_the_service_acts_on_a_terminal(chainq: Program) -> None:
     assert "\u202e" not in text
     assert "[bold red]x[/]" in text
     assert "$(reboot)" not in text.split("next\n")[1]
+
+
+@pytest.mark.parametrize(
+    ("word", "whole"),
+    [
+        ("12345", "  1 record, fee 979,656.675716 credits"),
+        ("credits.aleo", "  transfer_private_to_public "),
+        ("token_registry.aleo", "  transfer_public_to_private "),
+    ],
+)
+def test_60_columns_break_no_name(word: str, whole: str, chainq: Program) -> None:
+    """On a narrow terminal heights and times give way to the names of functions, and notes get a line of their own."""
+    lines = chainq("show", word, url="demo:", env={"COLUMNS": "60"}).out.decode().split("\nnext\n")[0].splitlines()
+    assert all(len(line) <= 60 for line in lines)
+    assert any(whole in f"{line} " for line in lines)
