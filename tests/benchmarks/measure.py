@@ -6,7 +6,7 @@ import statistics
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,11 +90,29 @@ def interleaved(jobs: Sequence[Callable[[], Took]], runs: int) -> list[list[Took
     return taken
 
 
-def ratio(ours: Sequence[Took], theirs: Sequence[Took]) -> tuple[float, float]:
-    """The median of what each of our runs took against theirs beside it, by the clock and in processor time."""
+class Spread(NamedTuple):
+    """What several runs gave: the median, the least and the most."""
+
+    median: float
+    least: float
+    most: float
+
+    def over(self, factor: float) -> "Spread":
+        """Return `factor` divided by each: rates in place of times."""
+        return Spread(factor / self.median, factor / self.most, factor / self.least)
+
+
+def spread(found: Iterable[float]) -> Spread:
+    """Return the spread of numbers."""
+    sorted_ = sorted(found)
+    return Spread(statistics.median(sorted_), sorted_[0], sorted_[-1])
+
+
+def ratio(ours: Sequence[Took], theirs: Sequence[Took]) -> tuple[Spread, float]:
+    """What each of our runs took against theirs beside it: by the clock, and the median in processor time."""
     pairs = list(zip(ours, theirs, strict=True))
     return (
-        statistics.median(our.wall / their.wall for our, their in pairs),
+        spread(our.wall / their.wall for our, their in pairs),
         statistics.median(our.cpu / max(their.cpu, 1e-6) for our, their in pairs),
     )
 

@@ -7,6 +7,7 @@ import subprocess
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple
@@ -45,7 +46,7 @@ class Server:
         return f"http://{self._host}/?latency={latency}{'&gzip' * gzip}{'&log' * log}"
 
     def calls(self, chainq: list[str]) -> list[Call]:
-        """The calls by which chainq reads a range whole: those whose rows it keeps, in order of height."""
+        """The calls by which chainq reads a range whole, in order of height, without the heights of overlaps."""
         run([[*chainq, "--url", self.url(log=True)]])
         end = http.client.HTTPConnection(self._host, timeout=10)
         end.request("POST", "/?&log", '{"jsonrpc":"2.0","id":0,"method":"latest/block","end":true}')
@@ -54,15 +55,19 @@ class Server:
         made = []
         while '"end":true' not in (line := self._heard.get(timeout=60)):
             made.append(_call(line))
-        ends: dict[int, Call] = {}
+        first: dict[int, Call] = {}
         for call in made:  # what was asked for in one piece and then in two counts as two
-            if call.page == 0 <= call.start and (call.start not in ends or call.end < ends[call.start].end):
-                ends[call.start] = call
-        whole, at = [], min(ends)
-        while at in ends:
-            whole.append(ends[at])
-            at = ends[at].end
-        return whole
+            if call.page == 0 <= call.start and (call.start not in first or call.end < first[call.start].end):
+                first[call.start] = call
+        whole = [first[start] for start in sorted(first)]
+        return [_before(call, after.start) for call, after in pairwise(whole)] + whole[-1:]
+
+
+def _before(call: Call, end: int) -> Call:
+    """The call without the heights that the next one asks for again: chunks overlap, so as to prove each other."""
+    request = json.loads(call.body)
+    request["params"]["end"] = end
+    return call._replace(end=end, body=json.dumps(request))
 
 
 def _call(line: str) -> Call:

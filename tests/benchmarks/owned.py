@@ -12,11 +12,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from measure import Took, interleaved, run
+from measure import interleaved, run, spread
 
 from chainq.demo.chain import Chain
 from chainq.demo.planted import VIEW_KEY
@@ -91,26 +91,45 @@ def main() -> None:
         took = interleaved([partial(run, [job]) for job in jobs.values()], asked.runs)
         taken = dict(zip(jobs, took, strict=True))
         served.terminate()
-    bare = statistics.median(one.cpu for one in taken["bare"])
-    second = [two.cpu - one.cpu for one, two in zip(taken["one key"], taken["two keys"], strict=True)]
-    cost = statistics.median(extra / one.cpu for extra, one in zip(second, taken["one key"], strict=True))
-    say(f"{os.cpu_count()} cores, {len(rows):,} rows, {asked.runs} interleaved runs, load {os.getloadavg()[0]:.1f}")
-    say(f"bare loop                  {len(rows) / bare:8,.0f} rows a second of processor time")
-    say(f"one process, against it    {median(taken['bare'], taken['one key']):8.2f} in processor time; at least 0.9")
-    say(f"two processes against one  {clock(taken['one key'], taken['two processes']):8.2f} by the clock; at least 1.8")
-    say(f"   their processor time    {median(taken['two processes'], taken['one key']):8.2f} of that of one")
-    say(f"cost of a second key       {cost:8.2f} of the first one's, in processor time; at most 0.85")
-    say(f"two threads against one    {clock(taken['one thread'], taken['two threads']):8.2f} by the clock")
+    bare, one, two = taken["bare"], taken["one key"], taken["two processes"]
+    rate = len(rows) / statistics.median(took.cpu for took in bare)
+    second = [keys.cpu - key.cpu for key, keys in zip(one, taken["two keys"], strict=True)]
+    sys.stderr.write(f"{os.cpu_count()} cores, {asked.runs} interleaved runs, load {os.getloadavg()[0]:.1f}\n")
+    say("| `chainq owned` | compared with | median | least to most | target |\n|---|---|---|---|---|")
+    row(
+        f"`owned -w 1`, {len(rows):,} rows, rate in processor time",
+        f"the bare loop, {rate:,.0f} rows a second",
+        (bare.cpu / ours.cpu for bare, ours in zip(bare, one, strict=True)),
+        "at least 0.9",
+    )
+    row(
+        "a second key, its processor time",
+        "the first key",
+        (extra / key.cpu for extra, key in zip(second, one, strict=True)),
+        "at most 0.85",
+    )
+    row(
+        "`owned -w 2`, processor time of all processes",
+        "`-w 1`",
+        (both.cpu / alone.cpu for both, alone in zip(two, one, strict=True)),
+    )
+    row(
+        "the same, rate by the clock",
+        "`-w 1`",
+        (alone.wall / both.wall for both, alone in zip(two, one, strict=True)),
+        "at least 1.8",
+    )
+    row(
+        "(two threads of the SDK, rate by the clock)",
+        "one thread",
+        (alone.wall / both.wall for both, alone in zip(taken["two threads"], taken["one thread"], strict=True)),
+    )
 
 
-def median(theirs: Sequence[Took], ours: Sequence[Took]) -> float:
-    """The median of the rates in processor time, ours to theirs."""
-    return statistics.median(their.cpu / our.cpu for their, our in zip(theirs, ours, strict=True))
-
-
-def clock(theirs: Sequence[Took], ours: Sequence[Took]) -> float:
-    """The median of the rates by the clock."""
-    return statistics.median(their.wall / our.wall for their, our in zip(theirs, ours, strict=True))
+def row(ours: str, theirs: str, ratios: Iterable[float], target: str = "") -> None:
+    """Print a row of the table."""
+    median, least, most = spread(ratios)
+    say(f"| {ours} | {theirs} | {median:.2f} | {least:.2f} to {most:.2f} | {target} |")
 
 
 def say(line: str) -> None:

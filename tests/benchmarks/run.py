@@ -3,8 +3,9 @@
     python tests/benchmarks/run.py [--quick] [--rows N] [--runs N] [--only NAME]
 
 Each row is a number of interleaved runs of whole processes against a server in C on a loopback port, which answers
-from memory. `clock` is by the clock, `cpu` in processor time of all processes, which says more where others use the
-machine too; a row is met by the clock. Peers that read slowly read fewer rows, and rates are compared.
+from memory. The table of docs/performance.md goes to stdout: medians by the clock, and their spread. Notes go to
+stderr, with the ratio in processor time of all processes, which says more where others use the machine too. Peers
+that read slowly read fewer rows, and rates are compared.
 """
 
 import argparse
@@ -29,15 +30,15 @@ def main() -> int:
     parser.add_argument("--only", metavar="NAME", help="rows whose name holds this")
     asked = parser.parse_args()
     if lacking := missing():
-        _say(f"nothing can be measured without {lacking}")
+        _note(f"nothing can be measured without {lacking}")
         return 2
     rows = asked.rows or (200_000 if asked.quick else 2_000_000)
     runs = asked.runs or (3 if asked.quick else 10)
-    _say(f"{_machine()}; {runs} interleaved runs, {rows:,} records; load {_load()}")
+    _note(f"{_machine()}; {runs} interleaved runs, {rows:,} records; load {_load()}")
+    _say("| chainq | compared with | median | least to most | target |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="chainq-bench-") as name, server(Path(name)) as native:
         bench = Bench(native, Path(name), rows, runs)
         missed = sum(not _measure(bench, row, asked.quick) for row in ROWS if (asked.only or "") in row.name)
-    _say(f"load at the end {_load()}")
     return 1 if missed else 0
 
 
@@ -46,16 +47,19 @@ def _measure(bench: Bench, row: Row, quick: bool) -> bool:
     try:
         found = row.measure(bench)
     except (Unmeasured, FileNotFoundError) as reason:
-        _say(f"{row.name:34} not measured: {reason}")
+        _note(f"{row.name}: not measured: {reason}")
         return True
     except RuntimeError as reason:
-        _say(f"{row.name:34} FAILED: {reason}")
+        _note(f"{row.name}: FAILED: {reason}")
         return False
-    met = quick or row.meets(found.clock)
-    verdict = "" if quick or row.target is None else "met" if met else "NOT MET"
-    cpu = "" if found.cpu is None else f"{found.cpu:.2f}"
-    _say(f"{row.name:34} {found.clock:8.2f} clock {cpu:>7} cpu   {row.bound:15} {verdict:8} {found.note}")
-    return met
+    _say(row.line(found, judged=not quick))
+    cpu = "" if found.cpu is None else f"{found.cpu:.2f} in processor time; "
+    _note(f"{row.name}: {cpu}{found.note}; load {_load()}")
+    return quick or row.meets(found.clock.median)
+
+
+def _note(line: str) -> None:
+    sys.stderr.write(line + "\n")
 
 
 def _say(line: str) -> None:

@@ -1,13 +1,12 @@
-"""Where the time of a long run goes: processor time of each stage for one answer, in one thread, nothing beside it.
+"""Where the time of a long run goes: processor time of each stage for one response, in one thread, nothing beside it.
 
     python tests/benchmarks/stages.py
 
 What a run takes beyond the sum is start-up, and what its threads take from each other: one interpreter runs one
-thread at a time, and an answer that waited for its turn has left the processor's cache.
+thread at a time, and a response that waited for its turn has left the processor's cache.
 """
 
 import os
-import statistics
 import sys
 import tempfile
 import time
@@ -15,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from measure import spread
 from native import FIRST, ROWS_A_HEIGHT, missing, server
 
 from chainq.catalog.methods import BY_COMMAND
@@ -22,6 +22,7 @@ from chainq.defaults import MAX_MEMORY
 from chainq.formats.csv import Csv
 from chainq.formats.jsonl import Jsonl
 from chainq.formats.protocol import OutputSpec
+from chainq.formats.table import Table
 from chainq.heights.range import HeightRange
 from chainq.planning.ordering import Sorter
 from chainq.sinks.stdout import StreamSink
@@ -42,7 +43,8 @@ def timed(name: str, work: Callable[[], T]) -> T:
         began = time.thread_time()
         done = work()
         took.append(time.thread_time() - began)
-    sys.stdout.write(f"{name:44} {statistics.median(took) * 1000:6.2f} ms\n")
+    middle, least, most = (figure * 1000 for figure in spread(took))
+    sys.stdout.write(f"| {name} | {middle:.1f} | {least:.1f} to {most:.1f} |\n")
     return done
 
 
@@ -52,22 +54,25 @@ def main() -> None:
         sys.exit(f"nothing can be measured without {lacking}")
     method, span = BY_COMMAND["records"], HeightRange(FIRST, FIRST + ROWS // ROWS_A_HEIGHT)
     params = {"start": span.start, "end": span.end, "page": 0, "recordsPerRequest": 2 * ROWS}
+    sys.stdout.write("| stage | ms | least to most |\n|---|---|---|\n")
     with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as native:
         request = jsonrpc.encode(method.name, params, 1)
         with Connection(Endpoint(native.url())) as connection:
             body = timed(
-                "receive the body (http.client, sockets)",
+                "receive it: sockets, http.client",
                 lambda: connection._exchange(request, Reservation(MemoryBudget(MAX_MEMORY))).body,
             )
-    timed("look for white space and for what is no UTF-8", lambda: jsonrpc.compact(body))
-    timed("cut it into rows (msgspec)", lambda: jsonrpc._ROWS.decode(body))
+    timed("search for white space and for bytes that are not UTF-8", lambda: jsonrpc.compact(body))
+    timed("split it into rows, byte for byte: msgspec", lambda: jsonrpc._ROWS.decode(body))
     rows = jsonrpc.decode_array(memoryview(body), 1)
     arrange = Sorter(method)
-    timed("read heights and ids (msgspec), check order", lambda: arrange(rows, span))
+    timed("read heights and ids, check their order and that no row appears twice: msgspec", lambda: arrange(rows, span))
     out, spec = StreamSink(os.open(os.devnull, os.O_WRONLY), os.devnull), OutputSpec("records", method.columns)
     jsonl, csv = Jsonl(out, spec), Csv(out, spec)
-    timed("write jsonl", lambda: jsonl.write(rows))
-    timed("write csv", lambda: csv.write(rows))
+    timed("write it as jsonl", lambda: jsonl.write(rows))
+    timed("(write it as csv instead)", lambda: csv.write(rows))
+    table = Table(out, spec)
+    timed("(draw it as a table of 80 columns instead)", lambda: table.write(rows))
 
 
 if __name__ == "__main__":
