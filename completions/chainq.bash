@@ -229,6 +229,8 @@ _chainq_options() {
         verify)
             _chainq_offer '--commands' 'Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all'
             _chainq_offer '--witness' 'Second service to compare with, as far as its chain goes'
+            _chainq_offer '--sample' 'Compare N heights of a data set or file, drawn at random, with the service'
+            _chainq_offer '--full' 'Compare all heights of a data set or file with the service'
             ;;
     esac
     case $1 in
@@ -337,6 +339,7 @@ _chainq_takes() {
         *' --save') ;;
         *' --commands') ;;
         *' --witness') ;;
+        *' --sample') ;;
         *' --port') ;;
         *' --host') ;;
         serve' --dialect') ;;

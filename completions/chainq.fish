@@ -159,6 +159,8 @@ function __chainq_takes
             return 0
         case '* --witness'
             return 0
+        case '* --sample'
+            return 0
         case '* --port'
             return 0
         case '* --host'
@@ -334,6 +336,8 @@ complete -c chainq -n '__chainq_in doctor' -l save -x -d 'Save as a profile in c
 complete -c chainq -n '__chainq_in doctor' -l default -d 'With --save: make it the default profile'
 complete -c chainq -n '__chainq_in verify' -l commands -x -d 'Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all'
 complete -c chainq -n '__chainq_in verify' -l witness -x -d 'Second service to compare with, as far as its chain goes'
+complete -c chainq -n '__chainq_in verify' -l sample -x -d 'Compare N heights of a data set or file, drawn at random, with the service'
+complete -c chainq -n '__chainq_in verify' -l full -d 'Compare all heights of a data set or file with the service'
 complete -c chainq -n '__chainq_in serve' -l port -x -d 'TCP port; 0: any free one'
 complete -c chainq -n '__chainq_in serve' -l host -x -d 'A loopback address'
 complete -c chainq -n '__chainq_in serve' -l dialect -x -a '\'chain\' \'aleo\'' -d 'chain or aleo'

@@ -173,6 +173,20 @@ class VerifiedOptions(Group):
             help="Second service to compare with, as far as its chain goes.",
         ),
     ] = None
+    sample: Annotated[
+        int | None,
+        Option(
+            "--sample",
+            metavar="N",
+            min=1,
+            rich_help_panel=RANGE,
+            help="Compare N heights of a data set or file, drawn at random, with the service.",
+        ),
+    ] = None
+    full: Annotated[
+        bool,
+        Option("--full", rich_help_panel=RANGE, help="Compare all heights of a data set or file with the service."),
+    ] = False
 
 
 class ResumeOptions(Group):

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from random import SystemRandom
 from typing import TYPE_CHECKING, Any
 
 from chainq.cli import connect, output
@@ -23,7 +24,7 @@ from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url, quoted
 from chainq.verify.audit import BLOCKS, COMMANDS, Step, audit
-from chainq.verify.findings import FINDINGS, FilesStep
+from chainq.verify.findings import FINDINGS, FilesStep, by_height
 from chainq.verify.repair import Repair
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def run(values: Mapping[str, Any]) -> None:
     if values["range"] is not None and not _RANGE.fullmatch(values["range"]):
         _verify_files(values)
         return
+    if values["sample"] is not None or values["full"]:
+        raise UsageError("--sample and --full compare a data set or a file with the service", "name one")
     commands, bounds = _commands(values["commands"]), read_bounds(values, whole=False)
     settings = output.settings(FINDINGS, values, check=True, appended=False, endless=False)
     reporter = connect.reporter(values)
@@ -84,11 +87,14 @@ def _verify_files(values: Mapping[str, Any]) -> None:
         reporter.begin(len(files.heights), rows_on_terminal=settings.spec.terminal)
         try:
             _write(files.steps(), writer, verdict, reporter)
+            verdict.heights = files.heights
+            if values["sample"] is not None or values["full"]:
+                with connect.open_service(connect.settings(values), reporter) as service:
+                    _write(_against(files, service, values["sample"], verdict, reporter), writer, verdict, reporter)
         finally:
             reporter.end()
         with signals_deferred():
             writer.close()
-    verdict.heights = files.heights
     _end(verdict, reporter)
 
 
@@ -122,6 +128,36 @@ def _files(values: Mapping[str, Any], reporter: Reporter) -> "Lake | RowsCheck":
     return check
 
 
+def _against(
+    files: "Lake | RowsCheck", service: Service, sample: int | None, verdict: "_Verdict", reporter: Reporter
+) -> Iterator[FilesStep]:
+    """Yield where files differ from the service, at some heights or at all. The verdict will say what that proves."""
+    from chainq.verify.against import compare, odds
+
+    start, end = files.heights.edges
+    if (tip := service.tip_for(end)) < end - 1:
+        reporter.warn(f"the tip is {tip}: later heights are not compared")
+        end = max(start, tip + 1)
+    every = range(start, end)
+    drawn = None if sample is None or sample >= len(every) else sorted(SystemRandom().sample(every, sample))
+    chosen = every if drawn is None else frozenset(drawn)
+    for part in files.parts():
+        inside = range(max(start, part.heights.start), min(end, part.heights.end))
+        heights = HeightRange(inside.start, max(inside.start, inside.stop))
+        places = [heights] if drawn is None else [HeightRange(at, at + 1) for at in drawn if at in inside]
+        if len(heights) and places:
+            yield FilesStep(heights, sorted(compare(part, service, chosen, places), key=by_height), {})
+    if drawn is None:
+        verdict.compared = f"; all {len(every):,} heights compared with the service"
+        return
+    lost = [number for number in (1, 10, 100, 1000) if number <= len(every)]
+    seen = ", ".join(f"at {counted(number, 'height')} {odds(len(drawn), len(every), number):.1%}" for number in lost)
+    verdict.compared = (
+        f"; {len(drawn):,} of {len(every):,} heights compared with the service, odds that rows missing {seen} would"
+        " have been seen"
+    )
+
+
 def _end(verdict: "_Verdict", reporter: Reporter) -> None:
     """Raise IncompleteError where anything is wrong; else say that nothing is."""
     if verdict.findings:
@@ -137,6 +173,7 @@ class _Verdict:
         self.heights, self.reached = heights, heights.start
         self.findings: Counter[str] = Counter()
         self.rows: Counter[str] = Counter()
+        self.compared = ""
 
     def __str__(self) -> str:
         if not len(self.heights) and not self.rows:
@@ -145,7 +182,7 @@ class _Verdict:
         found = ", ".join(f"{number} {check}" for check, number in self.findings.items())
         total = counted(sum(self.findings.values()), "finding") if found else "no findings"
         where = f"{self.heights}: " if len(self.heights) else ""
-        return f"{where}{total}{f' ({found})' if found else ''} in {rows}"
+        return f"{where}{total}{f' ({found})' if found else ''} in {rows}{self.compared}"
 
 
 def _write(steps: Iterator[Step] | Iterator[FilesStep], writer: Writer, verdict: _Verdict, reporter: Reporter) -> None:

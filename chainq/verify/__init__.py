@@ -7,6 +7,7 @@ compare.py    the rows of one height against those that are due
 chain.py      links, times and rounds from block to block
 feeds.py      the rows of one command of a service, height by height, whatever the service does wrong
 audit.py      one pass over all commands of a service, their heights in step
+against.py    files against a service, at some heights or at all
 witness.py    two services against each other
 tables.py     the rows of one command as Arrow tables, column by column; checksums.py: their bech32 IDs
 across.py     the rows of one command against those of another

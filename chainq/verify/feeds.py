@@ -53,6 +53,10 @@ class RangeFeed:
         """Return the rows of some heights in a run of their own."""
         return list(self._all(heights))
 
+    def all_rows(self) -> list[tuple[int | None, Raw]]:
+        """Return all rows that are left."""
+        return [row for part in self.parts for row in part.rows]
+
     def single(self, height: int, doubt: str = "") -> Part:
         """Return the rows of one height as one response holds them, in doubt only if a page follows.
 

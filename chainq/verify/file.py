@@ -8,14 +8,41 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import Raw
+
 from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.errors import UsageError
 from chainq.heights.range import HeightRange
+from chainq.verify.against import columns_of, compared_names
 from chainq.verify.audit import COMMANDS
+from chainq.verify.blocks import Texts
 from chainq.verify.compare import Contradiction
 from chainq.verify.findings import FilesStep, Finding
-from chainq.verify.readers import open_rows
+from chainq.verify.readers import RowsFile, open_rows
 from chainq.verify.repair import Repair
+
+
+class FileRows:
+    """The rows of a file in the form that `against` compares."""
+
+    def __init__(self, file: RowsFile, method: Method, heights: HeightRange, repair: Repair) -> None:
+        self.method, self.heights = method, heights
+        self.names = compared_names(method.command, file.names)
+        self._columns = columns_of(method, self.names)
+        self._file, self._repair = file, repair
+
+    def rows(self) -> Iterator[Texts]:
+        """Yield the rows; none of what cannot be read, which was a finding before."""
+        return self._file.rows(self._columns)
+
+    def as_rows(self, sent: Sequence[Raw]) -> Iterator[Texts]:
+        """Yield rows of a service as they would be in the file."""
+        return self._file.as_rows(self._columns, sent)
+
+    def finding(self, height: int | None, contradiction: Contradiction) -> Finding:
+        """Return a finding about these rows."""
+        command = self.method.command
+        return Finding(height, command, *contradiction, None if height is None else self._repair(command, height))
 
 
 class RowsCheck:
@@ -48,14 +75,22 @@ class RowsCheck:
         damages: list[str] = []
 
         def read(wanted: Sequence[str]) -> Iterator[Any]:
-            return self._file.tables(self.method, wanted, lambda _: None)
+            return self._file.tables(columns_of(self.method, wanted), lambda _: None)
 
-        for table in self._file.tables(self.method, names, damages.append):
+        for table in self._file.tables(columns_of(self.method, names), damages.append):
             if not check.rows:
                 self._refuse_reverse(table)
             yield self._step(check.heights, check.take(table), table.num_rows, damages)
         yield self._step(check.heights, check.finish(read), 0, damages)
         self.heights = check.heights
+
+    def parts(self) -> "Iterator[FileRows]":
+        """Yield the rows in the form that `against` compares, after `steps`. Raises UsageError without heights."""
+        if not self.method.ranged:
+            raise UsageError(f"{self.method.command} of a file cannot be compared with a service")
+        if not len(self.heights):
+            raise UsageError(f"{self._path}: the heights of its rows are not known", "pass --start and --end")
+        yield FileRows(self._file, self.method, self.heights, self._repair)
 
     def _refuse_reverse(self, table: Any) -> None:
         name = self.method.height

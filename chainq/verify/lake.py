@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import UsageError
@@ -19,10 +20,11 @@ from chainq.lake.content import ContentHash
 from chainq.lake.grid import PartitionSpec, parse_name, partitions
 from chainq.lake.receipt import METADATA_KEY, Entry, Receipt, entry_of, parse_entry
 from chainq.lake.store import Listed, Store
+from chainq.verify.against import columns_of, compared_names
+from chainq.verify.blocks import Texts
 from chainq.verify.compare import Contradiction
 from chainq.verify.findings import FilesStep, Finding, by_height
-
-BATCH = 4096
+from chainq.verify.readers import ParquetRows, tables_of
 
 
 class Partition(NamedTuple):
@@ -42,7 +44,29 @@ def check_packages() -> None:
         raise UsageError("verifying files needs numpy and pyarrow", "pip install 'chainq[parquet]'") from None
     del numpy
     pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # Arrow's own keeps what was freed: 90 MB more
-    pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # Arrow's own keeps what was freed: 90 MB more
+
+
+class PartitionRows:
+    """The rows of a partition in the form that `against` compares."""
+
+    def __init__(self, spec: PartitionSpec, source: Any, repair: str | None) -> None:
+        self.method, self.heights = BY_COMMAND[spec.command], spec.heights
+        self.names = compared_names(spec.command, (column.path for column in self.method.columns))
+        self._columns = columns_of(self.method, self.names)
+        self._file, self._repair = ParquetRows(source, spec.name), repair
+
+    def rows(self) -> Iterator[Texts]:
+        """Yield the rows; none of what cannot be read, which was a finding before."""
+        return self._file.rows(self._columns)
+
+    def as_rows(self, sent: Sequence[Raw]) -> Iterator[Texts]:
+        """Yield rows of a service as they would be in the file."""
+        return self._file.as_rows(self._columns, sent)
+
+    def finding(self, height: int | None, contradiction: Contradiction) -> Finding:
+        """Return a finding about these rows."""
+        at = self.heights.start if height is None else height
+        return Finding(at, self.method.command, *contradiction, self._repair)
 
 
 class Lake:
@@ -80,6 +104,13 @@ class Lake:
         for _, group in sorted(by_start.items()):
             end = max(partition.spec.end for partition in group)
             yield self._verify(HeightRange(group[0].spec.start, end), group)
+
+    def parts(self) -> Iterator[PartitionRows]:
+        """Yield the rows of each partition that has a file, for a comparison."""
+        for partition in self._partitions:
+            if partition.size is not None:
+                source = self._store.source(Listed(partition.spec.name, partition.size))
+                yield PartitionRows(partition.spec, source, self._repair(partition.spec))
 
     # --- the listing
 
@@ -164,12 +195,12 @@ class Lake:
         compared = [name for name in due.names if name.rpartition(".")[2] in {*COMPARED, "previous_hash"}]
         kept: list[Any] = []
         found: list[tuple[int | None, Contradiction]] = []
-        for table in _tables(file):
+        for table in tables_of(file):
             content.update(table)
             found += check.take(table)
             # A copy, which does not keep the rest of the row group in memory.
             kept.append(self._arrow.concat_tables([table.select(compared)]).combine_chunks())
-        found += check.finish(lambda names: _tables(file, names))
+        found += check.finish(lambda names: tables_of(file, names))
         narrow = self._arrow.concat_tables([due.empty_table().select(compared), *kept])
         found += [(None, one) for one in self._contradictions(spec, entry, sealed, narrow, content.hexdigest())]
         return narrow, [self._finding(spec, *one, height=height) for height, one in found]
@@ -218,14 +249,6 @@ class Lake:
             return None
         heights = f"{spec.start}:{spec.end}"
         return f"chainq export {spec.command} {heights} --to {shlex.quote(self._store.label)} --repair all"
-
-
-def _tables(file: Any, names: Sequence[str] | None = None) -> Iterator[Any]:
-    """Yield the rows of a Parquet file, a few at a time, with some of its columns or all."""
-    import pyarrow
-
-    for batch in file.iter_batches(BATCH, columns=names, use_threads=False):
-        yield pyarrow.Table.from_batches([batch])
 
 
 def _receipt(sealed: bytes | None) -> Receipt | None:

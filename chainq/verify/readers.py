@@ -4,20 +4,24 @@ Tables have the columns that are asked for: whole numbers for heights, row ids a
 be read is left out and told to `damaged`, so that the rest of the file is still verified.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from msgspec import Raw
 
-from chainq.catalog.methods import Column, Method
+from chainq.catalog.methods import Column
 from chainq.errors import ChainqError, IncompleteError, OutputError, UsageError
 from chainq.formats.arrow_json import FLAT, read_columns
+from chainq.formats.arrow_rows import ArrowRows
 from chainq.formats.parquet_types import integer, milliseconds, type_of
 from chainq.rows.fields import Picker, integer_of, text_of
 from chainq.rows.raw_json import members
 from chainq.text.sanitize import excerpt
+from chainq.verify.blocks import Texts
 
 BATCH = 4096  # rows that are read at a time
 _CSV_BLOCK = 16 << 20  # bytes that are read at a time; a row must fit
@@ -30,14 +34,20 @@ class RowsFile(Protocol):
 
     names: list[str]
 
-    def tables(self, method: Method, names: Sequence[str], damaged: Damaged) -> Iterator[Any]:
-        """Yield the rows of a command as Arrow tables of these columns. May be called again."""
+    def tables(self, columns: Sequence[Column], damaged: Damaged) -> Iterator[Any]:
+        """Yield the rows as Arrow tables of these columns. May be called again."""
+
+    def rows(self, columns: Sequence[Column]) -> Iterator[Texts]:
+        """Yield the rows with these columns as text; what cannot be read is left out. May be called again."""
+
+    def as_rows(self, columns: Sequence[Column], sent: Sequence[Raw]) -> Iterator[Texts]:
+        """Yield rows of a service as `rows` yields those of the file that they are written to."""
 
 
 def open_rows(path: Path) -> RowsFile:
     """Return a file by its extension. Raises UsageError for another format, and ChainqError where it cannot be read."""
     kinds: dict[str, Callable[[Path], RowsFile]] = {
-        ".parquet": ParquetRows,
+        ".parquet": lambda path: ParquetRows(path, str(path)),
         ".jsonl": JsonlRows,
         ".ndjson": JsonlRows,
         ".csv": lambda path: CsvRows(path, ","),
@@ -53,27 +63,38 @@ def open_rows(path: Path) -> RowsFile:
 
 
 class ParquetRows:
-    """A Parquet file."""
+    """A Parquet file, by its path or as an open file; `name` is for messages."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, source: "Path | str | BinaryIO", name: str) -> None:
         import pyarrow
         from pyarrow import parquet
 
-        self._arrow, self._parquet, self._path = pyarrow, parquet, path
+        self._arrow, self._parquet, self._source = pyarrow, parquet, source
         try:
-            self.names = list(parquet.read_schema(path).names)
+            self.names = list(parquet.read_schema(source).names)
         except pyarrow.ArrowException as error:
-            raise IncompleteError(f"{path} is not a whole Parquet file: {_reason(error)}") from None
+            raise IncompleteError(f"{name} is not a whole Parquet file: {_reason(error)}") from None
 
-    def tables(self, method: Method, names: Sequence[str], damaged: Damaged) -> Iterator[Any]:
+    def tables(self, columns: Sequence[Column], damaged: Damaged) -> Iterator[Any]:
         """Yield the rows as tables."""
-        whole = _whole_numbers(method)
+        whole = _whole_numbers(columns)
         try:
-            with self._parquet.ParquetFile(self._path) as file:
-                for batch in file.iter_batches(BATCH, columns=list(names), use_threads=False):
-                    yield _typed(self._arrow.Table.from_batches([batch]), whole)
+            with self._parquet.ParquetFile(self._source) as file:
+                for table in tables_of(file, [column.path for column in columns]):
+                    yield _typed(table, whole)
         except (self._arrow.ArrowException, OSError) as error:
             damaged(_reason(error))
+
+    def rows(self, columns: Sequence[Column]) -> Iterator[Texts]:
+        """Yield the rows as text."""
+        for table in self.tables(columns, _nothing):
+            yield from map(_as_texts, table.to_pylist())
+
+    def as_rows(self, columns: Sequence[Column], sent: Sequence[Raw]) -> Iterator[Texts]:
+        """Yield rows of a service as typed columns hold them, as text."""
+        names = [column.path for column in columns]
+        for batch in ArrowRows(columns, self._arrow).batches(sent):
+            yield from map(_as_texts, batch.select(names).to_pylist())
 
 
 class JsonlRows:
@@ -91,9 +112,8 @@ class JsonlRows:
             raise IncompleteError(f"{path}: line 1 is not a JSON object") from None
         self._keys = any("." in key for key in members(first)) if first else False
 
-    def tables(self, method: Method, names: Sequence[str], damaged: Damaged) -> Iterator[Any]:
+    def tables(self, columns: Sequence[Column], damaged: Damaged) -> Iterator[Any]:
         """Yield the rows as tables."""
-        columns = [column for name in names for column in method.columns if column.path == name]
         with self._path.open("rb") as file:
             at = 1
             while lines := list(islice(file, BATCH)):
@@ -101,6 +121,22 @@ class JsonlRows:
                 yield self._fast(columns, rows) or self._each(columns, rows, at, damaged)
                 at += len(lines)
         _check_end(self._path, damaged)
+
+    def rows(self, columns: Sequence[Column]) -> Iterator[Texts]:
+        """Yield the rows as text."""
+        names = [column.path for column in columns]
+        with self._path.open("rb") as file:
+            for line in file:
+                with suppress(ValueError):
+                    if self._keys:
+                        fields = members(line)
+                        yield {name: text_of(fields.get(name)) or None for name in names}
+                    else:
+                        yield from texts_of(columns, [Raw(line)])
+
+    def as_rows(self, columns: Sequence[Column], sent: Sequence[Raw]) -> Iterator[Texts]:
+        """Yield rows of a service as text."""
+        return texts_of(columns, sent)
 
     def _fast(self, columns: Sequence[Column], rows: Sequence[Raw]) -> Any | None:
         """Return rows as pyarrow's own reader reads them; None where it cannot."""
@@ -122,7 +158,7 @@ class JsonlRows:
                 found.append([fields.get(name) for name in names] if self._keys else pick(row))
             except ValueError:
                 damaged(f"line {number}: {excerpt(bytes(row).decode(errors='replace').strip(), 60)}")
-        whole = _whole_numbers_of(columns)
+        whole = _whole_numbers(columns)
         arrays = []
         for place, name in enumerate(names):
             values = [row[place] for row in found]
@@ -146,22 +182,24 @@ class CsvRows:
         with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
             self.names = next(csv.reader(file, delimiter=delimiter), [])
 
-    def tables(self, method: Method, names: Sequence[str], damaged: Damaged) -> Iterator[Any]:
+    def tables(self, columns: Sequence[Column], damaged: Damaged) -> Iterator[Any]:
         """Yield the rows as tables."""
         from pyarrow import csv
+
+        names = [column.path for column in columns]
 
         def skip(row: Any) -> str:
             damaged(f"row {row.number}: {row.actual_columns} columns, expected {row.expected_columns}")
             return "skip"
 
-        whole = _whole_numbers(method)
+        whole = _whole_numbers(columns)
         try:
             with csv.open_csv(
                 self._path,
                 csv.ReadOptions(block_size=_CSV_BLOCK, use_threads=False),
                 csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=skip),
                 csv.ConvertOptions(
-                    include_columns=list(names),
+                    include_columns=names,
                     column_types=dict.fromkeys(names, self._arrow.string()),
                     null_values=[""],
                     strings_can_be_null=True,
@@ -173,6 +211,44 @@ class CsvRows:
         except (self._arrow.ArrowException, OSError) as error:
             damaged(_reason(error))
         _check_end(self._path, damaged)
+
+    def rows(self, columns: Sequence[Column]) -> Iterator[Texts]:
+        """Yield the rows as text."""
+        import csv
+
+        names = [column.path for column in columns]
+        csv.field_size_limit(sys.maxsize)
+        with self._path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+            for row in csv.DictReader(file, delimiter=self._delimiter):
+                yield {name: row.get(name) or None for name in names}
+
+    def as_rows(self, columns: Sequence[Column], sent: Sequence[Raw]) -> Iterator[Texts]:
+        """Yield rows of a service as text."""
+        return texts_of(columns, sent)
+
+
+def tables_of(file: Any, names: Sequence[str] | None = None) -> Iterator[Any]:
+    """Yield the rows of an open Parquet file, a few at a time, with some of its columns or all."""
+    import pyarrow
+
+    for batch in file.iter_batches(BATCH, columns=None if names is None else list(names), use_threads=False):
+        yield pyarrow.Table.from_batches([batch])
+
+
+def texts_of(columns: Sequence[Column], sent: Sequence[Raw]) -> Iterator[Texts]:
+    """Yield rows of a service with these columns as csv and jsonl have them, as text; None for null and for empty."""
+    names = [column.path for column in columns]
+    pick = Picker(names)
+    for row in sent:
+        yield {name: text_of(value) or None for name, value in zip(names, pick(row), strict=True)}
+
+
+def _as_texts(row: dict[str, Any]) -> Texts:
+    return {name: None if value is None else str(value) for name, value in row.items()}
+
+
+def _nothing(_: str) -> None:
+    """Ignore what cannot be read: it was a finding before."""
 
 
 def _check_end(path: Path, damaged: Damaged) -> None:
@@ -190,11 +266,7 @@ def _paths(row: bytes, outer: str) -> Iterator[str]:
             yield from _paths(bytes(value), f"{outer}{name}.")
 
 
-def _whole_numbers(method: Method) -> frozenset[str]:
-    return _whole_numbers_of(method.columns)
-
-
-def _whole_numbers_of(columns: Sequence[Column]) -> frozenset[str]:
+def _whole_numbers(columns: Sequence[Column]) -> frozenset[str]:
     """Return the columns that hold heights, row ids and times."""
     import pyarrow
 

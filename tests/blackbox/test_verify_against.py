@@ -1,0 +1,141 @@
+"""`chainq verify DEST|FILE --full` and `--sample N`: files against a service, row by row."""
+
+import csv
+import json
+import shutil
+from math import comb
+from pathlib import Path
+
+import pytest
+
+from harness.program import Program, Servers, one_line
+
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("numpy")
+
+COMMANDS = ("blocks", "full-blocks", "records", "transitions", "ownership")
+LAKE = ("blocks", "records", "transitions", "ownership")
+HEIGHTS = ("--start", "100", "--end", "160")
+
+
+@pytest.fixture(scope="module")
+def url(server: Servers) -> str:
+    return server("--tip", "400")
+
+
+@pytest.fixture(scope="module")
+def lake(program: Program, url: str) -> Path:
+    root = program.home / "lake"
+    ran = program("export", *LAKE, "100:160", "--partition", "20", "--to", str(root), "-w", "1", "-q", url=url)
+    assert ran.code == 0, ran.err
+    return root
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_file_as_it_was_written_is_that_of_the_service(
+    command: str, kind: str, program: Program, url: str, tmp_path: Path
+) -> None:
+    """All rows, however the format writes them."""
+    path = tmp_path / f"rows.{kind}"
+    heights = "100:110" if command == "full-blocks" else "100:160"
+    assert program(command, heights, "-o", str(path), url=url).code == 0
+    start, end = heights.split(":")
+    ran = program("verify", str(path), "--full", "--start", start, "--end", end, url=url)
+    assert (ran.code, ran.out) == (0, b""), ran.out
+    assert f"all {int(end) - 100} heights compared with the service" in ran.err
+
+
+def test_rows_that_a_file_lacks_has_besides_and_has_otherwise(program: Program, url: str, tmp_path: Path) -> None:
+    """What no file shows by itself: a record that is missing, one of another program, one that is not the chain's."""
+    path = tmp_path / "records.csv"
+    assert program("records", *HEIGHTS, "-o", str(path), url=url).code == 0
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    lost = rows.pop(40)
+    rows[60]["program_id"] = "other.aleo"
+    rows.insert(80, rows[80] | {"transition_id": rows[10]["transition_id"], "output_index": "99"})
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    assert program("verify", str(path)).code == 0, "the file by itself"
+    ran = program("verify", str(path), "--full", *HEIGHTS, "--jsonl", url=url)
+    assert ran.code == 6
+    found = {(row["check"], row["height"]): row for row in map(json.loads, ran.rows)}
+    assert set(found) == {
+        ("missing", int(lost["height"])),
+        ("altered", int(rows[60]["height"])),
+        ("unexpected", int(rows[80]["height"])),
+    }
+    altered = found["altered", int(rows[60]["height"])]
+    assert (altered["expected"].split(": ")[1].startswith("program_id="), altered["found"]) == (
+        True,
+        "program_id=other.aleo",
+    )
+    assert altered["repair"] == f"chainq records --start {altered['height']} --end {altered['height'] + 1}"
+
+
+@pytest.mark.parametrize("command", ["records", "ownership", "transitions"])
+def test_a_row_that_an_export_lacks_is_found_with_a_forged_receipt(
+    command: str, lake: Path, program: Program, url: str, tmp_path: Path
+) -> None:
+    """A partition that a service answered with fewer rows, and all that is compared without a network agrees."""
+    root = tmp_path / "lake"
+    for other in LAKE:
+        if other != command:
+            shutil.copytree(lake / other, root / "other" / other)
+    shutil.copytree(lake / command, root / command)
+    shutil.copy(lake / "chainq.json", root)
+    path = root / command / "start=000000120" / "data.parquet"
+    table = parquet.read_table(path)
+    parquet.write_table(pa.concat_tables([table[:5], table[6:]]), path)
+    ran = program("verify", str(root), "--full", "--jsonl", url=url)
+    found = [json.loads(row) for row in ran.rows]
+    missing = [row for row in found if row["check"] == "missing"]
+    assert len(missing) == 1, found
+    assert missing[0]["command"] == command
+    assert 120 <= missing[0]["height"] < 140
+
+
+def test_a_sample_says_what_it_proves(lake: Path, program: Program, url: str) -> None:
+    """The odds for rows of some heights; all heights where there are not more."""
+    ran = program("verify", str(lake), "--sample", "6", url=url)
+    assert (ran.code, ran.out) == (0, b""), ran.out
+    assert "6 of 60 heights compared with the service" in ran.err
+    assert (
+        f"odds that rows missing at 1 height 10.0%, at 10 heights {1 - comb(50, 6) / comb(60, 6):.1%} would" in ran.err
+    )
+    assert "all 60 heights compared" in program("verify", str(lake), "--sample", "200", url=url).err
+
+
+def test_another_service_has_other_rows(lake: Path, program: Program, server: Servers) -> None:
+    """Each sampled height of another chain differs."""
+    ran = program("verify", str(lake), "--sample", "3", "--jsonl", url=server("--tip", "400", "--seed", "7"))
+    found = [json.loads(row) for row in ran.rows]
+    assert ran.code == 6
+    assert len({row["height"] for row in found if row["command"] == "blocks"}) == 3, found
+
+
+def test_heights_above_the_tip_are_left_out(lake: Path, program: Program, server: Servers) -> None:
+    """A service that is behind differs in nothing; a warning says how far it was compared."""
+    ran = program("verify", str(lake), "--full", url=server("--tip", "150"))
+    assert (ran.code, ran.out) == (0, b""), ran.out
+    assert "the tip is 150: later heights are not compared" in ran.err
+    assert "all 51 heights compared" in ran.err
+
+
+def test_what_cannot_be_compared(program: Program, url: str, tmp_path: Path) -> None:
+    """A range of a service; rows whose heights are not known; columns that do not tell rows apart."""
+    assert "--sample and --full compare a data set or a file" in one_line(
+        program("verify", "5:10", "--full", url=url), 2
+    )
+    path = tmp_path / "ownership.csv"
+    assert program("ownership", *HEIGHTS, "-o", str(path), url=url).code == 0
+    ran = program("verify", str(path), "--full", "-q", url=url)
+    assert "pass --start and --end" in one_line(ran, 2)
+    few = tmp_path / "few.csv"
+    assert program("records", *HEIGHTS, "--columns", "height,record_ciphertext", "-o", str(few), url=url).code == 0
+    ran = program("verify", str(few), "--full", "-q", url=url)
+    assert "needs the columns transition_id, output_index" in one_line(ran, 2)
