@@ -5,11 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chainq.catalog import identifiers
-from chainq.catalog.dialects import AUTO
 from chainq.cli.report import Reporter
 from chainq.config import values as config_values
 from chainq.config.server import Server, completed
-from chainq.defaults import TIMEOUT
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.text.sanitize import mask_url
@@ -57,7 +55,7 @@ def open_service(settings: ConnectionSettings, reporter: Reporter, make: Callabl
     server = completed(
         Server(settings.url, settings.dialect, settings.rate, settings.timeout, own_headers), settings.profile
     )
-    url, dialect, rate, timeout = server.url, server.dialect, server.rate, server.timeout
+    url = server.url
     if not url:
         raise UsageError(
             f"profile {settings.profile!r} has no url" if settings.profile else "no service URL",
@@ -65,17 +63,13 @@ def open_service(settings: ConnectionSettings, reporter: Reporter, make: Callabl
         )
     if server.profile_url not in (None, url) and _shadowed(settings):
         reporter.warn(f"CHAINQ_URL takes precedence over the profile's URL: using {mask_url(url)}")
-    for name, value in (("--timeout", timeout), ("--rate", rate)):
+    for name, value in (("--timeout", server.timeout), ("--rate", server.rate)):
         if value is not None:
             config_values.checked_number(name, value)
     return make(
         url,
-        dialect=dialect or AUTO,
-        names=server.names,
-        timeout=TIMEOUT if timeout is None else timeout,
+        **server.calling,
         retries=settings.retries,
-        rate=rate,
-        headers=server.headers,
         concurrency=settings.concurrency,
         max_memory=config_values.memory(settings.max_memory),
         patient=settings.follow,

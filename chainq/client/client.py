@@ -9,7 +9,6 @@ from typing import Any, Self, Unpack
 from msgspec import Raw
 
 from chainq.catalog import identifiers
-from chainq.catalog.dialects import AUTO
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
 from chainq.client.arguments import RangeOptions
@@ -18,7 +17,7 @@ from chainq.client.progress import Progress
 from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved, raw_rows
 from chainq.config import values
 from chainq.config.server import Server, completed
-from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES, TIMEOUT
+from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import HIGHEST, Bounds
@@ -80,12 +79,8 @@ class Client:
         self._progress = Progress() if progress else None
         self._service = Service(
             server.url,
-            dialect=server.dialect or AUTO,
-            names=server.names,
-            timeout=TIMEOUT if server.timeout is None else server.timeout,
+            **server.calling,
             retries=arguments.integer("retries", retries, 0, HIGHEST),
-            rate=server.rate,
-            headers=server.headers,
             concurrency=arguments.integer("concurrency", concurrency, 1, MOST_REQUESTS),
             max_memory=arguments.integer("max_memory", max_memory, values.LEAST_MEMORY, HIGHEST),
             report=self._progress.count if self._progress else lambda _: None,

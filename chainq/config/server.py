@@ -2,9 +2,20 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
-from chainq.catalog.dialects import Names
+from chainq.catalog.dialects import AUTO, Names
+from chainq.defaults import TIMEOUT
+
+
+class Calling(TypedDict):
+    """How a server is called: arguments of `fetching.Service`, as `Server` describes them."""
+
+    dialect: str
+    names: Names | None
+    timeout: float
+    rate: float | None
+    headers: Mapping[str, str]
 
 
 class Server(NamedTuple):
@@ -21,6 +32,14 @@ class Server(NamedTuple):
     headers: Mapping[str, str] = MappingProxyType({})
     names: Names | None = None
     profile_url: str | None = None
+
+    @property
+    def calling(self) -> Calling:
+        """Return how the server is called, with the defaults of what is not stated."""
+        timeout = TIMEOUT if self.timeout is None else self.timeout
+        return Calling(
+            dialect=self.dialect or AUTO, names=self.names, timeout=timeout, rate=self.rate, headers=self.headers
+        )
 
 
 def completed(given: Server, profile: str | None) -> Server:
