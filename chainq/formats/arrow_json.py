@@ -14,6 +14,7 @@ from chainq.rows.raw_json import members
 
 FLAT = (integer, milliseconds, amount, text)
 """The ways to read values that this module knows."""
+_LONGEST = 2**20  # bytes of a row; pyarrow takes time by the square of the number of fields that it does not know
 _INTEGER = "^(?:0|-?[1-9][0-9]{0,37})$"
 
 
@@ -39,6 +40,8 @@ def read_columns(
     """
     from pyarrow import json
 
+    if max(map(len, rows)) > _LONGEST:
+        return None
     first = members(bytes(rows[0]))
     sent = [
         (name, _sent_type(kind, pyarrow, quoted=bytes(first.get(name, b""))[:1] == b'"'))

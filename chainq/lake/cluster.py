@@ -25,7 +25,6 @@ from chainq.lake.worker import packed, unpacked
 from chainq.transport.base import Report
 
 RETRIES = 2  # of a task whose worker died, by dask
-TIMEOUT = 30  # seconds, to reach the scheduler
 
 
 class DaskEngine:
@@ -115,7 +114,7 @@ class DaskEngine:
             )
             return self._distributed.Client(cluster)
         try:
-            return self._distributed.Client(self._scheduler, timeout=TIMEOUT)
+            return self._distributed.Client(self._scheduler)  # waits as dask is configured
         except (OSError, ValueError) as error:
             raise UnreachableError(f"no dask scheduler at {self._scheduler}: {error}") from None
 
