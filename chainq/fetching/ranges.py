@@ -12,7 +12,7 @@ from chainq.errors import ChainqError
 from chainq.heights.range import HeightRange
 from chainq.planning.query import Batch, Query
 from chainq.planning.range_plan import RangePlan
-from chainq.planning.steps import Request, TipRequest
+from chainq.planning.steps import NOTHING_KNOWN, Known, Request, TipRequest
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_array
 from chainq.transport.threads import Pool
@@ -29,12 +29,15 @@ def fetch_range(
     concurrency: int = CONCURRENCY,
     warn: Callable[[str], None] = lambda _: None,
     trace: Callable[[str], None] = lambda _: None,
+    known: Known = NOTHING_KNOWN,
+    learned: Callable[[Known], None] = lambda _: None,
 ) -> Iterator[Batch]:
     """Yield every row of a height range, exactly once, in batches that end with the last row of a height.
 
     `tip`: the tip height where it is known already; else `tip_height` is called if the range turns out to need it.
     `concurrency`: requests at a time; a few chunks more are decoded or held until their turn comes. `warn` is called
-    with what the user should know of the server, `trace` with how each chunk was proved complete. Raises ChainqError.
+    with what the user should know of the server, `trace` with how each chunk was proved complete. `known`: by ranges
+    before; `learned` is called with that for the next one at the end. Raises ChainqError.
     """
     plan = RangePlan(
         query.method,
@@ -45,6 +48,7 @@ def fetch_range(
         verify=query.verify,
         tip=tip,
         window=concurrency + 2,
+        known=known,
     )
 
     send = _sender(connection, dialect, query, tip_height)
@@ -71,6 +75,7 @@ def fetch_range(
             while warned < len(plan.server.notes):
                 warn(f"{query.method.name}: {plan.server.notes[warned]}")
                 warned += 1
+        learned(plan.known)
     except ChainqError as error:
         name = dialect.wire(query.method).name
         if not error.message.startswith((query.method.name, name)):  # planning knows heights, not methods

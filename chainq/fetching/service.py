@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from threading import Lock
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import Raw
 
@@ -20,6 +20,9 @@ from chainq.text.sanitize import printable, quoted
 from chainq.transport.base import Endpoint, Report
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_result, decode_rows
+
+if TYPE_CHECKING:
+    from chainq.planning.steps import Known
 
 _NO_BLOCK = "the chain has no blocks yet"
 
@@ -232,12 +235,22 @@ class Service:
             end = max(start, min(end, self.tip_for(end) + 1))
         return HeightRange(start, end)
 
-    def fetch_range(self, query: Query, heights: HeightRange, *, concurrency: int | None = None) -> Iterator[Batch]:
+    def fetch_range(
+        self,
+        query: Query,
+        heights: HeightRange,
+        *,
+        concurrency: int | None = None,
+        known: "Known | None" = None,
+        learned: "Callable[[Known], None]" = lambda _: None,
+    ) -> Iterator[Batch]:
         """Yield every row of a height range (what the query's bounds resolve to), exactly once, in height order.
 
-        `concurrency`: requests at a time, where fewer than the service's are enough.
+        `concurrency`: requests at a time, where fewer than the service's are enough. `known`: by ranges of the same
+        method before; `learned` is called at the end with that for the next one.
         """
         from chainq.fetching.ranges import fetch_range
+        from chainq.planning.steps import NOTHING_KNOWN
 
         tip = None if self._tip is None else self._tip.height
         batches = fetch_range(
@@ -250,6 +263,8 @@ class Service:
             concurrency=min(concurrency or self._concurrency, self._concurrency),
             warn=self._warn,
             trace=self._trace,
+            known=known or NOTHING_KNOWN,
+            learned=learned,
         )
         return self._explained(query.method, batches)
 

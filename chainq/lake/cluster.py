@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import msgspec
@@ -23,6 +23,9 @@ from chainq.lake.job import Done, Hold, Job, Task
 from chainq.lake.partition import Worker
 from chainq.lake.worker import packed, unpacked
 from chainq.transport.base import Report
+
+if TYPE_CHECKING:
+    from chainq.planning.steps import Known
 
 RETRIES = 2  # of a task whose worker died, by dask
 
@@ -42,6 +45,7 @@ class DaskEngine:
         self._scheduler, self._workers, self._listener = scheduler, workers, listener
         self._warned: set[str] = set()
         self._holds = Holds()
+        self._known: dict[str, Known] = {}  # by command, of the last partition
         self._topic = f"chainq-{uuid4().hex}"  # of dask's events of this export
 
     def run(self, job: Job, tasks: Sequence[Task], check: Callable[[], None]) -> Iterator[Done]:
@@ -66,6 +70,7 @@ class DaskEngine:
                 if isinstance(found, Exception):
                     failure = failure or found
                 else:
+                    self._known[found.spec.command] = found.known
                     yield found
                 if waiting and failure is None:
                     underway.add(self._submitted(client, shared, waiting.popleft()))
@@ -76,7 +81,7 @@ class DaskEngine:
         """Have a task run, and return its future."""
         holds = msgspec.json.encode(self._holds.current(time.monotonic()))
         key = f"{task.spec.command}-{task.spec.start}-{uuid4().hex}"
-        encoded = msgspec.json.encode(task)
+        encoded = msgspec.json.encode(task.knowing(self._known))
         return client.submit(write_partition, self._topic, job, encoded, holds, key=key, retries=RETRIES, pure=False)
 
     async def _hear(self, client: Any, event: tuple[float, bytes]) -> None:

@@ -1,6 +1,6 @@
 """What a worker is given, as plain values that can be pickled or written as JSON: an export, and partitions of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -9,6 +9,7 @@ from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
 from chainq.lake.grid import PartitionSpec
 from chainq.lake.store import Store, open_store
+from chainq.planning.steps import NOTHING_KNOWN, Known
 from chainq.transport.base import Report
 
 
@@ -85,10 +86,15 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Task(msgspec.Struct, frozen=True, tag=True):
-    """One partition to write. `stale`: names of receipts to remove before."""
+    """One partition to write. `stale`: names of receipts to remove before. `known`: by partitions of this export."""
 
     spec: PartitionSpec
     stale: tuple[str, ...] = ()
+    known: Known = NOTHING_KNOWN
+
+    def knowing(self, known: Mapping[str, Known]) -> "Task":
+        """Return the task with what is known of its command, if anything is."""
+        return msgspec.structs.replace(self, known=known.get(self.spec.command, self.known))
 
 
 class Hold(msgspec.Struct, frozen=True, tag=True):
@@ -99,10 +105,12 @@ class Hold(msgspec.Struct, frozen=True, tag=True):
 
 
 class Done(msgspec.Struct, frozen=True):
-    """A partition that is written. `size`: bytes of its file; `receipt`: the name of its receipt."""
+    """A partition that is written. `size`: bytes of its file; `receipt`: the name of its receipt; `known`: what it
+    taught."""
 
     spec: PartitionSpec
     rows: int
     size: int
     calls: int
     receipt: str
+    known: Known = NOTHING_KNOWN

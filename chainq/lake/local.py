@@ -7,6 +7,7 @@ independent, and which worker has which makes no difference to any file.
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,6 +17,10 @@ from chainq.lake.holds import Holds
 from chainq.lake.job import Done, Job, Task
 from chainq.lake.processes import Process, Processes
 from chainq.lake.worker import Event, unpacked
+
+if TYPE_CHECKING:
+    from chainq.lake.grid import PartitionSpec
+    from chainq.planning.steps import Known
 
 DEATHS = 3  # of workers that had the same partition
 HEARTBEAT = 2.0  # seconds between two checks of the lock
@@ -53,7 +58,8 @@ class _Run:
 
     def __init__(self, tasks: Sequence[Task], processes: Processes, listener: Listener) -> None:
         self._waiting, self._processes, self._listener = deque(tasks), processes, listener
-        self._deaths: Counter[Task] = Counter()
+        self._deaths: Counter[PartitionSpec] = Counter()
+        self._known: dict[str, Known] = {}  # by command, of the last partition
         self._warned: set[str] = set()
         self._holds = Holds()
         self._decode = msgspec.json.Decoder(Event).decode
@@ -63,7 +69,7 @@ class _Run:
         """Give each idle worker a task, unless something failed."""
         for process in self._processes.idle():
             if self._waiting and self.failure is None:
-                task = self._waiting.popleft()
+                task = self._waiting.popleft().knowing(self._known)
                 self._listener.trace(f"worker {process.number}: {task.spec}")
                 process.give(task)
 
@@ -76,6 +82,7 @@ class _Run:
         for event in map(self._decode, lines):
             if event.done is not None:
                 process.task = None
+                self._known[event.done.spec.command] = event.done.known
                 yield event.done
             elif event.error is not None:
                 process.task = None
@@ -97,8 +104,8 @@ class _Run:
         if task is None:  # it had nothing to do, or its failure is known
             return
         self._listener.warn(f"worker {process.number} {how} at {task.spec}")
-        self._deaths[task] += 1
-        if self._deaths[task] == DEATHS:
+        self._deaths[task.spec] += 1
+        if self._deaths[task.spec] == DEATHS:
             self.failure = self.failure or OutputError(
                 f"{task.spec}: its worker {how}, {DEATHS} times",
                 "if memory ran out, lower -w or -j, or export with a smaller --partition",

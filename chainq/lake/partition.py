@@ -23,6 +23,7 @@ from chainq.lake.job import Done, Hold, Job, Task
 from chainq.lake.receipt import Receipt
 from chainq.lake.table import PartitionFile
 from chainq.planning.query import Batch, Query
+from chainq.planning.steps import Known
 from chainq.rows.fields import Picker
 from chainq.transport.base import Report
 
@@ -77,7 +78,7 @@ class Worker:
                 upload.file.truncate()
                 file = PartitionFile(upload.file, method, self._warn)
                 try:
-                    proofs, hashes = self._fetch(method, spec, file)
+                    proofs, hashes, known = self._fetch(method, task, file)
                     break
                 except BaseException as error:
                     file.abandon()
@@ -105,23 +106,25 @@ class Worker:
             size = upload.publish(spec.name)
         entry = receipts.entry_of(receipt, size)
         self._store.write(entry.name, receipt.encode())
-        return Done(spec, receipt.rows, size, receipt.calls, entry.name)
+        return Done(spec, receipt.rows, size, receipt.calls, entry.name, known)
 
     def hold_back(self, hold: Hold) -> None:
         """Make no call of a method for a while; for any thread."""
         self._service.connection.hold_back(hold.method, hold.seconds)
 
-    def _fetch(self, method: Method, spec: PartitionSpec, file: PartitionFile) -> tuple[Counter[str], Hashes]:
-        """Write all rows to the file; return how often they were proved in which way, and the hashes."""
+    def _fetch(self, method: Method, task: Task, file: PartitionFile) -> tuple[Counter[str], Hashes, Known]:
+        """Write all rows to the file; return how often they were proved in which way, the hashes, what is known now."""
         proofs: Counter[str] = Counter()
+        spec, learned = task.spec, [task.known]
         query = Query(method, bounds=Bounds(start=spec.start, end=spec.end))
-        batches = self._service.fetch_range(query, spec.heights)
+        batches = self._service.fetch_range(query, spec.heights, known=task.known, learned=learned.append)
         if method.linked:
             first, last = _write(batches, file, proofs)
             if first is None or last is None or file.rows != len(spec.heights):
                 raise IncompleteError(f"{spec}: the chain ends before", "run the command again")
             pick = Picker(["block_hash", "previous_hash"])
-            return proofs, Hashes(hash_text(pick(first)[0]), hash_text(pick(last)[0]), hash_text(pick(first)[1]))
+            hashes = Hashes(hash_text(pick(first)[0]), hash_text(pick(last)[0]), hash_text(pick(first)[1]))
+            return proofs, hashes, learned[-1]
         before = self._service.block_hash(spec.end - 1)
         _write(batches, file, proofs)
         hashes = self._hashes(spec)
@@ -129,7 +132,7 @@ class Worker:
             raise _ReorgError(
                 f"{spec}: block {spec.end - 1} was replaced while rows were fetched", "run the command again"
             )
-        return proofs, hashes
+        return proofs, hashes, learned[-1]
 
     def _hashes(self, spec: PartitionSpec) -> Hashes:
         """Return the hashes as the service has them now."""

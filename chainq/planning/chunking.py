@@ -6,7 +6,7 @@ from math import ceil
 
 from chainq.catalog.methods import Method
 from chainq.heights.range import HeightRange
-from chainq.planning.steps import Request
+from chainq.planning.steps import NOTHING_KNOWN, Known, Request
 
 AIM_BYTES = 8 * 2**20  # of a response: larger ones cost memory, smaller ones round trips
 WIDEST = 1_000_000  # heights of a chunk where the document sets no limit
@@ -32,9 +32,12 @@ def page_sizes(method: Method, page_size: int | None) -> tuple[int | None, float
 
 
 class Chunker:
-    """Chooses the lengths of chunks. `rows`: that a chunk should hold, None for methods without pages."""
+    """Chooses the lengths of chunks. `rows`: that a chunk should hold, None for methods without pages.
 
-    def __init__(self, method: Method, rows: float | None) -> None:
+    What is `known` of ranges before counts as one response: whatever the next ones show has the same weight.
+    """
+
+    def __init__(self, method: Method, rows: float | None, known: Known = NOTHING_KNOWN) -> None:
         self._limit = method.max_heights or (WIDEST_LINKED if method.linked else WIDEST)
         self._first = min(method.first_heights or self._limit, self._limit)
         self._overlaps = method.height is not None and not method.linked
@@ -44,6 +47,11 @@ class Chunker:
         self._cap: float | None = None  # rows, where the server cuts responses
         self._seen: deque[tuple[int, int, int]] = deque(maxlen=RECENT)  # heights, rows, bytes
         self._longest = 0  # heights of one response
+        if known.rows_per_height:
+            aim = min(self._page_rows, AIM_BYTES / max(1.0, known.row_bytes))
+            length = max(1, min(self._limit, int(aim / known.rows_per_height)))
+            rows_there = ceil(length * known.rows_per_height)
+            self.learn(HeightRange(0, length), rows_there, ceil(rows_there * known.row_bytes), complete=True)
 
     @property
     def rows_per_height(self) -> float:
@@ -58,6 +66,12 @@ class Chunker:
             if half <= 0:
                 return density
         return 0.0
+
+    @property
+    def row_bytes(self) -> float:
+        """The mean size of a row; 0 before the first."""
+        rows = sum(seen[1] for seen in self._seen)
+        return sum(seen[2] for seen in self._seen) / rows if rows else 0.0
 
     @property
     def settled(self) -> bool:

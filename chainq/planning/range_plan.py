@@ -34,8 +34,10 @@ from chainq.planning.ordering import Sorter, turned
 from chainq.planning.server import ServerFacts
 from chainq.planning.steps import (
     DIVISIBLE,
+    NOTHING_KNOWN,
     ChunkResult,
     ChunkSpec,
+    Known,
     ProofKind,
     Request,
     Steps,
@@ -73,6 +75,7 @@ class RangePlan:
 
     `tip`: the tip height, None where it is not known yet (it is then requested only if needed). `limit`: rows after
     which no further request is made. `window`: requests at one time. `verify`: blocks must be all there and linked.
+    `known`: by ranges before.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class RangePlan:
         verify: bool = True,
         tip: int | None = None,
         window: int = 10,
+        known: Known = NOTHING_KNOWN,
     ) -> None:
         self._method, self._reverse, self._verify, self._limit = method, reverse, verify, limit
         if limit is not None and method.linked:  # one row a height
@@ -100,7 +104,7 @@ class RangePlan:
         self._end = heights.end
         # With a limit, one after the other: a request too many would be one that was not needed.
         self.window = 1 if limit is not None and not method.linked else window
-        self._chunker = Chunker(method, chunk_rows)
+        self._chunker = Chunker(method, chunk_rows, known)
         self._sort = Sorter(method)
         self._links = Links(method, reverse) if method.linked and verify else None
         self._line: list[_Chunk] = []  # in the order of the output
@@ -109,12 +113,17 @@ class RangePlan:
         self._anchor: int | None = None
         self._ended = False  # whether nothing is to follow the rows given so far
         self._neighbours = Neighbours()
-        self.server = ServerFacts(tip=tip, page_size=self._page_size)
+        self.server = ServerFacts(tip=tip, page_size=self._page_size, trusted_width=known.trusted_width)
 
     @property
     def done(self) -> bool:
         """Whether nothing is left: no chunk to send, to wait for, or to give."""
         return not self._line and not len(self._rest)
+
+    @property
+    def known(self) -> Known:
+        """What this range teaches about the next ones."""
+        return Known(self._chunker.rows_per_height, self._chunker.row_bytes, self.server.trusted_width)
 
     @property
     def waiting(self) -> bool:
@@ -204,7 +213,9 @@ class RangePlan:
         """Cut new chunks off the rest while the window has room; one after the other while their length still grows."""
         if (top := self.server.top) is not None and self._rest.end > top:
             self._rest = HeightRange(min(self._rest.start, top), top)
-        wanted = self.window if self._chunker.settled else 1
+        # Where rows carry no heights the first chunk makes sure how the service takes bounds; others would do so again.
+        alone = self._method.height is None and self.server.proved_start is None
+        wanted = self.window if self._chunker.settled and not alone else 1
         while len(self._rest) and len(self._line) < wanted:
             length, overlap = self._chunker.choose()
             rest = self._rest

@@ -60,6 +60,21 @@ class Proof(NamedTuple):
         return f"{self.kind} ({self.responses} response{'s' if self.responses > 1 else ''})"
 
 
+class Known(NamedTuple):
+    """What a range teaches about the next ones of the same method and run, as plain values; 0 for nothing.
+
+    `rows_per_height` and `row_bytes` decide how long chunks are at first. `trusted_width`: as in `ServerFacts`. Not
+    `start_included`: near empty heights it is a weak finding, and each range makes sure of it again.
+    """
+
+    rows_per_height: float = 0.0
+    row_bytes: float = 0.0
+    trusted_width: int = 0
+
+
+NOTHING_KNOWN = Known()
+
+
 class ChunkSpec(NamedTuple):
     """A chunk to fetch and prove.
 

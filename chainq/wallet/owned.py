@@ -123,16 +123,14 @@ class OwnedService(Service):
         super().__init__(*arguments, **options)
         self._wallet, self._network = wallet, network
 
-    def fetch_range(self, query: Query, heights: HeightRange, *, concurrency: int | None = None) -> Iterator[Batch]:
+    def fetch_range(self, query: Query, heights: HeightRange, **options: Any) -> Iterator[Batch]:
         """Yield the owned rows of a height range, in height order. The query's `limit` is up to the caller.
 
-        Raises UsageError for a service on another network.
+        `options`: as `Service` takes them. Raises UsageError for a service on another network.
         """
         if self._network and len(heights):
             self._check_network(self._network)
-        everything = super().fetch_range(
-            query._replace(method=_OWNERSHIP, limit=None), heights, concurrency=concurrency
-        )
+        everything = super().fetch_range(query._replace(method=_OWNERSHIP, limit=None), heights, **options)
         return self._wallet.owned(everything, super().fetch_range, super().fetch_one_page, self._warn)
 
     def _check_network(self, name: str) -> None:

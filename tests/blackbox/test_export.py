@@ -166,6 +166,19 @@ def test_workers_share_what_the_service_refuses(chainq: Program, truth: Truth, l
     assert 0 < service.refused.count("getBlocks") <= 2 * (4 + 3), service.refused
 
 
+def test_partitions_pass_on_what_they_teach(chainq: Program, truth: Truth, lake: Lake) -> None:
+    """How dense rows are, and over which width no rows are believed, is learned once, not for each partition."""
+    service = Moving(60_000)
+    with serving(service) as url:
+        assert export(chainq, url, "records", "10K:16K", "--partition", "1K").code == 0
+        assert service.calls.count("records/all") <= 16, "two or three each: a chunk, its start and its end"
+        service.calls.clear()
+        assert export(chainq, url, "records", "39K:44K").code == 0
+        assert not truth.rows("records", 40_000, 44_000)
+        assert service.calls.count("records/all") < 60, "without that it takes 130 for each partition without rows"
+    assert lake.rows("records") == due([*truth.rows("records", 10_000, 16_000), *truth.rows("records", 39_000, 44_000)])
+
+
 def test_a_reorg_replaces_the_partitions_that_it_touches(chainq: Program, lake: Lake) -> None:
     """The partitions from the fork on are written again and named; those below stay."""
     service, trunk = Moving(2649), Chain(tip=2649)

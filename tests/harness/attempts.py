@@ -10,7 +10,7 @@ from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.errors import ChainqError
 from chainq.heights.range import HeightRange
 from chainq.planning.range_plan import RangePlan
-from chainq.planning.steps import ChunkResult, TipRequest
+from chainq.planning.steps import NOTHING_KNOWN, ChunkResult, Known, TipRequest
 from harness.model import KINDS, Server, chain, combined
 
 MOST_REQUESTS = 20_000
@@ -28,13 +28,15 @@ LEAST_DENSE = 0.3  # rows a height
 
 @dataclass
 class Outcome:
-    """How a run ended: the rows it gave, its error, the number of requests, the page size that was asked for."""
+    """How a run ended: the rows it gave, its error, the number of requests, the page size that was asked for, and what
+    it teaches the next one."""
 
     rows: list[bytes]
     results: list[ChunkResult]
     error: ChainqError | None
     calls: int
     page_size: int
+    known: Known
 
 
 def drive(
@@ -48,11 +50,19 @@ def drive(
     limit: int | None = None,
     window: int = 10,
     tip: int | None = None,
+    known: Known = NOTHING_KNOWN,
 ) -> Outcome:
     """Run a plan against a server; responses arrive in an order by chance."""
     method = BY_COMMAND[command] if isinstance(command, str) else command
     plan = RangePlan(
-        method, HeightRange(start, end), page_size=page_size, reverse=reverse, limit=limit, window=window, tip=tip
+        method,
+        HeightRange(start, end),
+        page_size=page_size,
+        reverse=reverse,
+        limit=limit,
+        window=window,
+        tip=tip,
+        known=known,
     )
     under_way: dict[int, Any] = {}
     results: list[ChunkResult] = []
@@ -83,7 +93,8 @@ def drive(
     except ChainqError as failure:
         error = failure
     rows = [bytes(row) for result in results for row in result.rows]
-    return Outcome(rows, results, error, server.calls, page_size or method.page_size or method.max_heights or 1)
+    size = page_size or method.page_size or method.max_heights or 1
+    return Outcome(rows, results, error, server.calls, size, plan.known)
 
 
 def verdict(outcome: Outcome, due: list[bytes], *, exact_order: bool = False, unsettled: Sequence[bytes] = ()) -> str:
@@ -101,8 +112,11 @@ def verdict(outcome: Outcome, due: list[bytes], *, exact_order: bool = False, un
     return f"silent: {lost} of {len(due)} rows lost, {more} too many"
 
 
-def attempt(seed: int, kind: str) -> tuple[str, Outcome]:
-    """One run against a server of that kind, all else by chance: the verdict, and how it ended."""
+def attempt(seed: int, kind: str, *, partitions: bool = False) -> tuple[str, Outcome]:
+    """One run against a server of that kind, all else by chance: the verdict, and how it ended.
+
+    With `partitions` two runs, one after the other; the second one is told what the first has learned.
+    """
     rng = Random(seed)  # noqa: S311  # a seed is to be repeated
     heights = rng.choice([40, 200, 1500, 5000])
     density = min(rng.choice([0.05, 0.3, 1, 5, 20]), 20_000 / heights)  # more rows take longer, and show no more
@@ -117,16 +131,19 @@ def attempt(seed: int, kind: str) -> tuple[str, Outcome]:
     # Before height 0 there is nothing to ask for, so nobody sees that a server leaves out rows of height 0 alone.
     start = max(int(faults.exclusive), rng.choice([0, rng.randrange(heights)]))
     end = rng.choice([heights, rng.randint(start, heights + 20), max(start, heights - faults.unsettled)])
-    outcome = drive(
-        server,
-        start,
-        end,
-        command=command,
-        page_size=rng.choice([500, 2000]),
-        reverse=rng.random() < 0.2,
-        tip=made.tip if end == heights or rng.random() < 0.5 else None,
-        window=rng.choice([1, 4, 10]),
-    )
+    options: dict[str, Any] = {
+        "command": command,
+        "page_size": rng.choice([500, 2000]),
+        "reverse": rng.random() < 0.2,
+        "tip": made.tip if end == heights or rng.random() < 0.5 else None,
+        "window": rng.choice([1, 4, 10]),
+    }
+    middle = rng.randint(start, max(start, end)) if partitions else start
+    outcome = drive(server, start, middle, **options)
+    if outcome.error is None:
+        before = outcome.rows
+        outcome = drive(server, middle, end, **options, known=outcome.known)
+        outcome.rows[:0] = before
     # What `--lag` would leave out, and blocks that came meanwhile, may be missing, but not come twice.
     settled = max(start, min(end, heights - faults.unsettled))
     unsettled = made.due(settled, end) + server.orphans
