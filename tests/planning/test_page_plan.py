@@ -232,6 +232,35 @@ def test_a_list_that_changes_is_found_out(faults: PageFaults) -> None:
     assert error
 
 
+class Elsewhere(PageServer):
+    """One page, the third that is requested, is another one: as many rows of it as are asked for, or fewer."""
+
+    def __init__(self, number: int, rows: int) -> None:
+        super().__init__([[transaction(time, 0, time, 3)] * 3 for time in range(1, 101)], PageFaults(), 0)
+        self.number, self.rows = number, rows
+
+    def page(self, request: PageRequest) -> list[Raw]:
+        if len(self.requests) != 2:
+            return super().page(request)
+        self.requests.append(request)
+        return [Raw(row) for row in self.due[self.number * request.size :][: self.rows]]
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["the first page", "the page before"])
+def test_a_full_page_of_another_place_is_an_error(number: int) -> None:
+    """It holds as many rows as were asked for, but those before it and those after it do not meet."""
+    server = Elsewhere(number, 20)
+    rows, error = run(server, 20)
+    assert rows == server.due[: len(rows)]
+    assert "does not continue where the page before it ended" in error
+
+
+def test_a_short_page_of_another_place_is_requested_again() -> None:
+    """It may be a response that was cut: the next one continues."""
+    server = Elsewhere(0, 15)
+    assert run(server, 20) == (server.due, "")
+
+
 class Replacing(PageServer):
     """The last row becomes another one, of a later block."""
 
