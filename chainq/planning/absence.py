@@ -14,7 +14,7 @@ from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.look_ahead import ATTEMPTS, Asking
 from chainq.planning.server import ServerFacts, start_left_out
-from chainq.planning.steps import Page, Request
+from chainq.planning.steps import DIVISIBLE, Page, Request
 
 NARROW = 32  # heights that every server looks at
 BEFORE = 64  # heights before a range without rows, which may show what a server leaves out at its start
@@ -125,18 +125,23 @@ def trust_width(width: int, server: ServerFacts) -> Asking[None]:
     height, row = server.witness
     width = min(width, height + 1)
     while width > max(server.trusted_width, 1):
-        shown: Page = yield Request(HeightRange(height + 1 - width, height + 1), server.page_size)
-        if row in map(bytes, shown.rows):
-            server.trusted_width = max(server.trusted_width, width)
-        elif not shown.rows:
-            server.misses_rows = True
+        try:
+            shown: Page = yield Request(HeightRange(height + 1 - width, height + 1), server.page_size)
+        except DIVISIBLE:  # too heavy there
+            pass
+        else:
+            if row in map(bytes, shown.rows):
+                server.trusted_width = max(server.trusted_width, width)
+            elif not shown.rows:
+                server.misses_rows = True
         width //= 2
 
 
 def check_believed(heights: HeightRange, server: ServerFacts) -> Asking[None]:
     """Make sure that the server looks at ranges as wide as those believed to be empty, by a range that shows rows.
 
-    Raises IncompleteError where its lowest rows are missing at the far end of such a range.
+    Raises IncompleteError where its lowest rows are missing at the far end of such a range. Where a server fails there,
+    or cuts its responses into many pages, nothing is made sure of.
     """
     believed, server.believed = server.believed, 0
     lowest = yield from _bisect(heights, upper=False)
@@ -146,7 +151,10 @@ def check_believed(heights: HeightRange, server: ServerFacts) -> Asking[None]:
     for _ in range(ATTEMPTS):
         size = server.page_size
         for number in range(MOST_PAGES):
-            shown: Page = yield Request(wide, size, number)
+            try:
+                shown: Page = yield Request(wide, size, number)
+            except DIVISIBLE:
+                return
             if not rows.isdisjoint(map(bytes, shown.rows)):
                 server.trusted_width = max(server.trusted_width, len(wide))
                 return

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chainq.errors import IncompleteError
+from chainq.errors import IncompleteError, TooHeavyError
 from chainq.heights.range import HeightRange
 from chainq.planning.absence import DOUBTED, check_believed, check_bounds, is_empty, trust_width
 from chainq.planning.server import ServerFacts
@@ -39,6 +39,22 @@ def test_the_trusted_width_is_what_the_server_shows(*, empty: bool) -> None:
     server = facts(witness=(5_000, b"5000"))
     drive(trust_width(3_000, server), Limited([5_000], 400, empty=empty))
     assert (server.trusted_width, server.misses_rows) == (375, True)
+
+
+def test_a_width_that_is_too_heavy_is_not_trusted() -> None:
+    """Before the known row lies a dense stretch: its failure is no error of the run, and no sign of missing rows."""
+
+    def heavy(request: Request) -> Page:
+        if len(request.heights) > 800:
+            raise TooHeavyError("query timeout")
+        return Limited([5_000], 9_999)(request)
+
+    server = facts(witness=(5_000, b"5000"))
+    drive(trust_width(3_000, server), heavy)
+    assert (server.trusted_width, server.misses_rows) == (750, False)
+    server = facts(believed=3_000)
+    drive(check_believed(HeightRange(5_000, 5_001), server), heavy)
+    assert server.trusted_width == 0
 
 
 def test_no_width_is_trusted_beyond_the_chain() -> None:
