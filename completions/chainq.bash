@@ -46,7 +46,6 @@ _chainq_options() {
     case $1 in
         blocks|full-blocks|records|ownership|transitions|address-transactions|owned)
             _chainq_offer '--reverse' 'Highest heights first'
-            _chainq_offer '--checkpoint' 'Resume where the last run ended'
             _chainq_offer '--rewind' 'Fetch the last N or more blocks again, then resume'
             _chainq_offer '--max-age' 'Exit with code 6 if the tip is older: 10m, 2h, 7d'
             _chainq_offer '--follow' 'Keep running and print new blocks'
@@ -62,6 +61,11 @@ _chainq_options() {
     case $1 in
         blocks|full-blocks)
             _chainq_offer '--no-verify' 'Skip the check for missing and unlinked blocks'
+            ;;
+    esac
+    case $1 in
+        blocks|full-blocks|records|ownership|transitions|address-transactions|owned|verify)
+            _chainq_offer '--checkpoint' 'Resume where the last run ended'
             ;;
     esac
     case $1 in
@@ -297,11 +301,11 @@ _chainq_takes() {
         blocks' --last'|full-blocks' --last'|records' --last'|ownership' --last'|transitions' --last'|address-transactions' --last'|owned' --last'|export' --last'|sql' --last'|verify' --last') ;;
         *' --since') ;;
         *' --until') ;;
-        *' --checkpoint') ;;
         *' --rewind') ;;
         *' --max-age') ;;
         *' --interval') ;;
         *' --limit') ;;
+        *' --checkpoint') ;;
         *' --lag') ;;
         *' --format') ;;
         *' --output'|*' -o') ;;

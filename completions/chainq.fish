@@ -75,8 +75,6 @@ function __chainq_takes
             return 0
         case '* --until'
             return 0
-        case '* --checkpoint'
-            return 0
         case '* --rewind'
             return 0
         case '* --max-age'
@@ -84,6 +82,8 @@ function __chainq_takes
         case '* --interval'
             return 0
         case '* --limit'
+            return 0
+        case '* --checkpoint'
             return 0
         case '* --lag'
             return 0
@@ -269,13 +269,13 @@ complete -c chainq -n '__chainq_in blocks full-blocks records ownership transiti
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned export sql verify' -l since -x -d 'First block time: 2024-06-02, 2024-06-02T11:36Z, 2h or \'2 hours ago\', yesterday, or Unix seconds'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned export sql verify' -l until -x -d 'End block time, exclusive'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned' -l reverse -d 'Highest heights first'
-complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned' -l checkpoint -r -F -d 'Resume where the last run ended'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned' -l rewind -x -d 'Fetch the last N or more blocks again, then resume'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned' -l max-age -x -d 'Exit with code 6 if the tip is older: 10m, 2h, 7d'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned' -l follow -s f -d 'Keep running and print new blocks'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned' -l interval -x -d 'Seconds between polls.  [default: 5]'
 complete -c chainq -n '__chainq_in blocks full-blocks program-transactions records ownership transitions address-transactions owned' -l limit -x -d 'Stop after N rows'
 complete -c chainq -n '__chainq_in blocks full-blocks' -l no-verify -d 'Skip the check for missing and unlinked blocks'
+complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned verify' -l checkpoint -r -F -d 'Resume where the last run ended'
 complete -c chainq -n '__chainq_in blocks full-blocks records ownership transitions address-transactions owned export' -l lag -x -d 'Leave out the last N blocks'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql verify' -l format -x -a '\'table\' \'jsonl\' \'json\' \'csv\' \'text\' \'tsv\' \'parquet\' \'chart\'' -d 'table, jsonl, json, csv, tsv, text, chart, parquet, plug-ins. Default: by the extension of FILE, else CHAINQ_FORMAT, else table on a terminal and jsonl elsewhere'
 complete -c chainq -n '__chainq_in blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql verify' -l table -d 'Human-readable table'

@@ -300,6 +300,7 @@ def _verify_command() -> "Command":
         [
             _range_argument("[RANGE|DEST|FILE]", f"{RANGE[:-1]}; or a data set of chainq export, or a file of -o."),
             *heights,
+            *(option for option in _parameters([options.ResumeOptions]) if option.name == "checkpoint"),
             *_parameters(groups),
         ],
         "Find missing, doubled, altered and misplaced rows.\n\n"

@@ -3,33 +3,31 @@
 What is compared is in `chainq.verify`.
 """
 
-import gc
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
-from pathlib import Path
-from random import SystemRandom
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from functools import partial
+from typing import Any
 
 from chainq.cli import connect, output
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
-from chainq.errors import IncompleteError, UsageError
+from chainq.cli.verdict import Verdict, conclude, write_findings
+from chainq.errors import IncompleteError, OutputError, UsageError
 from chainq.fetching.service import Service
 from chainq.formats.protocol import Writer
+from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.process.signals import signals_deferred
+from chainq.resume.follow import open_journal
+from chainq.resume.journal import Journal
+from chainq.resume.settings import ResumeSettings
+from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
-from chainq.text.humanize import counted
-from chainq.text.sanitize import mask_url, quoted
-from chainq.verify.audit import BLOCKS, COMMANDS, Step, audit
-from chainq.verify.findings import FINDINGS, FilesStep, by_height
+from chainq.text.sanitize import mask_url
+from chainq.verify.audit import BLOCKS, COMMANDS, audit
+from chainq.verify.findings import FINDINGS
 from chainq.verify.repair import Repair
-
-if TYPE_CHECKING:
-    from chainq.verify.file import RowsCheck
-    from chainq.verify.lake import Lake
 
 _RANGE = re.compile(r"[0-9_.:KkMm\u2212-]+|latest")
 """What a range can look like; anything else is a data set or a file, and so is ./5."""
@@ -41,161 +39,105 @@ def run(values: Mapping[str, Any]) -> None:
     Raises IncompleteError at the end where anything is wrong, and other ChainqErrors.
     """
     if values["range"] is not None and not _RANGE.fullmatch(values["range"]):
-        _verify_files(values)
+        from chainq.cli import verify_files
+
+        verify_files.run(values)
         return
     if values["sample"] is not None or values["full"]:
         raise UsageError("--sample and --full compare a data set or a file with the service", "name one")
-    commands, bounds = _commands(values["commands"]), read_bounds(values, whole=False)
-    settings = output.settings(FINDINGS, values, check=True, appended=False, endless=False)
+    commands, bounds = _commands(values["commands"]), read_bounds(values, whole=values["checkpoint"] is not None)
+    kept = values["checkpoint"] is not None
+    if kept and (bounds.last is not None or bounds.since is not None or bounds.until is not None):
+        raise UsageError("--checkpoint cannot be combined with --last, --since or --until", "use --start and --end")
+    settings = output.settings(FINDINGS, values, check=True, appended=kept, endless=False)
     reporter = connect.reporter(values)
     with ExitStack() as opened:
         service = opened.enter_context(connect.open_service(connect.settings(values), reporter))
         witness = _witness(values, reporter)
         if witness is not None:
             opened.enter_context(witness)
-        start, end = service.height_range(bounds).edges
-        if end > start and (tip := service.tip_for(end)) < end - 1:
-            reporter.warn(f"--end {end} is not reached: the tip is {tip}")
-            end = max(start, tip + 1)
-        if witness is not None and end > start and (tip := witness.tip_for(end)) < end - 1:
-            reporter.warn(f"the chain of the witness ends at height {tip}: later heights are not compared with it")
-        verdict = _Verdict(HeightRange(start, end))
-        with open_sink(settings.file, pager=not settings.can.binary) as sink:
-            writer = settings.make(sink, settings.spec._replace(warn=reporter.warn))
-            reporter.begin(end - start, rows_on_terminal=settings.spec.terminal)
-            try:
-                steps = audit(service, verdict.heights, commands, _repair(service, values), witness=witness)
-                _write(steps, writer, verdict, reporter)
-            except BaseException as error:
-                error.add_note(f"resume with --start {verdict.reached} --end {end}")
-                raise
-            finally:
-                reporter.end()
-            with signals_deferred():
-                writer.close()
-    _end(verdict, reporter)
-
-
-def _verify_files(values: Mapping[str, Any]) -> None:
-    """Verify a data set that `chainq export` wrote, or a file of `-o`. Raises as `run` does."""
-    settings = output.settings(FINDINGS, values, check=True, appended=False, endless=False)
-    reporter = connect.reporter(values)
-    files = _files(values, reporter)
-    verdict = _Verdict(files.heights)
-    with open_sink(settings.file, pager=not settings.can.binary) as sink:
-        writer = settings.make(sink, settings.spec._replace(warn=reporter.warn))
-        reporter.begin(len(files.heights), rows_on_terminal=settings.spec.terminal)
+        journal = None
+        if kept:
+            identity = {
+                "command": "verify",
+                "commands": list(commands),
+                "start": bounds.start or 0,
+                "url": mask_url(service.url),
+                "witness": None if witness is None else mask_url(witness.url),
+                "format": settings.format,
+                "columns": settings.requested,
+            }
+            journal = open_journal(opened, ResumeSettings(values["checkpoint"], output=settings.file), identity)
+        verdict = Verdict(_heights(service, witness, bounds, journal, reporter))
+        begin = partial(_begin, settings, reporter)
+        if journal is not None:
+            writer = journal.begin(lambda: verdict.heights.start, 0, begin, reporter.warn)
+        else:
+            writer = begin(opened.enter_context(open_sink(settings.file, pager=not settings.can.binary)), False)
+        heights = _overlapping(verdict.heights, journal)
+        reporter.begin(len(verdict.heights), rows_on_terminal=settings.spec.terminal)
         try:
-            _write(files.steps(), writer, verdict, reporter)
-            verdict.heights = files.heights
-            if values["sample"] is not None or values["full"]:
-                with connect.open_service(connect.settings(values), reporter) as service:
-                    _write(_against(files, service, values["sample"], verdict, reporter), writer, verdict, reporter)
+            steps = audit(service, heights, commands, _repair(service, values), witness=witness)
+            write_findings(steps, writer, verdict, reporter, journal)
+        except BaseException as error:
+            error.add_note(_rest(verdict, settings, journal))
+            with suppress(OutputError):
+                if journal is not None:
+                    journal.end()
+            raise
         finally:
             reporter.end()
         with signals_deferred():
             writer.close()
-    _end(verdict, reporter)
+            if journal is not None:
+                journal.end()
+    conclude(verdict, reporter)
 
 
-def _files(values: Mapping[str, Any], reporter: Reporter) -> "Lake | RowsCheck":
-    """Return the files to verify. Raises UsageError."""
-    from chainq.verify.file import RowsCheck
-    from chainq.verify.lake import Lake, check_packages
-
-    check_packages()
-    path = Path(values["range"])
-    if not path.exists() and ":" not in values["range"]:
-        raise UsageError(f"{quoted(values['range'])} is neither a range of heights nor a file or folder")
-    lake = not path.is_file()
-    for name in ("last", "since", "until", "witness", *(("start", "end", "commands") if lake else ())):
-        if values[name] is not None:
-            what = "a data set, which is verified as a whole" if lake else "a file"
-            raise UsageError(f"--{name} cannot be combined with {what}")
-    if lake:
-        from chainq.lake.store import open_store
-
-        return Lake(open_store(values["range"]))
-    bounds = read_bounds({**values, "range": None}, whole=True)
-    if (bounds.start, bounds.end) != (None, None) and not bounds.fixed:
-        raise UsageError("for a file, --start and --end are two heights of at least 0")
-    heights = HeightRange(bounds.start, bounds.end) if bounds.start is not None and bounds.end is not None else None
-    if values["commands"] is not None and values["commands"] not in COMMANDS:
-        raise UsageError(f"cannot verify {values['commands']!r}", f"expected one of {', '.join(COMMANDS)}")
-    check = RowsCheck(path, Repair(), values["commands"], heights)
-    if not check.method.linked:
-        reporter.warn(f"{path} has no receipt: rows that are missing leave no trace in it")
-    return check
+def _begin(settings: output.OutputSettings, reporter: Reporter, sink: Sink, continued: bool) -> Writer:
+    return settings.make(sink, settings.spec._replace(resumed=continued, warn=reporter.warn))
 
 
-def _against(
-    files: "Lake | RowsCheck", service: Service, sample: int | None, verdict: "_Verdict", reporter: Reporter
-) -> Iterator[FilesStep]:
-    """Yield where files differ from the service, at some heights or at all. The verdict will say what that proves."""
-    from chainq.verify.against import compare, odds
+def _heights(
+    service: Service, witness: Service | None, bounds: Bounds, journal: Journal | None, reporter: Reporter
+) -> HeightRange:
+    """Return the heights to verify: from where the checkpoint is, as far as the chain goes.
 
-    start, end = files.heights.edges
-    if (tip := service.tip_for(end)) < end - 1:
-        reporter.warn(f"the tip is {tip}: later heights are not compared")
+    Raises IncompleteError where the last block that was verified was replaced.
+    """
+    start, end = service.height_range(bounds).edges
+    if end > start and (tip := service.tip_for(end)) < end - 1:
+        reporter.warn(f"--end {end} is not reached: the tip is {tip}")
         end = max(start, tip + 1)
-    every = range(start, end)
-    drawn = None if sample is None or sample >= len(every) else sorted(SystemRandom().sample(every, sample))
-    chosen = every if drawn is None else frozenset(drawn)
-    for part in files.parts():
-        inside = range(max(start, part.heights.start), min(end, part.heights.end))
-        heights = HeightRange(inside.start, max(inside.start, inside.stop))
-        places = [heights] if drawn is None else [HeightRange(at, at + 1) for at in drawn if at in inside]
-        if len(heights) and places:
-            yield FilesStep(heights, sorted(compare(part, service, chosen, places), key=by_height), {})
-    if drawn is None:
-        verdict.compared = f"; all {len(every):,} heights compared with the service"
-        return
-    lost = [number for number in (1, 10, 100, 1000) if number <= len(every)]
-    seen = ", ".join(f"at {counted(number, 'height')} {odds(len(drawn), len(every), number):.1%}" for number in lost)
-    verdict.compared = (
-        f"; {len(drawn):,} of {len(every):,} heights compared with the service, odds that rows missing {seen} would"
-        " have been seen"
-    )
+    if witness is not None and end > start and (tip := witness.tip_for(end)) < end - 1:
+        reporter.warn(f"the chain of the witness ends at height {tip}: later heights are not compared with it")
+        end = end if journal is None else max(start, tip + 1)  # a resumed run compares them
+    known = journal.history.last if journal else None
+    if known is not None:
+        start = known.next
+        now = service.hash_of(start - 1) if known.hash else None
+        if known.hash and now is not None and now != known.hash:
+            raise IncompleteError(
+                f"reorg: block {start - 1} is {now}, the checkpoint recorded {known.hash}",
+                "delete the checkpoint and verify again from below it",
+            )
+    return HeightRange(start, max(start, end))
 
 
-def _end(verdict: "_Verdict", reporter: Reporter) -> None:
-    """Raise IncompleteError where anything is wrong; else say that nothing is."""
-    if verdict.findings:
-        raise IncompleteError(str(verdict))
-    if not reporter.quiet:
-        reporter.line(f"chainq: {verdict}")
+def _overlapping(heights: HeightRange, journal: Journal | None) -> HeightRange:
+    """Return the heights to read: with the block before, which a resumed run links to."""
+    resumed = journal is not None and journal.position.hash and len(heights)
+    return HeightRange(heights.start - 1, heights.end) if resumed else heights
 
 
-class _Verdict:
-    """What a run has verified so far, in one sentence."""
-
-    def __init__(self, heights: HeightRange) -> None:
-        self.heights, self.reached = heights, heights.start
-        self.findings: Counter[str] = Counter()
-        self.rows: Counter[str] = Counter()
-        self.compared = ""
-
-    def __str__(self) -> str:
-        if not len(self.heights) and not self.rows:
-            return "no blocks in that range"
-        rows = ", ".join(f"{number:,} {command}" for command, number in self.rows.items())
-        found = ", ".join(f"{number} {check}" for check, number in self.findings.items())
-        total = counted(sum(self.findings.values()), "finding") if found else "no findings"
-        where = f"{self.heights}: " if len(self.heights) else ""
-        return f"{where}{total}{f' ({found})' if found else ''} in {rows}{self.compared}"
-
-
-def _write(steps: Iterator[Step] | Iterator[FilesStep], writer: Writer, verdict: _Verdict, reporter: Reporter) -> None:
-    """Write the findings as they come, and count them in the verdict."""
-    gc.enable()
-    for step in steps:
-        with signals_deferred():
-            if step.findings:
-                writer.write([finding.encode() for finding in step.findings])
-            verdict.findings.update(finding.check for finding in step.findings)
-            verdict.rows.update(step.rows)
-            verdict.reached = step.heights.end
-        reporter.wrote(len(step.heights), sum(step.rows.values()))
+def _rest(verdict: Verdict, settings: output.OutputSettings, journal: Journal | None) -> str:
+    """Return how to get what is left after a failure."""
+    if journal is not None:
+        return f"the next run resumes at height {journal.position.next}"
+    if settings.file is not None:
+        unchanged = "left unchanged" if settings.file.exists() else "not created"
+        return f"{settings.file} was {unchanged}; run the command again, or add --checkpoint FILE to keep findings"
+    return f"resume with --start {verdict.reached} --end {verdict.heights.end}"
 
 
 def _witness(values: Mapping[str, Any], reporter: Reporter) -> Service | None:

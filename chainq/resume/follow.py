@@ -53,23 +53,31 @@ def run(
     says whether an earlier run wrote the beginning of the output. `warn` takes one line for the user.
     Raises ChainqError, PipeClosed or Interrupted.
     """
-    file = settings.output
-    output = printable(os.path.realpath(file)) if file is not None and descriptor_of(file) is None else ""
     with ExitStack() as stack:
-        checkpoint, recorded = None, None
-        if settings.checkpoint is not None:
-            if output in (path := printable(os.path.realpath(settings.checkpoint)), f"{path}.lock"):
-                raise UsageError(f"-o and --checkpoint are the same file {output}", "use two files")
-            checkpoint = stack.enter_context(Checkpoint(settings.checkpoint, identity))
-            last = checkpoint.history.last
-            if last is not None and checkpoint.output == output:
-                recorded = Recorded(last.length, checkpoint.output_end, checkpoint.writing)
-        sink = stack.enter_context(open_sink(file, append=True, recorded=recorded))
-        if checkpoint is not None and sink.appends:
-            _own(sink, checkpoint, output)
-        journal = Journal(sink, checkpoint.history if checkpoint else History(), checkpoint, output)
+        journal = open_journal(stack, settings, identity)
         rounds = Rounds(service, query, settings, journal, warn)
         _Polls(service, query, settings, warn, journal, rounds).run(begin)
+
+
+def open_journal(stack: ExitStack, settings: ResumeSettings, identity: Mapping[str, object]) -> Journal:
+    """Return the journal of a run: its checkpoint and its output, both open and locked until `stack` ends.
+
+    `identity`: what the checkpoint tells queries apart by. Raises ChainqError.
+    """
+    file = settings.output
+    output = printable(os.path.realpath(file)) if file is not None and descriptor_of(file) is None else ""
+    checkpoint, recorded = None, None
+    if settings.checkpoint is not None:
+        if output in (path := printable(os.path.realpath(settings.checkpoint)), f"{path}.lock"):
+            raise UsageError(f"-o and --checkpoint are the same file {output}", "use two files")
+        checkpoint = stack.enter_context(Checkpoint(settings.checkpoint, identity))
+        last = checkpoint.history.last
+        if last is not None and checkpoint.output == output:
+            recorded = Recorded(last.length, checkpoint.output_end, checkpoint.writing)
+    sink = stack.enter_context(open_sink(file, append=True, recorded=recorded))
+    if checkpoint is not None and sink.appends:
+        _own(sink, checkpoint, output)
+    return Journal(sink, checkpoint.history if checkpoint else History(), checkpoint, output)
 
 
 def _own(sink: Sink, checkpoint: Checkpoint, output: str) -> None:

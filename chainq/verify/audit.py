@@ -35,13 +35,14 @@ class Step(NamedTuple):
     """What a pass found in `heights`, in order of height.
 
     `rows`: how many it read, by command. `hashes`: of the rows of a command and height (`witness.row_hash`), where a
-    witness is to be compared.
+    witness is to be compared. `last_hash`: of the last block, empty where it is not known.
     """
 
     heights: HeightRange
     findings: list[Finding]
     rows: dict[str, int]
     hashes: dict[tuple[str, int], int]
+    last_hash: str = ""
 
 
 def audit(
@@ -74,7 +75,7 @@ def audit(
 def _joined(first: Step, second: Step) -> Step:
     rows = {command: first.rows.get(command, 0) + second.rows.get(command, 0) for command in first.rows | second.rows}
     heights = HeightRange(first.heights.start, second.heights.end)
-    return Step(heights, first.findings + second.findings, rows, first.hashes | second.hashes)
+    return Step(heights, first.findings + second.findings, rows, first.hashes | second.hashes, second.last_hash)
 
 
 class _Audit:
@@ -109,7 +110,7 @@ class _Audit:
             heights = HeightRange(done, upto)
             findings = list(chain.from_iterable(map(self._height, range(done, upto))))
             done = upto
-            yield Step(heights, findings, counts, self._taken_hashes(heights))
+            yield Step(heights, findings, counts, self._taken_hashes(heights), self._chains["full-blocks"].last_hash)
 
     def _waiting(self) -> list[str]:
         return [command for command in self._reached if command != "ownership" or self._ownership is None]

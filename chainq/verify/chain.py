@@ -18,6 +18,11 @@ class ChainCheck:
     def __init__(self) -> None:
         self._last: _Block | None = None
 
+    @property
+    def last_hash(self) -> str:
+        """The hash of the last block, empty where it is not known."""
+        return (self._last.fields.get("block_hash") or "") if self._last else ""
+
     def follow(self, height: int, fields: Texts) -> Iterator[Contradiction]:
         """Yield what does not follow from the block before: a previous hash, an earlier time, a lower round.
 

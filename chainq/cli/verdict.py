@@ -1,0 +1,69 @@
+"""What a run of `chainq verify` found: writes the findings, and says it in one sentence at the end."""
+
+import gc
+from collections import Counter
+from collections.abc import Iterator
+
+from chainq.cli.report import Reporter
+from chainq.errors import IncompleteError
+from chainq.formats.protocol import Writer
+from chainq.heights.range import HeightRange
+from chainq.process.signals import signals_deferred
+from chainq.resume.history import Position
+from chainq.resume.journal import Journal
+from chainq.text.humanize import counted
+from chainq.verify.audit import Step
+from chainq.verify.findings import FilesStep
+
+
+class Verdict:
+    """What a run has verified so far, in one sentence."""
+
+    def __init__(self, heights: HeightRange) -> None:
+        self.heights, self.reached = heights, heights.start
+        self.findings: Counter[str] = Counter()
+        self.rows: Counter[str] = Counter()
+        self.compared = ""
+
+    def __str__(self) -> str:
+        if not len(self.heights) and not self.rows:
+            return "no blocks in that range"
+        rows = ", ".join(f"{number:,} {command}" for command, number in self.rows.items())
+        found = ", ".join(f"{number} {check}" for check, number in self.findings.items())
+        total = counted(sum(self.findings.values()), "finding") if found else "no findings"
+        where = f"{self.heights}: " if len(self.heights) else ""
+        return f"{where}{total}{f' ({found})' if found else ''} in {rows}{self.compared}"
+
+
+def write_findings(
+    steps: Iterator[Step] | Iterator[FilesStep],
+    writer: Writer,
+    verdict: Verdict,
+    reporter: Reporter,
+    journal: Journal | None = None,
+) -> None:
+    """Write the findings as they come, count them in the verdict, and record how far they go."""
+    gc.enable()
+    for step in steps:
+        first = verdict.heights.start if journal else 0  # of the block before, an earlier run has said what is wrong
+        findings = [one for one in step.findings if one.height is None or one.height >= first]
+        with signals_deferred():
+            if findings:
+                if journal is not None:
+                    journal.expect_rows()
+                writer.write([finding.encode() for finding in findings])
+            verdict.findings.update(finding.check for finding in findings)
+            verdict.rows.update(step.rows)
+            verdict.reached = step.heights.end
+            if journal is not None and step.heights.end > journal.position.next:
+                block = step.last_hash if isinstance(step, Step) else ""
+                journal.record(Position(step.heights.end, block, journal.sink.length))
+        reporter.wrote(len(step.heights), sum(step.rows.values()))
+
+
+def conclude(verdict: Verdict, reporter: Reporter) -> None:
+    """Raise IncompleteError where anything is wrong; else say that nothing is."""
+    if verdict.findings:
+        raise IncompleteError(str(verdict))
+    if not reporter.quiet:
+        reporter.line(f"chainq: {verdict}")

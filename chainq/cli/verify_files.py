@@ -1,0 +1,109 @@
+"""`chainq verify DEST|FILE`: a data set of `chainq export`, or a file of `-o`, by itself and against a service."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from random import SystemRandom
+from typing import TYPE_CHECKING, Any
+
+from chainq.cli import connect, output
+from chainq.cli.query import read_bounds
+from chainq.cli.report import Reporter
+from chainq.cli.verdict import Verdict, conclude, write_findings
+from chainq.errors import UsageError
+from chainq.fetching.service import Service
+from chainq.heights.range import HeightRange
+from chainq.process.signals import signals_deferred
+from chainq.sinks.open import open_sink
+from chainq.text.humanize import counted
+from chainq.text.sanitize import quoted
+from chainq.verify.audit import COMMANDS
+from chainq.verify.findings import FINDINGS, FilesStep, by_height
+from chainq.verify.repair import Repair
+
+if TYPE_CHECKING:
+    from chainq.verify.file import RowsCheck
+    from chainq.verify.lake import Lake
+
+
+def run(values: Mapping[str, Any]) -> None:
+    """Verify a data set that `chainq export` wrote, or a file of `-o`. Raises as `verify.run` does."""
+    settings = output.settings(FINDINGS, values, check=True, appended=False, endless=False)
+    reporter = connect.reporter(values)
+    files = _files(values, reporter)
+    verdict = Verdict(files.heights)
+    with open_sink(settings.file, pager=not settings.can.binary) as sink:
+        writer = settings.make(sink, settings.spec._replace(warn=reporter.warn))
+        reporter.begin(len(files.heights), rows_on_terminal=settings.spec.terminal)
+        try:
+            write_findings(files.steps(), writer, verdict, reporter)
+            verdict.heights = files.heights
+            if values["sample"] is not None or values["full"]:
+                with connect.open_service(connect.settings(values), reporter) as service:
+                    write_findings(
+                        _against(files, service, values["sample"], verdict, reporter), writer, verdict, reporter
+                    )
+        finally:
+            reporter.end()
+        with signals_deferred():
+            writer.close()
+    conclude(verdict, reporter)
+
+
+def _files(values: Mapping[str, Any], reporter: Reporter) -> "Lake | RowsCheck":
+    """Return the files to verify. Raises UsageError."""
+    from chainq.verify.file import RowsCheck
+    from chainq.verify.lake import Lake, check_packages
+
+    check_packages()
+    path = Path(values["range"])
+    if not path.exists() and ":" not in values["range"]:
+        raise UsageError(f"{quoted(values['range'])} is neither a range of heights nor a file or folder")
+    lake = not path.is_file()
+    for name in ("last", "since", "until", "witness", "checkpoint", *(("start", "end", "commands") if lake else ())):
+        if values[name] is not None:
+            what = "a data set, which is verified as a whole" if lake else "a file"
+            raise UsageError(f"--{name} cannot be combined with {what}")
+    if lake:
+        from chainq.lake.store import open_store
+
+        return Lake(open_store(values["range"]))
+    bounds = read_bounds({**values, "range": None}, whole=True)
+    if (bounds.start, bounds.end) != (None, None) and not bounds.fixed:
+        raise UsageError("for a file, --start and --end are two heights of at least 0")
+    heights = HeightRange(bounds.start, bounds.end) if bounds.start is not None and bounds.end is not None else None
+    if values["commands"] is not None and values["commands"] not in COMMANDS:
+        raise UsageError(f"cannot verify {values['commands']!r}", f"expected one of {', '.join(COMMANDS)}")
+    check = RowsCheck(path, Repair(), values["commands"], heights)
+    if not check.method.linked:
+        reporter.warn(f"{path} has no receipt: rows that are missing leave no trace in it")
+    return check
+
+
+def _against(
+    files: "Lake | RowsCheck", service: Service, sample: int | None, verdict: Verdict, reporter: Reporter
+) -> Iterator[FilesStep]:
+    """Yield where files differ from the service, at some heights or at all. The verdict will say what that proves."""
+    from chainq.verify.against import compare, odds
+
+    start, end = files.heights.edges
+    if (tip := service.tip_for(end)) < end - 1:
+        reporter.warn(f"the tip is {tip}: later heights are not compared")
+        end = max(start, tip + 1)
+    every = range(start, end)
+    drawn = None if sample is None or sample >= len(every) else sorted(SystemRandom().sample(every, sample))
+    chosen = every if drawn is None else frozenset(drawn)
+    for part in files.parts():
+        inside = range(max(start, part.heights.start), min(end, part.heights.end))
+        heights = HeightRange(inside.start, max(inside.start, inside.stop))
+        places = [heights] if drawn is None else [HeightRange(at, at + 1) for at in drawn if at in inside]
+        if len(heights) and places:
+            yield FilesStep(heights, sorted(compare(part, service, chosen, places), key=by_height), {})
+    if drawn is None:
+        verdict.compared = f"; all {len(every):,} heights compared with the service"
+        return
+    lost = [number for number in (1, 10, 100, 1000) if number <= len(every)]
+    seen = ", ".join(f"at {counted(number, 'height')} {odds(len(drawn), len(every), number):.1%}" for number in lost)
+    verdict.compared = (
+        f"; {len(drawn):,} of {len(every):,} heights compared with the service, odds that rows missing {seen} would"
+        " have been seen"
+    )

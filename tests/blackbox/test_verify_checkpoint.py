@@ -1,0 +1,81 @@
+"""`chainq verify --checkpoint`: a run resumes where the last one ended, and the findings of all are in one file."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.program import Program, Servers, one_line
+
+PLANTS = ("--plant", "lost-record:131", "--plant", "link:200", "--plant", "doubled-transition:260")
+
+
+def places(path: Path) -> list[tuple[int, str]]:
+    return [(row["height"], row["check"]) for row in map(json.loads, path.read_text().splitlines())]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_runs_add_to_one_file_what_one_run_would_find(
+    kind: str, program: Program, server: Servers, tmp_path: Path
+) -> None:
+    """Each part is verified once, with the link between two parts; a run that finds nothing ends with code 0."""
+    url, whole, parts = server("--tip", "330", *PLANTS), tmp_path / f"whole.{kind}", tmp_path / f"parts.{kind}"
+    assert program("verify", "100:300", "-o", str(whole), url=url).code == 6
+    codes = []
+    for end in ("150", "200", "230", "300", "300"):
+        arguments = ("--start", "100", "--end", end, "--checkpoint", str(tmp_path / "c"), "-o", str(parts))
+        codes.append(program("verify", *arguments, url=url).code)
+    assert codes == [6, 0, 6, 6, 0]
+    assert parts.read_text() == whole.read_text()
+
+
+def test_a_run_that_failed_resumes_and_finds_everything_once(program: Program, server: Servers, tmp_path: Path) -> None:
+    """A service that goes away now and then: what was found before is kept, and the message says where it resumes."""
+    url, whole, parts = server("--tip", "330", *PLANTS), tmp_path / "whole.jsonl", tmp_path / "parts.jsonl"
+    assert program("verify", "100:300", "-o", str(whole), url=url).code == 6
+    arguments = ("100:300", "--checkpoint", str(tmp_path / "c"), "-o", str(parts), "--retries", "0", "-j", "1")
+    failures = 0
+    with server.own("--tip", "330", "--database-down", "120:132", *PLANTS) as (own, _):
+        while (ran := program("verify", *arguments, url=own)).code not in (0, 6):
+            assert ran.code in (3, 4), ran.err
+            failures += 1
+    assert failures
+    assert places(parts) == places(whole)
+
+
+def test_without_a_checkpoint_a_file_is_left_as_it_was(program: Program, server: Servers, tmp_path: Path) -> None:
+    """The message does not say to resume where the findings so far are gone."""
+    path = tmp_path / "findings.jsonl"
+    with server.own("--tip", "330", "--database-down", "30:100000") as (url, _):
+        ran = program("verify", "0:300", "--retries", "0", "-j", "1", "-o", str(path), url=url)
+    assert ran.code in (3, 4)
+    assert f"{path} was not created; run the command again, or add --checkpoint FILE" in ran.err
+    assert "resume with" not in ran.err
+
+
+def test_a_reorg_below_the_checkpoint_is_refused(program: Program, server: Servers, tmp_path: Path) -> None:
+    """What was verified is no longer the chain."""
+    checkpoint, out = tmp_path / "c", tmp_path / "findings.jsonl"
+    url = server("--tip", "330")
+    arguments = ("--checkpoint", str(checkpoint), "-o", str(out), "--commands", "records")
+    assert program("verify", "100:150", *arguments, url=url).code == 0
+    text = json.loads(checkpoint.read_text())
+    text["positions"][-1]["hash"] = "ab1other"
+    checkpoint.write_text(json.dumps(text))
+    ran = program("verify", "100:200", *arguments, url=url)
+    assert "reorg: block 149 is ab1" in one_line(ran, 6)
+
+
+def test_what_a_checkpoint_is_not_for(program: Program, server: Servers, tmp_path: Path) -> None:
+    """Other ways to give a range, files, other commands, and formats that are not appended to."""
+    url, checkpoint = server("--tip", "330"), ("--checkpoint", str(tmp_path / "c"))
+    ran = program("verify", "--last", "5", *checkpoint, url=url)
+    assert "--checkpoint cannot be combined with --last" in one_line(ran, 2)
+    assert "--checkpoint cannot be combined with a data set" in one_line(
+        program("verify", str(tmp_path), *checkpoint), 2
+    )
+    assert program("verify", "100:120", *checkpoint, "--commands", "records", url=url).code == 0
+    ran = program("verify", "100:120", *checkpoint, "--commands", "transitions", url=url)
+    assert "was made with other arguments" in one_line(ran, 2)
+    ran = program("verify", "100:120", "--checkpoint", str(tmp_path / "d"), "-o", str(tmp_path / "x.parquet"), url=url)
+    assert "cannot be used with --checkpoint" in one_line(ran, 2)
