@@ -12,7 +12,7 @@ from chainq.errors import ChainqError
 from chainq.heights.range import HeightRange
 from chainq.planning.query import Batch, Query
 from chainq.planning.range_plan import RangePlan
-from chainq.planning.steps import NOTHING_KNOWN, Known, Request, TipRequest
+from chainq.planning.steps import NOTHING_KNOWN, Known, Page, Request, TipRequest
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_array
 from chainq.transport.threads import Pool
@@ -51,7 +51,7 @@ def fetch_range(
         known=known,
     )
 
-    send = _sender(connection, dialect, query, tip_height)
+    send = _sender(connection, dialect, query, tip_height, plan.page)
     pool: Pool[int] = Pool(plan.window)
     warned = 0
 
@@ -86,11 +86,15 @@ def fetch_range(
 
 
 def _sender(
-    connection: Connection, dialect: Dialect, query: Query, tip_height: Callable[[], int]
-) -> Callable[[Request | TipRequest], list[Raw] | int]:
-    """Return what sends a request of the plan and gives its rows, or the tip height."""
+    connection: Connection,
+    dialect: Dialect,
+    query: Query,
+    tip_height: Callable[[], int],
+    page: Callable[[Request, list[Raw]], Page],
+) -> Callable[[Request | TipRequest], Page | int]:
+    """Return what sends a request of the plan and gives the outcome that the plan wants: a page, or the tip height."""
 
-    def send(request: Request | TipRequest) -> list[Raw] | int:
+    def send(request: Request | TipRequest) -> Page | int:
         if isinstance(request, TipRequest):
             return tip_height()
         arguments = {**query.arguments, Role.START: request.heights.start, Role.END: request.heights.end}
@@ -98,6 +102,6 @@ def _sender(
             arguments |= {Role.PAGE: request.page, Role.SIZE: request.page_size}
         name, params = dialect.call(query.method, arguments)
         where = f"{request.heights}, page {request.page}" if request.page else str(request.heights)
-        return connection.call(name, params, decode_array, where)
+        return page(request, connection.call(name, params, decode_array, where))
 
     return send

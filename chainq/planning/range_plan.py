@@ -1,7 +1,8 @@
 """Plans one run over a height range: which requests to send next, and which chunks are complete.
 
 A pure state machine, in the manner of sans-I/O protocol libraries: no threads, no clock, no network. Whoever drives it
-sends what `requests` gives, hands each outcome to `receive`, and takes complete chunks from `ready`:
+sends what `requests` gives, has the rows of each response put in order by `page`, hands each outcome to `receive`, and
+takes complete chunks from `ready`:
 
     plan = RangePlan(method, HeightRange(0, 5000), ...)
     while not plan.done:
@@ -38,6 +39,7 @@ from chainq.planning.steps import (
     ChunkResult,
     ChunkSpec,
     Known,
+    Page,
     ProofKind,
     Request,
     Steps,
@@ -155,8 +157,15 @@ class RangePlan:
             return chunk.request is None
         return any(isinstance(other.request, TipRequest) for other in self._waiting.values())
 
+    def page(self, request: Request, rows: list[Raw]) -> Page:
+        """Return the rows of a response to a request in order, for `receive`. Raises IncompleteError or ResponseError.
+
+        It changes nothing, and any thread may call it: the one that has decoded the rows has them in its cache.
+        """
+        return self._sort(rows, request.heights, verify=self._verify)
+
     def receive(self, number: int, outcome: object) -> None:
-        """Take in the outcome of a request: rows, a tip height, or the failure."""
+        """Take in the outcome of a request: a page, a tip height, or the failure."""
         chunk = self._waiting.pop(number)
         request, chunk.request, chunk.sent = chunk.request, None, False
         if chunk.steps is None or request is None:  # dropped meanwhile
@@ -169,17 +178,10 @@ class RangePlan:
             ):
                 self._chunker.too_heavy(request.heights)
             self._step(chunk, failure=outcome)
-        elif isinstance(request, TipRequest):
+        else:
+            if isinstance(request, Request) and isinstance(outcome, Page) and self._method.height is not None:
+                self.server.see(request, outcome)
             self._step(chunk, outcome)
-        elif isinstance(outcome, list):
-            try:
-                page = self._sort(outcome, request.heights, verify=self._verify)
-            except Exception as error:
-                chunk.steps, chunk.error = None, error
-                return
-            if self._method.height is not None:
-                self.server.see(request, page)
-            self._step(chunk, page)
 
     def ready(self) -> Iterator[ChunkResult]:
         """The complete chunks whose turn it is, in the order of the output. Raises an error when its turn comes."""

@@ -84,7 +84,9 @@ def drive(
             assert server.calls < MOST_REQUESTS, "the plan does not come to an end"
             outcome: Any
             try:
-                outcome = server.tip() if isinstance(request, TipRequest) else server.answer(request)
+                outcome = (
+                    server.tip() if isinstance(request, TipRequest) else plan.page(request, server.answer(request))
+                )
             except ChainqError as failure:
                 outcome = failure
             plan.receive(number, outcome)
