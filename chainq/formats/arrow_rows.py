@@ -3,6 +3,9 @@
 `extra` is a JSON object of what a row holds beside its columns, by dotted paths and as it was sent: fields that the
 catalogue does not know, and values that the type of their column (`parquet_types`) cannot hold, which is then null
 there. So no server can make a file fail or change a digit of it, and no field is lost.
+
+Rejected: the same for the format `parquet`. Its columns are those that `--columns` names, paths through arrays and sums
+among them (`rows.fields.Picker`), where "all other fields" is what the user left out.
 """
 
 import re

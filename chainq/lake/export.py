@@ -165,7 +165,12 @@ class Export:
                 raise
             inside = [entry for entry in entries.values() if entry.spec.start < made.heights.end]
             self._check_links(inside)
-            full = [one for one in inside if one.spec.end - one.spec.start == made.partition]
+            # Of those below the range nobody has checked that they are still the chain's.
+            full = [
+                one
+                for one in inside
+                if one.spec.end > made.heights.start and one.spec.end - one.spec.start == made.partition
+            ]
             added = [table.add(one for one in full if one.spec.command == command) for command, table in tables.items()]
             return totals._replace(committed=sum(added))
 
