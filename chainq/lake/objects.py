@@ -22,6 +22,7 @@ from chainq.text.sanitize import excerpt, mask_url
 
 T = TypeVar("T")
 RETRIES = {"max_retries": 8, "retry_timeout": timedelta(seconds=90)}
+ATTEMPTS = 3  # of a conditional write that times out
 PROBE = "_chainq/probe"
 
 
@@ -121,10 +122,20 @@ class ObjectStore:
             return None
 
     def put(self, name: str, data: bytes, mode: Any) -> Any:
-        """Write an object in one request; None where the condition `mode` is not met, else its version."""
+        """Write an object in one request; None where the condition `mode` is not met, else its version.
+
+        obstore repeats no conditional write that timed out, because the store may have done it. Here it is repeated:
+        whoever gets None looks whose the object is.
+        """
 
         def put() -> Any:
-            return _version(self._obstore.put(self._store, name, data, mode=mode, use_multipart=False))
+            for left in reversed(range(ATTEMPTS)):
+                try:
+                    return _version(self._obstore.put(self._store, name, data, mode=mode, use_multipart=False))
+                except self._errors.GenericError as error:
+                    if not left or "TimedOut" not in str(error):
+                        raise
+            return None
 
         try:
             return self._guarded("write", put)

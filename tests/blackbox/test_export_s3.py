@@ -139,6 +139,27 @@ def test_a_store_that_fails_at_random(chainq: Program, bucket: Bucket, server: S
     assert len(bucket.names("_chainq/receipts/")) == 2
 
 
+@pytest.mark.parametrize("what", ["_chainq/probe", LOCK, "chainq.json", "data.parquet"])
+def test_a_store_that_does_not_respond(
+    chainq: Program, bucket: Bucket, server: Servers, truth: Truth, what: str
+) -> None:
+    """A write without a response is repeated, conditional ones too, whether it was done or not."""
+    first, again = threading.Lock(), threading.Event()
+
+    def stall(request: Request) -> None:
+        if request.method == "PUT" and what in request.path:
+            if first.acquire(blocking=False):
+                assert again.wait(60)
+            again.set()
+
+    with proxied(bucket.endpoint, stall) as endpoint:
+        env = {**bucket.environment(endpoint), "AWS_TIMEOUT": "2s"}
+        ran = chainq("export", *WORDS, "--to", bucket.url, "-w", "1", "-q", url=server(), env=env)
+    assert ran.code == 0, ran.err
+    assert bucket.rows("records") == due(truth.rows("records", FIRST, FIRST + 200))
+    assert LOCK not in bucket.names()
+
+
 @pytest.mark.parametrize("seed", range(KILLS))
 def test_kills_at_random_moments(chainq: Program, bucket: Bucket, truth: Truth, seed: int) -> None:
     """As in a folder; the lock of a killed coordinator expires, and no half upload is data."""
