@@ -89,7 +89,7 @@ def _again(page: Page, horizon: int, server: ServerFacts, *, dense: bool) -> Ask
     `dense`: that its rows come again does not prove them complete, unless the same response shows a row after them.
     """
     last = page.heights[-1]
-    known = {bytes(row) for row, height in zip(page.rows, page.heights, strict=False) if height == last}
+    known = page.rows_at(last)
     size, responses = len(known) + ROWS, 0
     width = horizon - last
     complete = True
@@ -103,8 +103,7 @@ def _again(page: Page, horizon: int, server: ServerFacts, *, dense: bool) -> Ask
         if not shown.heights or shown.heights[0] != last:
             width = max(1, width // 8)  # too wide for the server, or a response that lacks rows now and then
             continue
-        rows = {bytes(row) for row, height in zip(shown.rows, shown.heights, strict=True) if height == last}
-        complete = not known or rows == known
+        complete = not known or shown.rows_at(last) == known
         if shown.heights[-1] > last:
             return Following(next(height for height in shown.heights if height > last), complete, responses)
         if dense or not complete:
@@ -115,7 +114,19 @@ def _again(page: Page, horizon: int, server: ServerFacts, *, dense: bool) -> Ask
             f"height {last}: its rows are missing in {ATTEMPTS} later responses", "run the command again"
         )
     found = yield from first_row_at_or_after(last + 1, horizon, server)
-    return Following(found, complete, responses + (last + 1 < horizon))
+    responses += last + 1 < horizon
+    if known and found is not None and found < last + width:
+        # The response had room for that row and lacks it: it may be cut just where the first one was.
+        for _ in range(AGREEING):
+            responses += 1
+            try:
+                shown = yield Request(HeightRange(last, found + 1), size)
+            except DIVISIBLE:
+                shown = Page([], [])
+            complete = shown.rows_at(last) == known
+            if not complete or found in shown.heights:
+                break
+    return Following(found, complete, responses)
 
 
 def first_row_at_or_after(

@@ -39,6 +39,10 @@ class Page(NamedTuple):
     heights: list[int]
     ordered: bool = True
 
+    def rows_at(self, height: int) -> set[bytes]:
+        """Return the rows of a height."""
+        return {bytes(row) for row, at in zip(self.rows, self.heights, strict=False) if at == height}
+
 
 class ProofKind(StrEnum):
     """How a chunk was proved complete (docs/completeness.md)."""

@@ -47,6 +47,8 @@ def test_what_one_partition_teaches_the_next_loses_nothing(kind: str, seed: int)
         (394, "start excluded"),  # at a single height with rows, the first of the range
         (4005454, "random cuts"),  # a single height: its larger page was cut, and the count of what follows it
         (4010989, "random cuts"),  # the same
+        (189, "random cuts"),  # cut inside a height, and the look ahead in the same place
+        (393, "random cuts"),  # the same
         (5001472, "two at once"),  # a byte cap cuts a dense height in the same place each time
     ],
 )
