@@ -58,15 +58,7 @@ def run(values: Mapping[str, Any]) -> None:
             opened.enter_context(witness)
         journal = None
         if kept:
-            identity = {
-                "command": "verify",
-                "commands": list(commands),
-                "start": bounds.start or 0,
-                "url": mask_url(service.url),
-                "witness": None if witness is None else mask_url(witness.url),
-                "format": settings.format,
-                "columns": settings.requested,
-            }
+            identity = _identity(service, witness, commands, bounds, settings)
             journal = open_journal(opened, ResumeSettings(values["checkpoint"], output=settings.file), identity)
         verdict = Verdict(_heights(service, witness, bounds, journal, reporter))
         begin = partial(_begin, settings, reporter)
@@ -92,6 +84,25 @@ def run(values: Mapping[str, Any]) -> None:
             if journal is not None:
                 journal.end()
     conclude(verdict, reporter)
+
+
+def _identity(
+    service: Service,
+    witness: Service | None,
+    commands: tuple[str, ...],
+    bounds: Bounds,
+    settings: output.OutputSettings,
+) -> dict[str, object]:
+    """Return what a checkpoint tells runs apart by, as JSON values without secrets."""
+    return {
+        "command": FINDINGS.command,
+        "commands": list(commands),
+        "start": bounds.start or 0,
+        "url": mask_url(service.url),
+        "witness": None if witness is None else mask_url(witness.url),
+        "format": settings.format,
+        "columns": settings.requested,
+    }
 
 
 def _begin(settings: output.OutputSettings, reporter: Reporter, sink: Sink, continued: bool) -> Writer:

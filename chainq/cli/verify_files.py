@@ -1,6 +1,6 @@
 """`chainq verify DEST|FILE`: a data set of `chainq export`, or a file of `-o`, by itself and against a service."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING, Any
@@ -56,9 +56,9 @@ def _files(values: Mapping[str, Any], reporter: Reporter) -> "Lake | RowsCheck":
 
     check_packages()
     path = Path(values["range"])
-    if not path.exists() and ":" not in values["range"]:
+    if ":" not in values["range"] and not _there(path.exists):
         raise UsageError(f"{quoted(values['range'])} is neither a range of heights nor a file or folder")
-    lake = not path.is_file()
+    lake = not _there(path.is_file)
     for name in ("last", "since", "until", "witness", "checkpoint", *(("start", "end", "commands") if lake else ())):
         if values[name] is not None:
             what = "a data set, which is verified as a whole" if lake else "a file"
@@ -77,6 +77,13 @@ def _files(values: Mapping[str, Any], reporter: Reporter) -> "Lake | RowsCheck":
     if not check.method.linked:
         reporter.warn(f"{path} has no receipt: rows that are missing leave no trace in it")
     return check
+
+
+def _there(asked: Callable[[], bool]) -> bool:
+    try:
+        return asked()
+    except OSError:  # a name that is too long
+        return False
 
 
 def _against(

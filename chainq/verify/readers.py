@@ -24,7 +24,7 @@ from chainq.text.sanitize import excerpt
 from chainq.verify.blocks import Texts
 
 BATCH = 4096  # rows that are read at a time
-_CSV_BLOCK = 16 << 20  # bytes that are read at a time; a row must fit
+_CSV_BLOCK, _CSV_LARGE = 4 << 20, 64 << 20  # bytes that are read at a time; a row must fit, full blocks are large
 Damaged = Callable[[str], None]
 """Takes where something cannot be read, and why."""
 
@@ -192,11 +192,12 @@ class CsvRows:
             damaged(f"row {row.number}: {row.actual_columns} columns, expected {row.expected_columns}")
             return "skip"
 
+        block = _CSV_LARGE if "transactions" in self.names else _CSV_BLOCK
         whole = _whole_numbers(columns)
         try:
             with csv.open_csv(
                 self._path,
-                csv.ReadOptions(block_size=_CSV_BLOCK, use_threads=False),
+                csv.ReadOptions(block_size=block, use_threads=False),
                 csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=skip),
                 csv.ConvertOptions(
                     include_columns=names,

@@ -382,6 +382,7 @@ def test_what_is_no_data_set_is_a_usage_error(program: Program, tmp_path: Path) 
     )
     nothing = program("verify", str(tmp_path / "nothing"))
     assert "is neither a range of heights nor a file or folder" in one_line(nothing, 2)
+    assert "is neither a range of heights nor a file or folder" in one_line(program("verify", "x" * 300), 2)
     assert "--last cannot be combined with a data set" in one_line(program("verify", str(tmp_path), "--last", "5"), 2)
 
 
