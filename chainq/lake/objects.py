@@ -51,7 +51,7 @@ class ObjectStore:
         try:
             self._store = from_url(url, retry_config=cast("Any", RETRIES), **options)
         except (exceptions.BaseError, ValueError) as error:
-            raise UsageError(f"invalid destination {self.label}: {excerpt(str(error), 120)}") from None
+            raise UsageError(f"invalid destination {self.label}: {_said(error)}") from None
 
     def listing(self) -> Iterable[Listed]:
         """Return all objects below the URL."""
@@ -178,8 +178,7 @@ class ObjectStore:
         except FileNotFoundError:
             raise _AbsentError(f"cannot {verb} {self.label}: not found") from None
         except (self._errors.BaseError, OSError, ValueError) as error:
-            said = " ".join(str(error).split())
-            raise OutputError(f"cannot {verb} {self.label}: {excerpt(said, 200)}") from None
+            raise OutputError(f"cannot {verb} {self.label}: {_said(error)}") from None
 
 
 class _AbsentError(OutputError):
@@ -233,6 +232,11 @@ class ObjectUpload:
             raise OutputError(f"cannot write a temporary file: {error.strerror}") from None
         self._store.send(name, self.file)
         return size
+
+
+def _said(error: Exception) -> str:
+    """Return what an error says, without the structures of Rust that obstore adds for debugging."""
+    return excerpt(" ".join(str(error).partition("\n\nDebug source:")[0].split()), 200)
 
 
 def _version(meta: Any) -> Any:

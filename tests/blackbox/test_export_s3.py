@@ -195,6 +195,14 @@ def test_a_bucket_that_does_not_exist(chainq: Program, bucket: Bucket, server: S
     assert "s3://nowhere-at-all/x" in one_line(ran, 7)
 
 
+def test_what_a_store_says_is_shown(chainq: Program) -> None:
+    """The sentence, and not what obstore adds for debugging."""
+    line = one_line(chainq("export", "records", "--to", "az://container/x", url="demo:"), 2)
+    assert line.endswith(
+        "invalid destination az://container/x: Generic MicrosoftAzure error: Account must be specified\n"
+    )
+
+
 def test_without_obstore(chainq: Program, tmp_path: Path) -> None:
     """Where obstore is missing the message has the line that installs it."""
     (tmp_path / "obstore.py").write_text("raise ImportError")
