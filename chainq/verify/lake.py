@@ -5,14 +5,16 @@ all commands of the same heights side by side, since they are compared with each
 """
 
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.errors import UsageError
+from chainq.errors import IncompleteError, UsageError
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.range import HeightRange
 from chainq.lake import data_set
@@ -49,7 +51,7 @@ def check_packages() -> None:
 class PartitionRows:
     """The rows of a partition in the form that `against` compares."""
 
-    def __init__(self, spec: PartitionSpec, source: Any, repair: str | None) -> None:
+    def __init__(self, spec: PartitionSpec, source: Callable[[], Any], repair: str | None) -> None:
         self.method, self.heights = BY_COMMAND[spec.command], spec.heights
         self.names = compared_names(spec.command, (column.path for column in self.method.columns))
         self._columns = columns_of(self.method, self.names)
@@ -106,11 +108,17 @@ class Lake:
             yield self._verify(HeightRange(group[0].spec.start, end), group)
 
     def parts(self) -> Iterator[PartitionRows]:
-        """Yield the rows of each partition that has a file, for a comparison."""
+        """Yield the rows of each partition that has a file that can be read, for a comparison."""
         for partition in self._partitions:
             if partition.size is not None:
-                source = self._store.source(Listed(partition.spec.name, partition.size))
-                yield PartitionRows(partition.spec, source, self._repair(partition.spec))
+                source = partial(self._source, Listed(partition.spec.name, partition.size))
+                with suppress(IncompleteError):  # not a Parquet file: that was a finding before
+                    yield PartitionRows(partition.spec, source, self._repair(partition.spec))
+
+    def _source(self, listed: Listed) -> Any:
+        """Return what Arrow reads a file by: its path, or an object that was fetched as a whole, in one request."""
+        found = self._store.source(listed)
+        return found if isinstance(found, str) else self._arrow.BufferReader(self._store.read(listed.name) or b"")
 
     # --- the listing
 
@@ -169,8 +177,7 @@ class Lake:
         elif entry.size != partition.size:
             findings.append(self._finding(spec, "receipt", f"{entry.size} bytes", f"{partition.size} bytes"))
         try:
-            source = self._store.source(Listed(spec.name, partition.size))
-            with parquet.ParquetFile(source) as file:
+            with parquet.ParquetFile(self._source(Listed(spec.name, partition.size))) as file:
                 kept, found = self._read(file, partition)
         except (self._arrow.ArrowException, OSError) as error:
             shown = str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, Protocol
 
 from msgspec import Raw
 
@@ -47,7 +47,7 @@ class RowsFile(Protocol):
 def open_rows(path: Path) -> RowsFile:
     """Return a file by its extension. Raises UsageError for another format, and ChainqError where it cannot be read."""
     kinds: dict[str, Callable[[Path], RowsFile]] = {
-        ".parquet": lambda path: ParquetRows(path, str(path)),
+        ".parquet": lambda path: ParquetRows(lambda: path, str(path)),
         ".jsonl": JsonlRows,
         ".ndjson": JsonlRows,
         ".csv": lambda path: CsvRows(path, ","),
@@ -63,15 +63,15 @@ def open_rows(path: Path) -> RowsFile:
 
 
 class ParquetRows:
-    """A Parquet file, by its path or as an open file; `name` is for messages."""
+    """A Parquet file. `source` returns its path, or an open file; `name` is for messages."""
 
-    def __init__(self, source: "Path | str | BinaryIO", name: str) -> None:
+    def __init__(self, source: Callable[[], Any], name: str) -> None:
         import pyarrow
         from pyarrow import parquet
 
         self._arrow, self._parquet, self._source = pyarrow, parquet, source
         try:
-            self.names = list(parquet.read_schema(source).names)
+            self.names = list(parquet.read_schema(source()).names)
         except pyarrow.ArrowException as error:
             raise IncompleteError(f"{name} is not a whole Parquet file: {_reason(error)}") from None
 
@@ -79,7 +79,7 @@ class ParquetRows:
         """Yield the rows as tables."""
         whole = _whole_numbers(columns)
         try:
-            with self._parquet.ParquetFile(self._source) as file:
+            with self._parquet.ParquetFile(self._source()) as file:
                 for table in tables_of(file, [column.path for column in columns]):
                     yield _typed(table, whole)
         except (self._arrow.ArrowException, OSError) as error:

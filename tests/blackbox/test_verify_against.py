@@ -99,6 +99,18 @@ def test_a_row_that_an_export_lacks_is_found_with_a_forged_receipt(
     assert 120 <= missing[0]["height"] < 140
 
 
+def test_a_partition_that_cannot_be_read_is_one_finding(lake: Path, program: Program, url: str, tmp_path: Path) -> None:
+    """The others are compared all the same."""
+    root = tmp_path / "lake"
+    shutil.copytree(lake, root)
+    path = root / "records" / "start=000000120" / "data.parquet"
+    path.write_bytes(path.read_bytes()[:-5])
+    ran = program("verify", str(root), "--full", "--jsonl", url=url)
+    assert ran.code == 6
+    assert {(row["check"], row["height"]) for row in map(json.loads, ran.rows)} == {("receipt", 120), ("invalid", 120)}
+    assert "all 60 heights compared" in ran.err
+
+
 def test_a_sample_says_what_it_proves(lake: Path, program: Program, url: str) -> None:
     """The odds for rows of some heights; all heights where there are not more."""
     ran = program("verify", str(lake), "--sample", "6", url=url)
