@@ -67,3 +67,9 @@ def test_positions_far_from_the_end_are_united_evenly() -> None:
     history, _ = added([(1, []) for _ in range(1000)])
     gaps = [b.next - a.next for a, b in zip(history.positions, history.positions[1:], strict=False)]
     assert max(gaps) <= 4 * 1000 / POSITIONS
+
+
+def test_positions_that_are_united_keep_all_rows() -> None:
+    """Of both neighbours: late rows are held against them."""
+    history, _ = added([(1, ["a", str(number)]) for number in range(1000)])
+    assert history.rows == Counter({"a": 1000} | {str(number): 1 for number in range(1000)})

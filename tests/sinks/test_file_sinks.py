@@ -66,6 +66,33 @@ def test_append_truncates_to_the_recorded_length(recorded: int, tmp_path: Path) 
     assert file.read_bytes() == b"12345"[:recorded] + b"x"
 
 
+def test_append_refuses_a_file_that_was_changed(tmp_path: Path) -> None:
+    """The hash of the end tells a file of the same length, and one that is longer; the file stays untouched."""
+    file = tmp_path / "out"
+    file.write_bytes(b"row 1\n" * 2_000)
+    with AppendFileSink(file, None) as sink:
+        recorded = Recorded(sink.length, sink.end_hash(sink.length))
+    with AppendFileSink(file, recorded) as sink:
+        assert sink.length == recorded.length
+    changed = b"row 1\n" * 1_999 + b"row 2\n"
+    for data in (changed, changed + b"half a r"):
+        file.write_bytes(data)
+        with pytest.raises(IncompleteError, match="was changed since the checkpoint recorded it"):
+            AppendFileSink(file, recorded)
+        assert file.read_bytes() == data
+
+
+def test_append_refuses_rows_that_no_killed_run_wrote(tmp_path: Path) -> None:
+    """A line beyond the recorded length is the rest of a run that was killed, or another program's."""
+    file = tmp_path / "out"
+    file.write_bytes(b"row\nother\n")
+    with pytest.raises(IncompleteError, match=r"recorded 4 bytes, .*out holds 10, and no run was killed"):
+        AppendFileSink(file, Recorded(4))
+    assert file.read_bytes() == b"row\nother\n"
+    with AppendFileSink(file, Recorded(4, writing=True)):
+        assert file.read_bytes() == b"row\n"
+
+
 def test_append_refuses_a_file_too_short(tmp_path: Path) -> None:
     """A file shorter than recorded has lost rows: IncompleteError with both lengths, and the file untouched."""
     file = tmp_path / "out"
