@@ -140,8 +140,9 @@ def _engine(values: Mapping[str, Any], workers: int, reporter: Reporter) -> Engi
 
 
 def _absolute(destination: str) -> str:
-    """Return a destination that means the same in every process: paths from the root."""
-    return destination if ":" in destination.partition("/")[0] else str(Path(destination).absolute())
+    """Return a destination that means the same in every process: paths from the root. An empty one stays so."""
+    kept = not destination or ":" in destination.partition("/")[0]
+    return destination if kept else str(Path(destination).absolute())
 
 
 def _list(export: Export, service: Service, reporter: Reporter) -> None:

@@ -8,6 +8,7 @@ machines from the machine, and for `AWS_PROFILE` from boto3.
 
 import io
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,8 +18,9 @@ from uuid import uuid4
 
 from chainq.errors import OutputError, UsageError
 from chainq.lake.lease import Lease
+from chainq.lake.object_errors import cause, endpoint
 from chainq.lake.store import Listed
-from chainq.text.sanitize import excerpt, mask_url
+from chainq.text.sanitize import excerpt, mask_url, quoted
 
 T = TypeVar("T")
 RETRIES = {"max_retries": 8, "retry_timeout": timedelta(seconds=90)}
@@ -43,15 +45,20 @@ class ObjectStore:
             from obstore.store import from_url
         except ImportError:
             raise UsageError("object stores need the package obstore", "pip install 'chainq[export]'") from None
-        self._url, self.label = url, mask_url(url)
+        self._url, self.label, self._scheme = url, mask_url(url), url.partition(":")[0].lower()
         self._obstore, self._errors = obstore, exceptions
+        if not re.match(r"[a-z0-9]+://[^/]", url, re.IGNORECASE):
+            raise UsageError(f"invalid destination {self.label}: expected {self._scheme}://BUCKET/FOLDER")
         options: dict[str, Any] = {}
-        if url.lower().startswith("s3:") and os.environ.get("AWS_PROFILE"):
-            options["credential_provider"] = _profile_credentials()
+        if self._scheme == "s3":
+            _prepare_endpoint()
+            if os.environ.get("AWS_PROFILE"):
+                options["credential_provider"] = _profile_credentials()
         try:
             self._store = from_url(url, retry_config=cast("Any", RETRIES), **options)
         except (exceptions.BaseError, ValueError) as error:
-            raise UsageError(f"invalid destination {self.label}: {_said(error)}") from None
+            words, advice = cause(error, self._scheme)
+            raise UsageError(f"invalid destination {self.label}: {words}", advice) from None
 
     def listing(self) -> Iterable[Listed]:
         """Return all objects below the URL."""
@@ -175,14 +182,15 @@ class ObjectStore:
             return action()
         except (self._errors.AlreadyExistsError, self._errors.PreconditionError):
             raise
-        except FileNotFoundError:
-            raise _AbsentError(f"cannot {verb} {self.label}: not found") from None
         except (self._errors.BaseError, OSError, ValueError) as error:
-            raise OutputError(f"cannot {verb} {self.label}: {_said(error)}") from None
+            words, advice = cause(error, self._scheme)
+            if isinstance(error, FileNotFoundError) and not advice:
+                raise _AbsentError(f"cannot {verb} {self.label}: not found") from None
+            raise OutputError(f"cannot {verb} {self.label}: {words}", advice) from None
 
 
 class _AbsentError(OutputError):
-    """An object, or the bucket, is not there."""
+    """An object is not there."""
 
 
 class _ObjectFile(io.RawIOBase):
@@ -234,19 +242,30 @@ class ObjectUpload:
         return size
 
 
-def _said(error: Exception) -> str:
-    """Return what an error says, without the structures of Rust that obstore adds for debugging."""
-    return excerpt(" ".join(str(error).partition("\n\nDebug source:")[0].split()), 200)
-
-
 def _version(meta: Any) -> Any:
     return {name: meta[name] for name in ("e_tag", "version") if meta.get(name)}
 
 
+def _prepare_endpoint() -> None:
+    """Allow http:// where the environment names such an endpoint, here and for Delta tables. Raises UsageError."""
+    named = endpoint().lower()
+    if named and not named.startswith(("http://", "https://")):
+        raise UsageError("invalid endpoint of S3: AWS_ENDPOINT_URL must begin with http:// or https://")
+    if named.startswith("http://"):
+        os.environ.setdefault("AWS_ALLOW_HTTP", "true")
+
+
 def _profile_credentials() -> Any:
-    """Return what reads the credentials of AWS_PROFILE. Raises UsageError without boto3."""
+    """Return what reads the credentials of AWS_PROFILE. Raises UsageError where there are none."""
     try:
+        from botocore.exceptions import BotoCoreError
         from obstore.auth.boto3 import Boto3CredentialProvider
     except ImportError:
         raise UsageError("AWS_PROFILE needs the package boto3", "pip install boto3, or unset AWS_PROFILE") from None
-    return Boto3CredentialProvider()
+    try:
+        return Boto3CredentialProvider()
+    except (BotoCoreError, ValueError) as error:
+        raise UsageError(
+            f"invalid AWS_PROFILE {quoted(os.environ['AWS_PROFILE'])}: {excerpt(str(error), 200)}",
+            "unset it, or log in",
+        ) from None

@@ -81,6 +81,8 @@ def open_store(destination: str) -> Store:
 
     Nothing is created or requested yet. Raises UsageError.
     """
+    if not destination:
+        raise UsageError("invalid destination '': expected a folder or a URL")
     scheme = _SCHEME.match(destination)
     if scheme is None or scheme[1].lower() == "file":
         from chainq.lake.folder import FolderStore

@@ -45,7 +45,6 @@ class Bucket:
         """The variables that AWS's own tools take; `endpoint` of a proxy."""
         return {
             "AWS_ENDPOINT_URL": endpoint or self.endpoint,
-            "AWS_ALLOW_HTTP": "true",
             "AWS_ACCESS_KEY_ID": "key",
             "AWS_SECRET_ACCESS_KEY": "open-sesame",
             "AWS_REGION": "us-east-1",

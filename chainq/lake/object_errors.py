@@ -1,0 +1,48 @@
+"""Errors of object stores in plain words. obstore's own texts are dumps of its objects, several screens long."""
+
+import os
+import re
+
+from chainq.text.sanitize import excerpt
+
+_CREDENTIALS = {
+    "s3": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
+    "gs": "set GOOGLE_APPLICATION_CREDENTIALS to a key file",
+    "az": "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
+}
+_CAUSES = (
+    # Without keys obstore asks the machine for its role, by an address that only machines of a cloud have.
+    (r"/latest/api/token|/latest/meta-data|computeMetadata|/metadata/identity", "no credentials", "CREDENTIALS"),
+    (r"Account must be specified", "no storage account", "CREDENTIALS"),
+    (r"NoSuchBucket|ContainerNotFound|bucket does not exist", "the bucket does not exist", "create it first"),
+    (
+        r"InvalidAccessKeyId|SignatureDoesNotMatch|401 Unauthorized|valid authentication",
+        "the credentials are not valid",
+        "CREDENTIALS",
+    ),
+    (r"403 Forbidden", "access denied", "check the credentials and what they may do in that bucket"),
+    (r"BadScheme", "its endpoint is http:// and AWS_ALLOW_HTTP forbids that", "unset AWS_ALLOW_HTTP"),
+    (r"ConnectionRefused", "connection refused", "ENDPOINT"),
+    (r"dns error", "unknown host", "ENDPOINT"),
+    (r"configured region", "the bucket is in another region", "set AWS_REGION to that one"),
+)
+_STATUS = re.compile(r"status code: ([0-9]{3}[A-Za-z ]*)")
+_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+
+
+def endpoint() -> str:
+    """Return the endpoint of S3 that the environment names, empty for that of AWS."""
+    return next((value for name in _ENDPOINTS if (value := os.environ.get(name))), "")
+
+
+def cause(error: Exception, scheme: str) -> tuple[str, str]:
+    """Return what went wrong, and what to do about it, empty where that is not known. `scheme`: s3, gs or az."""
+    said = str(error)
+    for pattern, words, advice in _CAUSES:
+        if re.search(pattern, said):
+            if advice == "ENDPOINT":
+                advice = f"the endpoint is {endpoint()}" if scheme == "s3" and endpoint() else ""
+            return words, _CREDENTIALS[scheme] if advice == "CREDENTIALS" else advice
+    if status := _STATUS.search(said):
+        return f"HTTP {status[1].rstrip()}", ""
+    return excerpt(" ".join(said.partition("Debug source:")[0].split()), 200), ""
