@@ -79,3 +79,14 @@ def test_6_blocks_that_a_replica_lacks(chainq: Program, server: Servers) -> None
     ran = chainq("blocks", "10:30", url=url)
     said(ran, 6, "missing height 20", "--no-verify skips this check")
     assert "behind" not in ran.err
+
+
+def test_advice_is_for_the_command_that_runs(chainq: Program, server: Servers) -> None:
+    """export leaves out the last blocks by --lag; neither it nor sql has --no-verify."""
+    url = server("--tip", "195", "--lag-blocks", "5")
+    for words, advice in (
+        (("export", "blocks", "--to", "lake", "-w", "1", "-q"), "such as --lag 10"),
+        (("sql", "--last", "10", "-q", "select count(*) from blocks"), "such as --start -15 --end -5"),
+    ):
+        said(ran := chainq(*words, url=url), 6, "missing heights 191", advice)
+        assert "--no-verify" not in ran.err
