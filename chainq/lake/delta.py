@@ -3,8 +3,8 @@
 A version of a table names files and their sizes, but the file of a partition has the same name whatever it holds. So
 that the last version never names a file that has been replaced:
 
-- Only full partitions are in a table. The one that holds the tip is written again in place as it fills; it follows
-  when it is full.
+- Only full partitions that are settled are in a table. The one that holds the tip is written again in place as it
+  fills; it follows when that has ended.
 - Before a full partition is replaced (after a reorg), a version without it is committed; the next one has it again.
 
 All partitions of a run are one version, committed at its end. What is committed is the difference between the table

@@ -112,7 +112,7 @@ class Export:
         if self._query.repair:
             todo = plan.make_repair(specs, inventory)
         else:
-            todo = plan.make_plan(specs, inventory, self._hash_at)
+            todo = plan.make_plan(specs, inventory, self._hash_at, self._service.tip_height())
         self._tell_of_reorgs(todo)
         if write:
             data_set.save(self._store, wanted, origin, found)
@@ -169,7 +169,7 @@ class Export:
             full = [
                 one
                 for one in inside
-                if one.spec.end > made.heights.start and one.spec.end - one.spec.start == made.partition
+                if one.spec.end > made.heights.start and len(one.spec.heights) == made.partition and one.settled
             ]
             added = [table.add(one for one in full if one.spec.command == command) for command, table in tables.items()]
             return totals._replace(committed=sum(added))

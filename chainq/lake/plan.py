@@ -1,8 +1,11 @@
 """What an export has to do, from one listing of the data set and a few block hashes of the chain.
 
-A partition is kept where its file is there in the size that its receipt names, it goes as far as wanted, and its last
-block is still the chain's. Blocks are linked by hash, and a receipt names the hash before its partition: so partitions
-that link to each other are of one chain, and the last one of such a stretch decides for all of them.
+A partition is kept where its file is there in the size that its receipt names, it goes as far as wanted, its last block
+is still the chain's, and no row can be missing: services write some rows after their block, so a partition that ended
+just below the tip is written once more when the tip is further on.
+
+Blocks are linked by hash, and a receipt names the hash before its partition: so partitions that link to each other are
+of one chain, and the last one of such a stretch decides for all of them.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -10,7 +13,7 @@ from typing import NamedTuple
 
 from chainq.errors import IncompleteError
 from chainq.lake.grid import PartitionSpec, parse_name
-from chainq.lake.receipt import Entry, digest, parse_entry
+from chainq.lake.receipt import Entry, digest, is_settled, parse_entry
 from chainq.lake.store import Listed
 
 HashAt = Callable[[int], str | None]
@@ -18,8 +21,8 @@ HashAt = Callable[[int], str | None]
 
 
 class Todo(NamedTuple):
-    """A partition to write. `reason`: `new`, `grown` (it goes further now), `reorg` or `repair`. `stale`: receipts to
-    remove."""
+    """A partition to write. `reason`: `new`, `grown` (it goes further now), `late rows` (it ended just below the tip),
+    `reorg` or `repair`. `stale`: receipts to remove."""
 
     spec: PartitionSpec
     reason: str
@@ -46,8 +49,11 @@ def take_inventory(listing: Iterable[Listed]) -> Inventory:
     return Inventory(valid, {key: tuple(entry.name for entry in some) for key, some in entries.items()})
 
 
-def make_plan(wanted: Iterable[PartitionSpec], inventory: Inventory, hash_at: HashAt) -> list[Todo]:
-    """Return the partitions to write, in the order wanted. Raises IncompleteError where the chain is shorter."""
+def make_plan(wanted: Iterable[PartitionSpec], inventory: Inventory, hash_at: HashAt, tip: int) -> list[Todo]:
+    """Return the partitions to write, in the order wanted; `tip` is the tip height now.
+
+    Raises IncompleteError where the chain is shorter than the partitions.
+    """
     specs = list(wanted)
     kept: list[Entry] = []
     reasons: dict[PartitionSpec, str] = {}
@@ -59,25 +65,26 @@ def make_plan(wanted: Iterable[PartitionSpec], inventory: Inventory, hash_at: Ha
             reasons[spec] = "grown"
         else:
             kept.append(entry)
+            if not entry.settled and is_settled(entry.spec, tip):
+                reasons[spec] = "late rows"
     replaced = {(entry.spec.command, entry.spec.start) for entry in _reorganised(kept, hash_at)}
     for spec in specs:
         if (spec.command, spec.start) in replaced:
             reasons[spec] = "reorg"
-    return [
-        Todo(spec, reasons[spec], inventory.receipts.get((spec.command, spec.start), ()))
-        for spec in specs
-        if spec in reasons
-    ]
+    return [_todo(spec, reasons[spec], inventory) for spec in specs if spec in reasons]
 
 
 def make_repair(specs: Iterable[PartitionSpec], inventory: Inventory) -> list[Todo]:
-    """Return partitions to write whether or not they are complete, each as far as it goes already, or further."""
-    todo = []
-    for spec in specs:
-        stale = inventory.receipts.get((spec.command, spec.start), ())
-        ends = [entry.spec.end for name in stale if (entry := parse_entry(name))]
-        todo.append(Todo(spec._replace(end=max([spec.end, *ends])), "repair", stale))
-    return todo
+    """Return partitions to write whether or not they are complete."""
+    return [_todo(spec, "repair", inventory) for spec in specs]
+
+
+def _todo(spec: PartitionSpec, reason: str, inventory: Inventory) -> Todo:
+    """Return a partition to write; where its blocks are still the chain's, as far as it goes already."""
+    stale = inventory.receipts.get((spec.command, spec.start), ())
+    if reason in ("late rows", "repair"):
+        spec = spec._replace(end=max([spec.end, *(entry.spec.end for name in stale if (entry := parse_entry(name)))]))
+    return Todo(spec, reason, stale)
 
 
 def linked(before: Entry, after: Entry) -> bool:

@@ -3,12 +3,12 @@
 A receipt is written twice. In full as JSON in the metadata of the file (key `chainq`), where it travels with the data.
 And as an object of its own, with the same JSON, whose name carries what a later run must know:
 
-    _chainq/receipts/records/000120000-000130000-61234-2345678-9-1f0c2a7be0d14c55-9b04c66e1a7f3d20.json
-                     command start     end       rows  bytes   calls previous hash  last hash
+    _chainq/receipts/records/000120000-000130000-000130042-61234-2345678-9-1f0c2a7be0d14c55-9b04c66e1a7f3d20.json
+                     command start     end       tip       rows  bytes   calls previous hash  last hash
 
 So one listing of the data set tells which partitions are there, whole (the size of the file is the one in the name),
-how far each one goes, and whether they link to each other; no object is read. Hashes are the first 16 digits of
-their SHA-256, because a hash of the service may hold any character.
+how far each one goes, whether it is settled, and whether they link to each other; no object is read. Hashes are the
+first 16 digits of their SHA-256, because a hash of the service may hold any character.
 
 Rejected: a manifest for all partitions (two runs, or the tasks of a cluster, would overwrite each other's entries), and
 metadata of objects (a listing does not return it).
@@ -20,6 +20,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from chainq.catalog.methods import BY_COMMAND
+from chainq.defaults import SETTLE
 from chainq.lake.grid import PartitionSpec
 
 METADATA_KEY = "chainq"  # in the metadata of a Parquet file
@@ -27,7 +29,8 @@ FOLDER = "_chainq/receipts"  # readers skip what begins with an underscore
 VERSION = 1  # of the receipt's fields
 _NAME = re.compile(
     FOLDER
-    + r"/([a-z-]+)/([0-9]{9,16})-([0-9]{9,16})-([0-9]+)-([0-9]+)-([0-9]+)-([0-9a-f]{16}|0)-([0-9a-f]{16}|0)\.json"
+    + r"/([a-z-]+)/([0-9]{9,16})-([0-9]{9,16})-([0-9]{9,16})"
+    + r"-([0-9]+)-([0-9]+)-([0-9]+)-([0-9a-f]{16}|0)-([0-9a-f]{16}|0)\.json"
 )
 
 
@@ -63,9 +66,11 @@ class Receipt(msgspec.Struct, frozen=True):
 
 
 class Entry(NamedTuple):
-    """The essentials of a receipt, as its name has them. `size`: bytes of the partition's file."""
+    """The essentials of a receipt, as its name has them. `tip`: the tip height when it was written; `size`: bytes of
+    the partition's file."""
 
     spec: PartitionSpec
+    tip: int
     rows: int
     size: int
     calls: int
@@ -76,14 +81,25 @@ class Entry(NamedTuple):
     def name(self) -> str:
         """The name of the receipt's object."""
         command, start, end = self.spec
-        numbers = f"{start:09d}-{end:09d}-{self.rows}-{self.size}-{self.calls}"
-        return f"{FOLDER}/{command}/{numbers}-{self.previous}-{self.last}.json"
+        heights = f"{start:09d}-{end:09d}-{self.tip:09d}"
+        return f"{FOLDER}/{command}/{heights}-{self.rows}-{self.size}-{self.calls}-{self.previous}-{self.last}.json"
+
+    @property
+    def settled(self) -> bool:
+        """Whether its last block was so far below the tip that no row could be missing yet. Blocks are never late."""
+        return BY_COMMAND[self.spec.command].linked or is_settled(self.spec, self.tip)
+
+
+def is_settled(spec: PartitionSpec, tip: int) -> bool:
+    """Return whether a service with that tip height has written all rows of a partition (docs/export.md)."""
+    return tip - (spec.end - 1) >= SETTLE
 
 
 def entry_of(receipt: Receipt, size: int) -> Entry:
     """Return the essentials of a receipt whose file has `size` bytes."""
     return Entry(
         PartitionSpec(receipt.command, receipt.start, receipt.end),
+        receipt.tip,
         receipt.rows,
         size,
         receipt.calls,
@@ -97,8 +113,8 @@ def parse_entry(name: str) -> Entry | None:
     match = _NAME.fullmatch(name)
     if match is None:
         return None
-    start, end, rows, size, calls = map(int, match.groups()[1:6])
-    return Entry(PartitionSpec(match[1], start, end), rows, size, calls, match[7], match[8])
+    start, end, tip, rows, size, calls = map(int, match.groups()[1:7])
+    return Entry(PartitionSpec(match[1], start, end), tip, rows, size, calls, match[8], match[9])
 
 
 def digest(block_hash: str) -> str:

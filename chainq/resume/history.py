@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from chainq.heights.range import HeightRange
 
 POSITIONS = 32  # kept for --rewind: the first one and the latest
-SETTLE = 10  # heights below the end of the chain whose rows may still change
 TAIL = 1000  # heights without a row that may still get rows, counted from the end of a look
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from msgspec import Raw
 from msgspec.structs import replace
 
+from chainq.defaults import SETTLE
 from chainq.errors import IncompleteError
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
@@ -23,7 +24,7 @@ from chainq.heights.block_time import format_age
 from chainq.heights.range import HeightRange
 from chainq.planning.query import Batch, Query
 from chainq.process.signals import signals_deferred
-from chainq.resume.history import SETTLE, TAIL, Position, digests
+from chainq.resume.history import TAIL, Position, digests
 from chainq.resume.journal import Journal
 from chainq.resume.reorg import ReorgCheck
 from chainq.resume.settings import ResumeSettings

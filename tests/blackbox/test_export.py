@@ -135,6 +135,26 @@ def test_the_last_partition_is_replaced_as_it_fills(chainq: Program, lake: Lake)
         assert [one["end"] for one in lake.receipts("records")] == [2500, 2600, 2611]
 
 
+def test_rows_that_come_late_are_fetched_later(chainq: Program, lake: Lake) -> None:
+    """A full partition that ended at the tip lacks the rows that the service had not written; a later run has them."""
+    service = Moving(2499, faults=Faults(late_records=10**6))
+    with serving(service) as url:
+        words = ("records", "ownership", "blocks", "2300:", "--partition", "100")
+        assert export(chainq, url, *words).code == 0
+        assert lake.rows("records") != due(Truth(2499).rows("records", 2300, 2500))
+        service.heal()
+        blocks = (lake.root / "blocks/start=000002400/data.parquet").stat().st_mtime_ns
+        for tip in (2512, 2513):
+            service.tip = tip
+            assert export(chainq, url, *words).code == 0
+            assert lake.rows("records") == due(Truth(tip).rows("records", 2300, tip + 1))
+            assert len(lake.rows("ownership")) == len(lake.rows("records"))
+        assert (lake.root / "blocks/start=000002400/data.parquet").stat().st_mtime_ns == blocks
+        service.calls.clear()
+        assert export(chainq, url, *words).code == 0
+        assert len(service.calls) <= 3, "once is enough"
+
+
 def test_lag_leaves_out_the_last_blocks(chainq: Program, server: Servers, lake: Lake) -> None:
     """--lag N ends N blocks before the tip."""
     assert export(chainq, server("--tip", "2549"), "records", "2400:", "--lag", "20").code == 0
@@ -213,7 +233,7 @@ def test_a_damaged_partition_is_written_again(chainq: Program, server: Servers, 
     first.write_bytes(first.read_bytes()[:-10])
     receipts = lake.root / "_chainq/receipts/records"
     next(receipts.glob("000002500-*")).unlink()
-    (receipts / f"000002600-000002700-1-{third.stat().st_size}-1-0-0.json").write_text("{}")
+    (receipts / f"000002600-000002700-000002800-1-{third.stat().st_size}-1-0-0.json").write_text("{}")
     second.unlink()
     ran = chainq("export", *words, "--to", "lake", url=server())
     assert "3 partitions written;" in ran.err

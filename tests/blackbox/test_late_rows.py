@@ -47,12 +47,6 @@ def moving(faults: Faults, steps: tuple[int, ...], seed: str) -> Iterator[tuple[
         yield service, url
 
 
-def heal(service: Moving) -> None:
-    """From now on the service has all rows, and its tip stays."""
-    service.hook, service.faults = lambda _: None, NO_FAULTS
-    service._results = FaultyResults(service.chain, NO_FAULTS)
-
-
 def ended(ran: Ran) -> None:
     """Check that a run succeeded, or said that responses contradict each other."""
     assert ran.code in (0, 6), ran.err
@@ -79,7 +73,7 @@ def test_a_file_gets_every_row_once(
         job = Job(chainq, url, command, "--start", str(FIRST - 50))
         for _ in range(RUNS):
             ended(job())
-        heal(service)
+        service.heal()
         service.tip += 30
         ended(job())
         assert job.next > service.tip - 17
@@ -95,7 +89,7 @@ def test_standard_output_gets_every_row_once(kind: str, steps: tuple[int, ...], 
         for _ in range(RUNS):
             ended(ran := job(out=""))
             rows += ran.rows
-        heal(service)
+        service.heal()
         service.tip += 30
         ended(ran := job(out=""))
         rows += ran.rows
@@ -115,7 +109,7 @@ def test_follow_gets_every_row_once(kind: str, out: str, chainq: Program, truth:
         def hook(method: str) -> None:
             real(method)
             if service.tip >= stop and service.faults is not NO_FAULTS:
-                heal(service)
+                service.heal()
                 service.hook = grow
 
         def grow(method: str) -> None:
@@ -150,7 +144,7 @@ def test_late_rows_are_told(chainq: Program, truth: Truth) -> None:
         said(file(), 0)
         first = pipe(out="")
         said(first, 0, "the output is a pipe")
-        heal(service)
+        service.heal()
         service.tip += 2
         late = "5 rows of heights 2395-2400 came late"
         said(file(), 0, f"{late}; from now on runs stay 1 block below the tip")
@@ -170,7 +164,7 @@ def test_a_chain_that_ends_is_looked_at_again(chainq: Program, truth: Truth) -> 
         job = Job(chainq, url, "records", "--start", str(FIRST), "--end", str(end))
         said(job(), 0)
         before = job.out.read_bytes()
-        heal(service)
+        service.heal()
         service.tip += 40
         ran = job()
         assert ran.code == 0

@@ -10,14 +10,15 @@ from chainq.lake.receipt import Entry, digest, parse_entry
 from chainq.lake.store import Listed
 
 GRID = 10
+TIP = 10**6
 heights = st.integers(0, 2**53)
 commands = st.sampled_from(COMMANDS)
 
 
-def entry(start: int, end: int, fork: int = 10**9, command: str = "records", size: int = 7) -> Entry:
+def entry(start: int, end: int, fork: int = 10**9, command: str = "records", size: int = 7, tip: int = TIP) -> Entry:
     """A receipt's essentials on a chain that has other blocks from the height `fork` on."""
     hashes = [digest(block(height, fork)) for height in (start - 1, end - 1)]
-    return Entry(PartitionSpec(command, start, end), 3, size, 4, hashes[0], hashes[1])
+    return Entry(PartitionSpec(command, start, end), tip, 3, size, 4, hashes[0], hashes[1])
 
 
 def block(height: int, fork: int = 10**9) -> str:
@@ -43,7 +44,7 @@ def test_names_are_read_as_they_are_written(command: str, start: int) -> None:
 @given(commands, heights, heights, st.integers(0, 2**60), st.integers(0, 2**60), st.text(max_size=80))
 def test_receipts_in_names(command: str, start: int, end: int, rows: int, size: int, block_hash: str) -> None:
     """The name of a receipt holds what the next run must know, whatever characters a hash has."""
-    made = Entry(PartitionSpec(command, start, end), rows, size, 9, digest(block_hash), digest(""))
+    made = Entry(PartitionSpec(command, start, end), end, rows, size, 9, digest(block_hash), digest(""))
     assert parse_entry(made.name) == made
     assert parse_entry(made.name + "x") is None
     assert parse_entry(made.name.replace("receipts", "other")) is None
@@ -83,7 +84,7 @@ def test_plans(count: int, last: int, fork: int, lost: set[int], old_fork: int, 
         asked.append(height)
         return block(height, fork)
 
-    todo = {one.spec for one in make_plan(wanted, take_inventory(listing(there)), hash_at)}
+    todo = {one.spec for one in make_plan(wanted, take_inventory(listing(there)), hash_at, TIP)}
     held = {one.spec: one for one in there}
     due = {spec for spec in wanted if spec not in held or held[spec].last != digest(block(spec.end - 1, fork))}
     assert todo == due
@@ -105,12 +106,25 @@ def test_what_does_not_count() -> None:
     ]
     inventory = take_inventory(found)
     assert set(inventory.valid) == {("records", 0)}
-    todo = make_plan(partitions("records", HeightRange(0, 40), GRID), inventory, block)
+    todo = make_plan(partitions("records", HeightRange(0, 40), GRID), inventory, block, TIP)
     assert [(one.spec.start, one.reason, len(one.stale)) for one in todo] == [
         (10, "new", 1),
         (20, "new", 2),
         (30, "new", 0),
     ]
+
+
+def test_partitions_that_ended_just_below_the_tip_are_written_once_more() -> None:
+    """By the first run whose tip is far enough above them, as far as they go already; blocks are never late."""
+    ends = range(20, 30)
+    for end in ends:
+        there = take_inventory(listing([entry(0, end, tip=29)]))
+        blocks = take_inventory(listing([entry(0, end, tip=29, command="blocks")]))
+        for tip in (29, 35, 60):
+            late = make_plan(partitions("records", HeightRange(0, 5), 30), there, block, tip)
+            again = [(PartitionSpec("records", 0, end), "late rows", tuple(there.receipts["records", 0]))]
+            assert late == (again if 29 - (end - 1) < 10 <= tip - (end - 1) else [])
+            assert make_plan(partitions("blocks", HeightRange(0, 5), 30), blocks, block, tip) == []
 
 
 def test_links_are_checked_at_the_end() -> None:
