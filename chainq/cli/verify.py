@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from chainq.cli import connect, output
@@ -16,7 +17,7 @@ from chainq.cli.verdict import Verdict, conclude, write_findings
 from chainq.errors import IncompleteError, OutputError, UsageError
 from chainq.fetching.service import Service
 from chainq.formats.protocol import Writer
-from chainq.heights.bounds import Bounds
+from chainq.heights.bounds import Bounds, parse_range
 from chainq.heights.range import HeightRange
 from chainq.process.signals import signals_deferred
 from chainq.resume.follow import open_journal
@@ -30,7 +31,7 @@ from chainq.verify.findings import FINDINGS
 from chainq.verify.repair import Repair
 
 _RANGE = re.compile(r"[0-9_.:KkMm\u2212-]+|latest")
-"""What a range can look like; anything else is a data set or a file, and so is ./5."""
+"""What a range can look like, also one with a mistake; anything else is a data set or a file, and so is ./5."""
 
 
 def run(values: Mapping[str, Any]) -> None:
@@ -38,7 +39,8 @@ def run(values: Mapping[str, Any]) -> None:
 
     Raises IncompleteError at the end where anything is wrong, and other ChainqErrors.
     """
-    if values["range"] is not None and not _RANGE.fullmatch(values["range"]):
+    word = values["range"]
+    if word is not None and not _is_range(word):
         from chainq.cli import verify_files
 
         verify_files.run(values)
@@ -50,7 +52,7 @@ def run(values: Mapping[str, Any]) -> None:
     if kept and (bounds.last is not None or bounds.since is not None or bounds.until is not None):
         raise UsageError("--checkpoint cannot be combined with --last, --since or --until", "use --start and --end")
     settings = output.settings(FINDINGS, values, check=True, appended=kept, endless=False)
-    reporter = connect.reporter(values)
+    reporter = _reporter(values)
     with ExitStack() as opened:
         service = opened.enter_context(connect.open_service(connect.settings(values), reporter))
         witness = _witness(values, reporter)
@@ -103,6 +105,23 @@ def _identity(
         "format": settings.format,
         "columns": settings.requested,
     }
+
+
+def _is_range(word: str) -> bool:
+    """Return whether the argument is a range, or is meant as one: a name that exists and is no range is not."""
+    try:
+        parse_range(word)
+    except UsageError:
+        return _RANGE.fullmatch(word) is not None and not Path(word).exists()
+    return True
+
+
+def _reporter(values: Mapping[str, Any]) -> Reporter:
+    """Return what prints to stderr, and say that a range is one where a file has the same name."""
+    reporter, word = connect.reporter(values), values["range"]
+    if word is not None and Path(word).exists():
+        reporter.warn(f"{word} is read as heights; for the file or folder of that name use ./{word}")
+    return reporter
 
 
 def _begin(settings: output.OutputSettings, reporter: Reporter, sink: Sink, continued: bool) -> Writer:

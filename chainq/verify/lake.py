@@ -128,9 +128,10 @@ class Lake:
         for partition in sorted(self._partitions, key=lambda partition: partition.spec):
             spec = partition.spec
             if spec.start % self._grid or not 0 < len(spec.heights) <= self._grid:
-                yield self._finding(
-                    spec, "grid", f"at most {self._grid} heights from a multiple of it", str(spec.heights)
-                )
+                due = f"at most {self._grid} heights from a multiple of it"
+                yield self._finding(spec, "grid", due, f"{spec.heights} in {spec.name}")
+            if spec.start % self._grid:
+                continue  # it says nothing of its neighbours
             if before is not None and before.spec.command == spec.command:
                 if before.spec.end < spec.start:
                     for gap in partitions(spec.command, HeightRange(before.spec.end, spec.start), self._grid):
@@ -173,9 +174,11 @@ class Lake:
             return None, [self._finding(spec, "missing", f"{spec.name}", None)]
         findings: list[Finding] = []
         if entry is None:
-            findings.append(self._finding(spec, "receipt", "a receipt", None))
+            findings.append(self._finding(spec, "receipt", f"a receipt of {spec.name}", None))
         elif entry.size != partition.size:
             findings.append(self._finding(spec, "receipt", f"{entry.size} bytes", f"{partition.size} bytes"))
+        if spec.start % self._grid:
+            return None, findings  # whatever its rows are, it should not be there
         try:
             with parquet.ParquetFile(self._source(Listed(spec.name, partition.size))) as file:
                 kept, found = self._read(file, partition)
@@ -224,7 +227,7 @@ class Lake:
             "command": (spec.command, receipt.command),
             "start": (spec.start, receipt.start),
             "end": (spec.end, receipt.end),
-            "rows": (table.num_rows, receipt.rows),
+            "rows": (receipt.rows, table.num_rows),
         }
         if entry is not None:
             other = entry_of(receipt, entry.size)
@@ -235,9 +238,9 @@ class Lake:
             if beside is not None and beside != sealed:
                 yield Contradiction("receipt", "the same receipt in the file and beside it", "two receipts")
         if spec.command in ("blocks", "full-blocks") and table.num_rows:
-            said["first_hash"] = (table["block_hash"][0].as_py(), receipt.first_hash)
-            said["last_hash"] = (table["block_hash"][-1].as_py(), receipt.last_hash)
-            said["previous_hash"] = (table["previous_hash"][0].as_py(), receipt.previous_hash)
+            said["first_hash"] = (receipt.first_hash, table["block_hash"][0].as_py())
+            said["last_hash"] = (receipt.last_hash, table["block_hash"][-1].as_py())
+            said["previous_hash"] = (receipt.previous_hash, table["previous_hash"][0].as_py())
         for name, (due, found) in said.items():
             if due != found:
                 yield Contradiction("receipt", f"{name}: {due}", f"{name}: {found}")

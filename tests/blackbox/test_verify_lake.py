@@ -386,6 +386,37 @@ def test_what_is_no_data_set_is_a_usage_error(program: Program, tmp_path: Path) 
     assert "--last cannot be combined with a data set" in one_line(program("verify", str(tmp_path), "--last", "5"), 2)
 
 
+def test_a_folder_whose_name_looks_like_heights(exported: Path, program: Program, server: Servers) -> None:
+    """One that is no range is a data set; one that is a range too is read as heights, with a warning."""
+    for name in ("k9", "2024"):
+        (program.home / name).symlink_to(exported)
+    assert "no findings in 300 blocks" in program("verify", "k9").err
+    ran = program("verify", "2024", url=server("--tip", "400"))
+    assert "2024 is read as heights; for the file or folder of that name use ./2024" in ran.err
+    assert "no findings in 300 blocks" in program("verify", "./2024").err
+
+
+def test_a_file_off_the_grid_is_named(exported: Path, program: Program, tmp_path: Path) -> None:
+    """Its path is in each finding, and no other partition is to be written again."""
+    root = tmp_path / "lake"
+    shutil.copytree(exported, root)
+    off_the_grid(root, random.Random(0))  # noqa: S311  # no secret
+    found = [json.loads(row) for row in program("verify", str(root), "--jsonl").rows]
+    assert {row["height"] for row in found} == {START + 50}
+    assert all(row["repair"] is None for row in found)
+    (row,) = [row for row in found if row["check"] == "grid"]
+    assert row["found"].endswith("in records/start=000000250/data.parquet")
+
+
+def test_what_a_receipt_says_is_expected(exported: Path, program: Program, tmp_path: Path) -> None:
+    """And what its file has is found."""
+    root = tmp_path / "lake"
+    shutil.copytree(exported, root)
+    rewrite(root, "blocks", lambda table: without(table, 99), forged=False)
+    found = [json.loads(row) for row in program("verify", str(root), "--jsonl").rows]
+    assert ("rows: 100", "rows: 99") in [(row["expected"], row["found"]) for row in found]
+
+
 def test_the_name_of_a_partition_is_the_programs(exported: Path) -> None:
     """What the damages rest on."""
     assert file_of(exported, "records").exists()
