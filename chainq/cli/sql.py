@@ -1,5 +1,7 @@
 """`chainq sql`: a query over a data set, or over the last blocks, which are fetched into memory first."""
 
+import re
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,6 +22,7 @@ from chainq.planning.query import Query
 from chainq.process.signals import signals_deferred
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
+from chainq.text.sanitize import quoted
 
 
 def run(values: Mapping[str, Any]) -> None:
@@ -27,6 +30,11 @@ def run(values: Mapping[str, Any]) -> None:
     *destination, query = values["words"]
     if len(destination) > 1:
         raise UsageError(f"unexpected argument {destination[1]}: expected [DEST] and one query in quotes")
+    if not _looks_like_query(query):
+        if destination and _looks_like_query(destination[0]):
+            raise UsageError("the query comes last", f"chainq sql {shlex.quote(query)} {shlex.quote(destination[0])}")
+        hint = "" if destination else f"chainq sql {shlex.quote(query)} 'select ...' queries a data set"
+        raise UsageError(f"{quoted(query)} is not a query: expected one SELECT in quotes", hint)
     bounds = read_bounds({**values, "range": None}, whole=False)
     if destination and bounds != Bounds():
         raise UsageError("a range cannot be combined with DEST", "select heights by WHERE")
@@ -34,9 +42,28 @@ def run(values: Mapping[str, Any]) -> None:
     with Database() as database:
         if destination:
             database.add_data_set(open_store(destination[0]))
+            _warn_of_gaps(database, database.tables(query), reporter)
         else:
             _fetch(database, query, bounds, values, reporter)
         _print(database.run(query), values, reporter)
+
+
+def _looks_like_query(text: str) -> bool:
+    """Return whether a text can be meant as SQL: it is empty, or more than the name of a folder or a table."""
+    return re.fullmatch(r"[^\s(*\"']+", text) is None
+
+
+def _warn_of_gaps(database: Database, commands: list[str], reporter: Reporter) -> None:
+    """Say in one line which heights are missing between those of the tables."""
+    lacking = []
+    for command in commands:
+        gaps = database.gaps[command]
+        shown = ", ".join(f"{gap.start}-{gap.end - 1}" for gap in gaps[:3])
+        more = f" and {counted(len(gaps) - 3, 'gap')} more" if len(gaps) > 3 else ""
+        if gaps:
+            lacking.append(f"{view_name(command)} lacks heights {shown}{more}")
+    if lacking:
+        reporter.warn(f"{'; '.join(lacking)}: between the partitions of the data set")
 
 
 def _fetch(database: Database, query: str, bounds: Bounds, values: Mapping[str, Any], reporter: Reporter) -> None:

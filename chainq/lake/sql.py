@@ -7,6 +7,7 @@ Rejected: DuckDB's own reader with `allowed_directories`: it needs an extension 
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,10 +16,11 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_COMMAND, Column, Kind
 from chainq.errors import UsageError
 from chainq.formats.arrow_rows import ArrowRows
+from chainq.heights.range import HeightRange
 from chainq.lake import data_set, plan
 from chainq.lake.grid import COMMANDS, parse_name
 from chainq.lake.store import Listed, Store
-from chainq.text.sanitize import excerpt
+from chainq.text.sanitize import excerpt, quoted
 
 BATCH = 1000  # rows that are Python objects at a time
 PARTITION_COLUMN = "start"
@@ -49,6 +51,9 @@ class Database:
             raise UsageError(f"sql needs the package {error.name}", "pip install 'chainq[sql]'") from None
         self._duckdb, self._arrow = duckdb, pyarrow
         self._connection = duckdb.connect(":memory:")
+        self._held: tuple[str, ...] | None = None  # the commands of the data set
+        self.gaps: dict[str, list[HeightRange]] = {}
+        """The heights that no partition has, between those of the same command in the data set."""
 
     def __enter__(self) -> "Database":
         return self
@@ -69,9 +74,12 @@ class Database:
                 files.setdefault(key[0], []).append((key[1], listed))
         for command, some in files.items():
             self._connection.register(view_name(command), self._dataset(command, some, store))
+            specs = sorted(entry.spec for key, entry in valid.items() if key[0] == command)
+            self.gaps[command] = [HeightRange(a.end, b.start) for a, b in pairwise(specs) if a.end < b.start]
+        self._held = tuple(command for command in COMMANDS if command in files)
 
     def tables(self, query: str) -> list[str]:
-        """Return the commands whose views a query names. Raises UsageError for an invalid query."""
+        """Return the commands whose views a query names. Raises UsageError for an invalid query and another table."""
         with self._duckdb.connect(":memory:") as empty:
             for command in COMMANDS:  # tables and not views: of a view DuckDB names what is behind it
                 columns = ArrowRows(BY_COMMAND[command].columns, self._arrow).schema.empty_table()
@@ -79,10 +87,15 @@ class Database:
             for setting in _CLOSED:
                 empty.execute(setting)
             try:
+                self._check(empty, query)
                 named = {name.lower() for name in empty.get_table_names(query)}
             except self._duckdb.Error as error:
                 raise _invalid(error) from None
-        return [command for command in COMMANDS if view_name(command) in named]
+        known = {view_name(command): command for command in (COMMANDS if self._held is None else self._held)}
+        if unknown := sorted(named - known.keys()):
+            where = "tables are" if self._held is None else "data set has"
+            raise UsageError(f"no table {quoted(unknown[0])}", f"the {where} {', '.join(known)}")
+        return [command for view, command in known.items() if view in named]
 
     def add_rows(self, command: str, batches: Iterator[list[Raw]]) -> int:
         """Add a view of rows in memory; return their number."""
@@ -96,11 +109,7 @@ class Database:
         for setting in _CLOSED:
             self._connection.execute(setting)
         try:
-            statements = self._connection.extract_statements(query)
-            kinds = [statement.type for statement in statements]
-            allowed = (self._duckdb.StatementType.SELECT, self._duckdb.StatementType.EXPLAIN)
-            if len(kinds) != 1 or kinds[0] not in allowed:
-                raise UsageError("invalid query: expected one SELECT")
+            self._check(self._connection, query)
             self._connection.execute(query)
         except self._duckdb.Error as error:
             raise _invalid(error) from None
@@ -110,6 +119,13 @@ class Database:
             for place, (name, (_, kind, *_rest)) in enumerate(zip(names, self._connection.description, strict=True), 1)
         )
         return Result(columns, self._rows(names))
+
+    def _check(self, connection: Any, query: str) -> None:
+        """Raise UsageError for what is not one SELECT."""
+        kinds = [statement.type for statement in connection.extract_statements(query)]
+        allowed = (self._duckdb.StatementType.SELECT, self._duckdb.StatementType.EXPLAIN)
+        if len(kinds) != 1 or kinds[0] not in allowed:
+            raise UsageError("invalid query: expected one SELECT")
 
     def _rows(self, names: list[str]) -> Iterator[list[Raw]]:
         encode = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode

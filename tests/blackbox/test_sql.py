@@ -39,6 +39,16 @@ def test_tables_of_an_export(exported: Program, truth: Truth) -> None:
     assert str(found['max(b."timestamp")']).endswith("Z")
 
 
+def test_heights_between_partitions_that_are_missing(exported: Program, server: Servers) -> None:
+    """A warning names them, for the tables of the query only."""
+    words = ("records", "2650:2700", "--to", "lake", "-w", "1", "-q")
+    assert exported("export", *words, url=server()).code == 0
+    ran = exported("sql", "lake", "select count(*) from records r join blocks b on r.height = b.height")
+    assert ran.code == 0
+    assert ran.err == ("chainq: warning: records lacks heights 2500-2649: between the partitions of the data set\n")
+    assert exported("sql", "lake", "select count(*) from blocks").err == ""
+
+
 def test_formats(exported: Program) -> None:
     """The usual formats; every digit of a decimal; dotted names as they are."""
     query = """select "header.metadata.height", 340282366920938463463374607431768211455 as big, null as nothing
@@ -109,6 +119,12 @@ def test_usage_errors(chainq: Program, exported: Program, tmp_path: Path) -> Non
     assert "no data set in nowhere" in one_line(chainq("sql", "nowhere", "select 1"), 2)
     assert "the query names no table" in one_line(chainq("sql", "select 1", url="demo:"), 2)
     assert "cannot be combined with DEST" in one_line(exported("sql", "lake", "select 1", "--last", "5"), 2)
+    for word in ("lake", "select"):
+        assert f"'{word}' is not a query: expected one SELECT in quotes" in one_line(exported("sql", word), 2)
+    swapped = one_line(exported("sql", "select count(*) from blocks", "lake"), 2)
+    assert "the query comes last; chainq sql lake 'select count(*) from blocks'" in swapped
+    line = one_line(exported("sql", "lake", "select * from transitions"), 2)
+    assert line.endswith("no table 'transitions'; the data set has blocks, full_blocks, records\n")
     (tmp_path / "duckdb.py").write_text("raise ModuleNotFoundError(name='duckdb')")
     ran = chainq("sql", "lake", "select 1", env={"PYTHONPATH": str(tmp_path)})
     assert "sql needs the package duckdb; pip install 'chainq[sql]'" in one_line(ran, 2)
