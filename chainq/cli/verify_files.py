@@ -66,7 +66,10 @@ def _files(values: Mapping[str, Any], reporter: Reporter) -> "Lake | RowsCheck":
     if lake:
         from chainq.lake.store import open_store
 
-        return Lake(open_store(values["range"]))
+        found = Lake(open_store(values["range"]))
+        for words in found.uneven():
+            reporter.warn(f"{words}; the data set spans {found.heights}")
+        return found
     bounds = read_bounds({**values, "range": None}, whole=True)
     if (bounds.start, bounds.end) != (None, None) and not bounds.fixed:
         raise UsageError("for a file, --start and --end are two heights of at least 0")

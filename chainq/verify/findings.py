@@ -54,6 +54,7 @@ CHECKS = {
     "receipt": "a receipt is missing, or contradicts its file, its name or the rows",
     "content": "the rows of a file are not those that its receipt was made of",
     "grid": "a partition is off the grid of its data set, or overlaps another",
+    "foreign": "a file that export did not write, but which readers of the folder take for data",
     "schema": "a file has other columns or types than its command",
     "order": "rows are not in order of height",
 }

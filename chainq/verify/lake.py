@@ -82,7 +82,10 @@ class Lake:
         if found is None:
             raise UsageError(f"{store.label} is not a data set that chainq export wrote", "it has no chainq.json")
         self._grid = found.partition
-        self._partitions, self._odd = _listed(store.listing(), self._grid)
+        self._commands = tuple(found.schemas)
+        listing = list(store.listing())
+        self._partitions, self._odd = _listed(listing, self._grid)
+        self._foreign = [name for name, _ in listing if _is_foreign(name)]
 
     @property
     def heights(self) -> HeightRange:
@@ -94,11 +97,23 @@ class Lake:
             else HeightRange(0, 0)
         )
 
+    def uneven(self) -> Iterator[str]:
+        """Yield in words which commands of the data set do not span the heights that all of them together do."""
+        for command in self._commands:
+            specs = [partition.spec for partition in self._partitions if partition.spec.command == command]
+            if not specs:
+                yield f"{command}: no partitions"
+                continue
+            spanned = HeightRange(min(spec.start for spec in specs), max(spec.end for spec in specs))
+            if spanned != self.heights:
+                yield f"{command}: {spanned} only"
+
     def steps(self) -> Iterator[FilesStep]:
         """Yield what is wrong, partition by partition; all that the listing shows comes first."""
         odd = (self._finding(spec, "receipt", "one receipt", found) for spec, found in self._odd)
-        whole = sorted([*odd, *self._grid_findings()], key=by_height)
         start = self.heights.start
+        foreign = (Finding(*_place(name), "foreign", None, name, None) for name in self._foreign)
+        whole = sorted([*odd, *foreign, *self._grid_findings()], key=by_height)
         yield FilesStep(HeightRange(start, start), whole, {})
         by_start: dict[int, list[Partition]] = {}
         for partition in self._partitions:
@@ -259,6 +274,21 @@ class Lake:
             return None
         heights = f"{spec.start}:{spec.end}"
         return f"chainq export {spec.command} {heights} --to {shlex.quote(self._store.label)} --repair all"
+
+
+def _is_foreign(name: str) -> bool:
+    """Return whether readers of a command's folder take a file for data that is no partition's."""
+    folder, *rest = name.split("/")
+    return (
+        bool(rest) and folder in BY_COMMAND and parse_name(name) is None and not any(part[0] in "._" for part in rest)
+    )
+
+
+def _place(name: str) -> tuple[int | None, str]:
+    """Return the first height of the partition in whose folder a file lies, if it does, and the command."""
+    command, *rest = name.split("/")
+    key = parse_name(f"{command}/{rest[0]}/data.parquet")
+    return (key[1] if key else None), command
 
 
 def _receipt(sealed: bytes | None) -> Receipt | None:

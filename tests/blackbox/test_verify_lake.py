@@ -152,6 +152,13 @@ def off_the_grid(root: Path, _: Rng) -> set[tuple[str, str]]:
     return {("records", "grid"), ("records", "receipt")}
 
 
+def a_copy(root: Path, _: Rng) -> set[tuple[str, str]]:
+    path = file_of(root, "records")
+    shutil.copy(path, path.with_name("copy.parquet"))
+    (root / "records" / "_temporary").write_bytes(b"no reader looks at this")
+    return {("records", "foreign")}
+
+
 def other_schema(root: Path, _: Rng) -> set[tuple[str, str]]:
     rewrite(root, "records", lambda table: table.drop(["function_name"]), forged=True)
     return {("records", "schema")}
@@ -245,9 +252,9 @@ def out_of_order(root: Path, _: Rng) -> set[tuple[str, str]]:
 
 
 DAMAGES: list[Damage] = [
-    *(cut, rewritten, swapped, forged_receipt, no_receipt, two_receipts, no_file, a_gap, off_the_grid, other_schema),
+    *(cut, rewritten, swapped, forged_receipt, no_receipt, two_receipts, no_file, a_gap, off_the_grid, a_copy),
     *(another_chain, lost_block, doubled_block, broken_link, earlier_time, lower_round, lost_record, doubled_record),
-    *(altered_record, damaged_ciphertext, lost_ownership, doubled_transition, out_of_order),
+    *(other_schema, altered_record, damaged_ciphertext, lost_ownership, doubled_transition, out_of_order),
 ]
 
 
@@ -300,6 +307,8 @@ def test_commands_may_end_at_different_heights(program: Program, server: Servers
         assert ran.code == 0, ran.err
     ran = program("verify", str(root))
     assert (ran.code, ran.out) == (0, b""), ran.out
+    assert "blocks: heights 100-249 only; the data set spans heights 100-289" in ran.err
+    assert "records: " not in ran.err
 
 
 def test_each_partition_of_a_gap_is_named(program: Program, server: Servers, tmp_path: Path) -> None:
@@ -327,7 +336,9 @@ def test_partitions_without_rows_are_verified(program: Program, server: Servers,
     assert ran.err == "chainq: heights 40001-40010: no findings in 0 records\n"
 
 
-@pytest.mark.parametrize("damage", [one for one in DAMAGES if one is not off_the_grid], ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    "damage", [one for one in DAMAGES if one not in (off_the_grid, a_copy)], ids=lambda one: one.__name__
+)
 def test_a_file_of_findings_repairs_a_data_set(
     damage: Damage, program: Program, server: Servers, exported: Path, tmp_path: Path
 ) -> None:
