@@ -80,7 +80,10 @@ class _Progress:
         self._reporter = reporter
 
     def begin(self, plan: ExportPlan) -> None:
-        """Start the bar."""
+        """Start the bar, and say how much there is to do."""
+        if plan.todo:
+            what = f"{counted(len(plan.todo), 'partition')} of {plan.heights} to write"
+            self._reporter.note(f"{what}, {plan.kept:,} complete")
         self._reporter.begin(len(plan.todo), rows_on_terminal=False, unit="partitions")
 
     def wrote(self, done: Done) -> None:

@@ -15,6 +15,9 @@ from chainq.text.humanize import counted
 from chainq.verify.audit import Step
 from chainq.verify.findings import FilesStep
 
+LISTED = "--jsonl lists the commands that fetch these rows anew"
+"""What helps where the findings are of a service or a file."""
+
 
 class Verdict:
     """What a run has verified so far, in one sentence."""
@@ -24,6 +27,7 @@ class Verdict:
         self.findings: Counter[str] = Counter()
         self.rows: Counter[str] = Counter()
         self.compared = ""
+        self.repairable = False  # a finding has a command that repairs it
 
     def __str__(self) -> str:
         if not len(self.heights) and not self.rows:
@@ -53,6 +57,7 @@ def write_findings(
                     journal.expect_rows()
                 writer.write([finding.encode() for finding in findings])
             verdict.findings.update(finding.check for finding in findings)
+            verdict.repairable |= any(finding.repair for finding in findings)
             verdict.rows.update(step.rows)
             verdict.reached = step.heights.end
             if journal is not None and step.heights.end > journal.position.next:
@@ -61,9 +66,9 @@ def write_findings(
         reporter.wrote(len(step.heights), sum(step.rows.values()))
 
 
-def conclude(verdict: Verdict, reporter: Reporter) -> None:
-    """Raise IncompleteError where anything is wrong; else say that nothing is."""
+def conclude(verdict: Verdict, reporter: Reporter, repair: str) -> None:
+    """Raise IncompleteError where anything is wrong; else say that nothing is. `repair`: what helps, where that can."""
     if verdict.findings:
-        raise IncompleteError(str(verdict))
+        raise IncompleteError(str(verdict), repair if verdict.repairable else "")
     if not reporter.quiet:
         reporter.line(f"chainq: {verdict}")

@@ -13,7 +13,7 @@ from typing import Any
 from chainq.cli import connect, output
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
-from chainq.cli.verdict import Verdict, conclude, write_findings
+from chainq.cli.verdict import LISTED, Verdict, conclude, write_findings
 from chainq.errors import IncompleteError, OutputError, UsageError
 from chainq.fetching.service import Service
 from chainq.formats.protocol import Writer
@@ -85,7 +85,7 @@ def run(values: Mapping[str, Any]) -> None:
             writer.close()
             if journal is not None:
                 journal.end()
-    conclude(verdict, reporter)
+    conclude(verdict, reporter, LISTED if settings.format == "table" else "")
 
 
 def _identity(

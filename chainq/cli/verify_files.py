@@ -1,5 +1,6 @@
 """`chainq verify DEST|FILE`: a data set of `chainq export`, or a file of `-o`, by itself and against a service."""
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import SystemRandom
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from chainq.cli import connect, output
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
-from chainq.cli.verdict import Verdict, conclude, write_findings
+from chainq.cli.verdict import LISTED, Verdict, conclude, write_findings
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
@@ -46,7 +47,17 @@ def run(values: Mapping[str, Any]) -> None:
             reporter.end()
         with signals_deferred():
             writer.close()
-    conclude(verdict, reporter)
+    conclude(verdict, reporter, _repair(values["range"], settings))
+
+
+def _repair(name: str, settings: output.OutputSettings) -> str:
+    """Return how to repair a data set or a file, by the findings that are written."""
+    if Path(name).is_file():
+        return LISTED if settings.format == "table" else ""
+    kept = str(settings.file) if settings.file and settings.format == "jsonl" else ""
+    first = "" if kept else f"chainq verify {shlex.quote(name)} -o findings.jsonl, then "
+    again = f"chainq export --to {shlex.quote(name)} --repair {shlex.quote(kept or 'findings.jsonl')}"
+    return f"to write these partitions again: {first}{again}"
 
 
 def _files(values: Mapping[str, Any], reporter: Reporter) -> "Lake | RowsCheck":

@@ -391,3 +391,12 @@ def test_without_pyarrow(chainq: Program, tmp_path: Path) -> None:
     (tmp_path / "pyarrow.py").write_text("raise ImportError")
     ran = chainq("export", "records", "--to", "lake", url="demo:", env={"PYTHONPATH": str(tmp_path)})
     assert "pip install 'chainq[parquet]'" in one_line(ran, 2)
+
+
+def test_how_much_there_is_to_do_is_said_first(chainq: Program, server: Servers) -> None:
+    """Partitions to write, and those that are complete; nothing where all are."""
+    words = ("export", "records", "2400:2600", "--partition", "100", "--to", "lake", "-w", "1")
+    url = server()
+    first = chainq(*words, url=url).err.splitlines()[0]
+    assert first == "chainq: 2 partitions of heights 2400-2599 to write, 0 complete"
+    assert "to write" not in chainq(*words, url=url).err

@@ -298,3 +298,18 @@ def test_2_the_excerpt_of_an_argument_shows_nothing_of_a_key(chainq: Program, no
     """Wherever it is cut."""
     ran = chainq("show", "x" * 60 + "APrivateKey1" + "secret" * 9, url=nowhere)
     assert "secretsecret" not in one_line(ran, 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (("blocks", "-10"), "use --last N\n"),
+        (("export", "blocks", "--to", "lake", "-10"), "use --last N\n"),
+        (("show", "-1"), "use --last N with blocks or records\n"),
+    ],
+)
+def test_a_negative_height_is_told_by_the_options_of_the_command(
+    words: tuple[str, ...], advice: str, chainq: Program
+) -> None:
+    """--last is named as an option of the command that runs, or of others."""
+    assert one_line(chainq(*words, url="demo:"), 2).endswith(advice)

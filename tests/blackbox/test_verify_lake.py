@@ -424,6 +424,10 @@ def test_what_a_receipt_says_is_expected(exported: Path, program: Program, tmp_p
     root = tmp_path / "lake"
     shutil.copytree(exported, root)
     rewrite(root, "blocks", lambda table: without(table, 99), forged=False)
+    repair = f"chainq export --to {root} --repair findings.jsonl\n"
+    advice = f"to write these partitions again: chainq verify {root} -o findings.jsonl, then {repair}"
+    assert program("verify", str(root)).err.endswith(advice)
+    assert program("verify", str(root), "-o", "findings.jsonl").err.endswith(f"partitions again: {repair}")
     found = [json.loads(row) for row in program("verify", str(root), "--jsonl").rows]
     assert ("rows: 100", "rows: 99") in [(row["expected"], row["found"]) for row in found]
 
