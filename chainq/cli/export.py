@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from chainq.lake.store import open_store
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted, duration, in_bytes
 from chainq.text.sanitize import quoted
+from chainq.transport.base import Report
 
 _RANGE = re.compile(r"[0-9:]|latest")
 """How a range begins, and no command does."""
@@ -44,7 +45,8 @@ def run(values: Mapping[str, Any]) -> None:
     reporter = connect.reporter(values)
     settings = connect.settings(values)
     store = open_store(destination)
-    with connect.open_service(settings, reporter) as service:
+    own = _OwnCalls()
+    with connect.open_service(settings, reporter, own.open) as service:
         export = Export(service, store, query, reporter.warn)
         if values["dry_run"]:
             _list(export, service, reporter)
@@ -67,10 +69,27 @@ def run(values: Mapping[str, Any]) -> None:
         elif not reporter.quiet:
             kept = f", {totals.kept:,} complete before" if totals.kept else ""
             committed = f"; {totals.committed:,} committed to Delta tables" if totals.committed else ""
+            calls = counted(totals.calls + own.number, "call")
             reporter.line(
                 f"chainq: {store.label}: {counted(totals.written, 'partition')} written{kept};"
-                f" {counted(totals.rows, 'row')}, {in_bytes(totals.size)}, {counted(totals.calls, 'call')}{committed}"
+                f" {counted(totals.rows, 'row')}, {in_bytes(totals.size)}, {calls}{committed}"
             )
+
+
+class _OwnCalls:
+    """Counts the calls of the coordinator; those of workers come with what they have done."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def open(self, url: str, *, report: Callable[[Report], None], **settings: Any) -> Service:
+        """Return a service whose calls are counted."""
+
+        def count(one: Report) -> None:
+            self.number += 1
+            report(one)
+
+        return Service(url, report=count, **settings)
 
 
 class _Progress:

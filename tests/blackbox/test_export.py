@@ -399,4 +399,8 @@ def test_how_much_there_is_to_do_is_said_first(chainq: Program, server: Servers)
     url = server()
     first = chainq(*words, url=url).err.splitlines()[0]
     assert first == "chainq: 2 partitions of heights 2400-2599 to write, 0 complete"
-    assert "to write" not in chainq(*words, url=url).err
+    again = chainq(*words, "-v", url=url)
+    assert "to write" not in again.err
+    calls = again.err.count(": ok")
+    assert calls
+    assert again.err.endswith(f", {calls} calls\n")
