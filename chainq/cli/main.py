@@ -98,7 +98,7 @@ def _range_hint(error: typer.TyperException) -> str:
     end = re.search(r"unexpected extra argument.* \(([0-9_.KkMm]+|latest)\)", error.format_message())
     context: Context | None = getattr(error, "ctx", None)
     start = context and context.params.get("range")
-    return f"a range is one argument, {start}:{end[1]}" if end and start and ":" not in start else ""
+    return f"a range is one argument, {start.rstrip(':')}:{end[1]}" if end and start and ":" not in start[:-1] else ""
 
 
 def _fitting(hint: str, arguments: list[str]) -> str:

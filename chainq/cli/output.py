@@ -53,6 +53,8 @@ def settings(
     Raises UsageError, also where the format cannot do that.
     """
     requested = ",".join(values["columns"] or ())
+    if values["columns"] and not requested:
+        raise UsageError("invalid --columns '': expected names of columns")
     shown = columns(method, requested, check)
     file = file_of(values)
     stated = _stated_format(values)

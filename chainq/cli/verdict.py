@@ -22,7 +22,8 @@ LISTED = "--jsonl lists the commands that fetch these rows anew"
 class Verdict:
     """What a run has verified so far, in one sentence."""
 
-    def __init__(self, heights: HeightRange) -> None:
+    def __init__(self, heights: HeightRange, nothing: str = "no blocks in that range") -> None:
+        self.nothing = nothing  # what is said where there is nothing to verify
         self.heights, self.reached = heights, heights.start
         self.findings: Counter[str] = Counter()
         self.rows: Counter[str] = Counter()
@@ -31,7 +32,7 @@ class Verdict:
 
     def __str__(self) -> str:
         if not len(self.heights) and not self.rows:
-            return "no blocks in that range"
+            return self.nothing
         rows = ", ".join(f"{number:,} {command}" for command, number in self.rows.items())
         found = ", ".join(f"{number} {check}" for check, number in self.findings.items())
         total = counted(sum(self.findings.values()), "finding") if found else "no findings"

@@ -31,7 +31,7 @@ def run(values: Mapping[str, Any]) -> None:
     settings = output.settings(FINDINGS, values, check=True, appended=False, endless=False)
     reporter = connect.reporter(values)
     files = _files(values, reporter)
-    verdict = Verdict(files.heights)
+    verdict = Verdict(files.heights, "no partitions")
     with open_sink(settings.file, pager=not settings.can.binary) as sink:
         writer = settings.make(sink, settings.spec._replace(warn=reporter.warn))
         reporter.begin(len(files.heights), rows_on_terminal=settings.spec.terminal)

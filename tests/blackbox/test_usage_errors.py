@@ -306,10 +306,10 @@ def test_2_the_excerpt_of_an_argument_shows_nothing_of_a_key(chainq: Program, no
         (("blocks", "-10"), "use --last N\n"),
         (("export", "blocks", "--to", "lake", "-10"), "use --last N\n"),
         (("show", "-1"), "use --last N with blocks or records\n"),
+        (("blocks", "5:", "8"), "a range is one argument, 5:8\n"),
+        (("blocks", "--columns", ""), "invalid --columns '': expected names of columns\n"),
     ],
 )
-def test_a_negative_height_is_told_by_the_options_of_the_command(
-    words: tuple[str, ...], advice: str, chainq: Program
-) -> None:
-    """--last is named as an option of the command that runs, or of others."""
+def test_the_advice_fits_the_command_line(words: tuple[str, ...], advice: str, chainq: Program) -> None:
+    """--last is named as an option of the command that runs, or of others; a range is one word; a name is not empty."""
     assert one_line(chainq(*words, url="demo:"), 2).endswith(advice)
