@@ -3,11 +3,11 @@
 What is compared is in `chainq.verify`.
 """
 
+import os
 import re
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from chainq.cli import connect, output
@@ -112,14 +112,14 @@ def _is_range(word: str) -> bool:
     try:
         parse_range(word)
     except UsageError:
-        return _RANGE.fullmatch(word) is not None and not Path(word).exists()
+        return _RANGE.fullmatch(word) is not None and not os.path.exists(word)  # noqa: PTH110  # it bears a name that is too long
     return True
 
 
 def _reporter(values: Mapping[str, Any]) -> Reporter:
     """Return what prints to stderr, and say that a range is one where a file has the same name."""
     reporter, word = connect.reporter(values), values["range"]
-    if word is not None and Path(word).exists():
+    if word is not None and os.path.exists(word):  # noqa: PTH110  # it bears a name that is too long
         reporter.warn(f"{word} is read as heights; for the file or folder of that name use ./{word}")
     return reporter
 

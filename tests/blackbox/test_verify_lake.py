@@ -405,6 +405,7 @@ def test_a_folder_whose_name_looks_like_heights(exported: Path, program: Program
     ran = program("verify", "2024", url=server("--tip", "400"))
     assert "2024 is read as heights; for the file or folder of that name use ./2024" in ran.err
     assert "no findings in 300 blocks" in program("verify", "./2024").err
+    assert "the highest is" in one_line(program("verify", "1" * 5000), 2)
 
 
 def test_a_file_off_the_grid_is_named(exported: Path, program: Program, tmp_path: Path) -> None:
