@@ -55,8 +55,6 @@ def run(
     if query.newest and query.endless and not output.on_terminal(settings.file):
         raise UsageError("--newest needs --limit N", "a list is read from its end only as far as N rows")
     reporter = connect.reporter(values)
-    if settings.warning:
-        reporter.warn(settings.warning)
     with connect.open_service(connect.settings(values), reporter, make) as service:
         if method.page_size_max is not None:
             check_page_size(query, service.known_dialect(method) or service.published_dialect)
@@ -69,6 +67,7 @@ def run(
                 return
 
             def begin(sink: Sink, continued: bool) -> Writer:
+                _warn_odd(settings, reporter)
                 return settings.make(sink, settings.spec._replace(resumed=continued, warn=reporter.warn))
 
             gc.enable()
@@ -76,9 +75,15 @@ def run(
         elif values["dry_run"]:
             _plan(service, query, reporter)
         else:
+            _warn_odd(settings, reporter)
             with open_sink(settings.file, pager=not settings.can.binary) as sink:
                 spec = settings.spec._replace(single=query.single, warn=reporter.warn)
                 _write_rows(service, query, sink, settings._replace(spec=spec), reporter)
+
+
+def _warn_odd(settings: output.OutputSettings, reporter: Reporter) -> None:
+    if settings.warning:
+        reporter.warn(settings.warning)
 
 
 def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[str, object]:

@@ -54,7 +54,7 @@ def _hint(text: str) -> str:
     if re.fullmatch(r"[0-9_.KkMm]+(-|\.\.+)[0-9_.KkMm]*", text):
         return "a range is A:B"
     if re.fullmatch(r"[0-9.]+[smhdw]", text):
-        return f"for blocks by time use --since {text} with a command that takes a range"
+        return f"for blocks by time: chainq blocks --since {text}"
     return ""
 
 

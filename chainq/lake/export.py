@@ -138,12 +138,12 @@ class Export:
             made = self.plan(write=True)
             if made is None:
                 return None
+            tables = {command: DeltaTable(self._store, command) for command in made.delta}
             begin(made)
             dialect = self._dialect() or self._service.dialect_name
             job = Job(destination, msgspec.structs.replace(settings, dialect=dialect), self._service.tip())
             totals = Totals(kept=made.kept)
             entries = dict(made.inventory.valid)
-            tables = {command: DeltaTable(self._store, command) for command in made.delta}
             for command, table in tables.items():
                 table.withdraw(todo.spec for todo in made.todo if todo.spec.command == command)
             tasks = [Task(todo.spec, todo.stale) for todo in made.todo]
