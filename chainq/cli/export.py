@@ -52,7 +52,7 @@ def run(values: Mapping[str, Any]) -> None:
             _list(export, service, reporter)
             return
         workers = values["workers"] or _cores()
-        progress = _Progress(reporter)
+        progress = _Progress(reporter, everything=query.bounds == Bounds(whole=True))
         try:
             totals = export.run(
                 _engine(values, workers, reporter),
@@ -95,12 +95,12 @@ class _OwnCalls:
 class _Progress:
     """The bar and the lines of an export: partitions, rows and bytes."""
 
-    def __init__(self, reporter: Reporter) -> None:
-        self._reporter = reporter
+    def __init__(self, reporter: Reporter, *, everything: bool) -> None:
+        self._reporter, self._everything = reporter, everything
 
     def begin(self, plan: ExportPlan) -> None:
-        """Start the bar, and say how much there is to do."""
-        if plan.todo:
+        """Start the bar; where no range was given, say how much that is."""
+        if plan.todo and self._everything:
             what = f"{counted(len(plan.todo), 'partition')} of {plan.heights} to write"
             self._reporter.note(f"{what}, {plan.kept:,} complete")
         self._reporter.begin(len(plan.todo), rows_on_terminal=False, unit="partitions")

@@ -14,7 +14,7 @@ from chainq.demo.service import Service
 from harness.program import DIALECT, Program, Ran, Servers, one_line
 from harness.services import serving
 
-SEEDS = range(int(os.environ.get("CHAINQ_TEST_SEEDS", "2")))
+SEEDS = range(int(os.environ.get("CHAINQ_TEST_SEEDS", "1")))
 TIP = 330
 CHAIN = Chain(tip=TIP)
 MUST = {

@@ -17,7 +17,7 @@ pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("numpy")
 
-SEEDS = range(int(os.environ.get("CHAINQ_TEST_SEEDS", "2")))
+SEEDS = range(int(os.environ.get("CHAINQ_TEST_SEEDS", "1")))
 FORMATS = ("jsonl", "csv", "tsv", "parquet")
 COMMANDS = ("blocks", "full-blocks", "records", "transitions", "ownership")
 HEIGHTS = "100:400"

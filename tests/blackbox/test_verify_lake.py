@@ -20,7 +20,7 @@ from chainq.lake.content import ContentHash  # noqa: E402  # it needs pyarrow
 from chainq.lake.grid import PartitionSpec, partition_name  # noqa: E402
 from chainq.lake.receipt import Receipt, entry_of, parse_entry  # noqa: E402
 
-SEEDS = range(int(os.environ.get("CHAINQ_TEST_SEEDS", "2")))
+SEEDS = range(int(os.environ.get("CHAINQ_TEST_SEEDS", "1")))
 COMMANDS = ("blocks", "records", "transitions", "ownership")
 START = 200  # of the partition in the middle
 Rng = random.Random
@@ -258,6 +258,10 @@ DAMAGES: list[Damage] = [
 ]
 
 
+# Those that leave the file, its receipts or the listing in another state; the rest differ in values alone.
+REPAIRED: list[Damage] = [cut, swapped, no_receipt, two_receipts, no_file, a_gap, other_schema, lost_record]
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 def test_whatever_was_done_to_the_files_is_found(
@@ -336,9 +340,7 @@ def test_partitions_without_rows_are_verified(program: Program, server: Servers,
     assert ran.err == "chainq: heights 40001-40010: no findings in 0 records\n"
 
 
-@pytest.mark.parametrize(
-    "damage", [one for one in DAMAGES if one not in (off_the_grid, a_copy)], ids=lambda one: one.__name__
-)
+@pytest.mark.parametrize("damage", REPAIRED, ids=lambda one: one.__name__)
 def test_a_file_of_findings_repairs_a_data_set(
     damage: Damage, program: Program, server: Servers, exported: Path, tmp_path: Path
 ) -> None:

@@ -1,6 +1,6 @@
 """Exports whose processes are killed (-9) at random moments, wherever the data set lies, and what a reader then finds.
 
-`CHAINQ_EXPORT_KILLS` says how many processes are killed for each kind of store (4).
+`CHAINQ_EXPORT_KILLS` says how many processes are killed for each kind of store (2).
 """
 
 import os
@@ -18,7 +18,7 @@ from harness.program import Program, finish
 from harness.services import Moving, serving
 from harness.truth import Truth
 
-KILLS = int(os.environ.get("CHAINQ_EXPORT_KILLS", "4"))
+KILLS = int(os.environ.get("CHAINQ_EXPORT_KILLS", "2"))
 COMMANDS = ("records", "blocks")
 START, END = 2400, 3200
 RANGE = (*COMMANDS, f"{START}:{END}", "--partition", "100")

@@ -29,7 +29,7 @@ def test_a_run_ends_in_the_truth_or_in_an_error(kind: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "two at once"])
-@settings(max_examples=EXAMPLES // (len(KINDS) + 1), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES // 4 // len(KINDS), deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 10**9))
 def test_what_one_partition_teaches_the_next_loses_nothing(kind: str, seed: int) -> None:
     """The same for a range in two parts, of which the second one is told what the first has learned."""
