@@ -90,22 +90,15 @@ class Lake:
     @property
     def heights(self) -> HeightRange:
         """The heights that the data set spans."""
-        specs = [partition.spec for partition in self._partitions]
-        return (
-            HeightRange(min(spec.start for spec in specs), max(spec.end for spec in specs))
-            if specs
-            else HeightRange(0, 0)
-        )
+        return _spanned(partition.spec for partition in self._partitions)
 
     def uneven(self) -> Iterator[str]:
         """Yield in words which commands of the data set do not span the heights that all of them together do."""
         for command in self._commands:
-            specs = [partition.spec for partition in self._partitions if partition.spec.command == command]
-            if not specs:
+            spanned = _spanned(one.spec for one in self._partitions if one.spec.command == command)
+            if not len(spanned):
                 yield f"{command}: no partitions"
-                continue
-            spanned = HeightRange(min(spec.start for spec in specs), max(spec.end for spec in specs))
-            if spanned != self.heights:
+            elif spanned != self.heights:
                 yield f"{command}: {spanned} only"
 
     def steps(self) -> Iterator[FilesStep]:
@@ -274,6 +267,12 @@ class Lake:
             return None
         heights = f"{spec.start}:{spec.end}"
         return f"chainq export {spec.command} {heights} --to {shlex.quote(self._store.label)} --repair all"
+
+
+def _spanned(specs: Iterable[PartitionSpec]) -> HeightRange:
+    """Return the heights from the first to the last of some partitions, none of none."""
+    edges = [(spec.start, spec.end) for spec in specs]
+    return HeightRange(min(start for start, _ in edges), max(end for _, end in edges)) if edges else HeightRange(0, 0)
 
 
 def _is_foreign(name: str) -> bool:

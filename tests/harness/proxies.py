@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from harness.sockets import accepting
+
 Address = tuple[str, int]
 Handshake = Callable[[socket.socket], Address]
 
@@ -22,15 +24,8 @@ def proxy(handshake: Handshake, tls: ssl.SSLContext | None = None) -> Iterator[t
                 threading.Thread(target=_pass, args=(server, client), daemon=True).start()
                 _pass(client, server)
 
-    def listen() -> None:
-        with suppress(OSError):
-            while True:
-                threading.Thread(target=talk, args=(listening.accept()[0],), daemon=True).start()
-
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        threading.Thread(target=listen, daemon=True).start()
-        yield f"127.0.0.1:{listening.getsockname()[1]}", seen
-        listening.shutdown(socket.SHUT_RDWR)
+    with accepting(talk) as address:
+        yield address, seen
 
 
 def _pass(giver: socket.socket, taker: socket.socket) -> None:

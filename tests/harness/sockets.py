@@ -20,6 +20,14 @@ def server(serve: Serve, tls: ssl.SSLContext | None = None) -> Iterator[tuple[st
                 seen.append(request)
                 serve(peer, request)
 
+    with accepting(talk) as address:
+        yield f"{'https' if tls else 'http'}://{address}/", seen
+
+
+@contextmanager
+def accepting(talk: Callable[[socket.socket], None]) -> Iterator[str]:
+    """Hand each connection to `talk`, in a thread of its own: the address as `host:port`."""
+
     def listen() -> None:
         with suppress(OSError):
             while True:
@@ -27,7 +35,7 @@ def server(serve: Serve, tls: ssl.SSLContext | None = None) -> Iterator[tuple[st
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         threading.Thread(target=listen, daemon=True).start()
-        yield f"{'https' if tls else 'http'}://127.0.0.1:{listening.getsockname()[1]}/", seen
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
         listening.shutdown(socket.SHUT_RDWR)
 
 

@@ -5,6 +5,7 @@ Retries are the SDK's: five attempts for 429 and 5xx.
 """
 
 import sys
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
@@ -46,9 +47,9 @@ class ChainStream(RESTStream[int]):
     def url_base(self) -> str:
         return str(self.config["url"])
 
+    @abstractmethod
     def params(self, token: int) -> dict[str, int]:
         """Return the parameters of a call."""
-        raise NotImplementedError
 
     def prepare_request_payload(self, context: Any, next_page_token: int | None) -> dict[str, Any]:
         return {"jsonrpc": "2.0", "id": 1, "method": self.rpc_method, "params": self.params(next_page_token or 0)}
