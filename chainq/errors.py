@@ -58,7 +58,8 @@ def exit_codes() -> dict[str, str]:
 class ChainqError(Exception):
     """The base of all errors of chainq.
 
-    `message`: what failed and where. `hint`: what to do about it, empty where nothing is known to help.
+    `message`: what failed and where. `hint`: what to do about it, empty where nothing is known to help. It names an
+    option only where each command that can fail so has it, or together with the command.
     """
 
     exit_code = ExitCode.USAGE

@@ -11,14 +11,12 @@ from chainq.catalog.methods import Role
 from chainq.errors import UsageError
 from chainq.text.sanitize import KEYS, excerpt, mask_url, quoted
 
-_HINT = "--no-check skips this check"
-
 
 def transaction_id(text: str) -> str:
     """Check a transaction ID: bech32 or bech32m with prefix `at` (docs/protocol.md, "Values")."""
     if fault := bech32.fault(text, prefix="at"):
         _check_kind(text, "transaction ID", "TRANSACTION")
-        raise UsageError(f"invalid transaction ID {quoted(text)}: {fault}", _HINT)
+        raise UsageError(f"invalid transaction ID {quoted(text)}: {fault}")
     return text.lower()  # servers compare texts; BIP 173 allows upper case, for QR codes
 
 
@@ -26,7 +24,7 @@ def address(text: str) -> str:
     """Check an address: bech32 or bech32m with any prefix, because each network has its own."""
     _check_kind(text, "address", "ADDRESS")
     if fault := bech32.fault(text):
-        raise UsageError(f"invalid address {quoted(text)}: {fault}", _HINT)
+        raise UsageError(f"invalid address {quoted(text)}: {fault}")
     return text.lower()
 
 
@@ -34,14 +32,14 @@ def program(text: str) -> str:
     """Check a program ID: a name and a network, both identifiers, as in `credits.aleo`."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*\.[A-Za-z][A-Za-z0-9_]*", text):
         _check_kind(text, "program ID", "PROGRAM")
-        raise UsageError(f"invalid program ID {quoted(text)}: expected a name such as credits.aleo", _HINT)
+        raise UsageError(f"invalid program ID {quoted(text)}: expected a name such as credits.aleo")
     return text
 
 
 def function(text: str) -> str:
     """Check a function name: an identifier."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", text):
-        raise UsageError(f"invalid function name {quoted(text)}: expected a name such as transfer_public", _HINT)
+        raise UsageError(f"invalid function name {quoted(text)}: expected a name such as transfer_public")
     return sendable(text)
 
 

@@ -37,7 +37,6 @@ def main() -> NoReturn:
 
         signals.die(signal.SIGPIPE)
     except ChainqError as error:
-        error.hint = _fitting(error.hint, arguments)
         _complain(arguments, str(error), error)
         code = error.exit_code
     except typer.TyperException as error:
@@ -99,15 +98,6 @@ def _range_hint(error: typer.TyperException) -> str:
     context: Context | None = getattr(error, "ctx", None)
     start = context and context.params.get("range")
     return f"a range is one argument, {start.rstrip(':')}:{end[1]}" if end and start and ":" not in start[:-1] else ""
-
-
-def _fitting(hint: str, arguments: list[str]) -> str:
-    """Return a hint without the parts that name options which the running command does not have."""
-    if "--" not in hint or not arguments or arguments[0] not in PlainGroup.catalogue:
-        return hint
-    known = {name for param in PlainGroup.catalogue[arguments[0]][2]().params for name in param.opts}
-    parts = hint.split("; ")
-    return "; ".join(part for part in parts if "chainq " in part or known.issuperset(re.findall(r"--[a-z-]+", part)))
 
 
 def _command_of(option: str, arguments: list[str]) -> str | None:

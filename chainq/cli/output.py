@@ -14,6 +14,8 @@ from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.sanitize import quoted
 from chainq.text.width import terminal_width
 
+NO_CHECK = "--no-check skips this check"
+
 
 class OutputSettings(NamedTuple):
     """What is written and where to.
@@ -44,18 +46,16 @@ class OutputSettings(NamedTuple):
         return f"{self.file} holds {self.format}, although its extension is {extension}"
 
 
-def settings(
-    method: Method, values: Mapping[str, Any], *, check: bool, appended: bool, endless: bool
-) -> OutputSettings:
+def settings(method: Method, values: Mapping[str, Any], *, appended: bool, endless: bool) -> OutputSettings:
     """Return the output settings of a method's command.
 
-    `check`: columns must be in the catalogue. `appended`: later runs add to the output; `endless`: it has no last row.
-    Raises UsageError, also where the format cannot do that.
+    `appended`: later runs add to the output; `endless`: it has no last row. Raises UsageError, also where the format
+    cannot do that.
     """
     requested = ",".join(values["columns"] or ())
     if values["columns"] and not requested:
         raise UsageError("invalid --columns '': expected names of columns")
-    shown = columns(method, requested, check)
+    shown = columns(method, requested, values.get("no_check"))
     file = file_of(values)
     stated = _stated_format(values)
     name = stated or _default_format(file, appended=appended)
@@ -141,8 +141,11 @@ def use_color(wanted: str, *, terminal: bool) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or (terminal and os.environ.get("TERM") != "dumb")
 
 
-def columns(method: Method, requested: str, check: bool) -> tuple[Column, ...]:
-    """Return the columns that `--columns` requests. With `check` they must be in the catalogue. Raises UsageError."""
+def columns(method: Method, requested: str, no_check: bool | None) -> tuple[Column, ...]:
+    """Return the columns that `--columns` requests, without `--no-check` only those of the catalogue.
+
+    `no_check`: None for a command that has no such option. Raises UsageError.
+    """
     if not requested:
         return method.columns
     known = {column.path: column for column in method.columns}
@@ -151,14 +154,14 @@ def columns(method: Method, requested: str, check: bool) -> tuple[Column, ...]:
         name = path.strip()
         if not name:
             raise UsageError(f"invalid --columns {quoted(requested)}: a column between two commas is empty")
-        some = method.columns if name == "all" else (_column(name, known, check),)
+        some = method.columns if name == "all" else (_column(name, known, no_check),)
         if any(column in chosen for column in some):
             raise UsageError(f"column {name} is given twice")
         chosen += some
     return tuple(chosen)
 
 
-def _column(name: str, known: Mapping[str, Column], check: bool) -> Column:
+def _column(name: str, known: Mapping[str, Column], no_check: bool | None) -> Column:
     """Return the column of that name; `a[].b` is `b` of each item of the array `a`. Raises UsageError."""
     if not name.isprintable():
         raise UsageError(f"invalid column {quoted(name)}: expected printable characters")
@@ -167,10 +170,10 @@ def _column(name: str, known: Mapping[str, Column], check: bool) -> Column:
     array, brackets, _ = name.partition("[]")
     if brackets and array in known and known[array].kind is Kind.DATA:
         return Column(name, "unknown")
-    if check:
+    if not no_check:
         near = get_close_matches(name, known, 3, 0.5)
         hint = f" (did you mean {' or '.join(near)}?)" if near else f"; the columns are {', '.join(known)}"
-        raise UsageError(f"unknown column {quoted(name)}{hint}", "--no-check skips this check")
+        raise UsageError(f"unknown column {quoted(name)}{hint}", "" if no_check is None else NO_CHECK)
     return Column(name, "unknown")
 
 

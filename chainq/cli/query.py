@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from chainq.catalog import identifiers
 from chainq.catalog.dialects import Dialect, Value
 from chainq.catalog.methods import Method, Role
-from chainq.cli.output import file_of
+from chainq.cli.output import NO_CHECK, file_of
 from chainq.cli.stdin import lines
 from chainq.defaults import INTERVAL
 from chainq.errors import UsageError
@@ -111,8 +111,7 @@ def check_page_size(query: Query, dialect: Dialect) -> None:
     maximum = dialect.page_size_max(query.method)
     if query.check and maximum is not None and (query.page_size or 0) > maximum:
         raise UsageError(
-            f"invalid --page-size {query.page_size}: {query.method.name} allows at most {maximum}",
-            "--no-check skips this check",
+            f"invalid --page-size {query.page_size}: {query.method.name} allows at most {maximum}", NO_CHECK
         )
 
 
@@ -179,7 +178,13 @@ def _height(word: str, parse: Callable[[str], T]) -> T:
 
 
 def _checked(role: Role, word: str, check: bool) -> str:
-    return identifiers.CHECKS[role](word) if check else identifiers.sendable(word)
+    if not check:
+        return identifiers.sendable(word)
+    try:
+        return identifiers.CHECKS[role](word)
+    except UsageError as error:
+        error.hint = error.hint or NO_CHECK
+        raise
 
 
 def read_bounds(values: Mapping[str, Any], *, whole: bool) -> Bounds:

@@ -48,7 +48,6 @@ def run(
     settings = output.settings(
         method,
         values,
-        check=query.check,
         appended=resume is not None and (resume.checkpoint is not None or resume.output is not None),
         endless=resume is not None and resume.follow,
     )

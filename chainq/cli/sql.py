@@ -97,7 +97,7 @@ def _print(result: Result, values: Mapping[str, Any], reporter: Reporter) -> Non
     paths = [column.path for column in result.columns]
     height = "height" if "height" in paths else None
     method = Method("sql", "sql", "", "", (), Shape.ROWS, result.columns, "", height=height)
-    settings = output.settings(method, {**values, "columns": None}, check=False, appended=False, endless=False)
+    settings = output.settings(method, {**values, "columns": None}, appended=False, endless=False)
     with open_sink(settings.file) as sink:
         writer = settings.make(sink, settings.spec._replace(selected=True, warn=reporter.warn))
         for rows in result.batches:

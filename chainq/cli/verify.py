@@ -51,7 +51,7 @@ def run(values: Mapping[str, Any]) -> None:
     kept = values["checkpoint"] is not None
     if kept and (bounds.last is not None or bounds.since is not None or bounds.until is not None):
         raise UsageError("--checkpoint cannot be combined with --last, --since or --until", "use --start and --end")
-    settings = output.settings(FINDINGS, values, check=True, appended=kept, endless=False)
+    settings = output.settings(FINDINGS, values, appended=kept, endless=False)
     reporter = _reporter(values)
     with ExitStack() as opened:
         service = opened.enter_context(connect.open_service(connect.settings(values), reporter))

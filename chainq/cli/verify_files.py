@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def run(values: Mapping[str, Any]) -> None:
     """Verify a data set that `chainq export` wrote, or a file of `-o`. Raises as `verify.run` does."""
-    settings = output.settings(FINDINGS, values, check=True, appended=False, endless=False)
+    settings = output.settings(FINDINGS, values, appended=False, endless=False)
     reporter = connect.reporter(values)
     files = _files(values, reporter)
     verdict = Verdict(files.heights, "no partitions")

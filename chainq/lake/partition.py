@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from chainq._version import __version__
 from chainq.catalog.methods import BY_COMMAND, Method
-from chainq.errors import ChainqError, IncompleteError
+from chainq.errors import IncompleteError
 from chainq.fetching.service import Service, hash_text
 from chainq.heights.bounds import Bounds
 from chainq.lake import receipt as receipts
@@ -23,7 +23,6 @@ from chainq.lake.job import Done, Hold, Job, Task
 from chainq.lake.receipt import Receipt
 from chainq.lake.table import PartitionFile
 from chainq.planning.query import Batch, Query
-from chainq.planning.server import BELOW_TIP
 from chainq.planning.steps import Known
 from chainq.rows.fields import Picker
 from chainq.transport.base import Report
@@ -61,7 +60,7 @@ class Worker:
         self._calls = 0
         self._report = report
         self._store: Store = job.open_store()
-        self._service: Service = job.open_service(self._count, lambda text: warn(_by_lag(text)), trace)
+        self._service: Service = job.open_service(self._count, warn, trace)
 
     def __enter__(self) -> "Worker":
         return self
@@ -83,8 +82,6 @@ class Worker:
                     break
                 except BaseException as error:
                     file.abandon()
-                    if isinstance(error, ChainqError):
-                        error.hint = _by_lag(error.hint)
                     if not isinstance(error, _ReorgError) or not left:
                         raise
             receipt = Receipt(
@@ -151,11 +148,6 @@ class Worker:
 
 class _ReorgError(IncompleteError):
     """The last block of a partition was replaced while its rows were fetched."""
-
-
-def _by_lag(advice: str) -> str:
-    """Return advice about servers that are behind with the option of an export for it."""
-    return advice.replace(BELOW_TIP, "leave out the last blocks, such as --lag 10")
 
 
 def _write(batches: Iterator[Batch], file: PartitionFile, proofs: Counter[str]) -> tuple[Raw | None, Raw | None]:

@@ -87,8 +87,7 @@ def _walk(height: int, size: int, following: int | None) -> Asking[tuple[list[Ra
     while walks == 0 or len(seen) < total:
         if walks and walks > 3 * log(total) + 10:
             raise IncompleteError(
-                f"height {height}: {walks} walks through its pages of {size} rows showed {len(seen)} of {total} rows",
-                "a larger --page-size may return all of them",
+                f"height {height}: {walks} walks through its pages of {size} rows showed {len(seen)} of {total} rows"
             )
         count, more = yield from _walk_once(heights, size, following, seen)
         pages += more
@@ -120,8 +119,7 @@ def _walk_once(
                 raise IncompleteError(
                     f"height {heights.start}: its pages of {size} rows end after {count} rows, so they cannot be proved"
                     " complete: "
-                    + ("there is no second page" if following is None else f"the row at height {following} is missing"),
-                    "a larger --page-size may return all of them",
+                    + ("there is no second page" if following is None else f"the row at height {following} is missing")
                 )
             return count, number
         if count > 100 * max(1, len(seen)) or number == MOST_PAGES:

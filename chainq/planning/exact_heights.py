@@ -3,7 +3,7 @@
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.look_ahead import Asking
-from chainq.planning.server import BELOW_TIP, ServerFacts
+from chainq.planning.server import BELOW_TIP, NO_VERIFY, ServerFacts
 from chainq.planning.steps import DIVISIBLE, ChunkResult, ChunkSpec, Page, Proof, ProofKind, Request, Steps, TipRequest
 
 NEAR = 64  # blocks below the tip that a server which is behind may lack
@@ -24,7 +24,7 @@ def prove_blocks(chunk: ChunkSpec, server: ServerFacts, *, verify: bool) -> Step
     faults = list(_faults(page, heights, server))
     if faults and verify:
         behind = f"where a server is behind, {BELOW_TIP}; " if heights.end + NEAR > (server.top or 0) else ""
-        raise IncompleteError(f"{heights}: {faults[0]}", f"{behind}--no-verify skips this check")
+        raise IncompleteError(f"{heights}: {faults[0]}", f"{behind}{NO_VERIFY}")
     for fault in faults:
         server.note(f"{heights}: {fault}")
     end = max(heights.start, min(heights.end, server.top or 0))

@@ -171,8 +171,7 @@ def _single(chunk: ChunkSpec, page: Page | None, server: ServerFacts, *, repeats
         if len(page.rows) < size and (yield from _check(page, chunk.heights, server)) is not None:
             return ChunkResult(chunk.heights, page.rows, [], Proof(ProofKind.COUNTS, 2))
     raise IncompleteError(
-        f"{chunk.heights}: the height holds more rows than one response returns, and its rows cannot be distinguished",
-        "a larger --page-size may return all of them",
+        f"{chunk.heights}: the height holds more rows than one response returns, and its rows cannot be distinguished"
     )
 
 

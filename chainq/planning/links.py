@@ -9,6 +9,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Method
 from chainq.errors import IncompleteError
 from chainq.planning.ordering import _struct
+from chainq.planning.server import NO_VERIFY
 from chainq.rows.fields import Picker, text_of
 from chainq.text.sanitize import excerpt
 
@@ -40,7 +41,7 @@ class Links:
             raise IncompleteError(
                 f"{self._name}: block {high} names {excerpt(named[at], 80) or 'nothing'} as its previous block,"
                 f" but block {low} is {excerpt(found[at], 80) or 'without a hash'}",
-                "the chain is broken there, or changed while it was read; --no-verify skips this check",
+                f"the chain is broken there, or changed while it was read; {NO_VERIFY}",
             )
         if hashes:
             self._last = heights[-1], hashes[-1]

@@ -6,8 +6,9 @@ from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.steps import Page, Request
 
-BELOW_TIP = "end the range some blocks below the tip, such as --start -15 --end -5"
+BELOW_TIP = "end the range some blocks below the tip, such as --end -10"
 """What helps against servers that are behind: the heights that all of them have."""
+NO_VERIFY = "blocks and full-blocks skip this check with --no-verify"
 
 SEVERAL = 20  # heights, from which the share of heights that have rows is estimated
 UNLIKELY = 0.001  # that heights without rows are so by chance

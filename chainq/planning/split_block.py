@@ -183,7 +183,7 @@ def _collect(block: Block, facts: PageFacts) -> PageAsking[tuple[list[Raw], int]
         rows = block.tally.proved(count, by_transition=facts.by_transition)
     raise IncompleteError(
         f"row {block.position}: a block has {count} rows there, and {responses} responses showed {block.tally}",
-        "a larger --page-size may return all of them",
+        "chainq program-transactions --page-size N may return all of them in a larger page",
     )
 
 

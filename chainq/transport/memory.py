@@ -45,7 +45,7 @@ class MemoryBudget:
             most, used = in_bytes(self.max_bytes), in_bytes(self.used)
             raise TooHeavyError(
                 f"response does not fit into the {most} of --max-memory, of which {used} are in use",
-                "raise --max-memory, or lower -j or --page-size",
+                "raise --max-memory or lower -j",
             )
 
     def give_back(self, count: int) -> None:

@@ -69,24 +69,19 @@ def test_rows_that_all_replicas_lack_near_the_tip(chainq: Program, server: Serve
 
 
 def test_6_blocks_that_a_replica_lacks(chainq: Program, server: Servers) -> None:
-    """The hint is a range that every server has, and --no-verify after it; far below the tip --no-verify alone."""
+    """The hint is a range that every server has, in any command with a range; far below the tip --no-verify alone."""
     url = server("--tip", "195", "--lag-blocks", "5")
     hint = (
-        "where a server is behind, end the range some blocks below the tip, such as --start -15 --end -5; --no-verify"
+        "where a server is behind, end the range some blocks below the tip, such as --end -10; blocks and full-blocks"
+        " skip this check with --no-verify"
     )
-    said(chainq("blocks", "--last", "10", url=url), 6, "missing heights 191", hint)
+    for words in (
+        ("blocks", "--last", "10"),
+        ("export", "blocks", "--to", "lake", "-w", "1", "-q"),
+        ("sql", "--last", "10", "-q", "select count(*) from blocks"),
+    ):
+        said(chainq(*words, url=url), 6, "missing heights 191", hint)
     url = server("--tip", "195", "--missing-height", "20")
     ran = chainq("blocks", "10:30", url=url)
-    said(ran, 6, "missing height 20", "--no-verify skips this check")
+    said(ran, 6, "missing height 20", "195; blocks and full-blocks skip this check with --no-verify")
     assert "behind" not in ran.err
-
-
-def test_advice_is_for_the_command_that_runs(chainq: Program, server: Servers) -> None:
-    """export leaves out the last blocks by --lag; neither it nor sql has --no-verify."""
-    url = server("--tip", "195", "--lag-blocks", "5")
-    for words, advice in (
-        (("export", "blocks", "--to", "lake", "-w", "1", "-q"), "such as --lag 10"),
-        (("sql", "--last", "10", "-q", "select count(*) from blocks"), "such as --start -15 --end -5"),
-    ):
-        said(ran := chainq(*words, url=url), 6, "missing heights 191", advice)
-        assert "--no-verify" not in ran.err

@@ -249,6 +249,22 @@ def test_2_no_check_sends_it_anyway(chainq: Program, server: Servers) -> None:
     assert chainq("transaction", ID[:-1] + "b", "--no-check", url=server()).code == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "skippable"),
+    [
+        (["transaction", ID[:-1] + "b"], True),
+        (["show", ID[:-1] + "b"], False),
+        (["blocks", "--columns", "x"], True),
+        (["verify", "--columns", "x"], False),
+    ],
+)
+def test_2_no_check_is_advised_where_there_is_such_an_option(
+    words: list[str], skippable: bool, chainq: Program, nowhere: str
+) -> None:
+    """The hint of a check names --no-check only for a command that has it."""
+    assert ("--no-check skips this check" in one_line(chainq(*words, url=nowhere), 2)) == skippable
+
+
 LONG = "x" * 100_000
 
 

@@ -39,7 +39,7 @@ def test_rows_that_cannot_be_proved(server: Servers) -> None:
     """An error that comes while rows are read is in the words of Python too."""
     with Client(server("--missing-height", "3100")) as client, pytest.raises(IncompleteError) as caught:
         list(client.blocks(3_000, 3_200))
-    assert str(caught.value).endswith("missing height 3100, though the tip is 3000000; verify=False skips this check")
+    assert str(caught.value).endswith("the tip is 3000000; blocks and full-blocks skip this check with verify=False")
 
 
 def test_advice_that_python_has_no_keyword_for_is_left_out() -> None:
