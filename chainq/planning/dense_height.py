@@ -1,6 +1,6 @@
 """Proves a single height that fills a response: by a larger page, else by walks through its pages."""
 
-from math import log
+from math import ceil, log
 
 from msgspec import Raw
 
@@ -83,44 +83,88 @@ def _walk(height: int, size: int, following: int | None) -> Asking[tuple[list[Ra
     if following is None and not (yield Request(heights, size, 1)).rows:
         size = max(1, (size + 1) // 2)  # without a row to come as far as, two pages show that there is paging at all
     seen: dict[bytes, Raw] = {}
-    total = walks = pages = 0
-    while walks == 0 or len(seen) < total:
-        if walks and walks > 3 * log(total) + 10:
+    total, pages = yield from _count(heights, first, size, following, seen)
+    walks = 1
+    while len(seen) < total:
+        if walks > 3 * log(total) + 10:
             raise IncompleteError(
                 f"height {height}: {walks} walks through its pages of {size} rows showed {len(seen)} of {total} rows"
             )
-        count, more = yield from _walk_once(heights, size, following, seen)
-        pages += more
-        if walks and count != total:
-            raise IncompleteError(f"height {height}: its pages held {total} rows in total, and later {count}")
-        total, walks = count, walks + 1
+        pages += yield from _walk_again(heights, size, total, seen)
+        walks += 1
+    if walks > 1:
+        pages += 1
+        yield from _count_again(heights, size, following, total)
     if len(seen) > total:
         raise IncompleteError(f"height {height}: its {total} rows differ between responses")
     return [seen[key] for key in seen], pages
 
 
-def _walk_once(
-    heights: HeightRange, size: int, following: int | None, seen: dict[bytes, Raw]
+def _count(
+    heights: HeightRange, first: Page, size: int, following: int | None, seen: dict[bytes, Raw]
 ) -> Asking[tuple[int, int]]:
-    """Go through the pages once: the number of rows of the first height, and of pages."""
+    """Go through all pages once: the number of rows of the first height, and of pages.
+
+    `first`: page 0, if it has `size` rows.
+    """
     count = number = 0
     while True:
-        page: Page = yield Request(heights, size, number)
-        rows = [row for row, height in zip(page.rows, page.heights, strict=True) if height == heights.start]
+        page: Page = first if not number and len(first.rows) == size else (yield Request(heights, size, number))
+        rows = _rows_of(heights.start, page)
         number += 1
         if rows and count != (number - 1) * size:
-            raise IncompleteError(f"height {heights.start}: its pages of {size} rows differ in length")
+            raise _differ(heights.start, size)
         seen.update((bytes(row), row) for row in rows)
         count += len(rows)
         if len(page.rows) > len(rows):
             return count, number
         if not page.rows:
             if following is not None or number < 3:
-                raise IncompleteError(
-                    f"height {heights.start}: its pages of {size} rows end after {count} rows, so they cannot be proved"
-                    " complete: "
-                    + ("there is no second page" if following is None else f"the row at height {following} is missing")
-                )
+                raise _ends_early(heights.start, size, count, following)
             return count, number
         if count > 100 * max(1, len(seen)) or number == MOST_PAGES:
             raise IncompleteError(f"height {heights.start}: its pages of {size} rows do not end")
+
+
+def _walk_again(heights: HeightRange, size: int, total: int, seen: dict[bytes, Raw]) -> Asking[int]:
+    """Go through the pages with rows of the first height again, while rows are missing: how many pages that took."""
+    for number in range(ceil(total / size)):
+        if len(seen) >= total:
+            return number
+        page: Page = yield Request(heights, size, number)
+        rows = _rows_of(heights.start, page)
+        if len(rows) != min(size, total - number * size):
+            if total > (number + 1) * size:
+                raise _differ(heights.start, size)
+            raise _counts_differ(heights.start, total, number * size + len(rows))
+        seen.update((bytes(row), row) for row in rows)
+    return ceil(total / size)
+
+
+def _count_again(heights: HeightRange, size: int, following: int | None, total: int) -> Asking[None]:
+    """Make sure that the rows of the first height end where they did. Raises IncompleteError."""
+    page: Page = yield Request(heights, size, total // size)
+    count = len(_rows_of(heights.start, page))
+    if count != total % size:
+        raise _counts_differ(heights.start, total, total // size * size + count)
+    if following is not None and len(page.rows) == count:
+        raise _ends_early(heights.start, size, total, following)
+
+
+def _rows_of(height: int, page: Page) -> list[Raw]:
+    return [row for row, at in zip(page.rows, page.heights, strict=True) if at == height]
+
+
+def _differ(height: int, size: int) -> IncompleteError:
+    return IncompleteError(f"height {height}: its pages of {size} rows differ in length")
+
+
+def _ends_early(height: int, size: int, count: int, following: int | None) -> IncompleteError:
+    return IncompleteError(
+        f"height {height}: its pages of {size} rows end after {count} rows, so they cannot be proved complete: "
+        + ("there is no second page" if following is None else f"the row at height {following} is missing")
+    )
+
+
+def _counts_differ(height: int, total: int, later: int) -> IncompleteError:
+    return IncompleteError(f"height {height}: its pages held {total} rows in total, and later {later}")

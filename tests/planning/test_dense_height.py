@@ -115,6 +115,43 @@ def test_every_walk_must_count_the_same() -> None:
         walked(shrinking)
 
 
+def repeating(*others: int, later: int = 30, more: bool = True) -> Callable[[Request], Page]:
+    """A server with 30 rows at height 5, of which its first page 1 repeats one of page 0. Once they were counted it has
+    `later` rows there, and the `others` only with `more`."""
+    pages: list[int] = []
+
+    def answer(request: Request) -> Page:
+        counted = 3 in pages
+        page = rows_of(later if counted else 30, *others * (more or not counted))(request)
+        if request.page == 1 and not counted:
+            page = page._replace(rows=[*rows_of(1)(request._replace(page=0)).rows, *page.rows[1:]])
+        pages.append(request.page)
+        return page
+
+    return answer
+
+
+def test_a_walk_ends_when_all_rows_were_seen() -> None:
+    """Only the page on which they end is requested once more, to count them again."""
+    result, requests = prove(FOLLOWED, repeating(8), too_heavy=True)
+    assert len(result.rows) == 30
+    assert [(request.heights.start, request.page) for request in requests] == [
+        (6, 0), (5, 0), (5, 1), (5, 2), (5, 3), (5, 0), (5, 1), (5, 3),
+    ]  # fmt: skip
+
+
+def test_rows_that_came_during_the_walks_are_an_error() -> None:
+    """As many were seen as there were at first: one of them may be new, and another missing."""
+    with pytest.raises(IncompleteError, match="held 30 rows in total, and later 31"):
+        walked(repeating(8, later=31), FOLLOWED)
+
+
+def test_the_row_that_follows_must_not_vanish() -> None:
+    """It shows that the pages do not end early."""
+    with pytest.raises(IncompleteError, match="the row at height 8 is missing"):
+        walked(repeating(8, more=False), FOLLOWED)
+
+
 def test_rows_that_differ_between_responses_are_an_error() -> None:
     """More distinct rows than the pages have room for."""
     calls = 0
