@@ -27,7 +27,7 @@ main()
 
 SHELL = {
     *("__main__", "_version", "defaults", "errors", "catalog", "catalog.methods", "process", "process.signals"),
-    *("cli", "cli.commands", "cli.help", "cli.main", "cli.options", "text", "text.sanitize"),
+    *("cli", "cli.build", "cli.commands", "cli.help", "cli.main", "cli.options", "text", "text.sanitize"),
 }
 ANSWERED = SHELL | {
     *("catalog.bech32", "catalog.dialects", "catalog.identifiers", "config", "config.server", "config.values"),
@@ -74,10 +74,10 @@ BUDGETS: dict[str, Set[str]] = {
     "program-transactions a.aleo b --newest --limit 1 --jsonl": PAGED
     | DETECTED
     | {"formats.jsonl", "planning.newest_plan"},
-    "show --help": SHELL,
+    "show --help": SHELL | {"cli.tools"},
     "show 5 --json": (RANGED - {"cli.run", "cli.query", "cli.stdin"})
     | DETECTED
-    | {"catalog.kinds", "cli.show", "show", "show.parts", "show.as_json"},
+    | {"catalog.kinds", "cli.show", "cli.tools", "show", "show.parts", "show.as_json"},
 }
 """Which of chainq's own modules a command may load. `demo`, `_docgen` and `config.profiles` load only where needed."""
 

@@ -1,4 +1,4 @@
-"""The options that commands share, declared once: each class is one group of them, as `commands` hands it to Typer.
+"""The options that commands share, declared once: each class is one group of them, for `build.parameters`.
 
 The classes are declarations and are never instantiated: what Typer parses is turned into a `Query` and its settings at
 once. No `from __future__ import annotations` here: Typer reads the annotations.
@@ -11,8 +11,7 @@ from typer import Context, Exit, Option
 
 from chainq.defaults import CONCURRENCY, INTERVAL, MAX_MEMORY, RETRIES, TIMEOUT
 
-RANGE, WALLET, RESUME, OUTPUT, SERVICE = "Range", "Wallet", "Resume and follow", "Output", "Service"
-EXPORT = "Export"
+RANGE, RESUME, OUTPUT, SERVICE = "Range", "Resume and follow", "Output", "Service"
 
 
 def _list_columns(context: Context, values: list[str] | None) -> list[str] | None:
@@ -99,50 +98,6 @@ class NewestOptions(Group):
     ] = False
 
 
-class WalletOptions(Group):
-    """Whose records, and what is printed of them."""
-
-    view_key_file: Annotated[
-        Path | None,
-        Option(
-            "--view-key-file",
-            metavar="FILE",
-            rich_help_panel=WALLET,
-            help="View keys, one per line. Default: CHAINQ_VIEW_KEY, else a hidden prompt.",
-        ),
-    ] = None
-    insecure_key_file: Annotated[
-        bool, Option("--insecure-key-file", rich_help_panel=WALLET, help="Accept a key file that others can access.")
-    ] = False
-    records: Annotated[
-        bool, Option("--records", rich_help_panel=WALLET, help="Add the record of each row, with its height.")
-    ] = False
-    decrypt: Annotated[bool, Option("--decrypt", rich_help_panel=WALLET, help="Add the record and its plaintext.")] = (
-        False
-    )
-    network: Annotated[
-        str | None,
-        Option(
-            "--network",
-            metavar="NAME",
-            rich_help_panel=WALLET,
-            help="Fail unless the service is on mainnet, or on testnet.",
-        ),
-    ] = None
-    workers: Annotated[
-        int | None,
-        Option(
-            "--workers",
-            "-w",
-            metavar="N",
-            min=1,
-            max=256,
-            rich_help_panel=WALLET,
-            help="Processes that compare rows. Default: one per core.",
-        ),
-    ] = None
-
-
 class VerifyOptions(Group):
     """Verification of the chain."""
 
@@ -152,50 +107,18 @@ class VerifyOptions(Group):
     ] = False
 
 
-class VerifiedOptions(Group):
-    """What `verify` compares."""
-
-    commands: Annotated[
-        str | None,
-        Option(
-            "--commands",
-            metavar="A,B",
-            rich_help_panel=RANGE,
-            help="Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all.",
-        ),
-    ] = None
-    witness: Annotated[
-        str | None,
-        Option(
-            "--witness",
-            metavar="URL",
-            rich_help_panel=RANGE,
-            help="Second service to compare with, as far as its chain goes.",
-        ),
-    ] = None
-    sample: Annotated[
-        int | None,
-        Option(
-            "--sample",
-            metavar="N",
-            min=1,
-            rich_help_panel=RANGE,
-            help="Compare N heights of a data set or file, drawn at random, with the service.",
-        ),
-    ] = None
-    full: Annotated[
-        bool,
-        Option("--full", rich_help_panel=RANGE, help="Compare all heights of a data set or file with the service."),
-    ] = False
-
-
-class ResumeOptions(Group):
-    """Incremental runs."""
+class CheckpointOptions(Group):
+    """Where an incremental run records how far it came."""
 
     checkpoint: Annotated[
         Path | None,
         Option("--checkpoint", metavar="FILE", rich_help_panel=RESUME, help="Resume where the last run ended."),
     ] = None
+
+
+class ResumeOptions(Group):
+    """Incremental runs."""
+
     lag: Annotated[
         int, Option("--lag", metavar="N", min=0, rich_help_panel=RESUME, help="Leave out the last N blocks.")
     ] = 0
@@ -380,94 +303,7 @@ class RequestOptions(Group):
     ] = False
 
 
-class ExportOptions(Group):
-    """Where a data set is, how it is divided, and who does the work."""
-
-    to: Annotated[
-        str,
-        Option(
-            "--to",
-            metavar="DEST",
-            rich_help_panel=EXPORT,
-            help="Folder, or s3://, gs:// or az:// URL.",
-            show_default=False,
-        ),
-    ]
-    partition: Annotated[
-        str | None,
-        Option("--partition", metavar="N", rich_help_panel=EXPORT, help="Heights in a partition.  [default: 10K]"),
-    ] = None
-    lag: Annotated[
-        int, Option("--lag", metavar="N", min=0, rich_help_panel=EXPORT, help="Leave out the last N blocks.")
-    ] = 0
-    workers: Annotated[
-        int | None,
-        Option(
-            "--workers",
-            "-w",
-            metavar="N",
-            min=1,
-            rich_help_panel=EXPORT,
-            help="Worker processes. Default: one per core.",
-        ),
-    ] = None
-    engine: Annotated[
-        str, Option("--engine", metavar="NAME", rich_help_panel=EXPORT, help="Who does the work: local or dask.")
-    ] = "local"
-    scheduler: Annotated[
-        str | None,
-        Option(
-            "--scheduler",
-            metavar="URL",
-            rich_help_panel=EXPORT,
-            help="Dask scheduler, such as tcp://host:8786.  [default: a cluster on this machine]",
-        ),
-    ] = None
-    delta: Annotated[
-        bool,
-        Option("--delta", rich_help_panel=EXPORT, help="Commit full partitions to a Delta table for each command."),
-    ] = False
-    repair: Annotated[
-        str | None,
-        Option(
-            "--repair",
-            metavar="FILE|all",
-            rich_help_panel=EXPORT,
-            help="Write again the partitions that findings of verify name (jsonl), or all of the range.",
-        ),
-    ] = None
-    no_lock: Annotated[
-        bool,
-        Option("--no-lock", rich_help_panel=EXPORT, help="Do not keep other exports out; for disjoint partitions."),
-    ] = False
-    dry_run: Annotated[
-        bool, Option("--dry-run", rich_help_panel=EXPORT, help="List the partitions to write, write none.")
-    ] = False
-
-
 class ReportOptions(Group):
     """How a helper prints its result."""
 
     json: Annotated[bool, Option("--json", help="JSON instead of a table.")] = False
-
-
-class ShowOptions(Group):
-    """What `show` looks at, and how it prints it."""
-
-    last: Annotated[
-        str | None,
-        Option(
-            "--last",
-            metavar="N",
-            help="Newest blocks to look at. By default 500K for an address, 100 for a program.",
-        ),
-    ] = None
-    json: Annotated[bool, Option("--json", rich_help_panel=OUTPUT, help="All parts as one JSON object.")] = False
-    no_trunc: Annotated[bool, Option("--no-trunc", rich_help_panel=OUTPUT, help="Do not abbreviate values.")] = False
-
-
-class SaveOptions(Group):
-    """What happens with the findings of `doctor`."""
-
-    save: Annotated[str | None, Option("--save", metavar="NAME", help="Save as a profile in config.toml.")] = None
-    default: Annotated[bool, Option("--default", help="With --save: make it the default profile.")] = False

@@ -1,0 +1,321 @@
+"""The commands that have options of their own: each with its options, and what builds it.
+
+Apart from what they run, which takes longer to load than help takes to print. No `from __future__ import annotations`
+here: Typer reads the annotations.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
+
+from chainq.cli.build import RANGE_HELP, argument, build, parameters, range_argument
+from chainq.cli.options import (
+    OUTPUT,
+    RANGE,
+    CheckpointOptions,
+    ColorOptions,
+    Group,
+    LimitOptions,
+    OrderOptions,
+    OutputOptions,
+    PageSizeOptions,
+    RangeOptions,
+    ReportOptions,
+    RequestOptions,
+    ResumeOptions,
+    ServiceOptions,
+)
+
+if TYPE_CHECKING:
+    from typer._click import Command
+
+WALLET, EXPORT = "Wallet", "Export"
+
+
+class WalletOptions(Group):
+    """Whose records, and what is printed of them."""
+
+    view_key_file: Annotated[
+        Path | None,
+        Option(
+            "--view-key-file",
+            metavar="FILE",
+            rich_help_panel=WALLET,
+            help="View keys, one per line. Default: CHAINQ_VIEW_KEY, else a hidden prompt.",
+        ),
+    ] = None
+    insecure_key_file: Annotated[
+        bool, Option("--insecure-key-file", rich_help_panel=WALLET, help="Accept a key file that others can access.")
+    ] = False
+    records: Annotated[
+        bool, Option("--records", rich_help_panel=WALLET, help="Add the record of each row, with its height.")
+    ] = False
+    decrypt: Annotated[bool, Option("--decrypt", rich_help_panel=WALLET, help="Add the record and its plaintext.")] = (
+        False
+    )
+    network: Annotated[
+        str | None,
+        Option(
+            "--network",
+            metavar="NAME",
+            rich_help_panel=WALLET,
+            help="Fail unless the service is on mainnet, or on testnet.",
+        ),
+    ] = None
+    workers: Annotated[
+        int | None,
+        Option(
+            "--workers",
+            "-w",
+            metavar="N",
+            min=1,
+            max=256,
+            rich_help_panel=WALLET,
+            help="Processes that compare rows. Default: one per core.",
+        ),
+    ] = None
+
+
+def _owned() -> "Command":
+    def call(values: dict[str, Any]) -> None:
+        from chainq.cli import owned
+
+        owned.run(values)
+
+    groups = parameters(
+        RangeOptions,
+        OrderOptions,
+        LimitOptions,
+        PageSizeOptions,
+        WalletOptions,
+        CheckpointOptions,
+        ResumeOptions,
+        OutputOptions,
+        ColorOptions,
+        ServiceOptions,
+        RequestOptions,
+    )
+    return build(
+        "owned",
+        call,
+        [range_argument(), *groups],
+        "Ownership rows that view keys own; the keys never leave this machine.\n\n"
+        "Reads every ownership row of the range (method: records/isOwner) and compares it here. Needs the package "
+        "aleo-sdk: pip install 'chainq[wallet]'. That package is under the GPL-3, chainq under the MIT license; no "
+        "other command uses it.\n\n"
+        "Columns: owner (the address of the key) and those of ownership; with --records those of records; with "
+        "--decrypt plaintext too.",
+        "Examples:\n  chainq owned --last 100\n  chainq owned 0:500 --decrypt\n",
+    )
+
+
+class ShowOptions(Group):
+    """What `show` looks at, and how it prints it."""
+
+    last: Annotated[
+        str | None,
+        Option(
+            "--last",
+            metavar="N",
+            help="Newest blocks to look at. By default 500K for an address, 100 for a program.",
+        ),
+    ] = None
+    json: Annotated[bool, Option("--json", rich_help_panel=OUTPUT, help="All parts as one JSON object.")] = False
+    no_trunc: Annotated[bool, Option("--no-trunc", rich_help_panel=OUTPUT, help="Do not abbreviate values.")] = False
+
+
+def _show() -> "Command":
+    def call(values: dict[str, Any]) -> None:
+        from chainq.cli import show
+
+        show.run(values["object"], values)
+
+    text = "Height, latest, transaction ID, address, program such as credits.aleo, or PROGRAM/FUNCTION."
+    return build(
+        "show",
+        call,
+        [argument("object", str, "OBJECT", text), *parameters(ShowOptions, ColorOptions, ServiceOptions)],
+        "Show an object on one screen: what it is and what happened.\n\n"
+        "A block with its transactions and records, a transaction as a tree, the newest transactions of an address or"
+        " of a function, the newest calls of a program.",
+        "Examples:\n  chainq show 12345\n  chainq show latest\n  chainq show credits.aleo/transfer_public\n",
+    )
+
+
+class ExportOptions(Group):
+    """Where a data set is, how it is divided, and who does the work."""
+
+    to: Annotated[
+        str,
+        Option(
+            "--to",
+            metavar="DEST",
+            rich_help_panel=EXPORT,
+            help="Folder, or s3://, gs:// or az:// URL.",
+            show_default=False,
+        ),
+    ]
+    partition: Annotated[
+        str | None,
+        Option("--partition", metavar="N", rich_help_panel=EXPORT, help="Heights in a partition.  [default: 10K]"),
+    ] = None
+    lag: Annotated[
+        int, Option("--lag", metavar="N", min=0, rich_help_panel=EXPORT, help="Leave out the last N blocks.")
+    ] = 0
+    workers: Annotated[
+        int | None,
+        Option(
+            "--workers",
+            "-w",
+            metavar="N",
+            min=1,
+            rich_help_panel=EXPORT,
+            help="Worker processes. Default: one per core.",
+        ),
+    ] = None
+    engine: Annotated[
+        str, Option("--engine", metavar="NAME", rich_help_panel=EXPORT, help="Who does the work: local or dask.")
+    ] = "local"
+    scheduler: Annotated[
+        str | None,
+        Option(
+            "--scheduler",
+            metavar="URL",
+            rich_help_panel=EXPORT,
+            help="Dask scheduler, such as tcp://host:8786.  [default: a cluster on this machine]",
+        ),
+    ] = None
+    delta: Annotated[
+        bool,
+        Option("--delta", rich_help_panel=EXPORT, help="Commit full partitions to a Delta table for each command."),
+    ] = False
+    repair: Annotated[
+        str | None,
+        Option(
+            "--repair",
+            metavar="FILE|all",
+            rich_help_panel=EXPORT,
+            help="Write again the partitions that findings of verify name (jsonl), or all of the range.",
+        ),
+    ] = None
+    no_lock: Annotated[
+        bool,
+        Option("--no-lock", rich_help_panel=EXPORT, help="Do not keep other exports out; for disjoint partitions."),
+    ] = False
+    dry_run: Annotated[
+        bool, Option("--dry-run", rich_help_panel=EXPORT, help="List the partitions to write, write none.")
+    ] = False
+
+
+def _export() -> "Command":
+    def call(values: dict[str, Any]) -> None:
+        from chainq.cli import export
+
+        export.run(values)
+
+    text = "Range commands, then heights: A:B, A:, :B or H; else all."
+    words = argument("words", list[str], "COMMAND... [RANGE]", text, optional=True)
+    return build(
+        "export",
+        call,
+        [words, *parameters(ExportOptions, RangeOptions, ServiceOptions)],
+        "Write the rows of range commands as Parquet files, a partition each, into a folder or an object store.\n\n"
+        "Run it again to resume: partitions that are complete are skipped, the last one is replaced as the chain grows,"
+        " and so are those that a reorg touched.",
+        "Example:\n  chainq export blocks records --to chain 10K:20K\n",
+    )
+
+
+class SaveOptions(Group):
+    """What happens with the findings of `doctor`."""
+
+    save: Annotated[str | None, Option("--save", metavar="NAME", help="Save as a profile in config.toml.")] = None
+    default: Annotated[bool, Option("--default", help="With --save: make it the default profile.")] = False
+
+
+def _doctor() -> "Command":
+    def call(values: dict[str, Any]) -> None:
+        from chainq.cli import doctor
+
+        doctor.run(values)
+
+    return build(
+        "doctor",
+        call,
+        parameters(ReportOptions, SaveOptions, ServiceOptions),
+        "Examine a server: dialect, methods, pagination, limits.\n\nSends fewer than 40 requests, one at a time.",
+        "Example:\n  chainq doctor --url http://127.0.0.1:8545 --save mine\n",
+    )
+
+
+class VerifiedOptions(Group):
+    """What `verify` compares."""
+
+    commands: Annotated[
+        str | None,
+        Option(
+            "--commands",
+            metavar="A,B",
+            rich_help_panel=RANGE,
+            help="Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all.",
+        ),
+    ] = None
+    witness: Annotated[
+        str | None,
+        Option(
+            "--witness",
+            metavar="URL",
+            rich_help_panel=RANGE,
+            help="Second service to compare with, as far as its chain goes.",
+        ),
+    ] = None
+    sample: Annotated[
+        int | None,
+        Option(
+            "--sample",
+            metavar="N",
+            min=1,
+            rich_help_panel=RANGE,
+            help="Compare N heights of a data set or file, drawn at random, with the service.",
+        ),
+    ] = None
+    full: Annotated[
+        bool,
+        Option("--full", rich_help_panel=RANGE, help="Compare all heights of a data set or file with the service."),
+    ] = False
+
+
+def _verify() -> "Command":
+    from chainq.verify.findings import FINDINGS
+
+    def call(values: dict[str, Any]) -> None:
+        from chainq.cli import verify
+
+        verify.run(values)
+
+    groups = parameters(RangeOptions, CheckpointOptions, VerifiedOptions, OutputOptions, ColorOptions, ServiceOptions)
+    return build(
+        "verify",
+        call,
+        [
+            range_argument("[RANGE|DEST|FILE]", f"{RANGE_HELP[:-1]}; or a data set of chainq export, or a file of -o."),
+            *groups,
+        ],
+        "Find missing, doubled, altered and misplaced rows.\n\n"
+        "Of a service: reads the full blocks of a height range and compares all other rows with them. Of a data set or"
+        " a file: reads it, without a network. Exits with code 6 if anything is wrong.",
+        "Example:\n  chainq verify --last 100 --url http://127.0.0.1:8545\n",
+        tuple(column.path + ("*" if column.brief else "") for column in FINDINGS.columns),
+    )
+
+
+TOOLS: dict[str, Callable[[], "Command"]] = {
+    "owned": _owned,
+    "show": _show,
+    "export": _export,
+    "doctor": _doctor,
+    "verify": _verify,
+}
+"""What builds each of these commands."""
