@@ -15,7 +15,7 @@ from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.methods import BY_COMMAND
 from chainq.cli import connect
 from chainq.cli.report import Reporter
-from chainq.config import dialect_cache, profiles
+from chainq.config import dialect_cache, profile_writer, profiles
 from chainq.doctor.diagnosis import Diagnosis, diagnose
 from chainq.doctor.methods import WORKS
 from chainq.doctor.prober import Check, Prober
@@ -38,7 +38,7 @@ def run(values: Mapping[str, Any]) -> None:
     if values["default"] and save is None:
         raise UsageError("--default needs --save NAME")
     if save is not None:
-        profiles.check_new(save, profiles.read())
+        profile_writer.check_new(save, profiles.read())
     reporter = connect.reporter(values)
     with connect.open_service(settings, reporter) as service:
         endpoint, url = service.connection.endpoint, service.url
@@ -119,7 +119,7 @@ def _save(
     profile = profiles.Profile(
         None if secret else url, diagnosis.dialect, settings.rate, settings.timeout, names=diagnosis.names
     )
-    path = profiles.add(name, profile, default=default)
+    path = profile_writer.add(name, profile, default=default)
     reporter.note(f"saved as {'the default profile' if default else '--profile'} {name} in {path}")
     if secret:
         reporter.warn("the URL has credentials and was not saved: set CHAINQ_URL, or add url to the profile")

@@ -31,7 +31,7 @@ def run(values: Mapping[str, Any]) -> None:
     method = owned_method(records=wanted.records, plaintext=wanted.plaintext)
     if keys.looks_like_key(values["range"] or ""):
         raise UsageError(
-            "a key stands on the command line, where everyone on this machine can read it",
+            "a key is on the command line, where everyone on this machine can read it",
             "use --view-key-file, and treat this key as known to others",
         )
     read_query(method, values)  # so that nobody types a key for arguments that are wrong

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chainq.catalog.dialects import Names
-from chainq.config import profiles
+from chainq.config import profile_writer, profiles
 from chainq.errors import OutputError, UsageError
 from harness.program import Program
 from harness.steps import linear, steps
@@ -187,7 +187,7 @@ def test_an_added_profile_leaves_the_rest_alone(write: Write, before: str) -> No
     path = write(before)
     names = Names({"records/all": "r\u00e9\x7f\U0001f600"}, {"getBlocks": {"start": 'fr"om'}}, True)
     new = profiles.Profile('https://h/"x', "aleo", 2.5, 10, {"Authorization": SECRET}, names)
-    assert profiles.add("new-1", new) == path
+    assert profile_writer.add("new-1", new) == path
     text = path.read_bytes().decode()
     assert text.startswith(before)
     read = profiles.read().profiles["new-1"]
@@ -219,14 +219,14 @@ def test_a_new_file_is_private_and_an_existing_one_keeps_its_mode(write: Write, 
         path.unlink()
     else:
         path.chmod(mode)
-    profiles.add("x", profiles.Profile("http://h"))
+    profile_writer.add("x", profiles.Profile("http://h"))
     assert stat.S_IMODE(path.stat().st_mode) == (0o600 if mode is None else mode)
 
 
 def test_a_first_profile_makes_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Adding to nothing makes the folder and the file."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "new"))
-    profiles.add("x", profiles.Profile("http://h", "chain"))
+    profile_writer.add("x", profiles.Profile("http://h", "chain"))
     assert profiles.read().profiles["x"].url == "http://h"
 
 
@@ -237,7 +237,7 @@ def test_a_name_that_cannot_be_added_is_refused(write: Write, name: str, words: 
     """A name that is taken, or that is not a plain key, is refused, and the file is unchanged."""
     path = write(GOOD)
     with pytest.raises(UsageError, match=words):
-        profiles.add(name, profiles.Profile("http://h"))
+        profile_writer.add(name, profiles.Profile("http://h"))
     assert path.read_text() == GOOD
 
 
@@ -246,7 +246,7 @@ def test_nothing_is_appended_to_an_inline_table(write: Write) -> None:
     text = 'profiles = { x = { url = "http://h" } }\n'
     path = write(text)
     with pytest.raises(UsageError, match="an inline table; write them as"):
-        profiles.add("y", profiles.Profile("http://h"))
+        profile_writer.add("y", profiles.Profile("http://h"))
     assert path.read_text() == text
 
 
@@ -255,7 +255,7 @@ def test_a_folder_that_cannot_be_made_is_an_output_error(tmp_path: Path, monkeyp
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "new"))
     (tmp_path / "new").write_text("")
     with pytest.raises((OutputError, UsageError)):
-        profiles.add("x", profiles.Profile("http://h"))
+        profile_writer.add("x", profiles.Profile("http://h"))
 
 
 def test_profiles_lists_without_secrets(chainq: Program) -> None:
