@@ -41,7 +41,7 @@ CHECKS = {
     "missing": "a row that its block must have is not there",
     "doubled": "a row comes more than once",
     "unexpected": "a row that nothing in its block explains",
-    "misplaced": "a row of another block",
+    "misplaced": "a row of another block, or the file of another partition",
     "altered": "a field differs from what the block says",
     "link": "a block does not name the hash of the block before it",
     "time": "a block is older than the block before it",

@@ -19,7 +19,7 @@ from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.range import HeightRange
 from chainq.lake import data_set
 from chainq.lake.content import ContentHash
-from chainq.lake.grid import PartitionSpec, parse_name, partitions
+from chainq.lake.grid import PartitionSpec, parse_name, partition_name, partitions
 from chainq.lake.receipt import METADATA_KEY, Entry, Receipt, entry_of, parse_entry
 from chainq.lake.store import Listed, Store
 from chainq.verify.against import columns_of, compared_names
@@ -189,20 +189,25 @@ class Lake:
             return None, findings  # whatever its rows are, it should not be there
         try:
             with parquet.ParquetFile(self._source(Listed(spec.name, partition.size))) as file:
-                kept, found = self._read(file, partition)
+                sealed = (file.metadata.metadata or {}).get(METADATA_KEY.encode())
+                own = _receipt(sealed)
+                if own is not None and (own.command, own.start) != (spec.command, spec.start):
+                    # Not read: each of its rows would be a finding, and each row of other commands that lacks one here.
+                    other = partition_name(own.command, own.start)
+                    return None, [self._finding(spec, "misplaced", spec.name, other)]
+                kept, found = self._read(file, partition, sealed)
         except (self._arrow.ArrowException, OSError) as error:
             shown = str(error).splitlines()[0] if str(error) else type(error).__name__
             return None, [*findings, self._finding(spec, "invalid", "a Parquet file", shown)]
         return kept, findings + found
 
-    def _read(self, file: Any, partition: Partition) -> tuple[Any | None, list[Finding]]:
+    def _read(self, file: Any, partition: Partition, sealed: bytes | None) -> tuple[Any | None, list[Finding]]:
         """Read a file, one row group at a time; return the same as `_opened`."""
         from chainq.verify.across import COMPARED
         from chainq.verify.tables import TableCheck
 
         spec, entry = partition.spec, partition.entry
-        method, sealed = BY_COMMAND[spec.command], (file.metadata.metadata or {}).get(METADATA_KEY.encode())
-        receipt = _receipt(sealed)
+        method, receipt = BY_COMMAND[spec.command], _receipt(sealed)
         if entry is None and receipt is not None and receipt.end > spec.start:
             spec = spec._replace(end=receipt.end)
         due = ArrowRows(method.columns, self._arrow).schema
@@ -232,8 +237,6 @@ class Lake:
             yield Contradiction("receipt", "a receipt in the metadata of the file", None)
             return
         said: dict[str, tuple[object, object]] = {
-            "command": (spec.command, receipt.command),
-            "start": (spec.start, receipt.start),
             "end": (spec.end, receipt.end),
             "rows": (receipt.rows, table.num_rows),
         }

@@ -86,6 +86,12 @@ def other_text(text: str, rng: Rng) -> str:
     return text[:at] + ("q" if text[at] != "q" else "p") + text[at + 1 :]
 
 
+def exchange(root: Path, one: Path, other: Path) -> None:
+    one.rename(root / "aside")
+    other.rename(one)
+    (root / "aside").rename(other)
+
+
 def row_in(root: Path, command: str, rng: Rng) -> int:
     return rng.randrange(1, parquet.read_metadata(file_of(root, command)).num_rows - 1)
 
@@ -106,11 +112,8 @@ def rewritten(root: Path, rng: Rng) -> set[tuple[str, str]]:
 
 
 def swapped(root: Path, _: Rng) -> set[tuple[str, str]]:
-    one, other = file_of(root, "records"), file_of(root, "records", 300)
-    one.rename(root / "aside")
-    other.rename(one)
-    (root / "aside").rename(other)
-    return {("records", "receipt"), ("records", "misplaced")}
+    exchange(root, file_of(root, "records"), file_of(root, "records", 300))
+    return {("records", "misplaced")}
 
 
 def forged_receipt(root: Path, _: Rng) -> set[tuple[str, str]]:
@@ -420,6 +423,23 @@ def test_a_file_off_the_grid_is_named(exported: Path, program: Program, tmp_path
     assert all(row["repair"] is None for row in found)
     (row,) = [row for row in found if row["check"] == "grid"]
     assert row["found"].endswith("in records/start=000000250/data.parquet")
+
+
+@pytest.mark.parametrize(("command", "start"), [("records", 300), ("ownership", START)])
+def test_files_that_changed_places_are_one_finding_each(
+    command: str, start: int, exported: Path, program: Program, tmp_path: Path
+) -> None:
+    """It says which file is there, and neither their rows nor the other commands are blamed for it."""
+    root = tmp_path / "lake"
+    shutil.copytree(exported, root)
+    exchange(root, file_of(root, "records"), file_of(root, command, start))
+    found = [json.loads(row) for row in program("verify", str(root), "--jsonl").rows]
+    one, other = partition_name("records", START), partition_name(command, start)
+    assert {(row["command"], row["height"], row["check"], row["expected"], row["found"]) for row in found} == {
+        ("records", START, "misplaced", one, other),
+        (command, start, "misplaced", other, one),
+    }
+    assert len(found) == 2
 
 
 def test_what_a_receipt_says_is_expected(exported: Path, program: Program, tmp_path: Path) -> None:
