@@ -1,4 +1,4 @@
-"""Files that chainq wrote with `-o`, read back as Arrow tables: parquet, jsonl, csv and tsv.
+"""Files that chainq wrote with `-o`, read back as Arrow tables: parquet, jsonl, json, csv and tsv.
 
 Tables have the columns that are asked for: whole numbers for heights, row ids and times, text for all else. What cannot
 be read is left out and told to `damaged`, so that the rest of the file is still verified.
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from msgspec import Raw
 
@@ -50,6 +50,7 @@ def open_rows(path: Path) -> RowsFile:
         ".parquet": lambda path: ParquetRows(lambda: path, str(path)),
         ".jsonl": JsonlRows,
         ".ndjson": JsonlRows,
+        ".json": JsonRows,
         ".csv": lambda path: CsvRows(path, ","),
         ".tsv": lambda path: CsvRows(path, "\t"),
     }
@@ -100,33 +101,33 @@ class ParquetRows:
 class JsonlRows:
     """A file with one JSON object a line: rows as a service sent them, or flat ones that `--columns` made."""
 
+    _first_line = 1  # that holds a row
+
     def __init__(self, path: Path) -> None:
         import pyarrow
 
         self._arrow, self._path = pyarrow, path
         with path.open("rb") as file:
-            first = file.readline()
+            first = next(self._lines(file, _nothing), b"")
         try:
             self.names = list(_paths(first, ""))
         except ValueError:
-            raise IncompleteError(f"{path}: line 1 is not a JSON object") from None
+            raise IncompleteError(f"{path}: line {self._first_line} is not a JSON object") from None
         self._keys = any("." in key for key in members(first)) if first else False
 
     def tables(self, columns: Sequence[Column], damaged: Damaged) -> Iterator[Any]:
         """Yield the rows as tables."""
         with self._path.open("rb") as file:
-            at = 1
-            while lines := list(islice(file, BATCH)):
-                rows = [Raw(line) for line in lines]
+            at, lines = self._first_line, self._lines(file, damaged)
+            while rows := [Raw(line) for line in islice(lines, BATCH)]:
                 yield self._fast(columns, rows) or self._each(columns, rows, at, damaged)
-                at += len(lines)
-        _check_end(self._path, damaged)
+                at += len(rows)
 
     def rows(self, columns: Sequence[Column]) -> Iterator[Texts]:
         """Yield the rows as text."""
         names = [column.path for column in columns]
         with self._path.open("rb") as file:
-            for line in file:
+            for line in self._lines(file, _nothing):
                 with suppress(ValueError):
                     if self._keys:
                         fields = members(line)
@@ -137,6 +138,14 @@ class JsonlRows:
     def as_rows(self, columns: Sequence[Column], sent: Sequence[Raw]) -> Iterator[Texts]:
         """Yield rows of a service as text."""
         return texts_of(columns, sent)
+
+    def _lines(self, file: BinaryIO, damaged: Damaged) -> Iterator[bytes]:
+        """Yield the lines with rows."""
+        line = b"\n"
+        for line in file:
+            yield line
+        if not line.endswith(b"\n"):
+            damaged("the last line has no end")
 
     def _fast(self, columns: Sequence[Column], rows: Sequence[Raw]) -> Any | None:
         """Return rows as pyarrow's own reader reads them; None where it cannot."""
@@ -168,6 +177,30 @@ class JsonlRows:
                 else self._arrow.array([None if value is None else text_of(value) for value in values], "string")
             )
         return self._arrow.table(arrays, names=names)
+
+
+class JsonRows(JsonlRows):
+    """A file with one JSON array, a row on each line as chainq writes it; any other would have to be read at once."""
+
+    _first_line = 2
+
+    def _lines(self, file: BinaryIO, damaged: Damaged) -> Iterator[bytes]:
+        """Yield the lines with rows, without the commas between them."""
+        start = file.read(2)
+        if start == b"[]":
+            return
+        if start != b"[\n":
+            hint = "expected a JSON array with one row a line, as chainq writes it"
+            raise UsageError(f"cannot verify {self._path}", hint)
+        line, whole, comma = b"", True, True  # the bracket does as a comma: a row may follow
+        for line in file:
+            if line.rstrip() == b"]":
+                break
+            row = line.removesuffix(b",\n")
+            whole, comma = whole and comma, row != line
+            yield row
+        if comma or not whole or line.rstrip() != b"]" or file.read(1):
+            damaged("not a whole JSON array")
 
 
 class CsvRows:

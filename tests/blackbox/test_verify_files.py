@@ -18,7 +18,8 @@ parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("numpy")
 
 SEEDS = range(int(os.environ.get("CHAINQ_TEST_SEEDS", "1")))
-FORMATS = ("jsonl", "csv", "tsv", "parquet")
+DAMAGED = ("jsonl", "csv", "tsv", "parquet")
+FORMATS = (*DAMAGED, "json")  # which differs from jsonl in what is around rows
 COMMANDS = ("blocks", "full-blocks", "records", "transitions", "ownership")
 HEIGHTS = "100:400"
 Row = dict[str, Any]
@@ -48,15 +49,19 @@ def files(program: Program, server: Servers) -> dict[tuple[str, str], Path]:
 def load(path: Path) -> list[Row]:
     if path.suffix == ".jsonl":
         return [json.loads(line) for line in path.read_text().splitlines()]
-    if path.suffix == ".parquet":
-        rows: list[Row] = parquet.read_table(path).to_pylist()
+    if path.suffix == ".json":
+        rows: list[Row] = json.loads(path.read_text())
         return rows
+    if path.suffix == ".parquet":
+        return [*parquet.read_table(path).to_pylist()]
     return list(csv.DictReader(io.StringIO(path.read_text(), newline=""), delimiter=separator(path)))
 
 
 def save(path: Path, rows: list[Row], like: Path) -> None:
     if path.suffix == ".jsonl":
         path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    elif path.suffix == ".json":
+        path.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n")
     elif path.suffix == ".parquet":
         parquet.write_table(pa.Table.from_pylist(rows, parquet.read_schema(like)), path)
     else:
@@ -144,7 +149,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", DAMAGED)
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
 def test_what_was_done_to_the_rows_is_named(
     damage: Damage, kind: str, seed: int, files: dict[tuple[str, str], Path], program: Program, tmp_path: Path
@@ -210,7 +215,26 @@ def test_a_file_that_was_cut_at_its_very_end(
     assert json.loads(row)["found"] == "the last line has no end"
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"\n]\n", b"\n"),
+        (b"\n]\n", b",\n]\n"),
+        (b"\n]\n", b"\n]\n]\n"),
+        (b",\n", b"\n"),
+    ],
+)
+def test_what_is_not_a_whole_array(
+    old: bytes, new: bytes, files: dict[tuple[str, str], Path], program: Program, tmp_path: Path
+) -> None:
+    """All rows are there, but readers of JSON refuse the file."""
+    path = tmp_path / "rows.json"
+    path.write_bytes(files["blocks", "json"].read_bytes().replace(old, new, 1))
+    (row,) = program("verify", str(path), "--jsonl").rows
+    assert json.loads(row)["found"] == "not a whole JSON array"
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "json", "csv"])
 def test_columns_and_rows_that_cannot_be_read(
     kind: str, files: dict[tuple[str, str], Path], program: Program, tmp_path: Path
 ) -> None:
@@ -248,6 +272,10 @@ def test_what_cannot_be_verified_is_a_usage_error(program: Program, server: Serv
     url = server("--tip", "400")
     (tmp_path / "empty.jsonl").touch()
     assert "empty.jsonl is empty" in one_line(program("verify", str(tmp_path / "empty.jsonl")), 2)
+    (tmp_path / "empty.json").write_text("[]\n")
+    assert "empty.json is empty" in one_line(program("verify", str(tmp_path / "empty.json")), 2)
+    (tmp_path / "line.json").write_text('[{"height":5}]\n')
+    assert "expected a JSON array with one row a line" in one_line(program("verify", str(tmp_path / "line.json")), 2)
     other, reverse, nothing = tmp_path / "rows.txt", tmp_path / "reverse.csv", tmp_path / "nothing.csv"
     other.write_text("5\n")
     nothing.write_text("a,b\n1,2\n")
