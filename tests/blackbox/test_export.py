@@ -305,7 +305,8 @@ def test_dry_run_writes_nothing(chainq: Program, server: Servers, lake: Lake) ->
     assert [(one["start"], one["end"], one["reason"]) for one in found] == [(2400, 2500, "new"), (2500, 2600, "new")]
     assert "2 partitions to write, 0 complete, about 10 calls, 5 seconds at 2 a second" in ran.err
     assert not lake.root.exists()
-    said(ran := chainq(*words, url=server()), 0)
+    ran = chainq(*words, url=server())
+    assert ran.code == 0, ran.err
     calls = re.search(r"([0-9]+) calls", ran.err)
     assert calls is not None
     assert 8 <= int(calls[1]) <= 14, "as many as were estimated, and those of the coordinator"
