@@ -4,21 +4,22 @@ A file has no receipt. So rows that were lost before or after it was written lea
 these there must be one for each height.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Method
-from chainq.errors import UsageError
+from chainq.errors import OutputError, UsageError
 from chainq.heights.range import HeightRange
 from chainq.verify.against import columns_of, compared_names
 from chainq.verify.audit import COMMANDS
 from chainq.verify.blocks import Texts
 from chainq.verify.compare import Contradiction
 from chainq.verify.findings import FilesStep, Finding
-from chainq.verify.readers import RowsFile, open_rows
+from chainq.verify.json_readers import JsonlRows, JsonRows
+from chainq.verify.readers import CsvRows, ParquetRows, RowsFile
 from chainq.verify.repair import Repair
 
 
@@ -59,7 +60,7 @@ class RowsCheck:
         heights: HeightRange | None = None,
     ) -> None:
         self._path, self._repair = path, repair
-        self._file = open_rows(path)
+        self._file = _open(path)
         self.method = BY_COMMAND[command] if command else _method_of(path, self._file.names)
         self._due = heights
         self.heights = heights or HeightRange(0, 0)
@@ -109,6 +110,25 @@ class RowsCheck:
         findings += [Finding(None, command, "invalid", "a row", damage, None) for damage in damages]
         damages.clear()
         return FilesStep(heights, findings, {command: rows})
+
+
+def _open(path: Path) -> RowsFile:
+    """Return a file by its extension. Raises UsageError for another format, and ChainqError where it cannot be read."""
+    kinds: dict[str, Callable[[Path], RowsFile]] = {
+        ".parquet": lambda path: ParquetRows(lambda: path, str(path)),
+        ".jsonl": JsonlRows,
+        ".ndjson": JsonlRows,
+        ".json": JsonRows,
+        ".csv": lambda path: CsvRows(path, ","),
+        ".tsv": lambda path: CsvRows(path, "\t"),
+    }
+    make = kinds.get(path.suffix.lower())
+    if make is None:
+        raise UsageError(f"cannot verify {path}", f"expected a file that ends in {', '.join(kinds)}")
+    try:
+        return make(path)
+    except OSError as error:
+        raise OutputError(f"cannot read {path}: {error.strerror or error}") from None
 
 
 def _method_of(path: Path, names: Sequence[str]) -> Method:

@@ -1,4 +1,4 @@
-"""Files that chainq wrote with `-o`, read back as Arrow tables: parquet, jsonl, json, csv and tsv.
+"""Files that chainq wrote with `-o`, read back as Arrow tables: parquet, csv and tsv here, JSON in `json_readers`.
 
 Tables have the columns that are asked for: whole numbers for heights, row ids and times, text for all else. What cannot
 be read is left out and told to `damaged`, so that the rest of the file is still verified.
@@ -6,21 +6,16 @@ be read is left out and told to `damaged`, so that the rest of the file is still
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, Protocol
 
 from msgspec import Raw
 
 from chainq.catalog.methods import Column
-from chainq.errors import ChainqError, IncompleteError, OutputError, UsageError
-from chainq.formats.arrow_json import FLAT, read_columns
+from chainq.errors import IncompleteError
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.formats.parquet_types import integer, milliseconds, type_of
 from chainq.rows.fields import Picker, integer_of, text_of
-from chainq.rows.raw_json import members
-from chainq.text.sanitize import excerpt
 from chainq.verify.blocks import Texts
 
 BATCH = 4096  # rows that are read at a time
@@ -44,25 +39,6 @@ class RowsFile(Protocol):
         """Yield rows of a service as `rows` yields those of the file that they are written to."""
 
 
-def open_rows(path: Path) -> RowsFile:
-    """Return a file by its extension. Raises UsageError for another format, and ChainqError where it cannot be read."""
-    kinds: dict[str, Callable[[Path], RowsFile]] = {
-        ".parquet": lambda path: ParquetRows(lambda: path, str(path)),
-        ".jsonl": JsonlRows,
-        ".ndjson": JsonlRows,
-        ".json": JsonRows,
-        ".csv": lambda path: CsvRows(path, ","),
-        ".tsv": lambda path: CsvRows(path, "\t"),
-    }
-    make = kinds.get(path.suffix.lower())
-    if make is None:
-        raise UsageError(f"cannot verify {path}", f"expected a file that ends in {', '.join(kinds)}")
-    try:
-        return make(path)
-    except OSError as error:
-        raise _unreadable(path, error) from None
-
-
 class ParquetRows:
     """A Parquet file. `source` returns its path, or an open file; `name` is for messages."""
 
@@ -78,7 +54,7 @@ class ParquetRows:
 
     def tables(self, columns: Sequence[Column], damaged: Damaged) -> Iterator[Any]:
         """Yield the rows as tables."""
-        whole = _whole_numbers(columns)
+        whole = whole_numbers(columns)
         try:
             with self._parquet.ParquetFile(self._source()) as file:
                 for table in tables_of(file, [column.path for column in columns]):
@@ -88,7 +64,7 @@ class ParquetRows:
 
     def rows(self, columns: Sequence[Column]) -> Iterator[Texts]:
         """Yield the rows as text."""
-        for table in self.tables(columns, _nothing):
+        for table in self.tables(columns, nothing):
             yield from map(_as_texts, table.to_pylist())
 
     def as_rows(self, columns: Sequence[Column], sent: Sequence[Raw]) -> Iterator[Texts]:
@@ -96,111 +72,6 @@ class ParquetRows:
         names = [column.path for column in columns]
         for batch in ArrowRows(columns, self._arrow).batches(sent):
             yield from map(_as_texts, batch.select(names).to_pylist())
-
-
-class JsonlRows:
-    """A file with one JSON object a line: rows as a service sent them, or flat ones that `--columns` made."""
-
-    _first_line = 1  # that holds a row
-
-    def __init__(self, path: Path) -> None:
-        import pyarrow
-
-        self._arrow, self._path = pyarrow, path
-        with path.open("rb") as file:
-            first = next(self._lines(file, _nothing), b"")
-        try:
-            self.names = list(_paths(first, ""))
-        except ValueError:
-            raise IncompleteError(f"{path}: line {self._first_line} is not a JSON object") from None
-        self._keys = any("." in key for key in members(first)) if first else False
-
-    def tables(self, columns: Sequence[Column], damaged: Damaged) -> Iterator[Any]:
-        """Yield the rows as tables."""
-        with self._path.open("rb") as file:
-            at, lines = self._first_line, self._lines(file, damaged)
-            while rows := [Raw(line) for line in islice(lines, BATCH)]:
-                yield self._fast(columns, rows) or self._each(columns, rows, at, damaged)
-                at += len(rows)
-
-    def rows(self, columns: Sequence[Column]) -> Iterator[Texts]:
-        """Yield the rows as text."""
-        names = [column.path for column in columns]
-        with self._path.open("rb") as file:
-            for line in self._lines(file, _nothing):
-                with suppress(ValueError):
-                    if self._keys:
-                        fields = members(line)
-                        yield {name: text_of(fields.get(name)) or None for name in names}
-                    else:
-                        yield from texts_of(columns, [Raw(line)])
-
-    def as_rows(self, columns: Sequence[Column], sent: Sequence[Raw]) -> Iterator[Texts]:
-        """Yield rows of a service as text."""
-        return texts_of(columns, sent)
-
-    def _lines(self, file: BinaryIO, damaged: Damaged) -> Iterator[bytes]:
-        """Yield the lines with rows."""
-        line = b"\n"
-        for line in file:
-            yield line
-        if not line.endswith(b"\n"):
-            damaged("the last line has no end")
-
-    def _fast(self, columns: Sequence[Column], rows: Sequence[Raw]) -> Any | None:
-        """Return rows as pyarrow's own reader reads them; None where it cannot."""
-        types = [type_of(column, self._arrow) for column in columns]
-        if any("." in column.path for column in columns) or not all(kind.read in FLAT for kind in types):
-            return None
-        names = [column.path for column in columns]
-        found = read_columns(rows, names, types, self._arrow, unexpected="ignore")
-        return None if found is None else self._arrow.table(found.arrays, names=names)
-
-    def _each(self, columns: Sequence[Column], rows: Sequence[Raw], at: int, damaged: Damaged) -> Any:
-        """Return rows that are read one by one."""
-        names = [column.path for column in columns]
-        pick = Picker(names)
-        found: list[list[Raw | None]] = []
-        for number, row in enumerate(rows, at):
-            try:
-                fields = members(bytes(row))
-                found.append([fields.get(name) for name in names] if self._keys else pick(row))
-            except ValueError:
-                damaged(f"line {number}: {excerpt(bytes(row).decode(errors='replace').strip(), 60)}")
-        whole = _whole_numbers(columns)
-        arrays = []
-        for place, name in enumerate(names):
-            values = [row[place] for row in found]
-            arrays.append(
-                self._arrow.array(map(_integer, values), self._arrow.int64())
-                if name in whole
-                else self._arrow.array([None if value is None else text_of(value) for value in values], "string")
-            )
-        return self._arrow.table(arrays, names=names)
-
-
-class JsonRows(JsonlRows):
-    """A file with one JSON array, a row on each line as chainq writes it; any other would have to be read at once."""
-
-    _first_line = 2
-
-    def _lines(self, file: BinaryIO, damaged: Damaged) -> Iterator[bytes]:
-        """Yield the lines with rows, without the commas between them."""
-        start = file.read(2)
-        if start == b"[]":
-            return
-        if start != b"[\n":
-            hint = "expected a JSON array with one row a line, as chainq writes it"
-            raise UsageError(f"cannot verify {self._path}", hint)
-        line, whole, comma = b"", True, True  # the bracket does as a comma: a row may follow
-        for line in file:
-            if line.rstrip() == b"]":
-                break
-            row = line.removesuffix(b",\n")
-            whole, comma = whole and comma, row != line
-            yield row
-        if comma or not whole or line.rstrip() != b"]" or file.read(1):
-            damaged("not a whole JSON array")
 
 
 class CsvRows:
@@ -226,7 +97,7 @@ class CsvRows:
             return "skip"
 
         block = _CSV_LARGE if "transactions" in self.names else _CSV_BLOCK
-        whole = _whole_numbers(columns)
+        whole = whole_numbers(columns)
         try:
             with csv.open_csv(
                 self._path,
@@ -281,7 +152,7 @@ def _as_texts(row: dict[str, Any]) -> Texts:
     return {name: None if value is None else str(value) for name, value in row.items()}
 
 
-def _nothing(_: str) -> None:
+def nothing(_: str) -> None:
     """Ignore what cannot be read: it was a finding before."""
 
 
@@ -292,15 +163,7 @@ def _check_end(path: Path, damaged: Damaged) -> None:
             damaged("the last line has no end")
 
 
-def _paths(row: bytes, outer: str) -> Iterator[str]:
-    """Yield the dotted paths of a row, of objects and of what is in them. Raises ValueError for no object."""
-    for name, value in members(row).items() if row else ():
-        yield outer + name
-        if bytes(value)[:1] == b"{":
-            yield from _paths(bytes(value), f"{outer}{name}.")
-
-
-def _whole_numbers(columns: Sequence[Column]) -> frozenset[str]:
+def whole_numbers(columns: Sequence[Column]) -> frozenset[str]:
     """Return the columns that hold heights, row ids and times."""
     import pyarrow
 
@@ -317,23 +180,15 @@ def _typed(table: Any, whole: frozenset[str]) -> Any:
                 column = table[name].cast(pyarrow.int64())
             except pyarrow.ArrowInvalid:
                 texts = table[name].to_pylist()
-                column = pyarrow.array([_number(text) for text in texts], pyarrow.int64())
+                column = pyarrow.array([whole_number(text and text.encode()) for text in texts], pyarrow.int64())
             table = table.set_column(place, name, column)
     return table
 
 
-def _number(text: str | None) -> int | None:
-    number = integer_of(None if text is None else text.encode())
-    return number if number is not None and abs(number) < 1 << 63 else None
-
-
-def _integer(value: Raw | None) -> int | None:
+def whole_number(value: bytes | Raw | None) -> int | None:
+    """Return the number that a JSON value or a cell holds; None for another value, and beyond 63 bits."""
     number = integer_of(value)
     return number if number is not None and abs(number) < 1 << 63 else None
-
-
-def _unreadable(path: Path, error: OSError) -> ChainqError:
-    return OutputError(f"cannot read {path}: {error.strerror or error}")
 
 
 def _reason(error: Exception) -> str:
