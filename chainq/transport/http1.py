@@ -53,6 +53,7 @@ class _Socket(io.RawIOBase):
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
+        self.head = b""  # of the request
         self.ended = False
 
     def makefile(self, _mode: str) -> io.BufferedReader:
@@ -67,7 +68,8 @@ class _Socket(io.RawIOBase):
         return count
 
     def sendall(self, data: bytes) -> None:
-        self._channel.send(data)
+        """Keep the head of a request, which is sent together with its body."""
+        self.head = data
 
     def close(self) -> None:
         """Leave the channel open, which http.client would close after each response that it has read."""
@@ -96,5 +98,6 @@ def exchange(
             outgoing.putheader(name, value)
     except (ValueError, InvalidURL):  # whose texts hold the value, perhaps a secret
         raise httpx.LocalProtocolError("a character in it cannot be sent") from None
-    outgoing.endheaders(body)
+    outgoing.endheaders()
+    channel.send(connection.head + body)
     return Incoming(connection, method)

@@ -8,14 +8,14 @@ import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
-from select import POLLIN, poll
+from select import POLLIN, POLLOUT, poll
 from typing import Any, Protocol, TypeVar
 
 READ_BYTES = 256 * 2**10
 # What has arrived when the deadline passes is still read, but never waited for: a complete response is not thrown away
 # because this process was suspended. No kernel buffers more than this; a server that sends for ever ends here.
 LATE_BYTES = 16 * 2**20
-NO_TIME = 0.001  # seconds: enough to fetch what is there
+LEAST_SECONDS = 0.001  # to connect in: a socket with none would not wait at all
 
 Now = Callable[[], float]
 T = TypeVar("T")
@@ -36,6 +36,12 @@ class Tcp:
 
     def __init__(self, connected: socket.socket, now: Now, deadline: float) -> None:
         self._socket, self._now = connected, now
+        # Not `settimeout`, which makes two system calls more of each read. In each call another thread may begin to
+        # compute, and this one then waits for its turn.
+        connected.setblocking(False)
+        self._readable, self._writable = poll(), poll()
+        self._readable.register(connected, POLLIN)
+        self._writable.register(connected, POLLOUT)
         self.start(deadline)
 
     def start(self, deadline: float) -> None:
@@ -46,8 +52,7 @@ class Tcp:
     def receive(self, buffer: memoryview) -> int:
         """Put what has arrived into the buffer, as `Channel`."""
         left = self._deadline - self._now()
-        self._socket.settimeout(max(left, NO_TIME))
-        count = self._socket.recv_into(buffer)
+        count = self._within(left, self._readable, self._socket.recv_into, buffer)
         if left <= 0:
             self._late += count
             if self._late > LATE_BYTES:
@@ -56,14 +61,24 @@ class Tcp:
 
     def send(self, data: bytes | memoryview) -> None:
         """Send all of it, as `Channel`."""
-        self._socket.settimeout(max(self._deadline - self._now(), NO_TIME))
-        self._socket.sendall(data)
+        rest = memoryview(data)
+        while rest:
+            left = self._deadline - self._now()
+            rest = rest[self._within(left, self._writable, self._socket.send, rest) :]
+
+    @staticmethod
+    def _within(seconds: float, ready: "poll", step: Callable[[memoryview], int], data: memoryview) -> int:
+        """Return what a step of the socket returns, which may wait so long until it can be done."""
+        while True:
+            try:
+                return step(data)
+            except BlockingIOError:
+                if not ready.poll(max(seconds, 0) * 1000):
+                    raise TimeoutError("timed out") from None
 
     def is_silent(self) -> bool:
         """Return whether the peer has sent nothing, nor closed the connection, since the last read."""
-        waiting = poll()
-        waiting.register(self._socket, POLLIN)
-        return not waiting.poll(0)
+        return not self._readable.poll(0)
 
     def shut_down(self) -> None:
         """End what any thread is doing on the connection."""
@@ -137,7 +152,7 @@ def connect(host: str, port: int, now: Now, deadline: float) -> Tcp:
     for number, (family, *_, address) in enumerate(found):
         left = (deadline - now()) / (len(found) - number)
         try:
-            return Tcp(open_socket(family, address, max(left, NO_TIME)), now, deadline)
+            return Tcp(open_socket(family, address, max(left, LEAST_SECONDS)), now, deadline)
         except OSError as error:
             failure = error
     raise failure

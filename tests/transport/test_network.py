@@ -11,7 +11,7 @@ import pytest
 from chainq.transport import network
 from chainq.transport.base import BrokenResponseError, DeadlineError, Endpoint, NoConnectionError
 from chainq.transport.http import HttpTransport
-from chainq.transport.network import LATE_BYTES, NO_TIME, READ_BYTES, Tcp, connect
+from chainq.transport.network import LATE_BYTES, READ_BYTES, Tcp, connect
 from harness.calls import request
 from harness.certificate import certified
 from harness.sockets import answering, server
@@ -20,31 +20,36 @@ PIECE = memoryview(bytearray(READ_BYTES))
 
 
 class Wire(socket.socket):
-    """A socket on which each read takes `seconds` and brings as many bytes as `send` returns."""
+    """A socket on which each read is waited for `seconds` and brings as many bytes as `send` returns, and nothing can
+    be sent for so long. It is its own `poll`."""
 
     def __init__(self, send: Callable[[], int], seconds: float) -> None:
         super().__init__()
         self._send, self._seconds = send, seconds
         self.now = 100.0
-        self.timeouts: list[float] = []
+        self.waits: list[float] = []
+        self._ready = seconds == 0
 
-    def settimeout(self, value: float | None) -> None:
-        assert value is not None
-        self.timeouts.append(value)
+    def poll(self, milliseconds: float) -> bool:
+        self.waits.append(milliseconds / 1000)
+        self.now += min(self._seconds, self.waits[-1])
+        self._ready = self._seconds <= self.waits[-1]
+        return self._ready
 
     def recv_into(self, *_: object) -> int:
-        self.now += min(self._seconds, self.timeouts[-1])
-        if self.timeouts[-1] < self._seconds:
-            raise TimeoutError
+        if not self._ready:
+            raise BlockingIOError
+        self._ready = self._seconds == 0
         return self._send()
 
-    def sendall(self, *_: object) -> None:
-        """Takes no time."""
+    send = recv_into  # bytes one way or the other
 
 
 def over(wire: Wire, deadline: float) -> Tcp:
     """A connection with that deadline, by the wire's own time."""
-    return Tcp(wire, lambda: wire.now, deadline)
+    tcp = Tcp(wire, lambda: wire.now, deadline)
+    tcp._readable = tcp._writable = wire  # type: ignore[assignment]  # all of a `poll` that it makes use of
+    return tcp
 
 
 def test_a_byte_now_and_then_does_not_keep_a_call_alive() -> None:
@@ -55,14 +60,14 @@ def test_a_byte_now_and_then_does_not_keep_a_call_alive() -> None:
             for _ in range(1000):
                 tcp.receive(PIECE)
         assert wire.now == pytest.approx(110.0, abs=0.01)
-        assert wire.timeouts == sorted(wire.timeouts, reverse=True)
+        assert wire.waits == sorted(wire.waits, reverse=True)
 
 
 def test_what_has_arrived_is_read_after_the_deadline_too() -> None:
     """A complete response is not thrown away because this process was suspended while it came."""
     with Wire(lambda: READ_BYTES, seconds=0.0) as wire:
         assert over(wire, 99.0).receive(PIECE) == READ_BYTES
-        assert wire.timeouts == [NO_TIME]
+        assert wire.waits == []
 
 
 def test_a_flood_ends_after_the_deadline() -> None:
@@ -94,10 +99,19 @@ def test_the_next_call_has_a_deadline_of_its_own() -> None:
 
 def test_a_server_that_reads_nothing_is_given_up() -> None:
     """Sending has what is left of the call's time."""
-    with Wire(lambda: 0, seconds=0.0) as wire:
-        over(wire, 130.0).send(b"x")
-        over(wire, 99.0).send(b"x")
-        assert wire.timeouts == [pytest.approx(30), NO_TIME]
+    with Wire(lambda: 1, seconds=31) as wire:
+        with pytest.raises(TimeoutError):
+            over(wire, 130.0).send(b"x")
+        over(wire, 161.0).send(b"x")
+        assert wire.waits == [pytest.approx(30), pytest.approx(31)]
+
+
+def test_nothing_is_waited_for_after_the_deadline() -> None:
+    """What has not arrived by then is too late."""
+    with Wire(lambda: 1, seconds=0.5) as wire:
+        with pytest.raises(TimeoutError):
+            over(wire, 99.0).receive(PIECE)
+        assert wire.waits == [0]
 
 
 def test_every_address_of_a_host_has_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
