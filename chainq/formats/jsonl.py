@@ -8,7 +8,9 @@ from chainq.formats.protocol import Output, OutputSpec
 from chainq.rows.fields import Flattener
 from chainq.text.sanitize import printable_json
 
-BATCH = 512  # rows joined at a time: as many as fit in the processor's cache take half the time of all at once
+# Bytes written at a time, judged by the first row. Not less, though less would fit in the processor's cache: during
+# each write another thread begins to compute, and this one then waits for its turn.
+WRITE_BYTES = 8 * 2**20
 
 
 class Jsonl:
@@ -26,8 +28,11 @@ class Jsonl:
 
     def write(self, rows: Sequence[Raw]) -> None:
         """Write each row as a line."""
-        for start in range(0, len(rows), BATCH):
-            some = rows[start : start + BATCH]
+        if not rows:
+            return
+        step = max(1, WRITE_BYTES // len(bytes(rows[0])))
+        for start in range(0, len(rows), step):
+            some = rows[start : start + step]
             lines: Sequence[Raw | bytes] = some if self._flatten is None else list(map(self._flatten, some))
             self._out.write(self._sanitize(b"\n".join((*lines, b""))))
 
