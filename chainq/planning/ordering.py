@@ -14,6 +14,7 @@ from chainq.heights.range import HeightRange
 from chainq.planning.steps import ChunkResult, Page
 from chainq.rows.fields import Picker, integer_of, text_of
 from chainq.rows.raw_json import check_objects
+from chainq.rows.response import RowDecoder
 
 _Read = tuple[Sequence[Any], list[int]] | None  # keys and heights; None where the height of a row is not to be read
 
@@ -112,16 +113,14 @@ def _reader(height: str, order: str | None) -> Callable[[list[Raw]], _Read]:
     Python function for each row takes longer than all else that becomes of it.
     """
     kinds: list[type] = [int, str] if order else [int]
-    decoders = [
-        msgspec.json.Decoder(_struct({height: int, order or height: kind}), strict=False).decode for kind in kinds
-    ]
+    decoders = [RowDecoder(_struct({height: int, order or height: kind})) for kind in kinds]
     height_of, inside_of = attrgetter(height), attrgetter(order or height)
     slow = Picker([height, order or height])
 
     def read(rows: list[Raw]) -> _Read:
         for decode, kind in zip(decoders, kinds, strict=True):
             try:
-                found: list[Any] = list(map(decode, rows))
+                found = decode(rows)
             except msgspec.DecodeError:  # a value of another type, or one that is missing
                 continue
             if kind is int or not any(inside.lstrip("-").isdecimal() for inside in map(inside_of, found)):

@@ -1,0 +1,27 @@
+"""The rows of one response, read together: one pass over the text takes less time than a call for each row."""
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+
+class Rows(list[Raw]):
+    """Rows that make up the array `result` of a JSON object, which is `text`. Not to be changed."""
+
+    def __init__(self, rows: list[Raw], text: memoryview) -> None:
+        super().__init__(rows)
+        self.text = text
+
+
+class RowDecoder:
+    """Decodes all rows of a response as `kind`, a Struct. Strings may stand for numbers."""
+
+    def __init__(self, kind: type[msgspec.Struct]) -> None:
+        envelope = msgspec.defstruct("Envelope", [("result", list[kind])])  # type: ignore[valid-type]  # known here only
+        self._decode = msgspec.json.Decoder(envelope, strict=False).decode
+
+    def __call__(self, rows: list[Raw]) -> list[Any]:
+        """Return a `kind` for each row. Raises msgspec.DecodeError where a row is none, or RecursionError."""
+        text = rows.text if isinstance(rows, Rows) else b'{"result":[%b]}' % b",".join(rows)
+        return self._decode(text).result  # type: ignore[attr-defined, no-any-return]  # as above
