@@ -78,7 +78,7 @@ def _files(values: Mapping[str, Any], reporter: Reporter) -> "Lake | RowsCheck":
         from chainq.lake.store import open_store
 
         found = Lake(open_store(values["range"]))
-        for words in found.uneven() if len(found.heights) else ():
+        for words in found.listing.uneven() if len(found.heights) else ():
             reporter.warn(f"{words}; the data set spans {found.heights}")
         return found
     bounds = read_bounds({**values, "range": None}, whole=True)

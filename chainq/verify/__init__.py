@@ -11,7 +11,7 @@ against.py    files against a service, at some heights or at all
 witness.py    two services against each other
 tables.py     the rows of one command as Arrow tables, column by column; checksums.py: their bech32 IDs
 across.py     the rows of one command against those of another
-lake.py       a data set of chainq export: receipts, grid, partitions
+listing.py    a data set of chainq export by its listing: receipts, grid; lake.py: by its files
 file.py       one file of -o by itself; readers.py and json_readers.py read it, whatever its format
 ```
 `findings`, `blocks`, `compare` and `chain` are pure: no I/O, no threads, no clock.

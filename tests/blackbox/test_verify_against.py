@@ -26,7 +26,7 @@ def url(server: Servers) -> str:
 
 @pytest.fixture(scope="module")
 def lake(program: Program, url: str) -> Path:
-    root = program.home / "lake"
+    root = program.home / "compared"
     ran = program("export", *LAKE, "100:160", "--partition", "20", "--to", str(root), "-w", "1", "-q", url=url)
     assert ran.code == 0, ran.err
     return root
