@@ -169,16 +169,17 @@ def check_believed(heights: HeightRange, server: ServerFacts) -> Asking[None]:
     )
 
 
-def check_bounds(heights: HeightRange, server: ServerFacts) -> Asking[None]:
+def check_bounds(heights: HeightRange, server: ServerFacts, page: Page | None = None) -> Asking[None]:
     """Make sure that the service includes `start` and excludes `end`, at a height of a range that shows rows.
 
-    Raises IncompleteError.
+    `page`: the response to the range, if it is known. Raises IncompleteError.
     """
+    shown = page if page is not None and len(heights) == 1 else Page([], [])
     heights = yield from _bisect(heights, upper=True)
     for _ in range(ATTEMPTS):  # near the tip a response may come from a server that is behind
-        shown: Page = yield Request(heights, server.page_size)
         if shown.rows:
             break
+        shown = yield Request(heights, server.page_size)
     else:
         raise start_left_out(heights)
     for start in (heights.start - 1, heights.end):
@@ -187,7 +188,7 @@ def check_bounds(heights: HeightRange, server: ServerFacts) -> Asking[None]:
             raise IncompleteError(
                 f"heights {heights.start} and {start}: both returned the same rows", "the service includes `end`"
             )
-    server.start_included = True
+    server.start_included |= heights.start > 0  # else no range was requested that ends below these rows
     server.witness = heights.start, bytes(shown.rows[0])
 
 

@@ -8,15 +8,18 @@ from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.look_ahead import Asking, first_row_at_or_after, nothing_further
 from chainq.planning.server import BELOW_TIP, ServerFacts
-from chainq.planning.steps import DIVISIBLE, ChunkResult, ChunkSpec, Page, Proof, ProofKind, Request, Steps
+from chainq.planning.steps import DIVISIBLE, ChunkResult, ChunkSpec, Page, Proof, ProofKind, Request
 
 LARGER = 4  # times the page size, for a height that fills a page
 TRIES = 3  # of larger pages
 SMALLEST_PAGE = 50  # rows; a height that is too heavy even so is given up
 MOST_PAGES = 100_000  # of one walk through a height
+UNCHANGED = 3  # walks that show no further row, of a service whose single rows cannot be requested
 
 
-def prove_height(chunk: ChunkSpec, server: ServerFacts, *, known: int = 1, too_heavy: bool = False) -> Steps:
+def prove_height(
+    chunk: ChunkSpec, server: ServerFacts, *, known: int = 1, too_heavy: bool = False
+) -> Asking[ChunkResult]:
     """Fetch the first height of a chunk and prove it.
 
     `known`: how many rows of it a response showed. `too_heavy`: a response of the usual page size already failed.
@@ -90,11 +93,15 @@ def _walk(height: int, size: int, following: int | None) -> Asking[tuple[list[Ra
             raise IncompleteError(
                 f"height {height}: {walks} walks through its pages of {size} rows showed {len(seen)} of {total} rows"
             )
-        pages += yield from _walk_again(heights, size, total, seen)
+        pages += yield from _walk_again(heights, size, total, seen, until=total)
         walks += 1
-    if walks > 1:
-        pages += 1
-        yield from _count_again(heights, size, following, total)
+    if pages > 1:
+        pages += 2
+        if not (yield from _counts_singly(heights, following, total)):
+            if walks == 1 or len((yield Request(heights, 1)).rows) == 1:
+                raise IncompleteError(f"height {height}: its pages add up to {total} rows, and pages of one row do not")
+            for _ in range(UNCHANGED):  # the page size is ignored, but the order changes: what is missing would be seen
+                pages += yield from _walk_again(heights, size, total, seen, until=total + 1)
     if len(seen) > total:
         raise IncompleteError(f"height {height}: its {total} rows differ between responses")
     return [seen[key] for key in seen], pages
@@ -120,35 +127,42 @@ def _count(
             return count, number
         if not page.rows:
             if following is not None or number < 3:
-                raise _ends_early(heights.start, size, count, following)
+                raise IncompleteError(
+                    f"height {heights.start}: its pages of {size} rows end after {count} rows, so they cannot be proved"
+                    " complete: "
+                    + ("there is no second page" if following is None else f"the row at height {following} is missing")
+                )
             return count, number
         if count > 100 * max(1, len(seen)) or number == MOST_PAGES:
             raise IncompleteError(f"height {heights.start}: its pages of {size} rows do not end")
 
 
-def _walk_again(heights: HeightRange, size: int, total: int, seen: dict[bytes, Raw]) -> Asking[int]:
-    """Go through the pages with rows of the first height again, while rows are missing: how many pages that took."""
+def _walk_again(heights: HeightRange, size: int, total: int, seen: dict[bytes, Raw], *, until: int) -> Asking[int]:
+    """Go through the pages with rows of the first height again, until so many rows were seen: the number of pages."""
     for number in range(ceil(total / size)):
-        if len(seen) >= total:
+        if len(seen) >= until:
             return number
         page: Page = yield Request(heights, size, number)
         rows = _rows_of(heights.start, page)
         if len(rows) != min(size, total - number * size):
             if total > (number + 1) * size:
                 raise _differ(heights.start, size)
-            raise _counts_differ(heights.start, total, number * size + len(rows))
+            raise IncompleteError(
+                f"height {heights.start}: its pages held {total} rows in total, and later {number * size + len(rows)}"
+            )
         seen.update((bytes(row), row) for row in rows)
     return ceil(total / size)
 
 
-def _count_again(heights: HeightRange, size: int, following: int | None, total: int) -> Asking[None]:
-    """Make sure that the rows of the first height end where they did. Raises IncompleteError."""
-    page: Page = yield Request(heights, size, total // size)
-    count = len(_rows_of(heights.start, page))
-    if count != total % size:
-        raise _counts_differ(heights.start, total, total // size * size + count)
-    if following is not None and len(page.rows) == count:
-        raise _ends_early(heights.start, size, total, following)
+def _counts_singly(heights: HeightRange, following: int | None, total: int) -> Asking[bool]:
+    """Return whether the first height has so many rows: the last of them is at its position, and none after it.
+
+    That pages add up to the number does not show that: they may be shorter than the steps between them.
+    """
+    last: Page = yield Request(heights, 1, total - 1)
+    after: Page = yield Request(heights, 1, total)
+    single = len(last.rows) == len(_rows_of(heights.start, last)) == 1
+    return single and not _rows_of(heights.start, after) and (following is None or bool(after.rows))
 
 
 def _rows_of(height: int, page: Page) -> list[Raw]:
@@ -157,14 +171,3 @@ def _rows_of(height: int, page: Page) -> list[Raw]:
 
 def _differ(height: int, size: int) -> IncompleteError:
     return IncompleteError(f"height {height}: its pages of {size} rows differ in length")
-
-
-def _ends_early(height: int, size: int, count: int, following: int | None) -> IncompleteError:
-    return IncompleteError(
-        f"height {height}: its pages of {size} rows end after {count} rows, so they cannot be proved complete: "
-        + ("there is no second page" if following is None else f"the row at height {following} is missing")
-    )
-
-
-def _counts_differ(height: int, total: int, later: int) -> IncompleteError:
-    return IncompleteError(f"height {height}: its pages held {total} rows in total, and later {later}")

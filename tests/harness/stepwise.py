@@ -7,13 +7,13 @@ from msgspec import Raw
 
 from chainq.planning.look_ahead import Asking
 from chainq.planning.server import ServerFacts
-from chainq.planning.steps import Page, Request
+from chainq.planning.steps import Page, Request, Steps
 
 Answer = Callable[[Request], Page]
 """Gives the response to a request, or raises its failure."""
 
 
-def drive(asking: Asking[Any], answer: Answer, facts: ServerFacts | None = None) -> tuple[Any, list[Request]]:
+def drive(asking: Asking[Any] | Steps, answer: Answer, facts: ServerFacts | None = None) -> tuple[Any, list[Request]]:
     """Run to the end: what is returned, and the requests. `facts` learn from the responses."""
     requests: list[Request] = []
     page: Page | None = None

@@ -49,7 +49,7 @@ def test_a_response_that_lacks_known_rows_is_not_believed() -> None:
 
     def cut(request: Request) -> Page:
         page = honest(request, [5] * 6)
-        if request.page_size == 1:
+        if request.page_size == 1 and request.page == 1:
             return Page([], [])
         return page if request.page_size != 4 * SIZE else Page(page.rows[:1], page.heights[:1])
 
@@ -132,24 +132,59 @@ def repeating(*others: int, later: int = 30, more: bool = True) -> Callable[[Req
 
 
 def test_a_walk_ends_when_all_rows_were_seen() -> None:
-    """Only the page on which they end is requested once more, to count them again."""
+    """Then their number is made sure of: the last one is at its position, and none after it."""
     result, requests = prove(FOLLOWED, repeating(8), too_heavy=True)
     assert len(result.rows) == 30
     assert [(request.heights.start, request.page) for request in requests] == [
-        (6, 0), (5, 0), (5, 1), (5, 2), (5, 3), (5, 0), (5, 1), (5, 3),
+        (6, 0), (5, 0), (5, 1), (5, 2), (5, 3), (5, 0), (5, 1), (5, 29), (5, 30),
     ]  # fmt: skip
 
 
 def test_rows_that_came_during_the_walks_are_an_error() -> None:
     """As many were seen as there were at first: one of them may be new, and another missing."""
-    with pytest.raises(IncompleteError, match="held 30 rows in total, and later 31"):
+    with pytest.raises(IncompleteError, match="add up to 30 rows, and pages of one row do not"):
         walked(repeating(8, later=31), FOLLOWED)
 
 
 def test_the_row_that_follows_must_not_vanish() -> None:
     """It shows that the pages do not end early."""
-    with pytest.raises(IncompleteError, match="the row at height 8 is missing"):
+    with pytest.raises(IncompleteError, match="add up to 30 rows, and pages of one row do not"):
         walked(repeating(8, more=False), FOLLOWED)
+
+
+def test_a_height_without_rows_is_proved_by_the_row_that_follows() -> None:
+    """A gateway failed, and the height holds nothing."""
+    assert walked(rows_of(0, 8), FOLLOWED).rows == []
+
+
+def test_pages_of_an_ignored_size_are_walked_on() -> None:
+    """Ten rows to a page, and page 1 of the first walk repeats one: three walks more show no further row."""
+    answer = repeating(8)
+    result, requests = prove(FOLLOWED, lambda request: answer(request._replace(page_size=10)), too_heavy=True)
+    assert len(result.rows) == 30
+    assert [request.page for request in requests[-9:]] == 3 * [0, 1, 2]
+
+
+def test_pages_that_are_shorter_than_their_steps_are_found_out() -> None:
+    """Of a service that ignores the page size: ten rows to a page, of which seven come."""
+
+    def capped(request: Request) -> Page:
+        page = rows_of(27)(request._replace(page_size=10))
+        return Page(page.rows[:7], page.heights[:7])
+
+    with pytest.raises(IncompleteError, match="add up to 21 rows, and pages of one row do not"):
+        walked(capped)
+
+
+def test_a_last_page_that_is_cut_is_found_out() -> None:
+    """It looks like the end, for the page after it begins beyond the last row."""
+
+    def cut(request: Request) -> Page:
+        page = rows_of(18)(request)
+        return Page(page.rows[:4], page.heights[:4]) if (request.page_size, request.page) == (10, 1) else page
+
+    with pytest.raises(IncompleteError, match="add up to 14 rows, and pages of one row do not"):
+        walked(cut)
 
 
 def test_rows_that_differ_between_responses_are_an_error() -> None:
