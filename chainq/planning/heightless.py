@@ -1,12 +1,15 @@
 """Proves chunks whose rows carry no height (ownership, public transactions of an address).
 
-Their responses are prefixes in height order too, but nobody sees where one ends. So the last heights of a chunk are
+Their responses are prefixes in height order too, but nobody sees where one ends. So a chunk is requested beyond its
+end, where the next chunk's response begins (`overlaps`). Where that proves nothing, the last heights of the chunk are
 asked for by themselves: a response that holds those rows, as its last ones, was not cut before them. Where the last
 heights hold no rows, counts decide.
 """
 
 from collections import Counter
+from collections.abc import Generator, Sequence
 from math import ceil
+from typing import Any
 
 from msgspec import Raw
 
@@ -24,9 +27,22 @@ from chainq.planning.absence import (
 from chainq.planning.dense_height import prove_height
 from chainq.planning.look_ahead import ATTEMPTS, Asking, count_further
 from chainq.planning.server import ServerFacts, start_left_out
-from chainq.planning.steps import DIVISIBLE, ChunkResult, ChunkSpec, Page, Proof, ProofKind, Request, Steps
+from chainq.planning.steps import (
+    DIVISIBLE,
+    ChunkResult,
+    ChunkSpec,
+    OverlapRequest,
+    Page,
+    Proof,
+    ProofKind,
+    Request,
+    Steps,
+    TipRequest,
+)
 
 TAIL_ROWS = 12  # that the last heights of a chunk are expected to hold
+CLEAR = 8  # times the largest row: bytes before the last heights, with which no byte cap ends both responses alike
+LIKELY = 3  # rows a height, on average, so that the last height is likely to have some
 SMALL = 0.25  # of a page: rows of half a range whose response was full, so that the other half is full too
 
 
@@ -36,29 +52,65 @@ def prove_heightless(chunk: ChunkSpec, server: ServerFacts, *, repeats: bool) ->
     Raises IncompleteError where that cannot be, and the failures of requests.
     """
     heights, full_until = _begin(chunk, server)
+    reach = _reach(chunk, heights, server)
+    size = chunk.page_size or 0
     responses = most = 0
     while True:
         responses += 1
-        try:
-            page: Page = yield Request(heights, chunk.page_size)
-        except DIVISIBLE:
-            page = None  # type: ignore[assignment]
-        if page is not None and len(page.rows) < (chunk.page_size or 0):
-            kind = yield from _check(page, heights, server, doubtful=chunk.doubtful)
+        page = yield from _request(HeightRange(heights.start, max(heights.end, reach)), size)
+        if page is not None and len(page.rows) < size:
+            rows, kind = yield from _prove(page, heights, reach, server, doubtful=chunk.doubtful)
             if kind is not None:
                 proof = Proof(kind, responses + 1)
-                if len(page.rows) > SMALL * (chunk.page_size or 0):  # the rest may hold as few as those it lacks
+                if len(page.rows) > SMALL * size:  # the rest may hold as few as those it lacks
                     full_until = 0
-                return ChunkResult(heights, page.rows, [], proof, more=len(page.rows) < most, full_until=full_until)
+                return ChunkResult(heights, rows, [], proof, more=len(page.rows) < most, full_until=full_until)
+            if reach and page.rows:
+                reach = 0
+                continue
         if len(heights) == 1:
             return (yield from _single(chunk._replace(heights=heights), page, server, repeats=repeats))
         if page is not None:
             most = max(most, len(page.rows))
-            if page.rows:
-                server.cut_at(len(page.rows))
-            if len(page.rows) >= (chunk.page_size or 0):
+            if len(page.rows) >= size:
                 full_until = heights.end
-        heights = _lower_half(heights)
+            elif page.rows:
+                server.cut_at(len(page.rows))
+        heights, reach = _lower_half(heights), 0
+
+
+def _request(heights: HeightRange, size: int) -> Asking[Page | None]:
+    """Request heights; None where the response fails for its size."""
+    try:
+        page: Page = yield Request(heights, size)
+    except DIVISIBLE:
+        return None
+    return page
+
+
+def _reach(chunk: ChunkSpec, heights: HeightRange, server: ServerFacts) -> int:
+    """Return up to where a chunk is requested: beyond its end, where the next chunk's response may prove this one's; 0
+    where it is not to be."""
+    end = min(heights.end + chunk.overlap, chunk.run_end)
+    whole = heights == chunk.heights and len(heights) > chunk.overlap
+    proving = server.start_included and server.ordered and not server.misses_rows
+    return end if end > heights.end and whole and proving else 0
+
+
+def _prove(
+    page: Page, heights: HeightRange, reach: int, server: ServerFacts, *, doubtful: bool
+) -> Generator[Request | TipRequest | OverlapRequest, Any, tuple[list[Raw], ProofKind | None]]:
+    """The rows of heights, and how a response to them, or to those below `reach`, is proved complete."""
+    if not reach or not page.rows:
+        requested = HeightRange(heights.start, max(heights.end, reach))
+        return page.rows, (yield from _check(page, requested, server, doubtful=doubtful))
+    before: list[Raw] | None = yield OverlapRequest(HeightRange(heights.end, reach))
+    if before is None:
+        return [], None
+    server.trusted_width = max(server.trusted_width, len(heights) + 1)
+    if server.believed > server.trusted_width:
+        yield from check_believed(heights, server)
+    return before, ProofKind.OVERLAP
 
 
 def _begin(chunk: ChunkSpec, server: ServerFacts) -> tuple[HeightRange, int]:
@@ -113,7 +165,8 @@ def _matches_tail(page: Page, heights: HeightRange, server: ServerFacts) -> Aski
     None where these hold no rows, or where the response has them elsewhere, so that rows are not in height order.
     """
     width = max(1, min(len(heights) // 2, ceil(TAIL_ROWS * len(heights) / len(page.rows))))
-    for some in dict.fromkeys((width, len(heights) // 2)):
+    one = not server.start_included and len(page.rows) >= LIKELY * len(heights)  # its rows show the bounds as well
+    for some in dict.fromkeys((1 if one else width, width, len(heights) // 2)):
         last = HeightRange(heights.end - some, heights.end)
         tail: Page = yield Request(last, len(page.rows) + 1)
         if not _counted(tail.rows) <= _counted(page.rows):  # the response lacks rows
@@ -121,13 +174,27 @@ def _matches_tail(page: Page, heights: HeightRange, server: ServerFacts) -> Aski
         if len(tail.rows) in (0, len(page.rows)):  # all rows of the response: it may be cut alike
             continue
         if not server.start_included:
-            yield from check_bounds(last, server)
+            yield from check_bounds(last, server, tail)
         if _counted(tail.rows) == _counted(page.rows[-len(tail.rows) :]):
+            if (yield from _cut_alike(page, tail, last)):
+                return False
             server.trusted_width = max(server.trusted_width, len(heights) - some + 1)
             return True
         server.out_of_order()
         break
     return None
+
+
+def _cut_alike(page: Page, tail: Page, last: HeightRange) -> Asking[bool]:
+    """Return whether the last heights, with which a response ends, have more rows than their own response shows.
+
+    A byte cap may end both at the same large row, unless the one has many more bytes than the other.
+    """
+    count = len(tail.rows)
+    if _bytes(page.rows) - _bytes(tail.rows) >= CLEAR * max(_bytes([row]) for row in page.rows):
+        return False
+    further: Page = yield Request(last, max(1, count - 1), 1)
+    return not set(map(bytes, further.rows)) <= set(map(bytes, tail.rows))
 
 
 def _adds_up(page: Page, heights: HeightRange, server: ServerFacts) -> Asking[bool]:
@@ -145,6 +212,10 @@ def _adds_up(page: Page, heights: HeightRange, server: ServerFacts) -> Asking[bo
     return True
 
 
+def _bytes(rows: Sequence[Raw]) -> int:
+    return sum(len(bytes(row)) for row in rows)
+
+
 def _counted(rows: list[Raw]) -> Counter[bytes]:
     return Counter(map(bytes, rows))
 
@@ -159,11 +230,9 @@ def _single(chunk: ChunkSpec, page: Page | None, server: ServerFacts, *, repeats
     if not server.start_included:
         yield from check_bounds(chunk.heights, server)
     if not repeats:
-        return (
-            yield from prove_height(
-                chunk._replace(overlap=0, horizon=chunk.heights.end), server, too_heavy=page is None
-            )
-        )
+        alone = chunk._replace(overlap=0, horizon=chunk.heights.end)
+        result = yield from prove_height(alone, server, too_heavy=page is None)
+        return result._replace(row_heights=[])
     size = chunk.page_size or 1
     while page is not None and len(page.rows) >= size and size < 100 * (chunk.page_size or 1):
         size *= 4

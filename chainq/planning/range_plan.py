@@ -17,7 +17,8 @@ before it is printed, in every run alike.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from msgspec import Raw
@@ -32,6 +33,7 @@ from chainq.planning.heightless import prove_heightless
 from chainq.planning.links import Links
 from chainq.planning.neighbours import Neighbours
 from chainq.planning.ordering import Sorter, turned
+from chainq.planning.overlaps import Shown
 from chainq.planning.server import ServerFacts
 from chainq.planning.steps import (
     DIVISIBLE,
@@ -39,6 +41,7 @@ from chainq.planning.steps import (
     ChunkResult,
     ChunkSpec,
     Known,
+    OverlapRequest,
     Page,
     ProofKind,
     Request,
@@ -58,7 +61,8 @@ class _Chunk:
     heights: HeightRange
     overlap: int
     steps: Steps | None = None
-    request: Request | TipRequest | None = None
+    request: Request | TipRequest | OverlapRequest | None = None
+    shown: Shown = field(default_factory=Shown)
     sent: bool = False
     parked: bool = False
     result: ChunkResult | None = None
@@ -106,7 +110,7 @@ class RangePlan:
         self._end = heights.end
         # With a limit, one after the other: a request too many would be one that was not needed.
         self.window = 1 if limit is not None and not method.linked else window
-        self._chunker = Chunker(method, chunk_rows, known)
+        self._chunker = Chunker(method, chunk_rows, known, alone=reverse or self.window == 1)
         self._sort = Sorter(method)
         self._links = Links(method, reverse) if method.linked and verify else None
         self._line: list[_Chunk] = []  # in the order of the output
@@ -135,8 +139,9 @@ class RangePlan:
     def requests(self) -> Iterator[tuple[int, Request | TipRequest]]:
         """The requests to send now, each with the number under which `receive` wants its outcome."""
         self._extend()
+        self._divide()
         for place, chunk in enumerate(self._line):
-            if chunk.settled or chunk.sent:
+            if chunk.settled or chunk.sent or isinstance(chunk.request, OverlapRequest):
                 continue
             if len(self._waiting) >= self.window and place >= FRONT:
                 return
@@ -149,6 +154,25 @@ class RangePlan:
                 self._waiting[self._number] = chunk
                 chunk.sent = True
                 yield self._number, chunk.request
+        if not self._waiting and self._line and isinstance(self._line[0].request, OverlapRequest):
+            self._step(self._line[0])  # the next chunk is not in the line: nothing will show it
+            yield from self.requests()
+
+    def _divide(self) -> None:
+        """Tell chunks which of their rows come before those of the next chunk, where responses show it by now."""
+        asking = [
+            (chunk, chunk.request.heights.end, following)
+            for chunk, following in pairwise(self._line)
+            if isinstance(chunk.request, OverlapRequest)
+        ]
+        for chunk, _, following in asking:
+            chunk.shown.compare(following.shown.rows if following.result is None else following.result.rows)
+        for chunk, end, following in asking:
+            shows = following.result is not None or following.shown.before is not None
+            if following.error is not None or chunk.shown.apart or following.heights.end < end:
+                self._step(chunk)
+            elif shows and chunk.shown.before is not None:
+                self._step(chunk, chunk.shown.before)
 
     def _tip_requested(self, chunk: _Chunk) -> bool:
         """Whether the tip is known, and the chunk goes on with it, or another chunk waits for it already."""
@@ -167,9 +191,11 @@ class RangePlan:
     def receive(self, number: int, outcome: object) -> None:
         """Take in the outcome of a request: a page, a tip height, or the failure."""
         chunk = self._waiting.pop(number)
-        request, chunk.request, chunk.sent = chunk.request, None, False
+        request, chunk.sent = chunk.request, False
         if chunk.steps is None or request is None:  # dropped meanwhile
             return
+        if self._method.height is None and chunk.shown.rows is None and isinstance(outcome, Page):
+            chunk.shown.rows = outcome.rows
         if isinstance(outcome, BaseException):
             if (
                 isinstance(outcome, DIVISIBLE)
@@ -256,6 +282,7 @@ class RangePlan:
         """Let the proof of a chunk take its next step."""
         if chunk.steps is None:
             return
+        chunk.request = None
         try:
             chunk.request = chunk.steps.throw(failure) if failure is not None else chunk.steps.send(value)
         except StopIteration as stop:
@@ -311,6 +338,7 @@ class RangePlan:
         if wrong is None:
             return True
         self._neighbours.drop(result)
+        chunk.shown = Shown()
         chunk.retries += 1
         if chunk.retries > RETRIES:
             chunk.error = IncompleteError(

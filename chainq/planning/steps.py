@@ -28,6 +28,13 @@ class TipRequest(NamedTuple):
     """The tip height, -1 for a chain without blocks."""
 
 
+class OverlapRequest(NamedTuple):
+    """Which rows of the response received last come before `heights`, where the next chunk begins: a list of them, None
+    where the responses to the next chunks do not show that. It is not sent; the plan holds these responses."""
+
+    heights: HeightRange
+
+
 class Page(NamedTuple):
     """The rows of one response, sorted by height and inside a height by the method's order.
 
@@ -47,7 +54,7 @@ class Page(NamedTuple):
 class ProofKind(StrEnum):
     """How a chunk was proved complete (docs/completeness.md)."""
 
-    OVERLAP = "overlap"  # the response shows a row at or beyond the end of the chunk
+    OVERLAP = "overlap"  # the response shows a row at or beyond the end of the chunk, or rows of the next chunk
     TAIL = "tail"  # a second response shows the last row again, and none after it
     COUNTS = "counts"  # a second page, one row shorter than the response, holds exactly one row
     EXACT = "exact heights"  # every height came once
@@ -122,5 +129,5 @@ class Unsettled(NamedTuple):
     """A chunk without rows: to be proved empty when its turn comes, and the last row before it is known."""
 
 
-Steps = Generator[Request | TipRequest, Any, ChunkResult | Unsettled]
-"""Yields requests; is sent the Page (or tip height) that answers each, or has its failure thrown in."""
+Steps = Generator[Request | TipRequest | OverlapRequest, Any, ChunkResult | Unsettled]
+"""Yields requests; is sent the Page (or tip height, or rows) that answers each, or has its failure thrown in."""

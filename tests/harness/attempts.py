@@ -11,7 +11,7 @@ from chainq.errors import ChainqError
 from chainq.heights.range import HeightRange
 from chainq.planning.range_plan import RangePlan
 from chainq.planning.steps import NOTHING_KNOWN, ChunkResult, Known, TipRequest
-from harness.model import KINDS, Server, chain, combined
+from harness.model import CROWDED, KINDS, Server, chain, combined
 
 MOST_REQUESTS = 20_000
 COMMANDS = ("records", "records", "records", "ownership", "address-transactions", "blocks")
@@ -150,3 +150,18 @@ def attempt(seed: int, kind: str, *, partitions: bool = False) -> tuple[str, Out
     settled = max(start, min(end, heights - faults.unsettled))
     unsettled = made.due(settled, end) + server.orphans
     return verdict(outcome, made.due(start, settled), unsettled=unsettled), outcome
+
+
+def crowded(seed: int, kind: str) -> tuple[str, Outcome]:
+    """One run of a method without heights, in many small chunks; some heights hold more rows than a response."""
+    rng = Random(seed)  # noqa: S311  # as above
+    heights = rng.choice([200, 600])
+    made = chain(rng, heights, rng.choice([1, 3, 8]), command="ownership", bursts=False)
+    for height in rng.sample(range(heights), rng.choice([0, 2, 10])):
+        pad = b"x" * rng.choice([1, 50, 300])
+        numbers = range(rng.choice([20, 60, 150, 400]))
+        made.rows[height] += [b'{"nonce":"%d %d","pad":"%b"}' % (height, number, pad) for number in numbers]
+    server = Server(made, CROWDED[kind](rng), rng)
+    size, window = rng.choice([100, 100, 250]), rng.choice([3, 4, 10, 10])
+    outcome = drive(server, 0, heights, command="ownership", page_size=size, window=window, tip=made.tip)
+    return verdict(outcome, made.due(0, heights)), outcome

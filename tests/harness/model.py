@@ -266,6 +266,18 @@ KINDS: dict[str, MakeFaults] = {
 }
 
 
+CROWDED: dict[str, MakeFaults] = {
+    kind: KINDS[kind]
+    for kind in ("honest", "no pages", "the same page", "page size ignored", "end included", "unordered")
+} | {
+    "row cap": lambda rng: Faults(row_cap=rng.choice([30, 60, 90, 150]), offset_by_cap=rng.random() < 0.5),
+    "byte cap": lambda rng: Faults(byte_cap=rng.choice([2_000, 4_000, 9_000]), stable=rng.random() < 0.5),
+    "varying cap": lambda rng: Faults(varying_cap=rng.choice([40, 80]), stable=rng.random() < 0.5),
+    "clamped": lambda rng: Faults(clamp=rng.choice([40, 60]), stable=rng.random() < 0.5),
+}
+"""Of a chain whose heights often hold more rows than a response."""
+
+
 def combined(rng: random.Random) -> Faults:
     """Two kinds at once."""
     one, other = (KINDS[name](rng) for name in rng.sample(list(KINDS), 2))

@@ -13,8 +13,8 @@ from msgspec import Raw
 
 from chainq.errors import ChainqError
 from chainq.planning.steps import ProofKind, Request
-from harness.attempts import attempt, drive, verdict
-from harness.model import KINDS, Faults, Server, chain
+from harness.attempts import attempt, crowded, drive, verdict
+from harness.model import CROWDED, KINDS, Faults, Server, chain
 
 EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "1000"))
 
@@ -55,6 +55,29 @@ def test_what_one_partition_teaches_the_next_loses_nothing(kind: str, seed: int)
 def test_what_was_lost_once_is_not_lost_again(seed: int, kind: str) -> None:
     """Seeds that ended in lost or doubled rows without an error, or did not end."""
     assert attempt(seed, kind)[0] in ("truth", "error")
+
+
+@pytest.mark.parametrize("kind", CROWDED)
+@settings(max_examples=EXAMPLES // 100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 10**9))
+def test_heights_that_fill_responses_lose_nothing_without_heights(kind: str, seed: int) -> None:
+    """Many chunks that hold few rows, heights that hold many, and caps that cut between and inside them."""
+    assert crowded(seed, kind)[0] in ("truth", "error")
+
+
+@pytest.mark.parametrize(
+    ("seed", "kind"),
+    [
+        (327, "byte cap"),  # a response and its last heights were cut before the same row
+        (867, "byte cap"),
+        (1107, "byte cap"),
+        (368, "varying cap"),  # the last page of a height was cut
+        (738, "varying cap"),
+    ],
+)
+def test_what_was_lost_without_heights_is_not_lost_again(seed: int, kind: str) -> None:
+    """Seeds that ended in lost rows without an error."""
+    assert crowded(seed, kind)[0] in ("truth", "error")
 
 
 class CutTwice(Server):

@@ -31,6 +31,19 @@ def test_last_heights_that_are_cut_alike_prove_nothing() -> None:
     assert (result.rows, result.heights.end <= 15) == ([], True)
 
 
+def test_a_large_row_may_end_a_response_and_its_last_heights_alike() -> None:
+    """It does not fit a response any more; a page that begins with the row before it shows it."""
+
+    def before_it(request: Request) -> Page:
+        page = honest(request, [1, 2, 3, 12, 13, 14, 15, 15, 15])
+        return page if request.page else Page([row for row in page.rows if bytes(row) != b"15''"], [])
+
+    facts = ServerFacts(start_included=True, trusted_width=16)
+    result, requests = prove(before_it, facts)
+    assert Request(HeightRange(8, 16), 4, 1) in requests
+    assert result.heights.end < 16
+
+
 def test_last_heights_with_other_rows_show_a_cut_between_heights() -> None:
     """A cap ends the response after a whole height, alike each time, of a service that ignores page sizes."""
     rows = [height for height in EACH for _ in range(5)]
