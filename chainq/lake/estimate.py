@@ -49,4 +49,4 @@ def _edge_calls(method: Method) -> int:
     """
     if method.linked:
         return 0
-    return 4 if method.height else 8
+    return 4 if method.height else 6
