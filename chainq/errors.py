@@ -59,7 +59,7 @@ class ChainqError(Exception):
     """The base of all errors of chainq.
 
     `message`: what failed and where. `hint`: what to do about it, empty where nothing is known to help. It names an
-    option only where each command that can fail so has it, or together with the command.
+    option only where the commands that can fail so have it, or together with those that do.
     """
 
     exit_code = ExitCode.USAGE

@@ -28,12 +28,13 @@ def boundary() -> Iterator[None]:
         raise UsageError("the client is closed") from None
     except ChainqError as error:
         error.message = _in_python(error.message)
-        hints = map(_in_python, error.hint.split("; "))
-        error.hint = "; ".join(hint for hint in hints if "--" not in hint)  # what Python has no keyword for
+        error.hint = _in_python(error.hint)
         raise
 
 
 def _in_python(text: str) -> str:
+    """Return a text with keywords for options, but for those of a whole command, which is for a shell."""
+    parts = re.split(r"(\bchainq [^;]*)", text)
     for option, keyword in _WORDS:
-        text = re.sub(option, keyword, text)
-    return text
+        parts[::2] = [re.sub(option, keyword, part) for part in parts[::2]]
+    return "".join(parts)

@@ -18,6 +18,7 @@ from chainq.planning.page_steps import PageAsking, PageRequest, PageResult, Page
 from chainq.planning.query import Query
 from chainq.planning.steps import Proof, ProofKind
 
+_HINT = "chainq program-transactions reads the list from its beginning without --newest"
 STRIDE = 8  # times as far along goes each request for the end; each gap of that size then takes three to halve
 LONGEST = 2**40  # rows: no list has as many
 
@@ -57,9 +58,7 @@ class NewestPlan:
         known, beyond = 0, near
         while (yield from self._has_row(beyond)):
             if beyond > LONGEST:
-                raise IncompleteError(
-                    f"page {beyond} of 1 row is not empty: the service ignores `page`", "read the list without --newest"
-                )
+                raise IncompleteError(f"page {beyond} of 1 row is not empty: the service ignores `page`", _HINT)
             known, beyond = beyond, beyond * STRIDE
         while beyond - known > near:
             middle = (known + beyond) // 2
@@ -76,7 +75,7 @@ class NewestPlan:
             raise IncompleteError(
                 f"a page of 1 row has {len(rows)}: the service ignores the page size, so that the end of its list"
                 " cannot be found",
-                "read the list from its beginning, without --newest",
+                _HINT,
             )
         return bool(rows)
 

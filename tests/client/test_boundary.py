@@ -42,11 +42,13 @@ def test_rows_that_cannot_be_proved(server: Servers) -> None:
     assert str(caught.value).endswith("the tip is 3000000; blocks and full-blocks skip this check with verify=False")
 
 
-def test_advice_that_python_has_no_keyword_for_is_left_out() -> None:
-    """Advice to use an option that no method has as a keyword helps nobody; the rest of it stays."""
+def test_advice_to_run_a_command_stays_as_it_is_typed() -> None:
+    """Options are keywords only outside of it."""
     with pytest.raises(UsageError) as caught, boundary():
-        raise UsageError("too slow", "raise --timeout or lower -j; a larger --page-size may help; run it again")
-    assert str(caught.value) == "too slow; raise timeout or lower concurrency; run it again"
+        raise UsageError("too slow", "raise --timeout or lower -j; a recent one: chainq blocks --last 9 -j 2; --rate 1")
+    assert str(caught.value) == (
+        "too slow; raise timeout or lower concurrency; a recent one: chainq blocks --last 9 -j 2; rate 1"
+    )
 
 
 @pytest.mark.parametrize(
