@@ -56,7 +56,7 @@ RANGED = LOOKED_UP | {
     *("fetching.ranges", "planning.absence", "planning.chunking", "planning.completeness", "planning.counts"),
     "planning.dense_height",
     *("planning.exact_heights", "planning.heightless", "planning.links", "planning.look_ahead", "planning.neighbours"),
-    *("planning.ordering", "planning.range_plan", "planning.server", "planning.steps"),
+    *("planning.ordering", "planning.overlaps", "planning.range_plan", "planning.server", "planning.steps"),
 }
 PAGED = LOOKED_UP | {
     *("fetching.pages", "planning.list_end", "planning.ordering", "planning.page_facts", "planning.page_plan"),
