@@ -42,8 +42,10 @@ def rows_before(rows: Sequence[Raw], following: Sequence[Raw]) -> list[Raw] | No
     None where it does not end with some of them, holds no others, or holds others between them.
     """
     theirs = set(map(bytes, following))
-    shared = [bytes(row) in theirs for row in rows]
-    count = sum(shared)
-    if not 0 < count < len(rows) or not all(shared[-count:]):
+    end = len(rows)
+    while end and bytes(rows[end - 1]) in theirs:
+        end -= 1
+    before = list(rows[:end])
+    if not before or end == len(rows) or not theirs.isdisjoint(map(bytes, before)):
         return None
-    return list(rows[:-count])
+    return before
