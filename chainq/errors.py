@@ -87,7 +87,7 @@ class NotFoundError(ChainqError):
 
 
 class UsageError(ChainqError):
-    """An argument, the URL or the configuration file is invalid. Raised before any request is sent."""
+    """An argument, the URL or the configuration file is invalid, or does not fit what is there already."""
 
     exit_code = ExitCode.USAGE
 

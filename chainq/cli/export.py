@@ -27,7 +27,7 @@ from chainq.text.humanize import counted, duration, in_bytes
 from chainq.text.sanitize import quoted
 from chainq.transport.base import Report
 
-_RANGE = re.compile(r"[0-9:]|latest")
+_RANGE = re.compile(r"[0-9:\u2212]|latest")
 """How a range begins, and no command does."""
 
 

@@ -13,6 +13,8 @@ _WORDS = (
     (r"--(dialect|url) ([a-z]+:?)(?![a-z])", r"\1='\2'"),
     (r"--header\b", "headers"),
     (r"-j\b", "concurrency"),
+    (r"-w ([0-9]+)", r"workers=\1"),
+    (r"-w\b", "workers"),
     (r"--max-memory", "max_memory"),
     (r"--(start|end|last|since|until|limit|reverse|url|profile|dialect|timeout|retries|rate)\b", r"\1"),
 )

@@ -78,7 +78,7 @@ def fetch_range(
         learned(plan.known)
     except ChainqError as error:
         name = dialect.wire(query.method).name
-        if not error.message.startswith((query.method.name, name)):  # planning knows heights, not methods
+        if not error.message.startswith((query.method.name, name)):  # planning knows the published name at most
             error.message = f"{name} {error.message}"
         raise
     finally:

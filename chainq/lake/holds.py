@@ -12,13 +12,13 @@ LONGER = 1.0  # seconds: longer than most calls take
 
 
 class Holds:
-    """Decides, from the reports of all workers, which refusals the others are told of."""
+    """Decides, from the reports of all workers, which refusals hold the others back too."""
 
     def __init__(self) -> None:
         self._until: dict[str, float] = {}  # by method
 
     def heard(self, report: Report, now: float) -> Hold | None:
-        """Return what all workers but the one that reports this call have to be told. `now`: by any steady clock."""
+        """Return the hold for all workers but the one that reports this call. `now`: by any steady clock."""
         if not report.rate_limited or report.wait is None:
             return None
         if now < self._until.get(report.method, 0.0):  # it was under way, or its worker is told already
@@ -27,5 +27,5 @@ class Holds:
         return Hold(report.method, report.wait + LONGER)
 
     def current(self, now: float) -> list[Hold]:
-        """Return what a worker has to be told that begins now."""
+        """Return the holds for a worker that begins now."""
         return [Hold(method, until + LONGER - now) for method, until in self._until.items() if until + LONGER > now]

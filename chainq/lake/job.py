@@ -65,7 +65,7 @@ class Job(msgspec.Struct, frozen=True):
 
             profile = profiles.profile(settings.profile or None, profiles.read())
             names = profile.names
-            if profile.url is None or profiles.same_host(settings.url, profile.url):
+            if profiles.same_host(settings.url, profile.url or ""):
                 headers = {**profile.headers, **headers}
         service = Service(
             settings.url,

@@ -9,6 +9,7 @@ of one chain, and the last one of such a stretch decides for all of them.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 from chainq.errors import IncompleteError
@@ -89,25 +90,23 @@ def _todo(spec: PartitionSpec, reason: str, inventory: Inventory) -> Todo:
 
 def linked(before: Entry, after: Entry) -> bool:
     """Return whether a partition follows on another, of one chain as far as their hashes are known."""
-    return (
-        (before.spec.command, before.spec.end) == (after.spec.command, after.spec.start)
-        and "0" not in (before.last, after.previous)
-        and before.last == after.previous
-    )
+    return _comparable(before, after) and before.last == after.previous
+
+
+def broken(before: Entry, after: Entry) -> bool:
+    """Return whether a partition begins where another ends, but on another chain as far as their hashes are known."""
+    return _comparable(before, after) and before.last != after.previous
+
+
+def _comparable(before: Entry, after: Entry) -> bool:
+    edges = (before.spec.command, before.spec.end), (after.spec.command, after.spec.start)
+    return edges[0] == edges[1] and "0" not in (before.last, after.previous)
 
 
 def first_broken(entries: Iterable[Entry]) -> PartitionSpec | None:
-    """Return the first partition that follows on another, but of another chain; None where there is none."""
-    before: Entry | None = None
-    for entry in sorted(entries, key=lambda entry: entry.spec):
-        follows = before is not None and (before.spec.command, before.spec.end) == (
-            entry.spec.command,
-            entry.spec.start,
-        )
-        if before is not None and follows and not linked(before, entry) and "0" not in (before.last, entry.previous):
-            return entry.spec
-        before = entry
-    return None
+    """Return the first partition that is not of the chain of the one before; None where there is none."""
+    in_order = sorted(entries, key=lambda entry: entry.spec)
+    return next((after.spec for before, after in pairwise(in_order) if broken(before, after)), None)
 
 
 def _reorganised(entries: list[Entry], hash_at: HashAt) -> list[Entry]:

@@ -131,7 +131,7 @@ class Checkpoint:
             if version != VERSION:
                 raise UsageError(
                     f"checkpoint {self._name} has version {version}, this chainq reads version {VERSION}",
-                    "go on with the chainq that made it; or delete it and its output file to start over from --start",
+                    "resume with the chainq that wrote it; or delete it and its output file to start over from --start",
                 )
             content = msgspec.json.decode(text, type=_Content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -1,6 +1,6 @@
 """Makes JSON-RPC calls: again after transient failures, no faster than allowed, and no more than so many at a time.
 
-Here the parts of this folder meet. It knows nothing of ranges, of rows inside a result, or of output.
+Here the parts of this folder meet. It knows nothing of ranges or output, and of rows how many a result has.
 """
 
 import threading

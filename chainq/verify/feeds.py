@@ -86,20 +86,21 @@ class RangeFeed:
                 at = part.heights.end
 
     def _around(self, heights: HeightRange) -> Iterator[Part]:
-        """Yield parts up to and including the first height whose rows cannot be proved complete."""
-        at, width = heights.start, WINDOW
-        while at < heights.end:
-            part = HeightRange(at, min(at + width, heights.end))
+        """Yield parts up to and including the first height whose rows cannot be proved complete; or, where a second
+        attempt proves all of a part that failed, up to the end of that."""
+        at, width, until = heights.start, WINDOW, heights.end
+        while at < until:
+            part = HeightRange(at, min(at + width, until))
             try:
                 proved = list(self._proved(part))
             except IncompleteError as error:
                 if len(part) == 1:
                     yield self.single(at, error.message)
                     return
-                width = max(1, len(part) // 2)
+                width, until = max(1, len(part) // 2), min(part.end, until)
             else:
                 yield from proved
-                at, width = part.end, width * 2 if width >= WINDOW else width
+                at, width = part.end, width * 2 if until == heights.end else width
 
     def _proved(self, heights: HeightRange) -> Iterator[Part]:
         query = Query(self._method, verify=False)

@@ -9,6 +9,7 @@ from chainq.errors import UsageError
 from chainq.heights.range import HeightRange
 from chainq.lake import data_set
 from chainq.lake.grid import PartitionSpec, parse_name, partitions
+from chainq.lake.plan import broken
 from chainq.lake.receipt import Entry, parse_entry
 from chainq.lake.store import Listed, Store
 from chainq.verify.findings import Finding, by_height
@@ -89,7 +90,7 @@ class Listing:
                         yield self.finding(gap, "missing", str(HeightRange(at, gap.end)), None, height=at)
                 elif before.spec.end > spec.start:
                     yield self.finding(spec, "grid", f"from height {before.spec.end}", f"from height {spec.start}")
-                elif before.entry and partition.entry and before.entry.last != partition.entry.previous:
+                elif before.entry and partition.entry and broken(before.entry, partition.entry):
                     due, found = before.entry.last, partition.entry.previous
                     yield self.finding(spec, "link", f"SHA-256 of the previous hash {due}", found)
             before = partition

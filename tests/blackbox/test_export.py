@@ -310,6 +310,9 @@ def test_dry_run_writes_nothing(chainq: Program, server: Servers, lake: Lake) ->
     calls = re.search(r"([0-9]+) calls", ran.err)
     assert calls is not None
     assert 8 <= int(calls[1]) <= 14, "as many as were estimated, and those of the coordinator"
+    newest = chainq("export", "records", "-100:", "--to", "other", "--dry-run", url=server())
+    assert newest.rows == chainq("export", "records", "--last", "100", "--to", "other", "--dry-run", url=server()).rows
+    assert newest.rows, newest.err
     ran = chainq("export", "records", "2400:2700", "--to", "lake", "--dry-run", url=server())
     (one,) = [json.loads(row) for row in ran.rows]
     sizes = [(lake.root / name).stat().st_size for name in lake.names("records")]

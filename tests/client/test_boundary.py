@@ -51,6 +51,13 @@ def test_advice_to_run_a_command_stays_as_it_is_typed() -> None:
     )
 
 
+def test_workers_are_a_keyword() -> None:
+    """The number of processes has a short option."""
+    with pytest.raises(IncompleteError) as caught, boundary():
+        raise IncompleteError("a worker process ended", "lower -w; -w 1 uses none")
+    assert str(caught.value) == "a worker process ended; lower workers; workers=1 uses none"
+
+
 @pytest.mark.parametrize(
     ("name", "call"),
     [

@@ -1,5 +1,7 @@
 """What workers are given: shares that add up, and values that survive the way."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -9,7 +11,7 @@ from chainq.cli.report import Reporter
 from chainq.errors import ChainqError, IncompleteError, OutputError, TooHeavyError
 from chainq.fetching.tip import Tip
 from chainq.lake.grid import PartitionSpec
-from chainq.lake.job import Done, Job, Task
+from chainq.lake.job import Done, Job, ServiceSettings, Task
 from chainq.lake.worker import Event, packed, unpacked
 
 
@@ -26,6 +28,24 @@ def test_workers_share_rate_requests_and_memory(workers: int) -> None:
     assert 8 <= share.concurrency * workers < 8 + workers
     assert (share.timeout, share.retries, share.headers, share.profile) == (9.0, 3, {"X-Key": "secret"}, None)
     assert msgspec.json.decode(msgspec.json.encode(job), type=Job) == job
+
+
+@pytest.mark.parametrize(
+    ("profile_url", "sent"),
+    [("", False), ('url = "http://127.0.0.1:2/"', False), ('url = "http://127.0.0.1:1/rpc"', True)],
+)
+def test_headers_of_a_profile_are_sent_to_its_own_host_only(
+    profile_url: str, sent: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a worker as by the coordinator; a profile without a URL has no host."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "chainq").mkdir()
+    config = f'[profiles.p]\n{profile_url}\nheaders = {{ "X-Key" = "secret" }}\n'
+    (tmp_path / "chainq" / "config.toml").write_text(config)
+    settings = ServiceSettings("http://127.0.0.1:1/", "chain", 9.0, 3, None, 8, 2**30, {}, "p")
+    job = Job(str(tmp_path), settings, Tip(5, "a", "b", None))
+    with job.open_service(lambda _: None, lambda _: None, lambda _: None) as service:
+        assert ("X-Key" in service.connection.endpoint.headers) is sent
 
 
 def test_tasks_and_results_are_plain() -> None:

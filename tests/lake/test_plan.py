@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from chainq.heights.range import HeightRange
 from chainq.lake.grid import COMMANDS, PartitionSpec, parse_name, partition_name, partitions
-from chainq.lake.plan import first_broken, make_plan, take_inventory
+from chainq.lake.plan import broken, first_broken, linked, make_plan, take_inventory
 from chainq.lake.receipt import Entry, digest, parse_entry
 from chainq.lake.store import Listed
 
@@ -134,3 +134,13 @@ def test_links_are_checked_at_the_end() -> None:
     assert first_broken([third, second, first]) == third.spec
     assert first_broken([first, third]) is None
     assert first_broken([second._replace(last="0"), third]) is None
+
+
+def test_an_unknown_hash_breaks_nothing() -> None:
+    """Of partitions that adjoin, hashes are compared only where the service named both."""
+    before, after, other = entry(0, 10), entry(10, 20), entry(10, 20, fork=5)
+    assert (linked(before, after), broken(before, after)) == (True, False)
+    assert (linked(before, other), broken(before, other)) == (False, True)
+    for one, next_one in ((before._replace(last="0"), after), (before, after._replace(previous="0"))):
+        assert (linked(one, next_one), broken(one, next_one)) == (False, False)
+    assert (linked(before, entry(20, 30)), broken(before, entry(20, 30))) == (False, False)
