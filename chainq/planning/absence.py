@@ -12,9 +12,9 @@ from math import ceil
 
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.look_ahead import ATTEMPTS, Asking
+from chainq.planning.look_ahead import ATTEMPTS
 from chainq.planning.server import ServerFacts, start_left_out
-from chainq.planning.steps import DIVISIBLE, Page, Request
+from chainq.planning.steps import DIVISIBLE, Asking, Page, Request
 
 NARROW = 32  # heights that every server looks at
 BEFORE = 64  # heights before a range without rows, which may show what a server leaves out at its start

@@ -59,7 +59,7 @@ class Chunker:
 
     @property
     def rows_per_height(self) -> float:
-        """The density of rows: the median over the recent responses, weighed by heights; 0 before the first.
+        """Return the density of rows: the median over the recent responses, weighed by heights; 0 before the first.
 
         Rejected: the mean. One height with 25,000 rows raised it so much that the next chunks were too short.
         """
@@ -73,13 +73,13 @@ class Chunker:
 
     @property
     def row_bytes(self) -> float:
-        """The mean size of a row; 0 before the first."""
+        """Return the mean size of a row; 0 before the first."""
         rows = sum(seen[1] for seen in self._seen)
         return sum(seen[2] for seen in self._seen) / rows if rows else 0.0
 
     @property
     def settled(self) -> bool:
-        """Whether chunks have the length that fills a response, and are not still growing towards it."""
+        """Return whether chunks have the length that fills a response, and are not still growing towards it."""
         if self._exact and self._first == self._limit:
             return True
         return bool(self._seen) and (
@@ -87,7 +87,7 @@ class Chunker:
         )
 
     def choose(self) -> tuple[int, int]:
-        """The length of the next chunk and its overlap, in heights."""
+        """Return the length of the next chunk and its overlap, in heights."""
         if not self._seen:
             overlap = max(1, self._first // 16) if self._overlaps else 0
             return max(1, self._first - (overlap if self._first == self._limit else 0)), overlap
@@ -103,7 +103,7 @@ class Chunker:
         return max(1, length - overlap), overlap
 
     def _aim(self) -> float:
-        """The rows that the next response should hold."""
+        """Return how many rows the next response should hold."""
         rows = sum(seen[1] for seen in self._seen)
         size = sum(seen[2] for seen in self._seen)
         aim = min(self._ceiling, self._page_rows)

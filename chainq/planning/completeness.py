@@ -19,10 +19,11 @@ from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.counts import prove_by_counts
 from chainq.planning.dense_height import prove_height
-from chainq.planning.look_ahead import ATTEMPTS, Asking, check_start, first_row_at_or_after, look_ahead
+from chainq.planning.look_ahead import ATTEMPTS, check_start, first_row_at_or_after, look_ahead
 from chainq.planning.server import ServerFacts
 from chainq.planning.steps import (
     DIVISIBLE,
+    Asking,
     ChunkResult,
     ChunkSpec,
     Page,
@@ -175,7 +176,7 @@ def _shows_rows(chunk: ChunkSpec) -> Asking[bool]:
 
 
 def _first_row(start: int, horizon: int, server: ServerFacts, *, thorough: bool) -> Asking[int | None]:
-    """The height of the first row from `start` on, of a server that shows the rows of its first height."""
+    """Return the height of the first row from `start` on, of a server that shows the rows of its first height."""
     found = yield from first_row_at_or_after(start, horizon, server, thorough=thorough)
     if found is not None and not server.start_included:
         yield from check_start(found, server)

@@ -6,9 +6,9 @@ from msgspec import Raw
 
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.look_ahead import Asking, first_row_at_or_after, nothing_further
+from chainq.planning.look_ahead import first_row_at_or_after, nothing_further
 from chainq.planning.server import BELOW_TIP, ServerFacts
-from chainq.planning.steps import DIVISIBLE, ChunkResult, ChunkSpec, Page, Proof, ProofKind, Request
+from chainq.planning.steps import DIVISIBLE, Asking, ChunkResult, ChunkSpec, Page, Proof, ProofKind, Request
 
 LARGER = 4  # times the page size, for a height that fills a page
 TRIES = 3  # of larger pages
@@ -68,7 +68,7 @@ def _in_one_response(chunk: ChunkSpec, server: ServerFacts, known: int) -> Askin
 
 
 def _walk(height: int, size: int, following: int | None) -> Asking[tuple[list[Raw], int]]:
-    """All rows of one height by its pages, and how many pages that took.
+    """Return all rows of one height by its pages, and how many pages that took.
 
     Rows of one height come in another order in each response, so the pages of one walk repeat some and lack others;
     but they add up to the true number, so walks are repeated until so many distinct rows have been seen. A walk lacks

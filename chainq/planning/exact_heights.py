@@ -2,9 +2,19 @@
 
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.look_ahead import Asking
 from chainq.planning.server import BELOW_TIP, NO_VERIFY, ServerFacts
-from chainq.planning.steps import DIVISIBLE, ChunkResult, ChunkSpec, Page, Proof, ProofKind, Request, Steps, TipRequest
+from chainq.planning.steps import (
+    DIVISIBLE,
+    Asking,
+    ChunkResult,
+    ChunkSpec,
+    Page,
+    Proof,
+    ProofKind,
+    Request,
+    Steps,
+    TipRequest,
+)
 
 NEAR = 64  # blocks below the tip that a server which is behind may lack
 
@@ -52,7 +62,7 @@ def _missing(page: Page, heights: HeightRange, server: ServerFacts) -> list[int]
 
 
 def _faults(page: Page, heights: HeightRange, server: ServerFacts) -> list[str]:
-    """What is wrong with a response, in words that follow its heights."""
+    """Return what is wrong with a response, in words that follow its heights."""
     if len(page.heights) < len(page.rows):
         return ["a block has no valid height, so no height can be proved present"]
     faults = []

@@ -7,9 +7,8 @@ heights hold no rows, counts decide.
 """
 
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from math import ceil
-from typing import Any
 
 from msgspec import Raw
 
@@ -25,10 +24,11 @@ from chainq.planning.absence import (
     trust_width,
 )
 from chainq.planning.dense_height import prove_height
-from chainq.planning.look_ahead import ATTEMPTS, Asking, count_further
+from chainq.planning.look_ahead import ATTEMPTS, count_further
 from chainq.planning.server import ServerFacts, start_left_out
 from chainq.planning.steps import (
     DIVISIBLE,
+    Asking,
     ChunkResult,
     ChunkSpec,
     OverlapRequest,
@@ -37,7 +37,6 @@ from chainq.planning.steps import (
     ProofKind,
     Request,
     Steps,
-    TipRequest,
 )
 
 TAIL_ROWS = 12  # that the last heights of a chunk are expected to hold
@@ -99,8 +98,8 @@ def _reach(chunk: ChunkSpec, heights: HeightRange, server: ServerFacts) -> int:
 
 def _prove(
     page: Page, heights: HeightRange, reach: int, server: ServerFacts, *, doubtful: bool
-) -> Generator[Request | TipRequest | OverlapRequest, Any, tuple[list[Raw], ProofKind | None]]:
-    """The rows of heights, and how a response to them, or to those below `reach`, is proved complete."""
+) -> Asking[tuple[list[Raw], ProofKind | None]]:
+    """Return the rows of heights, and how a response to them, or to those below `reach`, is proved complete."""
     if not reach or not page.rows:
         requested = HeightRange(heights.start, max(heights.end, reach))
         return page.rows, (yield from _check(page, requested, server, doubtful=doubtful))
@@ -130,7 +129,7 @@ def _lower_half(heights: HeightRange) -> HeightRange:
 def _check(
     page: Page, heights: HeightRange, server: ServerFacts, *, doubtful: bool = False
 ) -> Asking[ProofKind | None]:
-    """How a response is proved complete; None where it is not."""
+    """Return how a response is proved complete; None where it is not."""
     if not page.rows:
         return ProofKind.COUNTS if (yield from is_empty(heights, server, doubtful=doubtful)) else None
     kind = yield from _check_rows(page, heights, server)
@@ -140,7 +139,7 @@ def _check(
 
 
 def _check_rows(page: Page, heights: HeightRange, server: ServerFacts) -> Asking[ProofKind | None]:
-    """How a response with rows is proved complete; None where it is not."""
+    """Return how a response with rows is proved complete; None where it is not."""
     if len(heights) > 1 and server.ordered:
         matches = yield from _matches_tail(page, heights, server)
         if matches is not None:
@@ -198,7 +197,7 @@ def _cut_alike(page: Page, tail: Page, last: HeightRange) -> Asking[bool]:
 
 
 def _adds_up(page: Page, heights: HeightRange, server: ServerFacts) -> Asking[bool]:
-    """Whether narrower requests show the rows of a response whose last rows prove nothing, and no others."""
+    """Return whether narrower requests show the rows of a response whose last rows prove nothing, and no others."""
     width = part_width(heights, server) if server.ordered else ceil(len(heights) / 8)
     shown: Counter[bytes] = Counter()
     highest = heights.start

@@ -8,9 +8,9 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Method
 from chainq.errors import IncompleteError
-from chainq.planning.ordering import _struct
 from chainq.planning.server import NO_VERIFY
 from chainq.rows.fields import Picker, text_of
+from chainq.rows.response import struct_of
 from chainq.text.sanitize import excerpt
 
 
@@ -21,7 +21,7 @@ class Links:
         self._name = method.name
         self._reverse = reverse
         names = ("block_hash", "previous_hash")
-        self._decode = msgspec.json.Decoder(_struct(dict.fromkeys(names, str))).decode
+        self._decode = msgspec.json.Decoder(struct_of(dict.fromkeys(names, str))).decode
         self._take, self._pick = attrgetter(*names), Picker(names)
         self._last: tuple[int, tuple[str, ...]] | None = None  # height, and block_hash with previous_hash
 

@@ -50,7 +50,7 @@ def list_ends(end: int, times: Sequence[Time], facts: PageFacts) -> PageAsking[b
 
 
 class _Shown(NamedTuple):
-    """The page that showed the last rows again, and whether it showed more after them."""
+    """Return the page that showed the last rows again, and whether it showed more after them."""
 
     number: int
     size: int

@@ -1,16 +1,11 @@
 """Finds the row that follows a last row, or makes sure that none does (docs/completeness.md, "The rule")."""
 
-from collections.abc import Generator
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.server import ServerFacts, start_left_out
-from chainq.planning.steps import DIVISIBLE, Page, Request, TipRequest
-
-T = TypeVar("T")
-Asking = Generator[Request | TipRequest, Any, T]
-"""Yields requests, is sent their pages, and returns a T."""
+from chainq.planning.steps import DIVISIBLE, Asking, Page, Request
 
 ATTEMPTS = 6  # requests for rows that are known to exist, before a server that does not show them is given up
 AGREEING = 2  # responses, before it is believed that nothing follows: one may be cut just after the last row

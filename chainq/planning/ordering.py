@@ -14,7 +14,7 @@ from chainq.heights.range import HeightRange
 from chainq.planning.steps import ChunkResult, Page
 from chainq.rows.fields import Picker, integer_of, text_of
 from chainq.rows.raw_json import check_objects
-from chainq.rows.response import RowDecoder
+from chainq.rows.response import RowDecoder, struct_of
 
 _Read = tuple[Sequence[Any], list[int]] | None  # keys and heights; None where the height of a row is not to be read
 
@@ -91,12 +91,12 @@ class Sorter:
 
 
 def _identifies(key: Any) -> bool:
-    """Whether a key names its row: a row without an id is compared by its bytes alone."""
+    """Return whether a key names its row: a row without an id is compared by its bytes alone."""
     return not isinstance(key, tuple) or bool(key[1][1])
 
 
 def _rising(keys: Sequence[Any]) -> bool:
-    """Whether each key is above the one before, so that the rows are in order and none stands twice."""
+    """Return whether each key is above the one before, so that the rows are in order and none stands twice."""
     return all(map(lt, keys, islice(keys, 1, None)))
 
 
@@ -106,14 +106,14 @@ def _unread(rows: list[Raw]) -> None:
 
 
 def _reader(height: str, order: str | None) -> Callable[[list[Raw]], _Read]:
-    """Makes the function that reads of rows what they are sorted by, and their heights.
+    """Return the function that reads of rows what they are sorted by, and their heights.
 
     A key is the height, and what orders rows inside it. Numbers stand before texts there, whatever else the answer
     holds: the order of a height must not hang on its neighbours. Where all are of one kind, the loops are C's, for a
     Python function for each row takes longer than all else that becomes of it.
     """
     kinds: list[type] = [int, str] if order else [int]
-    decoders = [RowDecoder(_struct({height: int, order or height: kind})) for kind in kinds]
+    decoders = [RowDecoder(struct_of({height: int, order or height: kind})) for kind in kinds]
     height_of, inside_of = attrgetter(height), attrgetter(order or height)
     slow = Picker([height, order or height])
 
@@ -139,19 +139,6 @@ def _reader(height: str, order: str | None) -> Callable[[list[Raw]], _Read]:
     return read
 
 
-def _struct(fields: dict[str, Any]) -> type[msgspec.Struct]:
-    """A Struct that decodes only the given dotted paths, and is compared by them in their order."""
-    parts: dict[str, Any] = {}
-    for path, kind in fields.items():
-        head, _, tail = path.partition(".")
-        if tail:
-            parts.setdefault(head, {})[tail] = kind
-        else:
-            parts[head] = kind
-    kinds = [(name, _struct(kind) if isinstance(kind, dict) else kind) for name, kind in parts.items()]
-    return msgspec.defstruct("Keys", kinds, order=True, gc=False)
-
-
 def turned(result: ChunkResult) -> tuple[list[Raw], list[int]]:
     """Return rows and heights with the highest height first, inside a height in their order.
 
@@ -164,7 +151,7 @@ def turned(result: ChunkResult) -> tuple[list[Raw], list[int]]:
 
 
 def in_place(found: list[Raw], path: str) -> list[Raw]:
-    """Rows by the number at `path`; those without one last, as they came."""
+    """Return rows by the number at `path`; those without one last, as they came."""
     pick = Picker([path])
     places = [integer_of(pick(row)[0]) for row in found]
     order = sorted(range(len(found)), key=lambda i: (places[i] is None, places[i] or 0))

@@ -32,7 +32,7 @@ class Shown:
 
     @property
     def apart(self) -> bool:
-        """Whether the response to the next chunk is there, and this one does not end with rows of it."""
+        """Return whether the response to the next chunk is there, and this one does not end with rows of it."""
         return self._following is not None and self.before is None
 
 

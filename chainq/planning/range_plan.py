@@ -123,21 +123,21 @@ class RangePlan:
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left: no chunk to send, to wait for, or to give."""
+        """Return whether nothing is left: no chunk to send, to wait for, or to give."""
         return not self._line and not len(self._rest)
 
     @property
     def known(self) -> Known:
-        """What this range teaches about the next ones."""
+        """Return what this range teaches about the next ones."""
         return Known(self._chunker.rows_per_height, self._chunker.row_bytes, self.server.trusted_width)
 
     @property
     def waiting(self) -> bool:
-        """Whether an outcome is due."""
+        """Return whether an outcome is due."""
         return bool(self._waiting)
 
     def requests(self) -> Iterator[tuple[int, Request | TipRequest]]:
-        """The requests to send now, each with the number under which `receive` wants its outcome."""
+        """Yield the requests to send now, each with the number under which `receive` wants its outcome."""
         self._extend()
         self._divide()
         for place, chunk in enumerate(self._line):
@@ -175,7 +175,7 @@ class RangePlan:
                 self._step(chunk, chunk.shown.before)
 
     def _tip_requested(self, chunk: _Chunk) -> bool:
-        """Whether the tip is known, and the chunk goes on with it, or another chunk waits for it already."""
+        """Return whether the tip is known, and the chunk goes on with it, or another chunk waits for it already."""
         if self.server.tip is not None:
             self._step(chunk, self.server.tip)
             return chunk.request is None
@@ -210,7 +210,7 @@ class RangePlan:
             self._step(chunk, outcome)
 
     def ready(self) -> Iterator[ChunkResult]:
-        """The complete chunks whose turn it is, in the order of the output. Raises an error when its turn comes."""
+        """Yield the complete chunks whose turn it is, in the order of the output. Raises an error in its turn."""
         while self._line and self._line[0].settled:
             chunk = self._line[0]
             if chunk.error is not None:

@@ -98,7 +98,7 @@ class ServerFacts:
 
     @property
     def top(self) -> int | None:
-        """The height after the highest block known of; None while the tip is not known.
+        """Return the height after the highest block known of; None while the tip is not known.
 
         One of several servers behind a URL may name a stale tip: rows seen above it outrank it.
         """

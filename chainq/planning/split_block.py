@@ -60,12 +60,12 @@ class BlockTally:
 
     @property
     def distinct(self) -> int:
-        """The number of distinct rows seen."""
+        """Return the number of distinct rows seen."""
         return len(self._weights)
 
     @property
     def weight(self) -> int:
-        """The number of matching transitions in the rows seen."""
+        """Return the number of matching transitions in the rows seen."""
         return sum(self._weights.values())
 
     def add(self, rows: Iterable[Raw]) -> None:
@@ -109,7 +109,7 @@ class BlockTally:
 
 
 class Block:
-    """The rows of a block that were seen so far, from `position` on; `responses`: in how many responses."""
+    """Return the rows of a block that were seen so far, from `position` on; `responses`: in how many responses."""
 
     def __init__(self, position: int, calls: Calls) -> None:
         self.position = position
@@ -135,7 +135,7 @@ class Block:
 
     @property
     def end(self) -> int:
-        """The position after the last row."""
+        """Return the position after the last row."""
         return self.position + len(self.rows)
 
     def inside(self, rows: list[Raw]) -> list[Raw]:

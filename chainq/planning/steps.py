@@ -5,7 +5,7 @@ All of them are plain and can be pickled, so that another process or machine can
 
 from collections.abc import Generator
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Raw
 
@@ -129,5 +129,10 @@ class Unsettled(NamedTuple):
     """A chunk without rows: to be proved empty when its turn comes, and the last row before it is known."""
 
 
-Steps = Generator[Request | TipRequest | OverlapRequest, Any, ChunkResult | Unsettled]
-"""Yields requests; is sent the Page (or tip height, or rows) that answers each, or has its failure thrown in."""
+T = TypeVar("T")
+Asking = Generator[Request | TipRequest | OverlapRequest, Any, T]
+"""Yields requests; is sent the Page (or tip height, or rows) that answers each, or has its failure thrown in; and
+returns a T."""
+
+Steps = Asking[ChunkResult | Unsettled]
+"""The proof of a chunk."""

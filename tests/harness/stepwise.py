@@ -5,9 +5,8 @@ from typing import Any
 
 from msgspec import Raw
 
-from chainq.planning.look_ahead import Asking
 from chainq.planning.server import ServerFacts
-from chainq.planning.steps import Page, Request, Steps
+from chainq.planning.steps import Asking, Page, Request, Steps
 
 Answer = Callable[[Request], Page]
 """Gives the response to a request, or raises its failure."""
