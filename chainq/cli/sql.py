@@ -7,19 +7,21 @@ from typing import Any
 
 from msgspec import Raw
 
-from chainq.catalog.methods import BY_COMMAND, Method, Shape
+from chainq.catalog.methods import BY_COMMAND, Column, Method, Shape
 from chainq.cli import connect, output
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
+from chainq.heights.range import HeightRange
 from chainq.lake.grid import COMMANDS
 from chainq.lake.sql import Database, Result, view_name
 from chainq.lake.store import open_store
 from chainq.planning.chunking import first_requests
 from chainq.planning.query import Query
 from chainq.process.signals import signals_deferred
+from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import quoted
@@ -38,14 +40,23 @@ def run(values: Mapping[str, Any]) -> None:
     bounds = read_bounds({**values, "range": None}, whole=False)
     if destination and bounds != Bounds():
         raise UsageError("a range cannot be combined with DEST", "select heights by WHERE")
+    # Checked before anything is fetched. The columns are known only after the query; with heights no format is refused.
+    file = _settings((Column("height", "number"),), values).file
     reporter = connect.reporter(values)
-    with Database() as database:
+    with Database() as database, open_sink(file) as sink:
         if destination:
             database.add_data_set(open_store(destination[0]))
             _warn_of_gaps(database, database.tables(query), reporter)
         else:
             _fetch(database, query, bounds, values, reporter)
-        _print(database.run(query), values, reporter)
+        _print(database.run(query), sink, values, reporter)
+
+
+def _settings(columns: tuple[Column, ...], values: Mapping[str, Any]) -> output.OutputSettings:
+    """Return how to write rows of these columns. Raises UsageError."""
+    height = "height" if any(column.path == "height" for column in columns) else None
+    method = Method("sql", "sql", "", "", (), Shape.ROWS, columns, "", height=height)
+    return output.settings(method, {**values, "columns": None}, appended=False, endless=False)
 
 
 def _looks_like_query(text: str) -> bool:
@@ -80,29 +91,24 @@ def _fetch(database: Database, query: str, bounds: Bounds, values: Mapping[str, 
         reporter.begin(len(heights) * len(commands), rows_on_terminal=False)
         try:
             for command in commands:
-                database.add_rows(command, _rows(service, Query(BY_COMMAND[command], bounds=bounds), reporter))
+                database.add_rows(command, _rows(service, BY_COMMAND[command], heights, reporter))
         finally:
             reporter.end()
 
 
-def _rows(service: Service, query: Query, reporter: Reporter) -> Iterator[list[Raw]]:
-    heights = service.height_range(query.bounds or Bounds())
-    for batch in service.fetch_range(query, heights):
+def _rows(service: Service, method: Method, heights: HeightRange, reporter: Reporter) -> Iterator[list[Raw]]:
+    for batch in service.fetch_range(Query(method), heights):
         yield batch.rows
         reporter.wrote(len(batch.heights or ()), len(batch.rows))
 
 
-def _print(result: Result, values: Mapping[str, Any], reporter: Reporter) -> None:
+def _print(result: Result, sink: Sink, values: Mapping[str, Any], reporter: Reporter) -> None:
     """Write a result in the format that is wanted."""
-    paths = [column.path for column in result.columns]
-    height = "height" if "height" in paths else None
-    method = Method("sql", "sql", "", "", (), Shape.ROWS, result.columns, "", height=height)
-    settings = output.settings(method, {**values, "columns": None}, appended=False, endless=False)
-    with open_sink(settings.file) as sink:
-        writer = settings.make(sink, settings.spec._replace(selected=True, warn=reporter.warn))
-        for rows in result.batches:
-            with signals_deferred():
-                writer.write(rows)
-                sink.keep()
+    settings = _settings(result.columns, values)
+    writer = settings.make(sink, settings.spec._replace(selected=True, warn=reporter.warn))
+    for rows in result.batches:
         with signals_deferred():
-            writer.close()
+            writer.write(rows)
+            sink.keep()
+    with signals_deferred():
+        writer.close()

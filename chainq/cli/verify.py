@@ -62,12 +62,15 @@ def run(values: Mapping[str, Any]) -> None:
         if kept:
             identity = _identity(service, witness, commands, bounds, settings)
             journal = open_journal(opened, ResumeSettings(values["checkpoint"], output=settings.file), identity)
+            sink = journal.sink
+        else:
+            sink = opened.enter_context(open_sink(settings.file, pager=not settings.can.binary))
         verdict = Verdict(_heights(service, witness, bounds, journal, reporter))
         begin = partial(_begin, settings, reporter)
         if journal is not None:
             writer = journal.begin(lambda: verdict.heights.start, 0, begin, reporter.warn)
         else:
-            writer = begin(opened.enter_context(open_sink(settings.file, pager=not settings.can.binary)), False)
+            writer = begin(sink, False)
         heights = _overlapping(verdict.heights, journal)
         reporter.begin(len(verdict.heights), rows_on_terminal=settings.spec.terminal)
         try:

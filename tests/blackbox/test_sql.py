@@ -114,8 +114,8 @@ def test_without_an_export_the_last_blocks_are_fetched(chainq: Program, truth: T
     assert f"fetching records of heights {first}-{truth.tip}: about 1 call" in ran.err
 
 
-def test_usage_errors(chainq: Program, exported: Program, tmp_path: Path) -> None:
-    """Mistakes are exit 2 with one line."""
+def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path: Path) -> None:
+    """Mistakes are one line; those in the output's options come before any request."""
     assert "no data set in nowhere" in one_line(chainq("sql", "nowhere", "select 1"), 2)
     assert "the query names no table" in one_line(chainq("sql", "select 1", url="demo:"), 2)
     assert "cannot be combined with DEST" in one_line(exported("sql", "lake", "select 1", "--last", "5"), 2)
@@ -125,6 +125,9 @@ def test_usage_errors(chainq: Program, exported: Program, tmp_path: Path) -> Non
     assert "the query comes last; chainq sql lake 'select count(*) from blocks'" in swapped
     line = one_line(exported("sql", "lake", "select * from transitions"), 2)
     assert line.endswith("no table 'transitions'; the data set has blocks, full_blocks, records\n")
+    words = ("sql", "--last", "5", "select 1 from records")
+    assert "unknown format 'nope'" in one_line(chainq(*words, "--format", "nope", url=nowhere), 2)
+    assert "no request was sent yet" in one_line(chainq(*words, "-o", "missing/x.csv", url=nowhere), 7)
     (tmp_path / "duckdb.py").write_text("raise ModuleNotFoundError(name='duckdb')")
     ran = chainq("sql", "lake", "select 1", env={"PYTHONPATH": str(tmp_path)})
     assert "sql needs the package duckdb; pip install 'chainq[sql]'" in one_line(ran, 2)

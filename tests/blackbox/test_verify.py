@@ -150,6 +150,12 @@ def test_bad_commands_are_usage_errors(program: Program, nowhere: str) -> None:
     )
 
 
+def test_a_file_that_cannot_be_written_is_refused_first(program: Program, nowhere: str) -> None:
+    """Before any request, as the message says."""
+    words = ("verify", "--last", "5", "-o", "missing/x.csv")
+    assert "no request was sent yet" in one_line(program(*words, url=nowhere), 7)
+
+
 def test_a_failure_says_where_to_resume(program: Program, server: Servers) -> None:
     """Where the service goes away, the findings so far are printed, and the message has the range that is left."""
     with server.own("--tip", "330", "--database-down", "30:100000") as (url, _):
