@@ -202,9 +202,11 @@ class _Polls:
         broken_off = isinstance(error, Interrupted) and error.mid_write and journal.checkpoint is None
         if broken_off or isinstance(error, OutputError):
             journal.remove_rest()
-        follow = " --follow" if self.settings.follow else ""
-        height = journal.position.next
-        checkpoint = f"the next run resumes at height {height}"
-        error.add_note(checkpoint if journal.checkpoint else f"resume with --start {height}{follow}")
+        height, limit = journal.position.next, self.query.limit
+        if journal.checkpoint:
+            error.add_note(f"the next run resumes at height {height}")
+        else:
+            left = "" if limit is None else f" --limit {limit - self.rounds.written}"
+            error.add_note(f"resume with --start {height} --follow{left}")
         with suppress(OutputError):
             journal.end()

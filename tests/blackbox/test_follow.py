@@ -132,6 +132,14 @@ def test_limit_ends_it(chainq: Program, truth: Truth) -> None:
     assert (ran.code, ran.err, ran.rows) == (0, "", due[here:31])
 
 
+def test_a_note_has_the_rows_that_the_limit_leaves(chainq: Program) -> None:
+    """After 3 of 10 rows, 7 are left."""
+    with serving(Moving(5)) as url:
+        process = chainq.start("blocks", "--start", "3", "--limit", "10", *SOON, url=url)
+        read(process, 3)
+        stopped(process, signal.SIGINT, "resume with --start 6 --follow --limit 7\n")
+
+
 def test_it_goes_on_through_a_restart_of_the_server(chainq: Program, server: Servers, truth: Truth) -> None:
     """A server that dies and comes back on its port costs a warning, no row: each comes exactly once."""
     with server.own("--tip", "9") as (url, served):
