@@ -6,7 +6,7 @@ from typing import Any
 
 from chainq.catalog.dialects import Dialect, Value
 from chainq.catalog.methods import BY_COMMAND, Method, Role, Shape
-from chainq.cli.query import lookups
+from chainq.cli.query import check_one_page, lookups
 from chainq.heights.bounds import DEFAULT_LAST, LATEST, Bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import first_requests, page_sizes
@@ -73,9 +73,14 @@ def _range(dialect: Dialect, query: Query, bounds: Bounds, paging: dict[Role, Va
     method, arguments = query.method, query.arguments
     if bounds.fixed and bounds.start is not None and bounds.end is not None:
         heights = HeightRange(bounds.start, bounds.end)
-        for request in first_requests(method, heights, query.page_size, reverse=query.reverse):
-            edges = {Role.START: request.heights.start, Role.END: request.heights.end}
-            yield dialect.call(method, {**arguments, **edges, **paging})
+        if query.page is not None:
+            check_one_page(method, heights)
+            sent: Iterable[HeightRange] = [heights]
+        else:
+            requests = first_requests(method, heights, query.page_size, reverse=query.reverse, limit=query.limit)
+            sent = (request.heights for request in requests)
+        for part in sent:
+            yield dialect.call(method, {**arguments, Role.START: part.start, Role.END: part.end, **paging})
     else:
         start, end = _words(bounds)
         yield dialect.call(BY_COMMAND["latest"], {})

@@ -17,6 +17,7 @@ from chainq.defaults import INTERVAL
 from chainq.errors import UsageError
 from chainq.heights.block_time import parse_age, parse_time
 from chainq.heights.bounds import LATEST, MINUS, Bounds, parse_count, parse_end, parse_height, parse_range, parse_start
+from chainq.heights.range import HeightRange
 from chainq.planning.query import STDIN, Lookup, Query
 
 if TYPE_CHECKING:
@@ -112,6 +113,15 @@ def check_page_size(query: Query, dialect: Dialect) -> None:
     if query.check and maximum is not None and (query.page_size or 0) > maximum:
         raise UsageError(
             f"invalid --page-size {query.page_size}: {query.method.name} allows at most {maximum}", NO_CHECK
+        )
+
+
+def check_one_page(method: Method, heights: HeightRange) -> None:
+    """Raise UsageError for a range that is too long for one request, which is all that `--page` sends."""
+    if method.max_heights is not None and len(heights) > method.max_heights:
+        raise UsageError(
+            f"--page sends one request, which can cover {method.max_heights} heights but not {len(heights)}",
+            "narrow the range, or omit --page",
         )
 
 

@@ -13,7 +13,7 @@ from chainq.catalog.dialects import is_shared
 from chainq.catalog.methods import Method, Role
 from chainq.cli import connect, output
 from chainq.cli.output import OutputSettings
-from chainq.cli.query import check_page_size, lookups, read_query, resume_settings
+from chainq.cli.query import check_one_page, check_page_size, lookups, read_query, resume_settings
 from chainq.cli.report import Reporter
 from chainq.cli.stdin import check_open
 from chainq.errors import NotFoundError, UsageError
@@ -242,11 +242,8 @@ def _keys(service: Service, query: Query, reporter: Reporter) -> Iterator[Lookup
 def _batches(service: Service, query: Query, heights: HeightRange | None, reporter: Reporter) -> Iterator[Batch]:
     method = query.method
     if query.page is not None:
-        if heights is not None and method.max_heights is not None and len(heights) > method.max_heights:
-            raise UsageError(
-                f"--page sends one request, which can cover {method.max_heights} heights but not {len(heights)}",
-                "narrow the range, or omit --page",
-            )
+        if heights is not None:
+            check_one_page(method, heights)
         return service.fetch_one_page(query, heights)
     if heights is not None:
         return service.fetch_range(query, heights)

@@ -132,10 +132,28 @@ class Chunker:
             self._longest = max(1, min(self._longest or self._first, len(heights) // 2))
 
 
+def within_limit(method: Method, heights: HeightRange, limit: int | None, *, reverse: bool = False) -> HeightRange:
+    """Return the heights that the first `limit` rows can be of: fewer only where each height has one row, or for 0."""
+    if limit is None or limit >= len(heights) or (limit and not method.linked):
+        return heights
+    if reverse:
+        return HeightRange(heights.end - limit, heights.end)
+    return HeightRange(heights.start, heights.start + limit)
+
+
 def first_requests(
-    method: Method, heights: HeightRange, page_size: int | None, *, reverse: bool = False
+    method: Method,
+    heights: HeightRange,
+    page_size: int | None,
+    *,
+    reverse: bool = False,
+    limit: int | None = None,
 ) -> Iterator[Request]:
-    """Yield the first request of each chunk of a range, as if nothing were learned from responses."""
+    """Yield the first request of each chunk of a range, as if nothing were learned from responses.
+
+    With a `limit` only those that are sure to be sent: where heights may have any number of rows, that is the first.
+    """
+    heights = within_limit(method, heights, limit, reverse=reverse)
     page_size, chunk_rows = page_sizes(method, page_size)
     length, overlap = Chunker(method, chunk_rows).choose()
     for at in range(0, len(heights), length):
@@ -144,3 +162,5 @@ def first_requests(
         else:
             start, end = heights.start + at, min(heights.end, heights.start + at + length)
         yield Request(HeightRange(start, max(end, min(end + overlap, heights.end))), page_size)
+        if limit is not None and not method.linked:
+            return

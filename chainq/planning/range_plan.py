@@ -26,7 +26,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Method
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.chunking import Chunker, page_sizes
+from chainq.planning.chunking import Chunker, page_sizes, within_limit
 from chainq.planning.completeness import prove_rows
 from chainq.planning.exact_heights import prove_blocks
 from chainq.planning.heightless import prove_heightless
@@ -98,13 +98,7 @@ class RangePlan:
         known: Known = NOTHING_KNOWN,
     ) -> None:
         self._method, self._reverse, self._verify, self._limit = method, reverse, verify, limit
-        if limit is not None and method.linked:  # one row a height
-            kept = min(len(heights), limit)
-            heights = (
-                HeightRange(heights.end - kept, heights.end)
-                if reverse
-                else HeightRange(heights.start, heights.start + kept)
-            )
+        heights = within_limit(method, heights, limit, reverse=reverse)
         self._page_size, chunk_rows = page_sizes(method, page_size)
         self._rest = heights
         self._end = heights.end

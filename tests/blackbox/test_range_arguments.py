@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -172,6 +173,37 @@ def test_a_dry_run_of_ranges(chainq: Program, nowhere: str) -> None:
         ("block", 9),
         ("block", "each height from tip-1 to tip"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("records", "0:5000", "--page", "0"), [(0, 5000)]),
+        (("blocks", "0:100K", "--limit", "1005"), [(0, 1000), (1000, 1005)]),
+        (("blocks", "0:100K", "--limit", "5", "--reverse"), [(99_995, 100_000)]),
+        (("records", "0:500", "--limit", "5"), [(0, 500)]),
+        (("records", "0:5000", "--limit", "0"), []),
+    ],
+)
+def test_a_dry_run_has_only_calls_that_the_run_makes(
+    words: tuple[str, ...], expected: list[tuple[int, int]], chainq: Program
+) -> None:
+    """--page is one call, and --limit stops after the calls that it needs. A response may ask for more."""
+
+    def heights(calls: Iterable[Mapping[str, Any]]) -> list[tuple[int, int]]:
+        return [(params["start"], params["end"]) for params in calls]
+
+    dry = chainq(*words, "--dry-run", url="demo:")
+    assert heights(json.loads(line)["params"] for line in dry.rows) == expected
+    with witnessed() as (url, calls):
+        assert chainq(*words, url=url).code == 0
+    assert {*expected} <= {*heights(call.params for call in calls if call.method != "latest/block")}
+
+
+def test_a_dry_run_refuses_a_range_too_long_for_one_page(chainq: Program, truth: Truth, nowhere: str) -> None:
+    """As the run does."""
+    words = ("address-transactions", truth.chain.addresses[0], "0:60K", "--page", "0", "--dry-run")
+    assert "--page sends one request" in one_line(chainq(*words, url=nowhere), 2)
 
 
 def test_transactions_have_the_height_of_their_block(chainq: Program, server: Servers, truth: Truth) -> None:
