@@ -22,21 +22,20 @@ from chainq.text.sanitize import excerpt
 LOOKS = 6  # requests for a block that was there before; where one of two servers is behind, 1 round in 64 needs more
 
 
-def check_block(position: Position, found: str, *, recorded: bool = True, checkpoint: bool = True) -> None:
+REWIND = "--rewind N goes back N blocks"
+WRITTEN = "rows that are already written may be of blocks that are gone"
+
+
+def check_block(position: Position, found: str, hint: str, *, recorded: bool = True) -> None:
     """Compare the hash of the last block below `position` with the one found now, empty for a block without one.
 
-    `recorded`: whether a checkpoint recorded it, and not only this run; `checkpoint`: whether there is one to go back
-    in. Raises IncompleteError where they differ; a position without a hash matches anything.
+    `hint`: what to do where they differ. `recorded`: whether a checkpoint recorded it, and not only this run. Raises
+    IncompleteError where they differ; a position without a hash matches anything.
     """
     if position.hash and found != position.hash:
         now = f"is {excerpt(found, 80)}" if found else "has no hash now"
         before = f"{'the checkpoint recorded' if recorded else 'this run has seen'} {excerpt(position.hash, 80)}"
-        raise IncompleteError(
-            f"reorg: block {position.next - 1} {now}, {before}",
-            "--rewind N goes back N blocks"
-            if checkpoint
-            else "rows that are already written may be of blocks that are gone",
-        )
+        raise IncompleteError(f"reorg: block {position.next - 1} {now}, {before}", hint)
 
 
 @dataclass(slots=True)
@@ -114,8 +113,9 @@ class ReorgCheck:
 
     def _check(self, known: Position, found: str) -> None:
         """Raise IncompleteError where the block below `known` is another one now."""
-        recorded = self.journal.checkpoint is not None and known in self.journal.history.positions
-        check_block(known, found, recorded=recorded, checkpoint=self.journal.checkpoint is not None)
+        kept = self.journal.checkpoint is not None
+        recorded = kept and known in self.journal.history.positions
+        check_block(known, found, REWIND if kept else WRITTEN, recorded=recorded)
 
 
 def _look(hash_of: Callable[[int], str | None], height: int) -> str | None:

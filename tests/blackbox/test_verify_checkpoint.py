@@ -60,10 +60,13 @@ def test_a_reorg_below_the_checkpoint_is_refused(program: Program, server: Serve
     arguments = ("--checkpoint", str(checkpoint), "-o", str(out), "--commands", "records")
     assert program("verify", "100:150", *arguments, url=url).code == 0
     text = json.loads(checkpoint.read_text())
-    text["positions"][-1]["hash"] = "ab1other"
+    text["positions"][-1]["hash"] = f"ab1other{'x' * 1000}"
     checkpoint.write_text(json.dumps(text))
     ran = program("verify", "100:200", *arguments, url=url)
-    assert "reorg: block 149 is ab1" in one_line(ran, 6)
+    assert "reorg: block 149 is ab1" in (message := one_line(ran, 6))
+    assert "the checkpoint recorded ab1other" in message
+    assert "delete the checkpoint and verify again" in message
+    assert len(message) < 500
 
 
 def test_what_a_checkpoint_is_not_for(program: Program, server: Servers, tmp_path: Path) -> None:
