@@ -120,8 +120,12 @@ _chainq_options() {
             ;;
     esac
     case $1 in
-        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|rpc)
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned)
             _chainq_offer '--no-check' 'Skip argument checks'
+            ;;
+    esac
+    case $1 in
+        blocks|block|latest|full-blocks|transactions|transaction|program-transactions|records|ownership|transitions|address-transactions|owned|rpc)
             _chainq_offer '--dry-run' 'Print requests as JSON lines, send none'
             ;;
     esac

@@ -47,6 +47,7 @@ def groups_of(method: Method) -> list[type[options.Group]]:
         options.ColorOptions: True,
         options.DetailOptions: method.param(Role.ADDRESS) is not None,
         options.ServiceOptions: True,
+        options.CheckOptions: True,
         options.RequestOptions: True,
     }
     return [group for group, wanted in groups.items() if wanted]
@@ -100,7 +101,8 @@ def _rpc_command() -> "Command":
             argument("params", str, "[PARAMS]", "JSON object or array, or - to read it from stdin.", optional=True),
             *parameters(options.ColorOptions, options.ServiceOptions, options.RequestOptions),
         ],
-        "Call any method and print its result: one line of JSON, on a terminal indented.",
+        "Call any method and print its result: one line of JSON, on a terminal indented.\n\n"
+        "Name and parameters are sent as given, in every dialect.",
         """Example:\n  chainq rpc getBlocks '{"start": 0, "end": 5}'\n""",
     )
 

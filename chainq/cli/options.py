@@ -294,10 +294,15 @@ class ServiceOptions(Group):
     ] = False
 
 
-class RequestOptions(Group):
-    """What is sent of the requests of one command."""
+class CheckOptions(Group):
+    """Whether arguments are checked before they are sent."""
 
     no_check: Annotated[bool, Option("--no-check", rich_help_panel=SERVICE, help="Skip argument checks.")] = False
+
+
+class RequestOptions(Group):
+    """Whether the requests of a command are sent."""
+
     dry_run: Annotated[
         bool, Option("--dry-run", rich_help_panel=SERVICE, help="Print requests as JSON lines, send none.")
     ] = False

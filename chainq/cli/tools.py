@@ -14,6 +14,7 @@ from chainq.cli.build import RANGE_HELP, argument, build, parameters, range_argu
 from chainq.cli.options import (
     OUTPUT,
     RANGE,
+    CheckOptions,
     CheckpointOptions,
     ColorOptions,
     Group,
@@ -95,6 +96,7 @@ def _owned() -> "Command":
         OutputOptions,
         ColorOptions,
         ServiceOptions,
+        CheckOptions,
         RequestOptions,
     )
     return build(

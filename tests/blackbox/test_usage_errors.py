@@ -88,6 +88,7 @@ USAGE: list[tuple[list[str], str]] = [
     (["rpc"], "METHOD"),
     (["rpc", "block", "{"], "JSON"),
     (["rpc", "block", "5"], "JSON"),
+    (["rpc", "block", "--no-check"], "--no-check"),  # it checks nothing
     (["block", "5", "--profile", "nobody"], "nobody"),
 ]
 
