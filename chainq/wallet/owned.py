@@ -19,7 +19,7 @@ from chainq.wallet.keys import ViewKey
 from chainq.wallet.records import Fetch, Key, RecordFinder, decrypt, key_of, shown
 from chainq.wallet.scan import Scanned, Scanner
 
-NAMED = 5  # malformed rows that get a warning of their own
+NAMED = 5  # malformed rows that get a warning of their own, and are named in the error
 NETWORKS = {"mainnet": (0,), "testnet": (1, 3)}
 """What `--network` takes, and the numbers that blocks of that network carry; 3 was that of an early testnet."""
 
@@ -42,7 +42,7 @@ class Wallet:
     def __init__(self, keys: Sequence[ViewKey], wanted: Wanted, workers: int) -> None:
         self._keys, self._wanted = list(keys), wanted
         self._scanner = Scanner([key.text for key in keys], workers)
-        self.malformed: set[Key] = set()
+        self.malformed: dict[Key, None] = {}  # as a set that keeps their order
 
     def __enter__(self) -> Self:
         return self
@@ -72,9 +72,11 @@ class Wallet:
     def check(self) -> None:
         """Raise IncompleteError if rows were malformed: some of them may be owned."""
         if self.malformed:
+            named = [shown(key) for key in self.malformed][:NAMED]
+            more = len(self.malformed) - len(named)
             raise IncompleteError(
-                f"records/isOwner: {counted(len(self.malformed), 'malformed row')}, whose owner nobody can tell;"
-                " all others were compared",
+                f"records/isOwner: {counted(len(self.malformed), 'malformed row')}, whose owner nobody can tell"
+                f" ({', '.join(named)}{f' and {more:,} more' if more else ''}); all others were compared",
                 "report it to the operator of the server",
             )
 
@@ -82,7 +84,7 @@ class Wallet:
         for number, problem in scanned.findings.malformed:
             key = key_of(scanned.batch.rows[number])
             if key not in self.malformed:  # --follow reads the newest rows again
-                self.malformed.add(key)
+                self.malformed[key] = None
                 if len(self.malformed) <= NAMED:
                     warn(f"records/isOwner {scanned.batch.heights}: {shown(key)} is malformed: {problem}")
 

@@ -3,6 +3,7 @@
 import pytest
 
 from chainq import Client, IncompleteError, UsageError
+from chainq.wallet.owned import Wallet, Wanted
 from harness.services import serving
 from harness.wallet import PUBLISHED, Holding, fresh_key, fresh_records
 
@@ -33,9 +34,19 @@ def test_malformed_rows_raise_after_the_last_row() -> None:
     service = Holding([bad._replace(nonce_x="1"), good], 200, first=100)
     with serving(service) as url, Client(url) as client:
         rows = client.owned(key.text, 100, 150)
-        assert next(rows)["transition_id"] == service.planted(100, 150)[1][1]
-        with pytest.raises(IncompleteError, match="1 malformed row"):
+        (_, malformed, _), (_, owned, _) = service.planted(100, 150)
+        assert next(rows)["transition_id"] == owned
+        with pytest.raises(IncompleteError, match=rf"1 malformed row, .* \(output [0-9]+ of transition {malformed}\)"):
             next(rows)
+
+
+def test_an_error_names_the_first_malformed_rows_only() -> None:
+    """Five, and how many more there are."""
+    wallet = Wallet([], Wanted(), 1)
+    wallet.malformed = {(f"au1{number}", number): None for number in range(7)}
+    named = ", ".join(f"output {number} of transition au1{number}" for number in range(5))
+    with pytest.raises(IncompleteError, match=rf"7 malformed rows, .* \({named} and 2 more\)"):
+        wallet.check()
 
 
 @pytest.mark.parametrize("view_key", ["AViewKey1x", b"AViewKey1", None, 5, [], ["APrivateKey1x"], [PUBLISHED.text, 5]])
