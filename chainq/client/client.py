@@ -209,7 +209,9 @@ class Client:
         ...     len(batch.rows), batch.heights, batch.proof.kind.value
         (2867, (0, 500), 'overlap')
         """
-        if command not in ("blocks", "full-blocks", "records", "ownership", "transitions"):
+        from chainq.lake.grid import COMMANDS
+
+        if command not in COMMANDS:
             raise UsageError(f"no batches of {command!r}: expected a command with a height range, such as 'records'")
         decode_row = decoder(BY_COMMAND[command], typed=self._typed)
         with boundary():

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import OutputError, UsageError
-from chainq.lake.grid import PartitionSpec, parse_name
+from chainq.lake.grid import PARTITION_COLUMN, PartitionSpec, parse_name
 from chainq.lake.receipt import Entry
 from chainq.lake.store import Store
 from chainq.lake.table import arrow_schema
@@ -29,7 +29,6 @@ from chainq.text.sanitize import excerpt
 
 T = TypeVar("T")
 LOG = "_delta_log"
-PARTITION_COLUMN = "start"
 APPLICATION = "chainq"
 ATTEMPTS = 5  # of a commit, where others commit to the same table
 

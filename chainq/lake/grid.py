@@ -14,7 +14,9 @@ from chainq.heights.range import HeightRange
 
 COMMANDS = ("blocks", "full-blocks", "records", "ownership", "transitions")
 """The commands that are divided into partitions: range commands that need no further argument."""
-_NAME = re.compile(r"([a-z-]+)/start=([0-9]{9,16})/data\.parquet")
+PARTITION_COLUMN = "start"
+"""The column that readers make of the folder's name."""
+_NAME = re.compile(rf"([a-z-]+)/{PARTITION_COLUMN}=([0-9]{{9,16}})/data\.parquet")
 
 
 class PartitionSpec(NamedTuple):
@@ -40,7 +42,7 @@ class PartitionSpec(NamedTuple):
 
 def partition_name(command: str, start: int) -> str:
     """Return the name of a partition's file; nine digits sort as numbers up to a billion blocks."""
-    return f"{command}/start={start:09d}/data.parquet"
+    return f"{command}/{PARTITION_COLUMN}={start:09d}/data.parquet"
 
 
 def parse_name(name: str) -> tuple[str, int] | None:

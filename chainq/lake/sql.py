@@ -18,12 +18,11 @@ from chainq.errors import UsageError
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.range import HeightRange
 from chainq.lake import data_set, plan
-from chainq.lake.grid import COMMANDS, parse_name
+from chainq.lake.grid import COMMANDS, PARTITION_COLUMN, parse_name
 from chainq.lake.store import Listed, Store
 from chainq.text.sanitize import excerpt, quoted
 
 BATCH = 1000  # rows that are Python objects at a time
-PARTITION_COLUMN = "start"
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _CLOSED = (
     "SET enable_external_access = false",
