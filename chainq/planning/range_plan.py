@@ -186,8 +186,6 @@ class RangePlan:
         """Take in the outcome of a request: a page, a tip height, or the failure."""
         chunk = self._waiting.pop(number)
         request, chunk.sent = chunk.request, False
-        if chunk.steps is None or request is None:  # dropped meanwhile
-            return
         if self._method.height is None and chunk.shown.rows is None and isinstance(outcome, Page):
             chunk.shown.rows = outcome.rows
         if isinstance(outcome, BaseException):
