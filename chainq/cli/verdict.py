@@ -31,9 +31,9 @@ class Verdict:
         self.repairable = False  # a finding has a command that repairs it
 
     def __str__(self) -> str:
-        if not len(self.heights) and not self.rows:
+        if not len(self.heights) and not self.rows and not self.findings:
             return self.nothing
-        rows = ", ".join(f"{number:,} {command}" for command, number in self.rows.items())
+        rows = ", ".join(f"{number:,} {command}" for command, number in self.rows.items()) or "0 rows"
         found = ", ".join(f"{number} {check}" for check, number in self.findings.items())
         total = counted(sum(self.findings.values()), "finding") if found else "no findings"
         where = f"{self.heights}: " if len(self.heights) else ""

@@ -10,7 +10,7 @@ from chainq.cli import connect, output
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.verdict import LISTED, Verdict, conclude, write_findings
-from chainq.errors import UsageError
+from chainq.errors import IncompleteError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.process.signals import signals_deferred
@@ -22,8 +22,10 @@ from chainq.verify.findings import FINDINGS, FilesStep, by_height
 from chainq.verify.repair import Repair
 
 if TYPE_CHECKING:
-    from chainq.verify.file import RowsCheck
+    from chainq.verify.file import RowsCheck, UnreadableFile
     from chainq.verify.lake import Lake
+
+    Files = Lake | RowsCheck | UnreadableFile
 
 
 def run(values: Mapping[str, Any]) -> None:
@@ -38,7 +40,10 @@ def run(values: Mapping[str, Any]) -> None:
         try:
             write_findings(files.steps(), writer, verdict, reporter)
             verdict.heights = files.heights
-            if values["sample"] is not None or values["full"]:
+            compared = values["sample"] is not None or values["full"]
+            if compared and verdict.findings and not len(files.heights):
+                reporter.warn("nothing was compared with the service: the heights of the rows are not known")
+            elif compared:
                 with connect.open_service(connect.settings(values), reporter) as service:
                     write_findings(
                         _against(files, service, values["sample"], verdict, reporter), writer, verdict, reporter
@@ -60,9 +65,9 @@ def _repair(name: str, settings: output.OutputSettings) -> str:
     return f"to write these partitions again: {first}{again}"
 
 
-def _files(values: Mapping[str, Any], reporter: Reporter) -> "Lake | RowsCheck":
+def _files(values: Mapping[str, Any], reporter: Reporter) -> "Files":
     """Return the files to verify. Raises UsageError."""
-    from chainq.verify.file import RowsCheck
+    from chainq.verify.file import RowsCheck, UnreadableFile
     from chainq.verify.lake import Lake, check_packages
 
     check_packages()
@@ -87,7 +92,10 @@ def _files(values: Mapping[str, Any], reporter: Reporter) -> "Lake | RowsCheck":
     heights = HeightRange(bounds.start, bounds.end) if bounds.start is not None and bounds.end is not None else None
     if values["commands"] is not None and values["commands"] not in COMMANDS:
         raise UsageError(f"cannot verify {values['commands']!r}", f"expected one of {', '.join(COMMANDS)}")
-    check = RowsCheck(path, Repair(), values["commands"], heights)
+    try:
+        check = RowsCheck(path, Repair(), values["commands"], heights)
+    except IncompleteError as error:
+        return UnreadableFile(error.message)
     if not check.method.linked:
         reporter.warn(f"{path} has no receipt: rows that are missing leave no trace in it")
     return check
@@ -101,7 +109,7 @@ def _there(asked: Callable[[], bool]) -> bool:
 
 
 def _against(
-    files: "Lake | RowsCheck", service: Service, sample: int | None, verdict: Verdict, reporter: Reporter
+    files: "Files", service: Service, sample: int | None, verdict: Verdict, reporter: Reporter
 ) -> Iterator[FilesStep]:
     """Yield where files differ from the service, at some heights or at all. The verdict will say what that proves."""
     from chainq.verify.against import compare, odds

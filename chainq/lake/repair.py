@@ -12,7 +12,7 @@ from chainq.text.sanitize import printable
 class _Finding(msgspec.Struct):
     """What of a finding is needed; a `repair` of null says that no export mends it."""
 
-    command: str
+    command: str | None
     height: int | None
     repair: str | None = ""
 

@@ -46,10 +46,28 @@ class FileRows:
         return Finding(height, command, *contradiction, None if height is None else self._repair(command, height))
 
 
+class UnreadableFile:
+    """A file of which not even the columns can be read: one finding. `found`: which file, and why."""
+
+    heights = HeightRange(0, 0)
+
+    def __init__(self, found: str) -> None:
+        self._found = found
+
+    def steps(self) -> Iterator[FilesStep]:
+        """Yield the finding."""
+        yield FilesStep(self.heights, [Finding(None, None, "invalid", "a file of rows", self._found, None)], {})
+
+    def parts(self) -> "Iterator[FileRows]":
+        """Yield nothing: no row can be compared."""
+        return iter(())
+
+
 class RowsCheck:
     """A file to verify. `command`: whose rows it has, None to tell by its columns. `heights`: those it should have.
 
-    Raises UsageError for a file that cannot be verified, ChainqError for one that cannot be read.
+    Raises UsageError for a file that cannot be verified, IncompleteError for one whose columns cannot be read, and
+    OutputError where the file system does not give it.
     """
 
     def __init__(

@@ -12,13 +12,14 @@ from chainq.heights.range import HeightRange
 class Finding(NamedTuple):
     """One contradiction.
 
-    `height`: of the row that is wrong, None where that is not known. `command`: whose rows show it. `check`: which rule
-    it breaks, one of CHECKS. `expected` and `found`: what should be there and what is; None for nothing. `repair`: the
-    command that fetches the rows of that height anew, None where that is not known.
+    `height`: of the row that is wrong, None where that is not known. `command`: whose rows show it, None where a file
+    does not show whose it has. `check`: which rule it breaks, one of CHECKS. `expected` and `found`: what should be
+    there and what is; None for nothing. `repair`: the command that fetches the rows of that height anew, None where
+    that is not known.
     """
 
     height: int | None
-    command: str
+    command: str | None
     check: str
     expected: str | None
     found: str | None
@@ -48,7 +49,7 @@ CHECKS = {
     "round": "a block has a lower round than the block before it",
     "checksum": "an ID has a wrong bech32 checksum",
     "count": "the transactions of a block are not numbered from 0",
-    "invalid": "a row cannot be read: no height, or no ID",
+    "invalid": "a file, or a row, cannot be read",
     "unproved": "one response does not hold all rows of a height, and pages do not add up",
     "differs": "the witness has another row",
     "receipt": "a receipt is missing, or contradicts its file, its name or the rows",
@@ -69,7 +70,7 @@ FINDINGS = Method(
     shape=Shape.ROWS,
     columns=(
         Column("height", "null or number", "height of the row that is wrong; null if unknown", Kind.HEIGHT, brief=True),
-        Column("command", "string", "command whose rows show it", brief=True),
+        Column("command", "null or string", "command whose rows show it; null if unknown", brief=True),
         Column("check", "string", ", ".join(CHECKS), brief=True),
         Column("expected", "null or string", "what should be there; null for nothing", brief=True),
         Column("found", "null or string", "what is there; null for nothing", brief=True),

@@ -41,7 +41,8 @@ class JsonlRows:
         with self._path.open("rb") as file:
             at, lines = self._first_line, self._lines(file, damaged)
             while rows := [Raw(line) for line in islice(lines, BATCH)]:
-                yield self._fast(columns, rows) or self._each(columns, rows, at, damaged)
+                whole = all(map(_is_text, rows))
+                yield (self._fast(columns, rows) if whole else None) or self._each(columns, rows, at, damaged)
                 at += len(rows)
 
     def rows(self, columns: Sequence[Column]) -> Iterator[Texts]:
@@ -84,6 +85,8 @@ class JsonlRows:
         found: list[list[Raw | None]] = []
         for number, row in enumerate(rows, at):
             try:
+                if not _is_text(row):
+                    raise ValueError("not UTF-8")
                 fields = members(bytes(row))
                 found.append([fields.get(name) for name in names] if self._keys else pick(row))
             except ValueError:
@@ -122,6 +125,15 @@ class JsonRows(JsonlRows):
             yield row
         if comma or not whole or line.rstrip() != b"]" or file.read(1):
             damaged("not a whole JSON array")
+
+
+def _is_text(row: Raw) -> bool:
+    """Return whether a row is UTF-8: pyarrow and msgspec do not check what they only pass on."""
+    try:
+        bytes(row).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _paths(row: bytes, outer: str) -> Iterator[str]:

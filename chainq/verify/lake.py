@@ -5,7 +5,6 @@ all commands of the same heights side by side, since they are compared with each
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -13,7 +12,7 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.errors import IncompleteError, UsageError
+from chainq.errors import UsageError
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.range import HeightRange
 from chainq.lake.content import ContentHash
@@ -25,7 +24,7 @@ from chainq.verify.blocks import Texts
 from chainq.verify.compare import Contradiction
 from chainq.verify.findings import FilesStep, Finding, by_height
 from chainq.verify.listing import Listing, Partition
-from chainq.verify.readers import ParquetRows, tables_of
+from chainq.verify.readers import ParquetRows, reason, tables_of, unreadable
 
 
 def check_packages() -> None:
@@ -70,6 +69,7 @@ class Lake:
 
         self._arrow, self._store = pyarrow, store
         self.listing = Listing(store)
+        self._unreadable: set[str] = set()  # names of files; `steps` finds them
 
     @property
     def heights(self) -> HeightRange:
@@ -88,12 +88,11 @@ class Lake:
             yield self._verify(HeightRange(group[0].spec.start, end), group)
 
     def parts(self) -> Iterator[PartitionRows]:
-        """Yield the rows of each partition that has a file that can be read, for a comparison."""
+        """Yield the rows of each partition that has a file that can be read, for a comparison, after `steps`."""
         for partition in self.listing.partitions:
-            if partition.size is not None:
+            if partition.size is not None and partition.spec.name not in self._unreadable:
                 source = partial(self._source, Listed(partition.spec.name, partition.size))
-                with suppress(IncompleteError):  # not a Parquet file: that was a finding before
-                    yield PartitionRows(partition.spec, source, self.listing.repair(partition.spec))
+                yield PartitionRows(partition.spec, source, self.listing.repair(partition.spec))
 
     def _source(self, listed: Listed) -> Any:
         """Return what Arrow reads a file by: its path, or an object that was fetched as a whole, in one request."""
@@ -142,8 +141,9 @@ class Lake:
                     other = partition_name(own.command, own.start)
                     return None, [self.listing.finding(spec, "misplaced", spec.name, other)]
                 kept, found = self._read(file, partition, sealed)
-        except (self._arrow.ArrowException, OSError) as error:
-            shown = str(error).splitlines()[0] if str(error) else type(error).__name__
+        except unreadable() as error:
+            self._unreadable.add(spec.name)
+            shown = f"{spec.name}: {reason(error)}"
             return None, [*findings, self.listing.finding(spec, "invalid", "a Parquet file", shown)]
         return kept, findings + found
 

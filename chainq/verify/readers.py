@@ -46,21 +46,23 @@ class ParquetRows:
         import pyarrow
         from pyarrow import parquet
 
-        self._arrow, self._parquet, self._source = pyarrow, parquet, source
+        self._arrow, self._parquet, self._source, self._name = pyarrow, parquet, source, name
         try:
             self.names = list(parquet.read_schema(source()).names)
-        except pyarrow.ArrowException as error:
-            raise IncompleteError(f"{name} is not a whole Parquet file: {_reason(error)}") from None
+        except unreadable() as error:
+            if isinstance(error, OSError) and error.errno:  # the file system's, and no damage
+                raise
+            raise IncompleteError(f"{name} is not a whole Parquet file: {reason(error)}") from None
 
     def tables(self, columns: Sequence[Column], damaged: Damaged) -> Iterator[Any]:
-        """Yield the rows as tables."""
+        """Yield the rows as tables. All columns are read, so that damage in any of them is noticed."""
         whole = whole_numbers(columns)
         try:
             with self._parquet.ParquetFile(self._source()) as file:
-                for table in tables_of(file, [column.path for column in columns]):
-                    yield _typed(table, whole)
-        except (self._arrow.ArrowException, OSError) as error:
-            damaged(_reason(error))
+                for table in tables_of(file):
+                    yield _typed(table.select([column.path for column in columns]), whole)
+        except unreadable() as error:
+            damaged(f"{self._name}: {reason(error)}")
 
     def rows(self, columns: Sequence[Column]) -> Iterator[Texts]:
         """Yield the rows as text."""
@@ -102,7 +104,12 @@ class CsvRows:
             with csv.open_csv(
                 self._path,
                 csv.ReadOptions(block_size=block, use_threads=False),
-                csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=skip),
+                csv.ParseOptions(
+                    delimiter=self._delimiter,
+                    newlines_in_values=True,
+                    # pyarrow prints a traceback for a row that it cannot hand over as text.
+                    invalid_row_handler=skip if _is_text(self._path) else None,
+                ),
                 csv.ConvertOptions(
                     include_columns=names,
                     column_types=dict.fromkeys(names, self._arrow.string()),
@@ -114,7 +121,7 @@ class CsvRows:
                 for batch in reader:
                     yield _typed(self._arrow.Table.from_batches([batch]), whole)
         except (self._arrow.ArrowException, OSError) as error:
-            damaged(_reason(error))
+            damaged(reason(error))
         _check_end(self._path, damaged)
 
     def rows(self, columns: Sequence[Column]) -> Iterator[Texts]:
@@ -133,11 +140,26 @@ class CsvRows:
 
 
 def tables_of(file: Any, names: Sequence[str] | None = None) -> Iterator[Any]:
-    """Yield the rows of an open Parquet file, a few at a time, with some of its columns or all."""
+    """Yield the rows of an open Parquet file, a few at a time, with some of its columns or all.
+
+    Raises what `unreadable` returns. pyarrow takes bytes that are not UTF-8 for text, so texts are validated here.
+    """
     import pyarrow
 
     for batch in file.iter_batches(BATCH, columns=None if names is None else list(names), use_threads=False):
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            try:
+                column.validate(full=True)
+            except pyarrow.ArrowInvalid as error:
+                raise pyarrow.ArrowInvalid(f"column {name}: {reason(error)}") from None
         yield pyarrow.Table.from_batches([batch])
+
+
+def unreadable() -> tuple[type[Exception], ...]:
+    """Return what pyarrow raises for a damaged Parquet file: in its texts, its pages and its metadata."""
+    import pyarrow
+
+    return pyarrow.ArrowException, OSError, UnicodeDecodeError
 
 
 def texts_of(columns: Sequence[Column], sent: Sequence[Raw]) -> Iterator[Texts]:
@@ -154,6 +176,17 @@ def _as_texts(row: dict[str, Any]) -> Texts:
 
 def nothing(_: str) -> None:
     """Ignore what cannot be read: it was a finding before."""
+
+
+def _is_text(path: Path) -> bool:
+    """Return whether a file is UTF-8."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            while file.read(_CSV_BLOCK):
+                pass
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _check_end(path: Path, damaged: Damaged) -> None:
@@ -191,5 +224,6 @@ def whole_number(value: bytes | Raw | None) -> int | None:
     return number if number is not None and abs(number) < 1 << 63 else None
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
+    """Return the first line of an error, or its type where it has none."""
     return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -198,10 +198,28 @@ def test_a_file_that_was_cut(kind: str, files: dict[tuple[str, str], Path], prog
     path.write_bytes(data[: len(data) - 30])
     ran = program("verify", str(path), "--jsonl")
     assert ran.code == 6, ran.err
-    if kind == "parquet":
-        assert "is not a whole Parquet file" in ran.err
-    else:
-        assert [json.loads(row)["check"] for row in ran.rows][-1] == "invalid"
+    last = json.loads(ran.rows[-1])
+    assert last["check"] == "invalid"
+    assert kind != "parquet" or "rows.parquet is not a whole Parquet file" in last["found"]
+
+
+@pytest.mark.parametrize(("place", "hidden"), [(-20, True), (-200, True), (4, False)], ids=str)
+def test_parquet_bytes_that_were_changed(
+    place: int, hidden: bool, files: dict[tuple[str, str], Path], program: Program, tmp_path: Path
+) -> None:
+    """In the footer, so that the command is unknown, and in the first page. Nothing is compared, and that is said."""
+    path = tmp_path / "rows.parquet"
+    data = bytearray(files["records", "parquet"].read_bytes())
+    data[place : place + 9] = b"\xff" * 9
+    path.write_bytes(data)
+    for words in ((), ("--full", "--url", "demo:")):
+        ran = program("verify", str(path), "--jsonl", *words)
+        (found,) = map(json.loads, ran.rows)
+        assert (ran.code, found["check"], found["height"]) == (6, "invalid", None), ran.err
+        assert str(path) in found["found"]
+        assert found["command"] == (None if hidden else "records")
+        assert ("nothing was compared with the service" in ran.err) == bool(words)
+        assert ": 1 finding (1 invalid) in 0 " in ran.err
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "tsv"])

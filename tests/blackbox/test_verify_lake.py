@@ -237,6 +237,19 @@ def damaged_ciphertext(root: Path, rng: Rng) -> set[tuple[str, str]]:
     return {("records", "checksum")}
 
 
+def not_text(root: Path, rng: Rng) -> set[tuple[str, str]]:
+    row = row_in(root, "records", rng)
+
+    def change(table: Any) -> Any:
+        at = table.schema.get_field_index("program_id")
+        values = [text.encode() for text in table["program_id"].to_pylist()]
+        values[row] = b"\xcc" + values[row]
+        return table.set_column(at, table.schema.field(at), pa.array(values, pa.binary()).view(pa.string()))
+
+    rewrite(root, "records", change, forged=True)
+    return {("records", "invalid")}
+
+
 def lost_ownership(root: Path, rng: Rng) -> set[tuple[str, str]]:
     row = row_in(root, "ownership", rng)
     rewrite(root, "ownership", lambda table: without(table, row), forged=True)
@@ -257,7 +270,7 @@ def out_of_order(root: Path, _: Rng) -> set[tuple[str, str]]:
 DAMAGES: list[Damage] = [
     *(cut, rewritten, swapped, forged_receipt, no_receipt, two_receipts, no_file, a_gap, off_the_grid, a_copy),
     *(another_chain, lost_block, doubled_block, broken_link, earlier_time, lower_round, lost_record, doubled_record),
-    *(other_schema, altered_record, damaged_ciphertext, lost_ownership, doubled_transition, out_of_order),
+    *(other_schema, altered_record, damaged_ciphertext, not_text, lost_ownership, doubled_transition, out_of_order),
 ]
 
 

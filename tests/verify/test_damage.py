@@ -1,0 +1,59 @@
+"""Bytes of files that were changed at random: `chainq verify` ends in findings, whatever a reader of files says."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.program import Program, Servers
+
+parquet = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("numpy")
+
+from chainq.errors import IncompleteError, UsageError  # noqa: E402  # they need numpy
+from chainq.lake.store import open_store  # noqa: E402
+from chainq.verify.file import RowsCheck  # noqa: E402
+from chainq.verify.lake import Lake  # noqa: E402
+from chainq.verify.repair import Repair  # noqa: E402
+
+
+def damaged(data: bytes, number: int) -> Iterator[bytes]:
+    """Yield copies of a file with 1 to 64 other bytes: anywhere, in its first 200 and in its last 4,000."""
+    rng = random.Random(number)  # noqa: S311  # no secret
+    for _ in range(number):
+        size = rng.randint(1, 64)
+        low, high = rng.choice([(0, len(data)), (0, 200), (max(0, len(data) - 4000), len(data))])
+        at = rng.randrange(low, high - size)
+        yield data[:at] + rng.randbytes(size) + data[at + size :]
+
+
+def test_damage_of_an_export_is_found(program: Program, server: Servers, tmp_path: Path) -> None:
+    """Every partition whose rows are not those of its receipt has a finding; what else was changed, no reader shows."""
+    root = tmp_path / "lake"
+    words = ("records", "100:200", "--partition", "100", "--to", str(root), "-w", "1", "-q")
+    assert program("export", *words, url=server("--tip", "400")).code == 0
+    (path,) = root.glob("records/*/data.parquet")
+    whole = parquet.read_table(path)
+    for data in damaged(path.read_bytes(), 60):
+        path.write_bytes(data)
+        if not any(step.findings for step in Lake(open_store(str(root))).steps()):
+            assert parquet.read_table(path).equals(whole)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "jsonl", "json"])
+@pytest.mark.parametrize("command", ["blocks", "records"])
+def test_damage_of_a_file_is_no_bug(command: str, kind: str, program: Program, server: Servers, tmp_path: Path) -> None:
+    """Each file is read as far as that goes, or refused: by its extension, its header and its first row."""
+    path = tmp_path / f"rows.{kind}"
+    assert program(command, "100:130", "-o", str(path), "-q", url=server("--tip", "400")).code == 0
+    findings = 0
+    for data in damaged(path.read_bytes(), 30):
+        path.write_bytes(data)
+        try:
+            findings += sum(len(step.findings) for step in RowsCheck(path, Repair()).steps())
+        except IncompleteError:
+            assert kind != "csv"
+        except UsageError:
+            assert kind != "parquet"
+    assert findings
