@@ -12,11 +12,10 @@ from math import ceil
 
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.look_ahead import ATTEMPTS
+from chainq.planning.look_ahead import ATTEMPTS, narrow_parts
 from chainq.planning.server import ServerFacts, start_left_out
 from chainq.planning.steps import DIVISIBLE, Asking, Page, Request
 
-NARROW = 32  # heights that every server looks at
 BEFORE = 64  # heights before a range without rows, which may show what a server leaves out at its start
 DOUBTED = 2  # ranges without rows that a run looks into before it has seen a row
 WINDOWS = 128  # requests of a run for parts of ranges, of a server that never missed rows
@@ -42,14 +41,14 @@ def is_empty(heights: HeightRange, server: ServerFacts, *, doubtful: bool) -> As
 
 def _narrower_are_empty(heights: HeightRange, server: ServerFacts) -> Asking[bool]:
     """Return whether the parts of a range have no rows either, if it is wider than the server is trusted with."""
-    while len(heights) > max(server.trusted_width, NARROW):
+    while len(heights) > sure_width(server):
         witness = server.witness
         if witness is None:
             parts, settled = _some_parts(heights, server), False
         else:
             yield from trust_width(len(heights), server)
             width = part_width(heights, server)
-            parts, settled = parts_of(heights, width), width <= max(server.trusted_width, NARROW)
+            parts, settled = parts_of(heights, width), width <= sure_width(server)
         for part in parts if len(parts) > 1 else []:
             shown: Page = yield Request(part, 2)
             if shown.rows:
@@ -90,9 +89,12 @@ def _some_parts(heights: HeightRange, server: ServerFacts) -> list[HeightRange]:
     if server.doubted == DOUBTED:
         return []
     server.doubted += 1
-    eighths = parts_of(heights, ceil(len(heights) / 8))
-    narrow = [HeightRange(part.start, part.start + NARROW) for part in eighths if len(part) > NARROW]
-    return [*eighths, *narrow]
+    return [*parts_of(heights, ceil(len(heights) / 8)), *narrow_parts(heights)]
+
+
+def sure_width(server: ServerFacts) -> int:
+    """Return the widest range, in heights, of which no rows means that there are none: one height, if not more."""
+    return max(server.trusted_width, 1)
 
 
 def part_width(heights: HeightRange, server: ServerFacts) -> int:
@@ -100,7 +102,7 @@ def part_width(heights: HeightRange, server: ServerFacts) -> int:
 
     Raises IncompleteError where they are, of a service that misses rows.
     """
-    narrow = max(server.trusted_width, NARROW)
+    narrow = sure_width(server)
     count = ceil(len(heights) / narrow)
     if server.misses_rows and count > MOST_WINDOWS:
         raise IncompleteError(

@@ -19,7 +19,7 @@ from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.counts import prove_by_counts
 from chainq.planning.dense_height import prove_height
-from chainq.planning.look_ahead import ATTEMPTS, check_start, first_row_at_or_after, look_ahead
+from chainq.planning.look_ahead import ATTEMPTS, NARROWEST, check_start, first_row_at_or_after, look_ahead
 from chainq.planning.server import ServerFacts
 from chainq.planning.steps import (
     DIVISIBLE,
@@ -154,8 +154,18 @@ def _prove_without_rows(chunk: ChunkSpec, server: ServerFacts) -> Asking[ChunkRe
             raise IncompleteError(f"height {found}: its rows appear in only one response", "run the command again")
     if found is None:
         server.gap = HeightRange(start, chunk.horizon)
+        _note_unproved(server.gap, server)
         return _empty(chunk, ProofKind.TAIL)
     return _empty(chunk, ProofKind.OVERLAP) if found >= end else None
+
+
+def _note_unproved(heights: HeightRange, server: ServerFacts) -> None:
+    """Say that heights are believed to have no rows, though no row of the run shows that a window is looked at."""
+    if server.highest < 0 and len(heights) > NARROWEST:
+        server.note(
+            f"{heights}: no rows, which is not proved: no response of this run has one, so the service may show none of"
+            f" {NARROWEST} heights or more"
+        )
 
 
 def _leaves_out(start: int, page_size: int | None, server: ServerFacts) -> Asking[bool]:

@@ -15,12 +15,12 @@ from msgspec import Raw
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.absence import (
-    NARROW,
     check_believed,
     check_bounds,
     is_empty,
     part_width,
     parts_of,
+    sure_width,
     trust_width,
 )
 from chainq.planning.dense_height import prove_height
@@ -116,7 +116,7 @@ def _begin(chunk: ChunkSpec, server: ServerFacts) -> tuple[HeightRange, int]:
     """Return the heights to request first, and up to which height the rest is likely to fill a response."""
     heights = chunk.heights
     if server.misses_rows:
-        heights = HeightRange(heights.start, min(heights.end, heights.start + max(server.trusted_width, NARROW)))
+        heights = HeightRange(heights.start, min(heights.end, heights.start + sure_width(server)))
     if chunk.full and len(heights) > 1:
         return _lower_half(heights), chunk.heights.end
     return heights, 0

@@ -1,11 +1,12 @@
 """Finds the row that follows a last row, or makes sure that none does (docs/completeness.md, "The rule")."""
 
+from contextlib import suppress
 from typing import NamedTuple
 
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.server import ServerFacts, start_left_out
-from chainq.planning.steps import DIVISIBLE, Asking, Page, Request
+from chainq.planning.steps import DIVISIBLE, Asking, Page, Request, TipRequest
 
 ATTEMPTS = 6  # requests for rows that are known to exist, before a server that does not show them is given up
 AGREEING = 2  # responses, before it is believed that nothing follows: one may be cut just after the last row
@@ -13,6 +14,8 @@ CONFIRMATIONS = 4  # looks, each of one response or more, at a server that was s
 ROWS = 12  # at the end of a response that are asked for again, and as many after them
 MOST_WINDOWS = 1000  # requests for heights without rows in one proof
 NARROWEST = 64  # heights of such a request, where no wider one has shown a row
+WIDTHS = (16, 1)  # heights of requests for any row at all, in a run that has not seen one
+PARTS = 8  # of each width
 
 
 class Following(NamedTuple):
@@ -130,7 +133,8 @@ def first_row_at_or_after(
     """Return the height of the first row from `start` on, None where there is none up to `horizon` (excluded).
 
     A row that comes back proves that nothing lies before it, however wide the request. That no row comes back is
-    believed over the trusted width only: wider stretches are gone through in windows of that width, each three times.
+    believed over the trusted width only: wider stretches are gone through in windows of that width, each three times,
+    as far as the tip.
     Not `thorough`: one request only, and None says nothing.
     """
     if start >= horizon:
@@ -144,7 +148,10 @@ def first_row_at_or_after(
     first = start
     if horizon - start > server.trusted_width:
         yield from _earn_width(server)
-    narrow = max(server.trusted_width, NARROWEST)
+        yield from _show_width(HeightRange(start, horizon), server)
+    narrow = server.trusted_width if server.highest >= 0 else NARROWEST
+    if horizon - start > narrow:
+        horizon = yield from _below_tip(horizon, server)
     windows = 0
     while start < horizon:
         end = min(horizon, start + narrow)
@@ -175,6 +182,39 @@ def _earn_width(server: ServerFacts) -> Asking[None]:
             yield Request(heights, server.page_size, (server.proved_rows - 1) // server.page_size)
         except DIVISIBLE:
             return
+
+
+def _show_width(heights: HeightRange, server: ServerFacts) -> Asking[None]:
+    """Have the server show the highest known row at the far end of a request as wide as a window, or of narrower ones.
+
+    Where no row is known yet, some narrow parts of the heights may show one.
+    """
+    if server.highest < 0:
+        for part in narrow_parts(heights):
+            if (yield Request(part, ROWS)).rows:
+                break
+    width = min(NARROWEST, server.highest + 1)
+    while width > server.trusted_width:
+        with suppress(*DIVISIBLE):  # too heavy there
+            yield Request(HeightRange(server.highest + 1 - width, server.highest + 1), server.page_size)
+        width //= 2
+
+
+def _below_tip(horizon: int, server: ServerFacts) -> Asking[int]:
+    """Return the horizon, or the height after the tip where that is lower: above it there are no rows."""
+    if server.tip is None:
+        server.tip = yield TipRequest()
+    return horizon if server.top is None else min(horizon, server.top)
+
+
+def narrow_parts(heights: HeightRange) -> list[HeightRange]:
+    """Return parts of a range, spread over it: a few of each width, the widest first."""
+    steps = [(width, max(width, len(heights) // PARTS)) for width in WIDTHS if width < len(heights)]
+    return [
+        HeightRange(start, min(start + width, heights.end))
+        for width, step in steps
+        for start in range(heights.start, heights.end, step)
+    ]
 
 
 def count_further(page: Page, heights: HeightRange, server: ServerFacts) -> Asking[int | None]:

@@ -57,6 +57,20 @@ def test_rows_without_heights_come_whole_from(
     assert (ran.code, difference(ran.rows, truth.groups(command, start, 6_000, address))) == (0, ""), ran.err
 
 
+@pytest.mark.parametrize("faults", [("--empty-above", "20"), ("--clamp-heights", "20")])
+@pytest.mark.parametrize("command", ["records", "transitions", "ownership", "address-transactions"])
+def test_a_server_that_looks_at_a_few_heights_only(
+    command: str, faults: tuple[str, str], chainq: Program, server: Servers, truth: Truth
+) -> None:
+    """No width is trusted that no row has shown, however narrow; and the tip ends what has to be looked at."""
+    address = truth.chain.addresses[0] if command == "address-transactions" else ""
+    words = (command, address) if address else (command,)
+    for start, end in ((3_000, 3_300), (3_100, 3_200), (3_290, 9_000)):
+        ran = chainq(*words, f"{start}:{end}", "-q", url=server(*faults, "--tip", "3299"))
+        due = truth.groups(command, start, min(end, 3_300), address)
+        assert (ran.code, difference(ran.rows, due)) == (0, ""), ran.err
+
+
 @pytest.mark.parametrize("name", REFUSED)
 @pytest.mark.parametrize("command", ["records", "ownership", "transitions"])
 def test_an_error_from(command: str, name: str, chainq: Program, server: Servers, truth: Truth) -> None:

@@ -11,7 +11,7 @@ from chainq.errors import ChainqError
 from chainq.heights.range import HeightRange
 from chainq.planning.range_plan import RangePlan
 from chainq.planning.steps import NOTHING_KNOWN, ChunkResult, Known, TipRequest
-from harness.model import CROWDED, KINDS, Server, chain, combined
+from harness.model import CROWDED, KINDS, NARROW, Server, chain, combined
 
 MOST_REQUESTS = 20_000
 COMMANDS = ("records", "records", "records", "ownership", "address-transactions", "blocks")
@@ -24,6 +24,7 @@ BEYOND_PROOF = {
 # Nor how wide a range the server looks at, where there are hardly any rows.
 SILENT_WIDTHS = {"clamped", "empty when wide"}
 LEAST_DENSE = 0.3  # rows a height
+DENSE = 3.0  # the same, where only a few heights are looked at, so that a run sees a row at all
 
 
 @dataclass
@@ -127,8 +128,10 @@ def attempt(seed: int, kind: str, *, partitions: bool = False) -> tuple[str, Out
         command = rng.choice(["records", "blocks"])
     if kind in SILENT_WIDTHS and command in BEYOND_PROOF:
         density = max(density, LEAST_DENSE)
+    if kind in NARROW:
+        heights, density = min(heights, 1500), max(density, DENSE)
     made = chain(rng, heights, density, command=command)
-    faults = combined(rng) if kind == "two at once" else KINDS[kind](rng)
+    faults = combined(rng) if kind == "two at once" else (KINDS | NARROW)[kind](rng)
     server = Server(made, faults, rng)
     # Before height 0 there is nothing to ask for, so nobody sees that a server leaves out rows of height 0 alone.
     start = max(int(faults.exclusive), rng.choice([0, rng.randrange(heights)]))

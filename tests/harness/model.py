@@ -278,6 +278,13 @@ CROWDED: dict[str, MakeFaults] = {
 """Of a chain whose heights often hold more rows than a response."""
 
 
+NARROW: dict[str, MakeFaults] = {
+    "clamped narrowly": lambda rng: Faults(clamp=rng.choice([3, 10, 20, 40])),
+    "empty unless narrow": lambda rng: Faults(too_wide=rng.choice([3, 10, 20, 40])),
+}
+"""Of ranges that most servers answer."""
+
+
 def combined(rng: random.Random) -> Faults:
     """Two kinds at once."""
     one, other = (KINDS[name](rng) for name in rng.sample(list(KINDS), 2))

@@ -48,7 +48,7 @@ def test_a_row_that_was_seen_is_not_believed_away() -> None:
 def test_a_search_without_an_end_is_given_up() -> None:
     """A server that shows rows over narrow ranges only, on a chain that is very wide."""
     with pytest.raises(IncompleteError, match=f"{MOST_WINDOWS + 1} requests returned no rows"):
-        drive(first_row_at_or_after(30, 10**9, ServerFacts()), honest)
+        drive(first_row_at_or_after(30, 10**9, ServerFacts(tip=10**9)), honest)
 
 
 def test_two_rows_leave_no_room_for_a_third() -> None:
@@ -112,7 +112,7 @@ def test_a_window_without_rows_is_looked_at_three_times() -> None:
         seen.append(request)
         return honest(request, [35]) if seen.count(request) == 3 else Page([], [])
 
-    assert drive(first_row_at_or_after(30, 90, ServerFacts(trusted_width=20)), sporadic)[0] == 35
+    assert drive(first_row_at_or_after(30, 90, ServerFacts(trusted_width=20, highest=29, tip=99)), sporadic)[0] == 35
 
 
 def test_windows_leave_out_no_height() -> None:
@@ -122,7 +122,7 @@ def test_windows_leave_out_no_height() -> None:
     def narrow(request: Request) -> Page:
         return honest(request, [row]) if len(request.heights) <= NARROWEST else Page([], [])
 
-    assert drive(first_row_at_or_after(30, 500, ServerFacts()), narrow)[0] == row
+    assert drive(first_row_at_or_after(30, 500, ServerFacts(tip=500)), narrow)[0] == row
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 3, 20])
