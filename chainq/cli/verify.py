@@ -14,7 +14,7 @@ from chainq.cli import connect, output
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.verdict import LISTED, Verdict, conclude, write_findings
-from chainq.errors import OutputError, UsageError
+from chainq.errors import IncompleteError, OutputError, UsageError
 from chainq.fetching.service import Service
 from chainq.formats.protocol import Writer
 from chainq.heights.bounds import Bounds, parse_range
@@ -22,7 +22,7 @@ from chainq.heights.range import HeightRange
 from chainq.process.signals import signals_deferred
 from chainq.resume.follow import open_journal
 from chainq.resume.journal import Journal
-from chainq.resume.reorg import check_block
+from chainq.resume.reorg import difference
 from chainq.resume.settings import ResumeSettings
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
@@ -150,8 +150,8 @@ def _heights(
     if known is not None:
         start = known.next
         now = service.hash_of(start - 1) if known.hash else None
-        if now is not None:
-            check_block(known, now, "delete the checkpoint and verify again from below it")
+        if now is not None and (reorg := difference(known, now)):
+            raise IncompleteError(reorg, "delete the checkpoint and verify again from below it")
     return HeightRange(start, max(start, end))
 
 

@@ -27,6 +27,7 @@ from chainq.process.signals import Interrupted, PipeClosed, raise_if_ending, sig
 from chainq.resume.checkpoint import Checkpoint, recorded_output
 from chainq.resume.history import History
 from chainq.resume.journal import Journal
+from chainq.resume.reorg import ReorgError
 from chainq.resume.rounds import Rounds
 from chainq.resume.settings import ResumeSettings
 from chainq.resume.settling import UnsteadyError
@@ -203,10 +204,10 @@ class _Polls:
         if broken_off or isinstance(error, OutputError):
             journal.remove_rest()
         height, limit = journal.position.next, self.query.limit
-        if journal.checkpoint:
-            error.add_note(f"the next run resumes at height {height}")
-        else:
+        if journal.checkpoint is None:
             left = "" if limit is None else f" --limit {limit - self.rounds.written}"
             error.add_note(f"resume with --start {height} --follow{left}")
+        elif not isinstance(error, ReorgError):  # after which the next run fails in the same way
+            error.add_note(f"the next run resumes at height {height}")
         with suppress(OutputError):
             journal.end()

@@ -22,20 +22,21 @@ from chainq.text.sanitize import excerpt
 LOOKS = 6  # requests for a block that was there before; where one of two servers is behind, 1 round in 64 needs more
 
 
-REWIND = "--rewind N goes back N blocks"
-WRITTEN = "rows that are already written may be of blocks that are gone"
+class ReorgError(IncompleteError):
+    """A reorg of blocks that the checkpoint recorded: runs cannot resume until the user goes back or starts over."""
 
 
-def check_block(position: Position, found: str, hint: str, *, recorded: bool = True) -> None:
-    """Compare the hash of the last block below `position` with the one found now, empty for a block without one.
+def difference(position: Position, found: str, *, recorded: bool = True) -> str:
+    """Return how the last block below `position` differs from the recorded one; empty where it does not.
 
-    `hint`: what to do where they differ. `recorded`: whether a checkpoint recorded it, and not only this run. Raises
-    IncompleteError where they differ; a position without a hash matches anything.
+    `found`: its hash now, empty for a block without one. A position without a hash matches anything. `recorded`:
+    whether a checkpoint recorded it, and not only this run.
     """
-    if position.hash and found != position.hash:
-        now = f"is {excerpt(found, 80)}" if found else "has no hash now"
-        before = f"{'the checkpoint recorded' if recorded else 'this run has seen'} {excerpt(position.hash, 80)}"
-        raise IncompleteError(f"reorg: block {position.next - 1} {now}, {before}", hint)
+    if not position.hash or found == position.hash:
+        return ""
+    now = f"is {excerpt(found, 80)}" if found else "has no hash now"
+    before = f"{'the checkpoint recorded' if recorded else 'this run has seen'} {excerpt(position.hash, 80)}"
+    return f"reorg: block {position.next - 1} {now}, {before}"
 
 
 @dataclass(slots=True)
@@ -112,10 +113,28 @@ class ReorgCheck:
         return None if found is None else [found]
 
     def _check(self, known: Position, found: str) -> None:
-        """Raise IncompleteError where the block below `known` is another one now."""
-        kept = self.journal.checkpoint is not None
-        recorded = kept and known in self.journal.history.positions
-        check_block(known, found, REWIND if kept else WRITTEN, recorded=recorded)
+        """Raise IncompleteError where the block below `known` is another one now.
+
+        What to do depends on the last position that is of the chain as it is now, for which blocks are requested.
+        """
+        kept, history = self.journal.checkpoint is not None, self.journal.history
+        reorg = difference(known, found, recorded=kept and known in history.positions)
+        if not reorg:
+            return
+        if not kept:
+            raise IncompleteError(reorg, "rows that are already written may be of blocks that are gone")
+        same = next((position for position in reversed(history.positions) if self._still(position)), None)
+        if same is None:
+            over = "start over with a new checkpoint and a new output file"
+            raise ReorgError(reorg, f"the checkpoint has no position before the reorg; {over}")
+        if same is history.last:
+            raise IncompleteError(reorg, "run the command again")
+        blocks = history.positions[-1].next - same.next
+        raise ReorgError(reorg, f"--rewind {blocks} goes back far enough, to height {same.next}")
+
+    def _still(self, position: Position) -> bool:
+        """Return whether the service still has the block that a position recorded."""
+        return not position.hash or self.service.block_hash(position.next - 1) == position.hash
 
 
 def _look(hash_of: Callable[[int], str | None], height: int) -> str | None:

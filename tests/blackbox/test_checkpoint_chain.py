@@ -31,11 +31,13 @@ def test_6_the_chain_changed_and_rewind_mends_it(command: str, chainq: Program) 
         service.swap(fork)
         for service.tip in (300, 301, 310):
             before = job.files()
-            said(job(), 6, "block 300", old.block_hash(300), fork.block_hash(300), "--rewind")
+            ran = job()
+            said(ran, 6, "block 300", old.block_hash(300), fork.block_hash(300), "--rewind 200 goes back far enough")
+            assert "resumes at" not in ran.err
             assert job.files() == before
-        said(job("--rewind", "20"), 6, "block 200")  # the position before 281, still after the fork
+        said(job("--rewind", "20"), 6, "block 200", "--rewind 100 ")  # the position before 281, still after the fork
         assert (job.next, job.out.stat().st_size) == (201, lengths[1])
-        said(job("--rewind", "20"), 0)
+        said(job("--rewind", "100"), 0)
     assert job.next == 311
     groups = fork_truth(150, 310).groups(command, 0, 311)
     assert difference(job.out.read_bytes().split(b"\n")[:-1], groups) == ""
@@ -43,6 +45,36 @@ def test_6_the_chain_changed_and_rewind_mends_it(command: str, chainq: Program) 
         whole = Job(chainq, again, command, place="undisturbed")
         said(whole(), 0)
     assert job.out.read_bytes() == whole.out.read_bytes()
+
+
+def test_6_a_reorg_below_all_positions(chainq: Program) -> None:
+    """In another file a checkpoint has no positions from before: no --rewind is advised, since none would help."""
+    service = Moving(20)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks")
+        said(job(), 0)
+        service.tip = 30
+        said(job(out=str(job.folder / "other")), 0)
+        service.swap(Fork(Chain(), 10))
+        ran = job(out=str(job.folder / "other"))
+    said(ran, 6, "reorg: block 30 is", "no position before the reorg", "a new checkpoint and a new output file")
+    assert "--rewind" not in ran.err
+    assert "resumes at" not in ran.err
+
+
+def test_6_a_reorg_above_the_position_needs_no_rewind(chainq: Program) -> None:
+    """One that comes during a run, above what is recorded: the next run resumes, and the message says only that."""
+    service = Moving(20)
+    with serving(service) as url:
+        job = Job(chainq, url, "records")
+        said(job(), 0)
+        service.tip = 40
+        service.hook = lambda method: service.swap(Fork(Chain(), 30)) if method == "records/all" else None
+        ran = job()
+        said(ran, 6, "reorg: block 40 is", "this run has seen", "run the command again; the next run resumes at height")
+        assert "--rewind" not in ran.err
+        said(job(), 0)
+    assert job.out.read_bytes() == lines(fork_truth(30, 40).rows("records", 0, 41))
 
 
 def test_a_dry_run_shows_where_the_next_run_begins(chainq: Program, tmp_path: Path) -> None:

@@ -191,7 +191,7 @@ def test_6_a_chain_that_changes_under_it(chainq: Program, truth: Truth) -> None:
         service.swap(Fork(Chain(), 11))
         ran = finish(process)
         assert ran.out == b""
-        said(ran, 6, "block 12", service.chain.block_hash(12), "--rewind", "resumes at height 13")
+        said(ran, 6, "block 12", service.chain.block_hash(12), "--rewind 2 goes back far enough, to height 11\n")
         process = job.start("--rewind", "2", *SOON, out="")
         assert [service.chain.block_hash(h).encode() in row for h, row in zip((11, 12), read(process, 2), strict=True)]
         stopped(process, signal.SIGINT, "resumes at height 13")

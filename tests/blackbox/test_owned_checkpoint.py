@@ -143,7 +143,7 @@ def test_a_reorg_is_noticed(chainq: Program) -> None:
         service._results._results._bodies._chain = fork
         service.tip += 5
         ran = job(env={VARIABLE: key.text})
-    said(ran, 6, "reorg: block ", "--rewind N")
+    said(ran, 6, "reorg: block ", "--rewind 41 goes back far enough")
 
 
 def test_malformed_rows_end_a_run_once(chainq: Program) -> None:
