@@ -76,18 +76,24 @@ def open_journal(stack: ExitStack, settings: ResumeSettings, identity: Mapping[s
         if last is not None and checkpoint.output == output:
             recorded = Recorded(last.length, checkpoint.output_end, checkpoint.writing)
     sink = stack.enter_context(open_sink(file, append=True, recorded=recorded))
-    if checkpoint is not None and sink.appends:
-        _own(sink, checkpoint, output)
-    return Journal(sink, checkpoint.history if checkpoint else History(), checkpoint, output)
+    journal = Journal(sink, checkpoint.history if checkpoint else History(), checkpoint, output)
+    if checkpoint is not None and sink.owner == str(checkpoint.path):
+        _check_earlier(journal, checkpoint, output)
+    elif checkpoint is not None and sink.owner:
+        _check_other(Path(sink.owner), output)
+    return journal
 
 
-def _own(sink: Sink, checkpoint: Checkpoint, output: str) -> None:
-    """Note on the output file that the checkpoint is about it. Raises UsageError where another one is."""
-    other = sink.owner
-    if other != str(checkpoint.path):
-        if other:
-            _check_other(Path(other), output)
-        sink.owner = str(checkpoint.path)
+def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str) -> None:
+    """Raise UsageError where the checkpoint went on in another output since: the file would have a gap."""
+    last = checkpoint.history.last
+    if last is None or not journal.sink.length or journal.continues_output:
+        return
+    name, later = printable(str(checkpoint.path)), checkpoint.output
+    raise UsageError(
+        f"{output} holds earlier rows of checkpoint {name}, and later ones went to {later or 'standard output'}",
+        f"{f'use -o {later}' if later else 'omit -o'}; a new file gets the rows from height {last.next} on",
+    )
 
 
 def _check_other(other: Path, output: str) -> None:

@@ -29,6 +29,16 @@ class Journal:
         """Return the position that the output has reached. Needs `begin`, or a checkpoint that has one."""
         return self.history.positions[-1]
 
+    @property
+    def continues_output(self) -> bool:
+        """Return whether the output is the one that the checkpoint recorded last; a file may have a new name."""
+        last, checkpoint, sink = self.history.last, self.checkpoint, self.sink
+        if last is None or checkpoint is None:
+            return False
+        if checkpoint.output == self._output:
+            return True
+        return sink.length == last.length > 0 and sink.end_hash(last.length) == checkpoint.output_end
+
     def begin(
         self,
         first_height: Callable[[], int],
@@ -42,20 +52,23 @@ class Journal:
         """
         history, sink, checkpoint = self.history, self.sink, self.checkpoint
         first = history.last is None
-        same = checkpoint is not None and checkpoint.output == self._output and not first
+        same = self.continues_output
         rewound = False
         if first:
             history.add(Position(first_height(), length=sink.length))
-            if checkpoint and sink.length:
-                warn(f"{self._output} already has content that is not from this checkpoint; rows are appended to it")
             if checkpoint and sink.pipe:
                 warn("the output is a pipe: rows that its reader does not take are lost; -o FILE keeps them")
         elif rewind:
             rewound = self._rewind(rewind, warn)
+        if checkpoint and sink.length and not same:
+            warn(f"{self._output} already has content that is not from this checkpoint; rows are appended to it")
         if not first and not same:
             history.move(sink.length)
-        if rewound or not same:  # before the first row, and before the file is cut: a crash must not leave less on disk
+        # Before the first row, and before the file is cut: a crash must not leave less on disk.
+        if first or rewound or (checkpoint and checkpoint.output != self._output):
             self.save()
+        if checkpoint and sink.appends and sink.owner != str(checkpoint.path):
+            sink.owner = str(checkpoint.path)  # not before: a run in vain does not make the file its own
         if rewound and same:
             sink.truncate(self.position.length)
         writer = open_writer(sink, self.position.length > 0 if sink.appends else not first)

@@ -12,7 +12,8 @@ from chainq.text.sanitize import printable
 
 END_BYTES = 4096  # at the end of a file, by which it is known again
 _OWNER = "user.chainq.checkpoint"  # extended attribute (xattr(7)); macOS and some file systems have none
-_CHANGED = "restore the file, use another -o FILE, or delete the checkpoint and the file to start over"
+_LATER = "use another -o FILE for later rows only"
+_CHANGED = f"restore the file, {_LATER}, or delete the checkpoint and the file to start over"
 
 
 class Recorded(NamedTuple):
@@ -83,7 +84,7 @@ class AppendFileSink(DescriptorSink):
         if not recorded.writing and self._holds_line(length):  # half a line is no row
             raise IncompleteError(
                 f"the checkpoint recorded {length} bytes, {name} holds {self.length}, and no run was killed",
-                "another program or another checkpoint appends to it; use another -o FILE, or remove what was appended",
+                f"another program or another checkpoint appends to it; {_LATER}, or remove what was appended",
             )
 
     def _holds_line(self, start: int) -> bool:

@@ -117,6 +117,55 @@ def test_another_output_gets_the_rows_from_there_on(flag: str, chainq: Program) 
     assert other.read_bytes().decode() == ("height\r\n" if flag == "--csv" else "") + "".join(rows)
 
 
+@pytest.mark.parametrize("between", ["a file", "standard output"])
+def test_2_an_earlier_output_is_refused(between: str, chainq: Program, truth: Truth) -> None:
+    """It lacks the heights that were written elsewhere since: exit 2, no call, no file touched; a new file is fine."""
+    service = Moving(9)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks")
+        said(job(), 0)
+        last = str(job.folder / "other") if between == "a file" else ""
+        service.tip = 12
+        assert job(out=last).code == 0
+        service.tip, before, calls = 15, job.files(), len(service.calls)
+        ran = job()
+        said(ran, 2, f"{job.out} holds earlier rows of checkpoint {job.kept}", f"later ones went to {last or between}")
+        assert "a new file gets the rows from height 13 on" in ran.err
+        assert (job.files(), len(service.calls)) == (before, calls)
+        job.out.unlink()
+        said(job(), 0)
+    assert job.out.read_bytes() == lines(truth.rows("blocks", 13, 16))
+
+
+def test_an_output_that_was_renamed_is_the_same_file(chainq: Program, truth: Truth) -> None:
+    """Under its new name it is cut back by --rewind and appended to, without a warning."""
+    service = Moving(9)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks")
+        for service.tip in (9, 12):
+            said(job(), 0)
+        new = job.out.rename(job.folder / "new")
+        for service.tip, rewind in ((15, ["--rewind", "2"]), (17, [])):
+            said(job(*rewind, out=str(new)), 0)
+    assert new.read_bytes() == lines(truth.rows("blocks", 0, 18))
+
+
+def test_a_checkpoint_warns_of_what_another_output_holds(chainq: Program, truth: Truth) -> None:
+    """Also where it had an output before, and where a run did not reach the service; the next run appends silently."""
+    service = Moving(9)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks")
+        said(job(), 0)
+    other = job.folder / "other"
+    other.write_bytes(b"mine\n")
+    said(job("--retries", "0", out=str(other)), 4, "resumes at height 10")
+    with serving(service) as job.url:
+        job.kept.write_text(job.kept.read_text().replace(url, job.url))
+        for service.tip, words in ((12, ["other already has content that is not from this checkpoint"]), (15, [])):
+            said(job(out=str(other)), 0, *words)
+    assert other.read_bytes() == b"mine\n" + lines(truth.rows("blocks", 10, 16))
+
+
 def test_an_output_by_another_spelling_is_the_same_file(chainq: Program, truth: Truth) -> None:
     """A file by its relative and its absolute name is one file: what a killed run left is cut off by either."""
     service = Moving(4)

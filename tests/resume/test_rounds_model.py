@@ -6,6 +6,7 @@ The model decides which rows exist; the output must hold exactly those in the en
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
@@ -136,6 +137,8 @@ class Output:
 class Record:
     """A checkpoint in memory."""
 
+    path = "kept"
+
     def __init__(self) -> None:
         self.history, self.lag, self.output, self.writing = History(), 0, "", False
         self.kept: list[Position] = []
@@ -160,8 +163,8 @@ def one_run(chain: Chain, record: Record, output: Output, rewind: int) -> str:
         return "killed"
     except (UnsteadyError, UnreachableError):
         return "unsteady"
-    except IncompleteError:
-        return "reorg"
+    except IncompleteError as error:
+        return str(error)
     return ""
 
 
@@ -205,7 +208,8 @@ def test_every_row_once(
         if not chain.moves:  # the service has caught up, and the chain grows, so that the last heights are settled
             chain.height = chain.indexed = min(END, chain.height + 11)
         output = Output(data, appends=appends, fuse=fuses.pop() if kills and fuses else 0)
-        ended = one_run(chain, record, output, 20 if ended == "reorg" else 0)
+        advice = re.search(r"--rewind (\d+)", ended)
+        ended = one_run(chain, record, output, int(advice[1]) if advice else 0)
         data, turns = output.data, turns + 1
         assert turns < 200
     last = record.kept[-1].next
