@@ -1,5 +1,6 @@
 """The error boundary: the only place that catches errors, prints them and ends the process."""
 
+import errno
 import os
 import re
 import sys
@@ -16,6 +17,8 @@ from chainq.text.sanitize import abridged, mask_keys, printable
 if TYPE_CHECKING:
     from typer._click import Context
 
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+"""Errors of writing alone. With PYTHONUNBUFFERED standard output keeps no buffer that could be tried again."""
 _LONGEST = 5000  # characters of a message: a path of the system has up to 4096
 
 
@@ -47,7 +50,7 @@ def main() -> NoReturn:
         _complain(arguments, "the response is nested too deeply" if deep else "out of memory; lower -j", error)
         code = ExitCode.RESPONSE if deep else ExitCode.UNREACHABLE
     except Exception as error:
-        if isinstance(error, OSError) and _unwritten():
+        if isinstance(error, OSError) and (error.errno in _FULL or _unwritten()):
             _complain(arguments, f"cannot write the output: {error.strerror}", error)
             os._exit(ExitCode.OUTPUT)
         if os.environ.get("CHAINQ_DEBUG"):

@@ -208,11 +208,12 @@ def test_7_an_unwritable_file_is_told_before_the_first_call(chainq: Program, now
     "words", [["--help"], ["records", "--help"], ["--version"], ["version"], ["completion", "bash"]]
 )
 def test_7_a_full_device_for_help(words: list[str], chainq: Program, full_device: Path) -> None:
-    """Help that cannot be written is exit 7 too."""
-    with full_device.open("wb", buffering=0) as full:
-        process = chainq.start(*words, stdout=full)
-        _, err = process.communicate(timeout=60)
-    one_line(Ran(process.returncode, b"", err.decode()), 7)
+    """Help that cannot be written is exit 7 too, also where Python keeps no buffer."""
+    for env in ({}, {"PYTHONUNBUFFERED": "1"}):
+        with full_device.open("wb", buffering=0) as full:
+            process = chainq.start(*words, stdout=full, env=env)
+            _, err = process.communicate(timeout=60)
+        one_line(Ran(process.returncode, b"", err.decode()), 7)
 
 
 def test_2_parameters_that_are_not_utf_8(chainq: Program) -> None:
