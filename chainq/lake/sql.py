@@ -121,6 +121,10 @@ class Database:
 
     def _check(self, connection: Any, query: str) -> None:
         """Raise UsageError for what is not one SELECT."""
+        try:
+            query.encode()
+        except UnicodeEncodeError:  # a byte of the command line, for which DuckDB raises TypeError
+            raise UsageError("invalid query: expected UTF-8 text") from None
         kinds = [statement.type for statement in connection.extract_statements(query)]
         allowed = (self._duckdb.StatementType.SELECT, self._duckdb.StatementType.EXPLAIN)
         if len(kinds) != 1 or kinds[0] not in allowed:

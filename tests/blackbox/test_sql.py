@@ -81,6 +81,7 @@ def test_formats(exported: Program) -> None:
         "select 1; copy (select 1) to 'written'",
         "select * from paths",
         "select nonsense from records",
+        "select '\udcff' from records",
         "",
     ],
 )
