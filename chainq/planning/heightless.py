@@ -175,7 +175,7 @@ def _matches_tail(page: Page, heights: HeightRange, server: ServerFacts) -> Aski
         if not server.start_included:
             yield from check_bounds(last, server, tail)
         if _counted(tail.rows) == _counted(page.rows[-len(tail.rows) :]):
-            if (yield from _cut_alike(page, tail, last)):
+            if (yield from _cut_alike(page, tail, last, server)):
                 return False
             server.trusted_width = max(server.trusted_width, len(heights) - some + 1)
             return True
@@ -184,13 +184,15 @@ def _matches_tail(page: Page, heights: HeightRange, server: ServerFacts) -> Aski
     return None
 
 
-def _cut_alike(page: Page, tail: Page, last: HeightRange) -> Asking[bool]:
+def _cut_alike(page: Page, tail: Page, last: HeightRange, server: ServerFacts) -> Asking[bool]:
     """Return whether the last heights, with which a response ends, have more rows than their own response shows.
 
-    A byte cap may end both at the same large row, unless the one has many more bytes than the other.
+    A byte cap may end both at the same large row, unless the one has many more bytes than the other; and a row cap that
+    varies may end both, unless the other has fewer rows than any response that was cut.
     """
     count = len(tail.rows)
-    if _bytes(page.rows) - _bytes(tail.rows) >= CLEAR * max(_bytes([row]) for row in page.rows):
+    capped = server.cut_rows is not None and count >= server.cut_rows
+    if not capped and _bytes(page.rows) - _bytes(tail.rows) >= CLEAR * max(_bytes([row]) for row in page.rows):
         return False
     further: Page = yield Request(last, max(1, count - 1), 1)
     return not set(map(bytes, further.rows)) <= set(map(bytes, tail.rows))

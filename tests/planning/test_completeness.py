@@ -81,6 +81,7 @@ def test_heights_that_fill_responses_lose_nothing_without_heights(kind: str, see
         (1107, "byte cap"),
         (368, "varying cap"),  # the last page of a height was cut
         (738, "varying cap"),
+        (1487178, "varying cap"),  # a response of twice the cap, and its last heights of the cap itself
     ],
 )
 def test_what_was_lost_without_heights_is_not_lost_again(seed: int, kind: str) -> None:
