@@ -209,7 +209,7 @@ class Rounds:
         """Take in that rows which were written are missing. Raises UnsteadyError where the chain has grown since."""
         missing = f"{counted(rows, 'row')} of {heights} that came before"
         if top - self._next >= SETTLE:
-            rewind = "; --rewind N writes what it has now" if self.journal.checkpoint else ""
+            rewind = f"; --rewind {len(heights)} writes what it has now" if self.journal.checkpoint else ""
             raise UnsteadyError(
                 IncompleteError(
                     f"{self.query.method.name}: {missing} are missing now",

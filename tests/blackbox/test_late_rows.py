@@ -201,5 +201,7 @@ def test_6_rows_that_vanish(chainq: Program) -> None:
         service.tip += 3
         said(job(), 0, "the service is behind", "that came before")
         service.tip += 20
-        said(job(), 6, "that came before are missing now", "--rewind N")
+        said(job(), 6, "that came before are missing now", "--rewind 6 writes what it has")
         assert job.files()["out"] == before["out"]
+        said(job("--rewind", "6"), 0)
+    assert job.out.read_bytes() == b""
