@@ -65,7 +65,7 @@ def _looks_like_query(text: str) -> bool:
 
 
 def _warn_of_gaps(database: Database, commands: list[str], reporter: Reporter) -> None:
-    """Say in one line which heights are missing between those of the tables."""
+    """Say in one line which heights the tables lack, between their partitions and where these are damaged."""
     lacking = []
     for command in commands:
         gaps = database.gaps[command]
@@ -74,7 +74,7 @@ def _warn_of_gaps(database: Database, commands: list[str], reporter: Reporter) -
         if gaps:
             lacking.append(f"{view_name(command)} lacks heights {shown}{more}")
     if lacking:
-        reporter.warn(f"{'; '.join(lacking)}: between the partitions of the data set")
+        reporter.warn(f"{'; '.join(lacking)}: the data set has no whole partition of them; see chainq verify DEST")
 
 
 def _fetch(database: Database, query: str, bounds: Bounds, values: Mapping[str, Any], reporter: Reporter) -> None:

@@ -6,8 +6,7 @@ read: it can neither read another file nor write one. Only a single SELECT (or E
 Rejected: DuckDB's own reader with `allowed_directories`: it needs an extension from the network for object stores.
 """
 
-from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -18,7 +17,8 @@ from chainq.errors import UsageError
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.range import HeightRange
 from chainq.lake import data_set, plan
-from chainq.lake.grid import COMMANDS, PARTITION_COLUMN, parse_name
+from chainq.lake.grid import COMMANDS, PARTITION_COLUMN, PartitionSpec, parse_name
+from chainq.lake.receipt import parse_entry
 from chainq.lake.store import Listed, Store
 from chainq.text.sanitize import excerpt, quoted
 
@@ -52,7 +52,7 @@ class Database:
         self._connection = duckdb.connect(":memory:")
         self._held: tuple[str, ...] | None = None  # the commands of the data set
         self.gaps: dict[str, list[HeightRange]] = {}
-        """The heights that no partition has, between those of the same command in the data set."""
+        """The heights that no whole partition has, from the first partition of a command to its last one."""
 
     def __enter__(self) -> "Database":
         return self
@@ -62,10 +62,13 @@ class Database:
 
     def add_data_set(self, store: Store) -> None:
         """Add a view for each command of a data set, of the partitions that have a receipt. Raises UsageError."""
-        if data_set.read(store) is None:
+        description = data_set.read(store)
+        if description is None:
             raise UsageError(f"no data set in {store.label}: no {data_set.NAME}", "chainq export writes one")
         listing = list(store.listing())
-        valid = plan.take_inventory(listing).valid
+        inventory = plan.take_inventory(listing)
+        valid = inventory.valid
+        damaged = list(_damaged(inventory, listing, description.partition))
         files: dict[str, list[tuple[int, Listed]]] = {}
         for listed in listing:
             key = parse_name(listed.name)
@@ -73,8 +76,8 @@ class Database:
                 files.setdefault(key[0], []).append((key[1], listed))
         for command, some in files.items():
             self._connection.register(view_name(command), self._dataset(command, some, store))
-            specs = sorted(entry.spec for key, entry in valid.items() if key[0] == command)
-            self.gaps[command] = [HeightRange(a.end, b.start) for a, b in pairwise(specs) if a.end < b.start]
+            whole = [entry.spec for key, entry in valid.items() if key[0] == command]
+            self.gaps[command] = list(_gaps(whole, [spec for spec in damaged if spec.command == command]))
         self._held = tuple(command for command in COMMANDS if command in files)
 
     def tables(self, query: str) -> list[str]:
@@ -161,6 +164,29 @@ class Database:
 def view_name(command: str) -> str:
     """Return the name of a command in SQL."""
     return command.replace("-", "_")
+
+
+def _damaged(inventory: plan.Inventory, listing: Iterable[Listed], grid: int) -> Iterator[PartitionSpec]:
+    """Yield the partitions that have a file or a receipt and are not whole.
+
+    They end where a receipt says; without one, after `grid` heights.
+    """
+    found = {key for listed in listing if (key := parse_name(listed.name))} | inventory.receipts.keys()
+    for key in sorted(found - inventory.valid.keys()):
+        ends = [entry.spec.end for name in inventory.receipts.get(key, ()) if (entry := parse_entry(name))]
+        yield PartitionSpec(*key, max(ends, default=key[1] + grid))
+
+
+def _gaps(whole: Iterable[PartitionSpec], damaged: Iterable[PartitionSpec]) -> Iterator[HeightRange]:
+    """Yield the heights that no whole partition has, from the first partition to the last one."""
+    specs = sorted([*whole, *damaged])
+    at, end = specs[0].start, max(spec.end for spec in specs)
+    for spec in sorted(whole):
+        if at < spec.start:
+            yield HeightRange(at, spec.start)
+        at = max(at, spec.end)
+    if at < end:
+        yield HeightRange(at, end)
 
 
 def _nested(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from harness.truth import Truth
 pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
 
+LACKS = "chainq: warning: records lacks {}: the data set has no whole partition of them; see chainq verify DEST\n"
+
 
 @pytest.fixture
 def exported(chainq: Program, server: Servers) -> Program:
@@ -45,8 +47,25 @@ def test_heights_between_partitions_that_are_missing(exported: Program, server: 
     assert exported("export", *words, url=server()).code == 0
     ran = exported("sql", "lake", "select count(*) from records r join blocks b on r.height = b.height")
     assert ran.code == 0
-    assert ran.err == ("chainq: warning: records lacks heights 2500-2649: between the partitions of the data set\n")
+    assert ran.err == LACKS.format("heights 2500-2649")
     assert exported("sql", "lake", "select count(*) from blocks").err == ""
+
+
+@pytest.mark.parametrize("start", [2400, 2450])
+@pytest.mark.parametrize("lost", ["bytes", "file", "receipt"])
+def test_partitions_that_are_not_whole(lost: str, start: int, exported: Program) -> None:
+    """The first or the last partition has another size than its receipt, no file or no receipt: a warning names it."""
+    root = exported.home / "lake"
+    path = root / f"records/start={start:09d}/data.parquet"
+    if lost == "bytes":
+        path.write_bytes(path.read_bytes()[:-1])
+    elif lost == "file":
+        path.unlink()
+    else:
+        (receipt,) = (root / "_chainq/receipts/records").glob(f"{start:09d}-*")
+        receipt.unlink()
+    ran = exported("sql", "lake", "select count(distinct start) as n from records", "--jsonl")
+    assert (ran.out, ran.err) == (b'{"n":1}\n', LACKS.format(f"heights {start}-{start + 49}"))
 
 
 def test_formats(exported: Program) -> None:
