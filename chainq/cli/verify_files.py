@@ -48,6 +48,8 @@ def run(values: Mapping[str, Any]) -> None:
                     write_findings(
                         _against(files, service, values["sample"], verdict, reporter), writer, verdict, reporter
                     )
+            elif files.unseen:
+                verdict.compared = f"; {files.unseen}"
         finally:
             reporter.end()
         with signals_deferred():
@@ -93,12 +95,9 @@ def _files(values: Mapping[str, Any], reporter: Reporter) -> "Files":
     if values["commands"] is not None and values["commands"] not in COMMANDS:
         raise UsageError(f"cannot verify {values['commands']!r}", f"expected one of {', '.join(COMMANDS)}")
     try:
-        check = RowsCheck(path, Repair(), values["commands"], heights)
+        return RowsCheck(path, Repair(), values["commands"], heights)
     except IncompleteError as error:
         return UnreadableFile(error.message)
-    if not check.method.linked:
-        reporter.warn(f"{path} has no receipt: rows that are missing leave no trace in it")
-    return check
 
 
 def _there(asked: Callable[[], bool]) -> bool:

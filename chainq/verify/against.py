@@ -73,7 +73,7 @@ def compare(rows: Rows, service: Service, chosen: Container[int], places: Iterab
             for (height, _), texts in zip(part.rows, rows.as_rows([row for _, row in part.rows]), strict=True):
                 due[key_of(texts)] = (part.heights.start if height is None else height, _hash(rows.names, texts))
     whole = compared == len(rows.heights)  # else rows without a height may be of others
-    left = dict(due)
+    left = {} if method.linked else dict(due)  # a missing block was a finding before, of the file by itself
     altered: dict[Key, int] = {}
     for texts in rows.rows():
         key = key_of(texts)

@@ -50,6 +50,7 @@ class UnreadableFile:
     """A file of which not even the columns can be read: one finding. `found`: which file, and why."""
 
     heights = HeightRange(0, 0)
+    unseen = ""
 
     def __init__(self, found: str) -> None:
         self._found = found
@@ -110,6 +111,13 @@ class RowsCheck:
         if not len(self.heights):
             raise UsageError(f"{self._path}: the heights of its rows are not known", "pass --start and --end")
         yield FileRows(self._file, self.method, self.heights, self._repair)
+
+    @property
+    def unseen(self) -> str:
+        """What the file does not show by itself, in words."""
+        rows = "" if self.method.linked else "rows that are missing and "
+        hint = ", --full compares them with the service" if self.method.ranged else ""
+        return f"{rows}changes in fields without a checksum leave no trace in a file{hint}"
 
     def _refuse_reverse(self, table: Any) -> None:
         name = self.method.height

@@ -64,6 +64,8 @@ class PartitionRows:
 class Lake:
     """A data set that is to be verified. Raises UsageError where there is none."""
 
+    unseen = ""  # its receipts show which rows are due
+
     def __init__(self, store: Store) -> None:
         import pyarrow
 

@@ -45,6 +45,7 @@ def test_a_file_as_it_was_written_is_that_of_the_service(
     ran = program("verify", str(path), "--full", "--start", start, "--end", end, url=url)
     assert (ran.code, ran.out) == (0, b""), ran.out
     assert f"all {int(end) - 100} heights compared with the service" in ran.err
+    assert "leave no trace" not in ran.err
 
 
 def test_rows_that_a_file_lacks_has_besides_and_has_otherwise(program: Program, url: str, tmp_path: Path) -> None:
@@ -75,6 +76,17 @@ def test_rows_that_a_file_lacks_has_besides_and_has_otherwise(program: Program, 
         "program_id=other.aleo",
     )
     assert altered["repair"] == f"chainq records --start {altered['height']} --end {altered['height'] + 1}"
+
+
+def test_a_block_that_a_file_lacks_is_one_finding(program: Program, url: str, tmp_path: Path) -> None:
+    """The file shows it by itself; the service has it, which says the same."""
+    path = tmp_path / "blocks.jsonl"
+    assert program("blocks", *HEIGHTS, "-o", str(path), url=url).code == 0
+    rows = path.read_text().splitlines(keepends=True)
+    height = int(json.loads(rows.pop(20))["height"])
+    path.write_text("".join(rows))
+    found = [json.loads(row) for row in program("verify", str(path), "--full", "--jsonl", url=url).rows]
+    assert [(row["check"], row["height"]) for row in found] == [("missing", height)]
 
 
 @pytest.mark.parametrize("command", ["records", "ownership", "transitions"])

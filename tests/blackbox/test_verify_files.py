@@ -171,11 +171,13 @@ def test_what_was_done_to_the_rows_is_named(
 def test_a_file_as_it_was_written_has_no_finding(
     command: str, kind: str, files: dict[tuple[str, str], Path], program: Program
 ) -> None:
-    """Its command is told by its columns. That lost rows leave no trace is said, but of blocks, where they do."""
+    """Its command is told by its columns. What leaves no trace is said: fields, and rows but of blocks."""
     ran = program("verify", str(files[command, kind]))
     assert (ran.code, ran.out) == (0, b""), ran.err
-    assert f" {command}\n" in ran.err
-    assert ("has no receipt" in ran.err) == (command not in ("blocks", "full-blocks"))
+    assert f" {command}; " in ran.err
+    assert ran.err.count("\n") == 1
+    assert "changes in fields without a checksum leave no trace in a file, --full compares them" in ran.err
+    assert ("rows that are missing" in ran.err) == (command not in ("blocks", "full-blocks"))
 
 
 def test_heights_that_a_file_should_have(files: dict[tuple[str, str], Path], program: Program) -> None:
