@@ -161,7 +161,7 @@ def _prove_without_rows(chunk: ChunkSpec, server: ServerFacts) -> Asking[ChunkRe
 
 def _note_unproved(heights: HeightRange, server: ServerFacts) -> None:
     """Say that heights are believed to have no rows, though no row of the run shows that a window is looked at."""
-    if server.highest < 0 and len(heights) > NARROWEST:
+    if not server.trusted_width and len(heights) > NARROWEST:
         server.note(
             f"{heights}: no rows, which is not proved: no response of this run has one, so the service may show none of"
             f" {NARROWEST} heights or more"

@@ -1,6 +1,5 @@
 """Finds the row that follows a last row, or makes sure that none does (docs/completeness.md, "The rule")."""
 
-from contextlib import suppress
 from typing import NamedTuple
 
 from chainq.errors import IncompleteError
@@ -50,6 +49,15 @@ def look_ahead(page: Page, horizon: int, server: ServerFacts) -> Asking[Followin
     return Following(None, responses=responses)
 
 
+def _shown(request: Request) -> Asking[Page]:
+    """Return the response to a request, one without rows where it fails for its size."""
+    try:
+        page: Page = yield request
+    except DIVISIBLE:
+        return Page([], [])
+    return page
+
+
 def _look_once(page: Page, horizon: int, server: ServerFacts, most: int) -> Asking[Following]:
     """Look once: of the last rows, n of them, page 1 of n - 1 rows begins with the last row, and the next follows.
 
@@ -64,11 +72,10 @@ def _look_once(page: Page, horizon: int, server: ServerFacts, most: int) -> Aski
     responses = 0
     if rows > 2:  # page 1 of fewer than two rows has no room for a following one
         responses = 1
-        try:
-            shown: Page = yield Request(HeightRange(start, horizon), rows - 1, 1)
-        except DIVISIBLE:
-            shown = Page([], [])
+        shown = yield from _shown(Request(HeightRange(start, horizon), rows - 1, 1))
         known = {bytes(row) for row in page.rows[-rows:]}
+        if not shown.rows_at(last) <= known:  # the response lacked it
+            return Following(None, complete=False)
         if shown.ordered and shown.heights and shown.heights[0] == last and bytes(shown.rows[0]) in known:
             after = [height for height in shown.heights if height > last]
             complete = len(shown.heights) - len(after) == 1
@@ -77,6 +84,12 @@ def _look_once(page: Page, horizon: int, server: ServerFacts, most: int) -> Aski
             if horizon - start <= server.trusted_width:
                 return Following(None)
             dense = False
+    elif 0 < len(page.rows) <= 2:  # perhaps a cap: page 1 shows rows beyond these, if any
+        responses = 1
+        shown = yield from _shown(Request(HeightRange(start, horizon), rows, 1))
+        if not shown.rows_at(last) <= page.rows_at(last):
+            return Following(None, complete=False)
+        dense = last in shown.heights
     following = yield from _again(page, horizon, server, dense=dense)
     return following._replace(responses=responses + following.responses)
 
@@ -114,15 +127,14 @@ def _again(page: Page, horizon: int, server: ServerFacts, *, dense: bool) -> Ask
     found = yield from first_row_at_or_after(last + 1, horizon, server)
     responses += last + 1 < horizon
     if known and found is not None and found < last + width:
-        # The response had room for that row and lacks it: it may be cut just where the first one was.
+        # The response had room for that row and lacks it: it is cut, perhaps just where the first one was.
+        complete = False
         for _ in range(AGREEING):
             responses += 1
-            try:
-                shown = yield Request(HeightRange(last, found + 1), size)
-            except DIVISIBLE:
-                shown = Page([], [])
-            complete = shown.rows_at(last) == known
-            if not complete or found in shown.heights:
+            shown = yield from _shown(Request(HeightRange(last, found + 1), size))
+            if shown.rows_at(last) != known:
+                break
+            if complete := found in shown.heights:
                 break
     return Following(found, complete, responses)
 
@@ -139,17 +151,15 @@ def first_row_at_or_after(
     """
     if start >= horizon:
         return None
-    try:
-        page: Page = yield Request(HeightRange(start, horizon), ROWS)
-    except DIVISIBLE:
-        page = Page([], [])
+    page: Page = yield from _shown(Request(HeightRange(start, horizon), ROWS))
     if page.heights or not thorough:
         return page.heights[0] if page.heights else None
     first = start
     if horizon - start > server.trusted_width:
         yield from _earn_width(server)
-        yield from _show_width(HeightRange(start, horizon), server)
-    narrow = server.trusted_width if server.highest >= 0 else NARROWEST
+        if server.trusted_width < NARROWEST:
+            yield from _show_width(HeightRange(start, horizon), server)
+    narrow = server.trusted_width or NARROWEST
     if horizon - start > narrow:
         horizon = yield from _below_tip(horizon, server)
     windows = 0
@@ -178,10 +188,7 @@ def _earn_width(server: ServerFacts) -> Asking[None]:
         return
     heights = HeightRange(server.proved_start, server.proved_last + 1)
     if len(heights) > server.trusted_width:
-        try:
-            yield Request(heights, server.page_size, (server.proved_rows - 1) // server.page_size)
-        except DIVISIBLE:
-            return
+        yield from _shown(Request(heights, server.page_size, (server.proved_rows - 1) // server.page_size))
 
 
 def _show_width(heights: HeightRange, server: ServerFacts) -> Asking[None]:
@@ -195,8 +202,7 @@ def _show_width(heights: HeightRange, server: ServerFacts) -> Asking[None]:
                 break
     width = min(NARROWEST, server.highest + 1)
     while width > server.trusted_width:
-        with suppress(*DIVISIBLE):  # too heavy there
-            yield Request(HeightRange(server.highest + 1 - width, server.highest + 1), server.page_size)
+        yield from _shown(Request(HeightRange(server.highest + 1 - width, server.highest + 1), server.page_size))
         width //= 2
 
 

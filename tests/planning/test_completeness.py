@@ -89,6 +89,21 @@ def test_what_was_lost_without_heights_is_not_lost_again(seed: int, kind: str) -
     assert crowded(seed, kind)[0] in ("truth", "error")
 
 
+@pytest.mark.parametrize("command", ["records", "ownership"])
+def test_a_row_more_than_a_response_holds(command: str) -> None:
+    """That its rows come again, perhaps by chance, and a row further on by itself, does not prove a height whole."""
+    for seed in range(250):
+        rng = Random(seed)  # noqa: S311  # as above
+        cap = rng.choice([1, 2, 3, 5])
+        made = chain(rng, 0, 1.0, command=command, bursts=False)
+        for height in range(rng.choice([1, 3, 6])):
+            count = cap + rng.choice([0, 1, 1, 2])
+            made.rows.append([b'{"id":%d,"height":%d}' % (100 * height + n, height) for n in range(count)])
+        server, due = Server(made, Faults(row_cap=cap), rng), made.due(0, len(made.rows))
+        outcome = drive(server, 0, len(made.rows), command=command, page_size=1000, tip=rng.choice([None, made.tip]))
+        assert verdict(outcome, due) == "truth", seed
+
+
 class CutTwice(Server):
     """Its first response is cut, and its first look-ahead just after the last row that is known."""
 
