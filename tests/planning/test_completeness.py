@@ -29,7 +29,7 @@ def test_a_run_ends_in_the_truth_or_in_an_error(kind: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "two at once"])
-@settings(max_examples=EXAMPLES // 4 // len(KINDS), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES // 8 // len(KINDS), deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 10**9))
 def test_what_one_partition_teaches_the_next_loses_nothing(kind: str, seed: int) -> None:
     """The same for a range in two parts, of which the second one is told what the first has learned."""
@@ -58,7 +58,7 @@ def test_what_was_lost_once_is_not_lost_again(seed: int, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", NARROW)
-@settings(max_examples=EXAMPLES // 25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES // 100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 10**9))
 def test_servers_that_look_at_a_few_heights_only_lose_nothing(kind: str, seed: int) -> None:
     """No rows in a response prove nothing, unless one as wide has shown a row at its far end."""
