@@ -109,7 +109,7 @@ class BlockTally:
 
 
 class Block:
-    """Return the rows of a block that were seen so far, from `position` on; `responses`: in how many responses."""
+    """The rows of a block that were seen so far, from `position` on; `responses`: in how many responses."""
 
     def __init__(self, position: int, calls: Calls) -> None:
         self.position = position

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import peers
-from measure import Pipeline, Spread, digest, environment, interleaved, ratio, run, spread
+from measure import Pipeline, Spread, Took, digest, environment, interleaved, ratio, run, spread
 from native import FIRST, ROWS_A_HEIGHT, Call, Server, curl
 
 JQ = ["jq", "-c", ".result[]"]
@@ -241,8 +241,7 @@ def _parquet_rows(folder: Path) -> int:
 
 def processor_time(bench: Bench) -> Found:
     """The processor time of 10,000 records at 50 ms a call, start-up and all, as a share of 16 ms."""
-    command = bench.reading("records", bench.rows, "--jsonl", "--url", bench.native.url(50))
-    took = spread(run([command]).cpu * 1000 / (bench.rows / 10_000) for _ in range(bench.runs))
+    took = spread(_records(bench, bench.rows).cpu * 1000 / (bench.rows / 10_000) for _ in range(bench.runs))
     return Found(Spread(*(one / 16 for one in took)), note=f"{took.median:.1f} ms")
 
 
@@ -259,8 +258,11 @@ def growth(bench: Bench) -> Found:
 
 
 def _most(bench: Bench, rows: int) -> Spread:
-    command = bench.reading("records", rows, "--jsonl", "--url", bench.native.url(50))
-    return spread(run([command]).memory for _ in range(3))
+    return spread(_records(bench, rows).memory for _ in range(3))
+
+
+def _records(bench: Bench, rows: int) -> Took:
+    return run([bench.reading("records", rows, "--jsonl", "--url", bench.native.url(50))])
 
 
 IMPORT_TYPER = "import typer"
