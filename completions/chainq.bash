@@ -286,6 +286,7 @@ _chainq_options() {
             _chainq_offer '--missing-height' 'Leave out a block'
             _chainq_offer '--broken-link' 'Give a block a wrong previous_hash'
             _chainq_offer '--plant' 'Hold one row wrongly, such as lost-record:672; may be repeated'
+            _chainq_offer '--fault' 'A list that is wrong in one plain way, such as height-cap:5; may be repeated'
             _chainq_offer '--stale-tip-rate' 'Share of latest/block calls with an old tip'
             _chainq_offer '--lag-blocks' 'Hide the last N blocks from all methods but latest/block'
             _chainq_offer '--lag-rate' 'Share of calls that --lag-blocks is about'
@@ -377,6 +378,7 @@ _chainq_takes() {
         *' --missing-height') ;;
         *' --broken-link') ;;
         *' --plant') ;;
+        *' --fault') ;;
         *' --stale-tip-rate') ;;
         *' --lag-blocks') ;;
         *' --lag-rate') ;;

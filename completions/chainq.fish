@@ -219,6 +219,8 @@ function __chainq_takes
             return 0
         case '* --plant'
             return 0
+        case '* --fault'
+            return 0
         case '* --stale-tip-rate'
             return 0
         case '* --lag-blocks'
@@ -378,6 +380,7 @@ complete -c chainq -n '__chainq_in serve' -l shuffle-heights -d 'Return rows in 
 complete -c chainq -n '__chainq_in serve' -l missing-height -x -d 'Leave out a block'
 complete -c chainq -n '__chainq_in serve' -l broken-link -x -d 'Give a block a wrong previous_hash'
 complete -c chainq -n '__chainq_in serve' -l plant -x -d 'Hold one row wrongly, such as lost-record:672; may be repeated'
+complete -c chainq -n '__chainq_in serve' -l fault -x -d 'A list that is wrong in one plain way, such as height-cap:5; may be repeated'
 complete -c chainq -n '__chainq_in serve' -l stale-tip-rate -x -d 'Share of latest/block calls with an old tip'
 complete -c chainq -n '__chainq_in serve' -l lag-blocks -x -d 'Hide the last N blocks from all methods but latest/block'
 complete -c chainq -n '__chainq_in serve' -l lag-rate -x -d 'Share of calls that --lag-blocks is about'

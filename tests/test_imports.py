@@ -72,7 +72,7 @@ BUDGETS: dict[str, Set[str]] = {
     "--version": SHELL,
     "--help": SHELL,
     "records --help": SHELL,
-    "serve --help": SHELL | {"cli.serve"},
+    "serve --help": SHELL | {"cli.serve", "demo", "demo.list_faults"},
     "block 5 --jsonl": LOOKED_UP | {"formats.jsonl"},
     "latest --jsonl": LOOKED_UP | {"formats.jsonl"},
     "records --start 0 --end 5 --jsonl": RANGED | {"formats.jsonl"},

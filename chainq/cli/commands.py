@@ -128,13 +128,16 @@ def _sql_command() -> "Command":
 
 def _serve_command() -> "Command":
     from chainq.cli import serve
+    from chainq.demo.list_faults import KINDS
 
+    names = ", ".join(f"{name}:N" if kind.number else name for name, kind in KINDS.items())
     return build(
         "serve",
         lambda values: serve.serve(**values),
         parameters(serve.ServeOptions, serve.FaultOptions),
         "Serve the sample chain over HTTP, with the faults of real servers.\n\n"
-        "Listens on a loopback address, prints its URL and runs until interrupted.",
+        "Listens on a loopback address, prints its URL and runs until interrupted.\n\n"
+        f"Names for --fault, explained in docs/cookbook.md: {names}.",
         "Example:\n  chainq serve --port 8545 --row-cap 700 --fail-rate 0.1\n",
     )
 

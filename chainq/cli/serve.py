@@ -117,6 +117,10 @@ class FaultOptions(Group):
         list[str] | None,
         _fault("--plant", "KIND:HEIGHT", "Hold one row wrongly, such as lost-record:672; may be repeated."),
     ] = None
+    fault: Annotated[
+        list[str] | None,
+        _fault("--fault", "NAME[:N]", "A list that is wrong in one plain way, such as height-cap:5; may be repeated."),
+    ] = None
     stale_tip_rate: Annotated[float, _share("--stale-tip-rate", "Share of latest/block calls with an old tip.")] = 0.0
     lag_blocks: Annotated[
         int, _fault("--lag-blocks", "N", "Hide the last N blocks from all methods but latest/block.", low=0)
@@ -150,6 +154,7 @@ def serve(
     page_offset: str,
     database_down: str | None,
     plant: list[str] | None,
+    fault: list[str] | None,
     **faults: Any,
 ) -> None:
     """Serve the sample chain until a signal ends it; its URL is the one line on standard output.
@@ -161,6 +166,7 @@ def serve(
     from chainq.catalog.identifiers import is_loopback
     from chainq.demo.chain import DEFAULT_TIP, Chain
     from chainq.demo.faults import Faults
+    from chainq.demo.list_faults import parse_fault
     from chainq.demo.planted import PUBLISHED
     from chainq.demo.plants import parse_plant
     from chainq.demo.server import serve as serve_demo
@@ -182,8 +188,10 @@ def serve(
         raise UsageError(f"invalid --grow {grow:g}: expected 0, or at least 0.001 seconds")
     faults["database_down"] = _calls(database_down)
     faults["offset_by_asked"] = page_offset == "asked"
-    with _plants_checked():
+    with _checked("--plant"):
         faults["plant"] = tuple(map(parse_plant, plant or ()))
+    with _checked("--fault"):
+        faults["lists"] = tuple(map(parse_fault, fault or ()))
     first = DEFAULT_TIP if tip is None else tip
     began = time.monotonic()
 
@@ -192,7 +200,7 @@ def serve(
 
     planted = _planted(owner, len(PUBLISHED)) if owner else PUBLISHED
     chain = Chain(seed, first, _dense(dense_height), planted)
-    with _plants_checked():
+    with _checked("--plant"):
         service = Service(chain, Faults(**faults), dialect, shuffle, tip=tip_height)
 
     def ready(port: int) -> None:
@@ -236,12 +244,12 @@ def _calls(text: str | None) -> range:
 
 
 @contextmanager
-def _plants_checked() -> Iterator[None]:
-    """Turn what is wrong with `--plant` into a UsageError."""
+def _checked(option: str) -> Iterator[None]:
+    """Turn what is wrong with the value of an option into a UsageError."""
     try:
         yield
     except ValueError as error:
-        raise UsageError(f"invalid --plant: {error}") from None
+        raise UsageError(f"invalid {option}: {error}") from None
 
 
 def _dense(text: str | None) -> tuple[int, int] | None:

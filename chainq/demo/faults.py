@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chainq.demo.ids import WORD, mix
+from chainq.demo.list_faults import ListFault
 
 if TYPE_CHECKING:
     from chainq.demo.plants import Plant
@@ -68,6 +69,7 @@ class Faults:
     missing_height: a block that getBlocks, getChainBlocks and block leave out.
     broken_link: a height whose `previous_hash` is wrong in getBlocks and getChainBlocks.
     plant: single rows that the database holds wrongly (`plants.py`).
+    lists: what is wrong about the lists with pages (`list_faults.py`).
 
     Tip and reorgs:
     stale_tip_rate: share of calls of latest/block that name a block STALE_BLOCKS heights below the tip.
@@ -113,6 +115,7 @@ class Faults:
     missing_height: int | None = None
     broken_link: int | None = None
     plant: "tuple[Plant, ...]" = ()
+    lists: tuple[ListFault, ...] = ()
     stale_tip_rate: float = 0.0
     lag_blocks: int = 0
     lag_rate: float = 1.0

@@ -1,12 +1,17 @@
 """FaultyResults: the results of a server with faults. It changes the arguments before, and the rows after."""
 
+from collections.abc import Iterator
+from itertools import islice
 from threading import Lock
 from typing import Any
 
+import orjson
+
 from chainq.demo.chain import Chain, Row
 from chainq.demo.faults import CAP, DUPLICATE, EMPTY, LAG, ORDER, STALE_BLOCKS, STALE_TIP, Faults
+from chainq.demo.faulty_lists import POOL_EMPTY, Asked, FaultyLists, Item, PoolEmptyError
 from chainq.demo.fork import Fork
-from chainq.demo.results import Call, Results, encoded, scattered
+from chainq.demo.results import TOO_HEAVY, Call, Results, RpcError, encoded, scattered
 from chainq.demo.wire import Method
 
 _BLOCKS = {"blocks", "full_blocks", "block"}
@@ -23,27 +28,38 @@ class FaultyResults:
         Raises ValueError for a plant in a block that has no such row.
         """
         self._faults = faults
-        self._results = Results(chain, shuffle, faults.heavy_rows)
+        self._lists = FaultyLists(faults.lists)
+        heavy_rows = 0 if faults.lists else faults.heavy_rows  # those take more rows than they give
+        self._results = Results(chain, shuffle, heavy_rows)
         if faults.plant:
             from chainq.demo.plants import PlantedResults
 
-            self._results = PlantedResults(chain, faults.plant, faults.fault_seed, shuffle, faults.heavy_rows)
+            self._results = PlantedResults(chain, faults.plant, faults.fault_seed, shuffle, heavy_rows)
         self._reorged = self._results
         if faults.reorg_at is not None:
-            self._reorged = Results(Fork(chain, faults.reorg_at), shuffle, faults.heavy_rows)
+            self._reorged = Results(Fork(chain, faults.reorg_at), shuffle, heavy_rows)
         self._chain = chain
         self._lock = Lock()
         self._tips: list[tuple[int, int]] = []  # heights that were the tip, each with the first call that saw it
+        self._requested: list[tuple[str, range]] = []  # the heights of each list's ranges before the reorg
 
-    def result(self, method: Method, args: dict[str, Any], tip: int, number: int) -> bytes:
+    def result(self, method: Method, args: dict[str, Any], tip: int, number: int, calls: int = 1) -> bytes:
         """Return the JSON of a method's result. `args` by the names of wire.Param; `tip`: the tip height;
-        `number`: the number of the call, from 0. Raises RpcError."""
-        results = self._reorged if number >= self._faults.reorg_after else self._results
+        `number`: the number of the call, from 0; `calls`: how many are answered at this time. Raises RpcError."""
+        body = self._result(method, args, tip, number, calls)
+        return b"null" if body == b"[]" and "null-lists" in self._lists.names else body
+
+    def _result(self, method: Method, args: dict[str, Any], tip: int, number: int, calls: int) -> bytes:
+        results = self._side(number)
         call = Call(self._slice(method, args, number), self._tip(method.handler, tip, number), number)
         if self._empty(args, number):
             return b"[]"
         handler = getattr(results, method.handler)
+        if self._faults.lists and "page" in args:
+            return self._body(self._listed(method.handler, call, calls), number)
         result = handler(call)
+        if self._faults.lists and isinstance(result, list) and 0 < self._faults.heavy_rows < len(result):
+            raise RpcError(0, TOO_HEAVY)
         if not isinstance(result, list):
             return encoded(result)
         if method.handler in _BLOCKS:
@@ -52,6 +68,48 @@ class FaultyResults:
             after = {**call.args, "start": call.args["end"], "end": call.args["end"] + 1, "offset": 0, "limit": 1}
             result += handler(call._replace(args=after))[:1]
         return self._body(result, number)
+
+    def _listed(self, handler: str, call: Call, calls: int) -> list[Any]:
+        """Return the rows of a list with faults of its own, as JSON that needs no further encoding."""
+        given, heavy = call.args, self._faults.heavy_rows
+        start, end = given.get("start"), given.get("end")
+        asked = Asked(handler, start, end, given["page"], given["offset"], given["limit"], call.tip, calls)
+        asked = self._lists.served(asked)
+        most = None if self._lists.whole(asked) else asked.offset + asked.limit
+        try:
+            page = self._lists.page([*islice(self._items(asked, call), most)], asked)
+        except PoolEmptyError:
+            raise RpcError(0, POOL_EMPTY) from None
+        if 0 < heavy < len(page):
+            raise RpcError(0, TOO_HEAVY)
+        return [*map(orjson.Fragment, page)]
+
+    def _items(self, asked: Asked, call: Call) -> Iterator[Item]:
+        """Yield the rows that a list is due, with their heights."""
+        args = {**call.args, "offset": 0, "limit": 1 << 40}
+        if asked.start is None:  # the calls of a function
+            rows = getattr(self._side(call.number), asked.handler)(call._replace(args=args))
+            calls = self._chain.layout.calls(f"{args['program']}/{args['function']}")
+            for rank, row in enumerate(rows):
+                yield Item((calls.locate(rank) or (0, 0))[0], encoded(row))
+        old = self._cached(asked, call.number)
+        for height in range(asked.heights.start, min(asked.heights.stop, call.tip + 1)):
+            side = self._results if any(height in heights for heights in old) else self._side(call.number)
+            args = {**args, "start": height, "end": height + 1}
+            for row in getattr(side, asked.handler)(call._replace(args=args)):
+                yield Item(height, encoded(row))
+
+    def _cached(self, asked: Asked, number: int) -> list[range]:
+        """Return the heights of which the list's rows are cached; before a reorg, have those of this call cached."""
+        if "cached-rows" not in self._lists.names:
+            return []
+        if number < self._faults.reorg_after:
+            self._requested.append((asked.handler, asked.heights))
+        return [heights for handler, heights in self._requested if handler == asked.handler]
+
+    def _side(self, number: int) -> Results:
+        """Return the results of the chain as it is at a call."""
+        return self._reorged if number >= self._faults.reorg_after else self._results
 
     def _empty(self, args: dict[str, Any], number: int) -> bool:
         """Return whether the result is empty whatever the chain holds."""

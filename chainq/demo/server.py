@@ -57,9 +57,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(page(413, "PayloadTooLargeError: request entity too large"), close=True)
         else:
             body = self.rfile.read(int(length))
-            if service.faults.latency:
-                time.sleep(service.faults.latency)
-            response = service.packed(service.respond(body), self.headers.get("Accept-Encoding", ""))
+            with service.under_way():
+                if service.faults.latency:
+                    time.sleep(service.faults.latency)
+                response = service.packed(service.respond(body), self.headers.get("Accept-Encoding", ""))
             if self.server.log:
                 self.server.log(response.status, body)
             self._send(response, close=response.cut)

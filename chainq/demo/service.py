@@ -6,7 +6,8 @@ their results in `results.py`. Codes and bodies follow docs/protocol.md, "Envelo
 
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain as chained
 from itertools import count
 from threading import Lock
@@ -79,8 +80,21 @@ class Service:
         self._numbers = count()
         self._lock = Lock()
         self._windows: dict[str, tuple[float, int]] = {}  # method -> start of its window, calls in it
+        self._under_way = 0
 
     # --- HTTP
+
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        """Count a call as one that is being answered: the transports hold this while they wait for `faults.latency` and
+        for the response."""
+        with self._lock:
+            self._under_way += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._under_way -= 1
 
     def respond(self, body: bytes) -> Reply:
         """Return the response to the body of one POST. Never raises: what is wrong with it is in the response."""
@@ -160,7 +174,7 @@ class Service:
             if name not in SAMPLES:
                 raise RpcError(-32601, "Method not found")
             return encoded(sample_result(SAMPLES[name], params if isinstance(params, dict) else {}))
-        return self._results.result(method, self._arguments(method, params), self._tip(), number)
+        return self._results.result(method, self._arguments(method, params), self._tip(), number, self._under_way)
 
     def _arguments(self, method: Method, params: Any) -> dict[str, Any]:
         if not method.params:

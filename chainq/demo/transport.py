@@ -20,8 +20,9 @@ class DemoTransport:
         beyond the deadline, TooHeavyError if it does not fit into the memory of the run.
         """
         faults = self._service.faults
-        _wait(faults.latency, request.deadline)
-        response = self._service.respond(request.body)
+        with self._service.under_way():
+            _wait(faults.latency, request.deadline)
+            response = self._service.respond(request.body)
         _wait(faults.drip * len(response.sent), request.deadline)
         if response.cut:
             raise BrokenResponseError("the connection was closed in the middle of the body")

@@ -115,5 +115,6 @@ def test_every_fault_is_off_by_default_and_an_option_of_serve() -> None:
     fields = {field.name: field.default for field in dataclasses.fields(Faults)}
     assert [fields.pop(name) for name in ("gzip", "offset_by_asked", "database_down")] == [False, False, range(0)]
     assert (options.pop("plant"), fields.pop("plant")) == (None, ())
+    assert (options.pop("fault"), fields.pop("lists")) == (None, ())
     assert fields == options
     assert not any(value for name, value in fields.items() if name not in ("rate_window", "reorg_after", "lag_rate"))

@@ -1,0 +1,79 @@
+"""The faults of lists, as values: servers that are wrong about ranges, pages or rows in one plain way.
+
+A list is the result of a method with pages: records, ownership rows, transitions, and the transactions of an address or
+a function. Each of these servers answers in good faith, with HTTP 200 and rows that look right. `faulty_lists.py`
+applies them; several may be combined.
+"""
+
+import re
+from typing import NamedTuple
+
+
+class Kind(NamedTuple):
+    """What is wrong. `text`: for the help. `number`: whether an N belongs to it. `ranged`: it is about ranges of
+    heights, so lists without one (the transactions of a function) do not have it."""
+
+    text: str
+    number: bool = False
+    ranged: bool = False
+
+
+KINDS = {
+    # Ranges.
+    "shift-up": Kind("The range one height higher.", ranged=True),
+    "shift-down": Kind("The range one height lower.", ranged=True),
+    "last-height": Kind("The last height of a range is left out.", ranged=True),
+    "next-range": Kind("The rows of the next range too, as far as the page has room.", ranged=True),
+    "end-ignored": Kind("The end of a range counts for page 0 only.", ranged=True),
+    # The rows of a range, before they are divided into pages.
+    "text-order": Kind("Heights are sorted as text: 10 before 9.", ranged=True),
+    "newest-first": Kind("Heights are sorted in descending order."),
+    "first-block": Kind("Only the rows of the first height that has any.", ranged=True),
+    "height-cap": Kind("Only N rows of a height, if the range has several heights.", number=True, ranged=True),
+    "range-empty": Kind("Nothing, if the range has more than N rows.", number=True, ranged=True),
+    "distinct": Kind("A transaction (of ownership rows: a transition) is listed once."),
+    "ownership-behind": Kind("No ownership rows of the last N blocks.", number=True, ranged=True),
+    "cached-rows": Kind("After --reorg-at, the old rows of heights that were requested before it.", ranged=True),
+    # Pages.
+    "page-0-empty": Kind("Page 0 is empty."),
+    "page-0-skipped": Kind("Page 0 has the rows of page 1."),
+    "repeated-page": Kind("Page N has the rows of the page before it.", number=True),
+    "late-pages": Kind("Every page but page 0 begins one row late."),
+    "shards": Kind("Heights are on N shards, each of which gives its part of the page size.", number=True),
+    # The rows of one page.
+    "heavy-empty": Kind("Nothing, if the page would have more than N rows.", number=True),
+    "busy-pool": Kind(
+        "Error 0 for a page of a function's transactions that has rows of a block with more than N, if more than N are"
+        " requested, or with more than 4 calls at a time.",
+        number=True,
+    ),
+    "short-pages": Kind("A full page lacks its last row."),
+    "page-gaps": Kind("A full page lacks every N-th row.", number=True),
+    "reversed-pages": Kind("The rows of a page come in descending order of height."),
+    "long-row-ends": Kind("No rows in a page after one of more than N bytes.", number=True),
+    "long-row-hides": Kind("Neither a row of more than N bytes in a page nor those after it.", number=True),
+    "text-heights": Kind("Every second row has its height as text; as a number, where it is text."),
+    "null-lists": Kind("null for an empty list."),
+}
+"""By name, as `--fault` takes it."""
+
+
+class ListFault(NamedTuple):
+    """One fault: its name, a key of KINDS, and its N (0 where it has none)."""
+
+    name: str
+    number: int = 0
+
+
+def parse_fault(text: str) -> ListFault:
+    """Return the fault that `NAME` or `NAME:N` names. Raises ValueError."""
+    found = re.fullmatch(r"([a-z0-9-]+)(?::([0-9]{1,9}))?", text)
+    kind = found and KINDS.get(found[1])
+    if not found or not kind:
+        raise ValueError(f"expected NAME or NAME:N, where NAME is one of {', '.join(KINDS)}")
+    name, number = found[1], int(found[2] or 0)
+    if kind.number and not number:
+        raise ValueError(f"{name} takes a number of 1 or more, such as {name}:5")
+    if found[2] and not kind.number:
+        raise ValueError(f"{name} takes no number")
+    return ListFault(name, number)
