@@ -8,6 +8,8 @@ from itertools import accumulate
 
 from msgspec import Raw
 
+from chainq.demo.faulty_lists import Asked, FaultyLists, Item
+from chainq.demo.list_faults import ListFault, parse_fault
 from chainq.errors import TooHeavyError
 from chainq.planning.steps import Request
 
@@ -112,6 +114,8 @@ class Faults:
     lagging: int = 0  # blocks that one of two replicas lacks
     late: int = 0  # rows come so many blocks after their block
     reorg: int = 0  # blocks that are replaced once, in the middle of the run
+    hidden_cap: int = 0  # rows of a range that there are for all pages together
+    lists: tuple[ListFault, ...] = ()  # as of `chainq serve --fault`
 
     @property
     def unsettled(self) -> int:
@@ -129,6 +133,7 @@ class Server:
     calls: int = 0
     seen: list[Request] = field(default_factory=list)
     orphans: list[bytes] = field(default_factory=list)  # rows of blocks that were replaced
+    cached: dict[int, list[bytes]] = field(default_factory=dict)  # rows of replaced blocks that still come, by height
 
     def tip(self) -> int:
         """The tip height."""
@@ -142,6 +147,7 @@ class Server:
         if faults.growing and rng.random() < faults.growing:
             self.chain.grow()
         if faults.reorg and self.calls == 4 and self.chain.tip > faults.reorg:
+            self._cache(range(len(self.chain.rows) - faults.reorg, len(self.chain.rows)))
             self.orphans += self.chain.due(len(self.chain.rows) - faults.reorg, len(self.chain.rows))
             self.chain.reorg(faults.reorg)
         lacks = faults.lagging if faults.lagging and rng.random() < 0.5 else 0
@@ -169,8 +175,13 @@ class Server:
             end += 1
         if faults.exclusive:
             start += 1
-        found = self._select(start, min(end, blocks), wanted)
-        found = self._damage(self._cut(found, size, request.page))
+        if faults.lists:
+            found = self._listed(start, end, size, request.page, blocks)
+        else:
+            found = self._select(start, min(end, blocks), wanted)
+            offset, limit = self._slice(size, request.page)
+            found = found[offset : offset + limit]
+        found = self._damage(self._fitting(found))
         if rng.random() < faults.neighbours and end < blocks:
             found += self.chain.rows[end]
         return [Raw(row) for row in found]
@@ -200,22 +211,43 @@ class Server:
             found.reverse()
         return found
 
-    def _cut(self, found: list[bytes], size: int, page: int) -> list[bytes]:
-        """A page of them, as much of it as the server's caps let through."""
+    def _listed(self, start: int, end: int, size: int, page: int, blocks: int) -> list[bytes]:
+        """The rows of a page of a server whose lists have faults."""
+        lists = FaultyLists(self.faults.lists)
+        offset, limit = self._slice(size, page)
+        handler = self.chain.command.replace("-", "_")
+        asked = lists.served(Asked(handler, start, end, page, offset, limit, blocks - 1))
+        rows = []
+        for height in range(asked.heights.start, min(asked.heights.stop, blocks - self.faults.late)):
+            tied = self.cached.get(height, self.chain.rows[height])
+            rows += [Item(height, row) for row in (tied if self.faults.stable else shuffled(tied, self.rng))]
+            if len(rows) >= asked.offset + asked.limit and not lists.whole(asked):
+                break
+        return lists.page(rows, asked)
+
+    def _cache(self, heights: range) -> None:
+        """Keep the rows of these heights, as far as they were requested, where the server does not forget them."""
+        if any(name == "cached-rows" for name, _ in self.faults.lists):
+            requested = {height for seen in self.seen for height in range(seen.heights.start, seen.heights.end)}
+            self.cached = {height: self.chain.rows[height] for height in heights if height in requested}
+
+    def _slice(self, size: int, page: int) -> tuple[int, int]:
+        """Where a page begins, and how many rows it has at most."""
         faults = self.faults
         cap = faults.row_cap or 10**9
         if faults.varying_cap:
             cap = min(cap, self.rng.choice([faults.varying_cap, 2 * faults.varying_cap]))
         step = min(size, cap) if faults.offset_by_cap else size
-        if faults.no_pages:
-            found = [] if page else found[:size]
-        elif faults.same_page:
-            found = found[:size]
-        else:
-            found = found[page * step : page * step + size]
-        found = found[:cap]
-        if faults.byte_cap:
-            found = found[: bisect_right(list(accumulate(map(len, found))), faults.byte_cap)]
+        offset = 0 if faults.same_page else page * step
+        limit = 0 if faults.no_pages and page else min(size, cap)
+        if faults.hidden_cap:
+            limit = max(0, min(limit, faults.hidden_cap - offset))
+        return offset, limit
+
+    def _fitting(self, found: list[bytes]) -> list[bytes]:
+        """As much of a page as the server's cap in bytes lets through."""
+        if self.faults.byte_cap:
+            found = found[: bisect_right(list(accumulate(map(len, found))), self.faults.byte_cap)]
         return found
 
     def _damage(self, found: list[bytes]) -> list[bytes]:
@@ -283,6 +315,50 @@ NARROW: dict[str, MakeFaults] = {
     "empty unless narrow": lambda rng: Faults(too_wide=rng.choice([3, 10, 20, 40])),
 }
 """Of ranges that most servers answer."""
+
+
+def wrong(*names: str) -> tuple[ListFault, ...]:
+    """The faults of lists that these names are of, such as `height-cap:5`."""
+    return tuple(map(parse_fault, names))
+
+
+WRONG: dict[str, MakeFaults] = {
+    "heavy is empty": lambda rng: Faults(lists=wrong(f"heavy-empty:{rng.choice([100, 800])}")),
+    "range with many rows is empty": lambda rng: Faults(lists=wrong(f"range-empty:{rng.choice([100, 800])}")),
+    "hidden cap": lambda rng: Faults(hidden_cap=rng.choice([60, 300, 1000]), stable=rng.random() < 0.5),
+    "hidden cap, the same page": lambda rng: Faults(
+        hidden_cap=rng.choice([60, 300]), same_page=True, stable=rng.random() < 0.8
+    ),
+    "hidden cap, page size ignored": lambda rng: Faults(
+        hidden_cap=rng.choice([60, 300]), ignore_size=rng.choice([30, 500]), stable=rng.random() < 0.8
+    ),
+    "heights as text": lambda _: Faults(lists=wrong("text-order")),
+    "heights as text, row cap": lambda rng: Faults(lists=wrong("text-order"), row_cap=rng.choice([60, 300])),
+    "nothing after a long row": lambda _: Faults(lists=wrong("long-row-ends:400")),
+    "no long row": lambda _: Faults(lists=wrong("long-row-hides:400")),
+    "first block": lambda _: Faults(lists=wrong("first-block")),
+    "first block, short pages": lambda rng: Faults(
+        lists=wrong("first-block", "short-pages"), stable=rng.random() < 0.5
+    ),
+    "short pages": lambda _: Faults(lists=wrong("short-pages")),
+    "gaps in full pages": lambda rng: Faults(lists=wrong(f"page-gaps:{rng.choice([3, 100])}")),
+    "cached rows": lambda rng: Faults(lists=wrong("cached-rows"), reorg=rng.choice([5, 40])),
+    "one height higher": lambda _: Faults(lists=wrong("shift-up")),
+    "one height lower": lambda _: Faults(lists=wrong("shift-down")),
+    "page 0 empty": lambda _: Faults(lists=wrong("page-0-empty")),
+    "page 0 skipped": lambda _: Faults(lists=wrong("page-0-skipped")),
+    "page repeated": lambda rng: Faults(lists=wrong(f"repeated-page:{rng.choice([1, 2])}")),
+    "late pages": lambda _: Faults(lists=wrong("late-pages")),
+    "shards": lambda rng: Faults(lists=wrong(f"shards:{rng.choice([2, 8])}")),
+    "last height left out": lambda _: Faults(lists=wrong("last-height")),
+    "the next range too": lambda _: Faults(lists=wrong("next-range")),
+    "end ignored in pages": lambda _: Faults(lists=wrong("end-ignored")),
+    "each page reversed": lambda rng: Faults(lists=wrong("reversed-pages"), row_cap=rng.choice([0, 300])),
+    "few rows of a height": lambda rng: Faults(lists=wrong(f"height-cap:{rng.choice([2, 20])}")),
+    "ownership behind": lambda _: Faults(lists=wrong("ownership-behind:5")),
+    "heights as text in every second row": lambda _: Faults(lists=wrong("text-heights")),
+}
+"""Servers that are wrong in one plain way, in good faith. Which of them can be found out is for the tests to say."""
 
 
 def combined(rng: random.Random) -> Faults:

@@ -10,11 +10,14 @@ from typing import Any
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.errors import ChainqError, GatewayError, TooHeavyError
+from chainq.demo.faulty_lists import POOL_EMPTY, Asked, FaultyLists, Item, PoolEmptyError
+from chainq.demo.list_faults import ListFault
+from chainq.errors import ChainqError, GatewayError, TooHeavyError, UnreachableError
 from chainq.planning.newest_plan import NewestPlan
 from chainq.planning.page_plan import PagePlan
 from chainq.planning.page_steps import PageRequest, PageResult
 from chainq.planning.query import Query
+from harness.model import wrong
 
 METHOD = BY_COMMAND["program-transactions"]
 ARGUMENTS: dict[Role, int | str] = {Role.PROGRAM: "a.aleo", Role.FUNCTION: "f"}
@@ -61,7 +64,7 @@ class PageFaults:
     reach beyond (`end`), or for rows (`rows`). `ignored`: the page size, whatever is asked for. `heavy`: more rows than
     this are too heavy. `flaky`: share of failures. `swapped`: share of pages that are not in order. `doubled`: share
     of rows that come twice. `grow`: share of calls after which a block comes. `stable`: rows of a block keep their
-    order. `once`: a transaction comes once, whatever it calls.
+    order. `once`: a transaction comes once, whatever it calls. `lists`: as of `chainq serve --fault`.
     """
 
     row_cap: int = 0
@@ -81,6 +84,7 @@ class PageFaults:
     grow: float = 0.0
     stable: bool = False
     once: bool = False
+    lists: tuple[ListFault, ...] = ()
 
 
 KINDS: dict[str, Callable[[random.Random], PageFaults]] = {
@@ -114,6 +118,23 @@ KINDS: dict[str, Callable[[random.Random], PageFaults]] = {
 that ends its list early for all pages alike, and one that repeats a transaction no more often than it might."""
 
 
+WRONG: dict[str, Callable[[random.Random], PageFaults]] = {
+    "heavy is empty": lambda rng: PageFaults(lists=wrong(f"heavy-empty:{rng.choice([3, 10, 40])}")),
+    "pool": lambda rng: PageFaults(lists=wrong(f"busy-pool:{rng.choice([3, 10, 40])}")),
+    "nothing after a long row": lambda _: PageFaults(lists=wrong("long-row-ends:800")),
+    "no long row": lambda _: PageFaults(lists=wrong("long-row-hides:800")),
+    "short pages": lambda _: PageFaults(lists=wrong("short-pages")),
+    "gaps in full pages": lambda rng: PageFaults(lists=wrong(f"page-gaps:{rng.choice([3, 30])}")),
+    "page 0 empty": lambda _: PageFaults(lists=wrong("page-0-empty")),
+    "page 0 skipped": lambda _: PageFaults(lists=wrong("page-0-skipped")),
+    "page repeated": lambda rng: PageFaults(lists=wrong(f"repeated-page:{rng.choice([1, 2, 5])}")),
+    "late pages": lambda _: PageFaults(lists=wrong("late-pages")),
+    "newest first": lambda _: PageFaults(lists=wrong("newest-first")),
+    "each page reversed": lambda _: PageFaults(lists=wrong("reversed-pages")),
+}
+"""Servers that are wrong in one plain way, as in `harness.model`."""
+
+
 class PageServer:
     """A list of blocks in pages, with faults."""
 
@@ -142,7 +163,7 @@ class PageServer:
         offset, given = self._slice(request)
         if rng.random() < faults.empty or self._refused(request, offset, given):
             return []
-        rows = self._list()[offset : offset + given]
+        rows = self._listed(request, offset, given) if faults.lists else self._list()[offset : offset + given]
         if faults.heavy and len(rows) > faults.heavy:
             raise TooHeavyError("query timeout")
         if rng.random() < faults.swapped:
@@ -152,6 +173,20 @@ class PageServer:
             fitting = sum(size <= faults.byte_cap for size in accumulate(map(len, rows)))
             rows = rows[: max(1, fitting)]
         return list(map(Raw, rows))
+
+    def _listed(self, request: PageRequest, offset: int, given: int) -> list[bytes]:
+        """A page of a server whose lists have faults. Raises UnreachableError."""
+        lists = FaultyLists(self.faults.lists)
+        tip, calls = len(self.blocks) - 1, 1 + request.ahead
+        asked = Asked("program_transactions", None, None, request.number, offset, given, tip, calls)
+        items = []
+        for height, block in enumerate(self.blocks):
+            tied = block if self.faults.stable else self._rng.sample(block, len(block))
+            items += [Item(height, row) for row in tied]
+        try:
+            return lists.page(items, lists.served(asked))
+        except PoolEmptyError:
+            raise UnreachableError(POOL_EMPTY) from None
 
     def _slice(self, request: PageRequest) -> tuple[int, int]:
         """Where a page begins, and how many rows it has at most."""
