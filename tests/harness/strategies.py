@@ -1,0 +1,207 @@
+"""Hypothesis draws chains and servers, not seeds, so that a counterexample shrinks to a few rows and one fault.
+
+    @given(st.data())
+    def test(data):
+        chain = data.draw(chains("ownership"))
+        server = data.draw(servers(chain))
+        outcome = drive(server, 0, len(chain.rows), command="ownership", tip=chain.tip)
+
+All that happens follows from what was drawn: the order of ties, and what happens by chance, from one number.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import orjson
+from hypothesis import strategies as st
+
+from chainq.demo.list_faults import KINDS, ListFault
+from harness.model import Chain, Faults, Server
+
+COMMANDS = ("records", "ownership", "transitions", "address-transactions")
+Block = tuple[int, ...]
+"""The rows of a height: of each, how many bytes it is longer than it must be."""
+
+
+@dataclass
+class Drawn(Chain):
+    """A chain of drawn blocks. Other methods tell of the same blocks by `told`.
+
+    Each row of a block is one transition, which takes a public input and makes a record; two transitions make up a
+    transaction. So a block has as many records, ownership rows, transitions, and transactions of the one address there
+    is, two by two the same. `coming`: the blocks that `grow` adds, first to last; blocks without rows after them.
+    """
+
+    blocks: list[tuple[bytes, Block]] = field(default_factory=list)  # each with its side of a fork
+    coming: list[Block] = field(default_factory=list)
+
+    def grow(self, fork: bytes = b"", parent: bytes = b"") -> None:
+        """Add a block."""
+        height = len(self.rows)
+        del self.blocks[height:]  # those that a reorg has removed from `rows`
+        self.blocks.append((fork, self.coming.pop(0) if self.coming else ()))
+        self.rows.append(rows_of(self.command, height, fork, parent, self.blocks[height][1]))
+
+    def told(self, command: str) -> "Drawn":
+        """The chain as it is, as another method tells of it: one of COMMANDS, `blocks` or `full-blocks`."""
+        other = Drawn(self.rng, command, 0.0, bursts=False, blocks=list(self.blocks))
+        parents = [b"", *(fork for fork, _ in self.blocks)]
+        for height, (fork, block) in enumerate(self.blocks):
+            other.rows.append(rows_of(command, height, fork, parents[height], block))
+        return other
+
+
+def rows_of(command: str, height: int, fork: bytes, parent: bytes, block: Block) -> list[bytes]:
+    """The rows of a block as a method tells of them."""
+    side = fork.decode()
+    hashes = {"block_hash": f"b{side}{height}", "previous_hash": f"b{parent.decode()}{height - 1}"}
+    if command == "blocks":
+        return [orjson.dumps({**hashes, "height": str(height)})]
+    if command == "full-blocks":
+        return [
+            orjson.dumps(
+                {**hashes, "header": {"metadata": {"height": height}}, "transactions": _full(side, height, block)}
+            )
+        ]
+    rows = []
+    for number, pad in enumerate(block):
+        transition, transaction = f"t{side}{height}.{number}", f"x{side}{height}.{number // 2}"
+        record = {"transition_id": transition, "output_index": number % 2}
+        told: dict[str, dict[str, Any]] = {
+            "records": {"id": 1000 * height + number, "height": height, "block_hash": hashes["block_hash"], **record},
+            "ownership": {"nonce_x": f"{side}{height}.{number}", **record},
+            "transitions": {"transition_id": transition, "height": str(height)},
+            "address-transactions": {},
+        }
+        row = told[command]
+        if command != "ownership":
+            row["transaction_id"] = transaction
+        if pad and command != "address-transactions":
+            row["pad"] = "x" * pad
+        rows.append(orjson.dumps(row))
+    return rows
+
+
+def _full(side: str, height: int, block: Block) -> list[dict[str, Any]]:
+    """The transactions of a full block."""
+    transitions = [
+        {
+            "id": f"t{side}{height}.{number}",
+            "program": "a.aleo",
+            "function": "f",
+            "inputs": [{"type": "public"}],
+            "outputs": [*[{"type": "future"}] * (number % 2), {"type": "record"}],
+        }
+        for number in range(len(block))
+    ]
+    return [
+        {
+            "status": "accepted",
+            "type": "execute",
+            "index": index,
+            "transaction": {
+                "type": "execute",
+                "id": f"x{side}{height}.{index}",
+                "execution": {"transitions": transitions[2 * index : 2 * index + 2]},
+            },
+        }
+        for index in range((len(block) + 1) // 2)
+    ]
+
+
+def blocks(most_heights: int = 12, most_rows: int = 6) -> st.SearchStrategy[list[Block]]:
+    """Blocks from height 0 on; they shrink to few, without rows."""
+    pads = st.sampled_from([0, 0, 0, 50, 500])
+    return st.lists(st.lists(pads, max_size=most_rows).map(tuple), min_size=1, max_size=most_heights)
+
+
+def chains(command: str = "records", most_heights: int = 12, most_rows: int = 6) -> st.SearchStrategy[Drawn]:
+    """Chains, with blocks that are still to come. Heights of two digits are among them, for they sort as text apart."""
+
+    def build(drawn: list[Block], coming: list[Block]) -> Drawn:
+        chain = Drawn(Random(0), command, 0.0, bursts=False, coming=[*drawn, *coming])  # noqa: S311  # not drawn from
+        for _ in drawn:
+            chain.grow()
+        return chain
+
+    return st.builds(build, blocks(most_heights, most_rows), blocks(4, most_rows))
+
+
+_few = st.integers(1, 12)
+_share = st.sampled_from([0.1, 0.5])
+FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "row_cap": _few,
+    "byte_cap": st.sampled_from([150, 600, 2000]),
+    "varying_cap": _few,
+    "hidden_cap": _few,
+    "random_cut": _share,
+    "clamp": _few,
+    "too_wide": _few,
+    "refused": _few,
+    "empty": _share,
+    "no_pages": st.just(value=True),
+    "same_page": st.just(value=True),
+    "ignore_size": _few,
+    "offset_by_cap": st.just(value=True),
+    "inclusive": st.just(value=True),
+    "exclusive": st.just(value=True),
+    "heavy": _few,
+    "flaky": _share,
+    "unordered": st.just(value=True),
+    "reversed_order": st.just(value=True),
+    "doubled": _share,
+    "neighbours": _share,
+    "stale_tip": _few,
+    "lost": _share,
+    "elsewhere": _share,
+    "growing": _share,
+    "lagging": _few,
+    "late": _few,
+    "reorg": st.integers(1, 4),
+}
+"""What is drawn for each field of `Faults` but `stable` and `lists`."""
+
+NAMES = tuple(name for name in KINDS if name not in ("busy-pool", "null-lists"))
+"""The faults of lists that model servers of ranges can have."""
+
+
+def list_faults(names: Sequence[str] = NAMES) -> st.SearchStrategy[ListFault]:
+    """One fault of lists, with a small N where it takes one."""
+
+    def numbered(name: str) -> st.SearchStrategy[ListFault]:
+        if not KINDS[name].number:
+            return st.just(ListFault(name))
+        numbers = st.sampled_from([100, 200, 600]) if name.startswith("long-row") else _few
+        return numbers.map(lambda number: ListFault(name, number))
+
+    return st.sampled_from(names).flatmap(numbered)
+
+
+@st.composite
+def faults(
+    draw: Callable[[st.SearchStrategy[Any]], Any],
+    fields: Sequence[str] = tuple(FIELDS),
+    names: Sequence[str] = NAMES,
+    most: int = 2,
+) -> Faults:
+    """Up to so many faults of these fields, and as many of lists with these names; none at the end of shrinking."""
+    chosen = draw(st.lists(st.sampled_from(fields), max_size=most, unique=True)) if fields else []
+    listed = draw(st.lists(list_faults(names), max_size=most, unique_by=lambda fault: fault.name)) if names else []
+    values = {name: draw(FIELDS[name]) for name in chosen}
+    if any(fault.name == "cached-rows" for fault in listed):
+        values.setdefault("reorg", 1)
+    return Faults(**values, lists=tuple(listed), stable=not draw(st.booleans()))
+
+
+def servers(chain: Chain, wrong: st.SearchStrategy[Faults] | None = None) -> st.SearchStrategy[Server]:
+    """Servers of a chain. One server is for one run, for it counts its calls; what is by chance follows from a number.
+
+    `wrong`: their faults, `faults()` by default.
+    """
+
+    def build(drawn: Faults, seed: int) -> Server:
+        return Server(chain, drawn, Random(seed))  # noqa: S311  # a seed is to be repeated
+
+    return st.builds(build, faults() if wrong is None else wrong, st.integers(0, 2**16))

@@ -1,0 +1,83 @@
+"""What tests/harness/strategies.py draws: chains of which all methods tell alike, and servers that shrink."""
+
+from hypothesis import HealthCheck, find, given, settings
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from chainq.demo.list_faults import KINDS
+from chainq.errors import TooHeavyError
+from chainq.heights.range import HeightRange
+from chainq.planning.steps import Request
+from chainq.verify.blocks import identity, read_block, texts
+from harness.model import Faults, Server
+from harness.strategies import COMMANDS, NAMES, Drawn, chains, faults, list_faults, servers
+
+LONG = settings(max_examples=50, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
+QUICK = settings(max_examples=40, suppress_health_check=list(HealthCheck), database=None)
+
+
+def whole(server: Server) -> list[bytes]:
+    """All rows of its chain in one response, sorted."""
+    return sorted(map(bytes, server.answer(Request(HeightRange(0, server.chain.tip + 1), 10_000))))
+
+
+def wrong(server: Server) -> bool:
+    """Whether one response for all rows holds others."""
+    due = sorted(server.chain.due(0, server.chain.tip + 1))
+    try:
+        return whole(server) != due
+    except TooHeavyError:
+        return False
+
+
+@QUICK
+@given(chains())
+def test_all_methods_tell_of_the_same_blocks(chain: Drawn) -> None:
+    """A full block names the records, ownership rows and transitions of its height, and no others."""
+    for height, (row,) in enumerate(chain.told("full-blocks").rows):
+        facts = read_block(Raw(row), height)
+        for command in ("records", "ownership", "transitions"):
+            rows = chain.told(command).rows[height]
+            assert sorted(facts.due[command]) == sorted(identity(command, texts(Raw(row))) for row in rows)
+    assert chain.told("records").rows == chain.rows
+    assert [len(rows) for rows in chain.told("blocks").rows] == [1] * len(chain.rows)
+
+
+@QUICK
+@given(st.sampled_from(COMMANDS).flatmap(chains).flatmap(lambda chain: servers(chain, faults(fields=(), names=()))))
+def test_a_server_without_faults_answers_with_all_rows(server: Server) -> None:
+    """Nothing is wrong that was not drawn."""
+    assert not wrong(server)
+
+
+@QUICK
+@given(chains().flatmap(servers), st.integers(0, 12), st.integers(0, 12), st.integers(0, 2), st.integers(1, 9))
+def test_rows_of_servers_are_rows_of_the_chain(server: Server, start: int, width: int, page: int, size: int) -> None:
+    """Whatever the faults: no row is made up, also after a reorg."""
+    request = Request(HeightRange(start, start + width), size, page)
+    for _ in range(6):
+        try:
+            rows = server.answer(request)
+        except TooHeavyError:
+            continue
+        known = {*server.chain.due(0, 10**6), *server.orphans}
+        if not any(fault.name == "text-heights" for fault in server.faults.lists):
+            assert {bytes(row) for row in rows} <= known
+
+
+def test_counterexamples_shrink_to_few_heights_and_one_fault() -> None:
+    """Of chains and servers, not of seeds: the fewest blocks, rows without pads in a stable order, one fault."""
+    limits = faults(fields=("row_cap", "heavy", "same_page"), names=("text-heights",))
+    drawn = chains(most_heights=4, most_rows=3).flatmap(lambda chain: servers(chain, limits))
+    found = find(drawn, lambda server: server.faults.row_cap > 0 and wrong(server), settings=LONG)
+    assert isinstance(found.chain, Drawn)
+    assert found.faults == Faults(row_cap=1, stable=True)
+    assert [block for _, block in found.chain.blocks] == [(0, 0)]
+
+
+def test_each_fault_of_lists_is_drawn() -> None:
+    """By its name, with a number where it takes one."""
+    for name in NAMES:
+        fault = find(list_faults((name,)), lambda _: True, settings=QUICK)
+        assert fault.name == name
+        assert bool(fault.number) == KINDS[name].number
