@@ -1,4 +1,4 @@
-"""The model servers that are wrong in one plain way (tests/harness/model.py and page_model.py): they are."""
+"""The model servers that are wrong in one plain way (tests/harness/wrong.py and page_model.py): they are."""
 
 from dataclasses import replace
 from itertools import product
@@ -10,7 +10,7 @@ from chainq.errors import ChainqError
 from chainq.heights.range import HeightRange
 from chainq.planning.page_steps import PageRequest
 from chainq.planning.steps import Request
-from harness import model, page_model
+from harness import model, page_model, wrong
 from harness.model import Chain, Faults, Server
 from harness.page_model import PageFaults, PageServer
 
@@ -26,15 +26,15 @@ def differs(kind: str, command: str) -> bool:
     """Whether a server of that kind answers a request otherwise than an honest one."""
     rng = Random(5)  # noqa: S311  # a seed is to be repeated
     chain: Chain = model.chain(rng, 300, 4.0, command=command, bursts=False)
-    wrong = Server(chain, replace(model.WRONG[kind](rng), stable=True), rng)
+    faulty = Server(chain, replace(wrong.WRONG[kind](rng), stable=True), rng)
     honest = Server(chain, Faults(stable=True), rng)
     requests = [
         Request(HeightRange(*heights), size, page) for heights, size, page in product(RANGES, (20, 999), (0, 1, 2))
     ]
-    return any(answers(wrong, request) != answers(honest, request) for request in [*requests, *requests])
+    return any(answers(faulty, request) != answers(honest, request) for request in [*requests, *requests])
 
 
-@pytest.mark.parametrize("kind", model.WRONG)
+@pytest.mark.parametrize("kind", wrong.WRONG)
 def test_a_wrong_server_answers_otherwise(kind: str) -> None:
     """As its kind says, for rows with heights or without."""
     assert differs(kind, "records") or differs(kind, "ownership")
@@ -44,7 +44,7 @@ def test_cached_rows_are_those_of_the_old_blocks() -> None:
     """After the reorg, for the heights that were requested before it, and no others."""
     rng = Random(5)  # noqa: S311  # as above
     chain = model.chain(rng, 30, 3.0, bursts=False)
-    server = Server(chain, Faults(stable=True, reorg=10, lists=model.wrong("cached-rows")), rng)
+    server = Server(chain, Faults(stable=True, reorg=10, lists=wrong.wrong("cached-rows")), rng)
     low, high = (Request(HeightRange(*heights), 999) for heights in ((15, 25), (25, 30)))
     before, *_ = (answers(server, low) for _ in range(3))
     assert answers(server, high) == chain.due(25, 30)
@@ -57,12 +57,12 @@ def test_a_wrong_server_of_pages_answers_otherwise(kind: str) -> None:
     """As its kind says: other rows, or an error."""
     rng = Random(5)  # noqa: S311  # as above
     blocks = page_model.blocks(rng, 40, 60)
-    wrong = PageServer(blocks, replace(page_model.WRONG[kind](rng), stable=True), 1)
+    faulty = PageServer(blocks, replace(page_model.WRONG[kind](rng), stable=True), 1)
     honest = PageServer(blocks, PageFaults(stable=True), 1)
 
     def same(request: PageRequest) -> bool:
         try:
-            return [*map(bytes, wrong.page(request))] == [*map(bytes, honest.page(request))]
+            return [*map(bytes, faulty.page(request))] == [*map(bytes, honest.page(request))]
         except ChainqError:
             return False
 

@@ -12,7 +12,8 @@ from chainq.errors import ChainqError
 from chainq.heights.range import HeightRange
 from chainq.planning.range_plan import RangePlan
 from chainq.planning.steps import NOTHING_KNOWN, ChunkResult, Known, TipRequest
-from harness.model import CROWDED, KINDS, NARROW, WRONG, Server, chain, combined
+from harness.model import CROWDED, KINDS, NARROW, Server, chain, combined
+from harness.wrong import WRONG
 
 MOST_REQUESTS = 20_000
 COMMANDS = ("records", "records", "records", "ownership", "address-transactions", "blocks")

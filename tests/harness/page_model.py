@@ -17,7 +17,7 @@ from chainq.planning.newest_plan import NewestPlan
 from chainq.planning.page_plan import PagePlan
 from chainq.planning.page_steps import PageRequest, PageResult
 from chainq.planning.query import Query
-from harness.model import wrong
+from harness.wrong import wrong
 
 METHOD = BY_COMMAND["program-transactions"]
 ARGUMENTS: dict[Role, int | str] = {Role.PROGRAM: "a.aleo", Role.FUNCTION: "f"}
@@ -132,7 +132,7 @@ WRONG: dict[str, Callable[[random.Random], PageFaults]] = {
     "newest first": lambda _: PageFaults(lists=wrong("newest-first")),
     "each page reversed": lambda _: PageFaults(lists=wrong("reversed-pages")),
 }
-"""Servers that are wrong in one plain way, as in `harness.model`."""
+"""Servers that are wrong in one plain way, as in `harness.wrong`."""
 
 
 class PageServer:
