@@ -72,34 +72,36 @@ end
 
 # _chainq_row NAMES|POSITION KIND HELP [WORD NOTE]...: tell fish.
 function _chainq_row
-    set -l kind (string trim -r -c + -- $argv[2])
-    set -l pairs $argv[4..-1]
     set -l words
-    while set -q pairs[1]
-        set -a words (string escape -- (string trim -r -c \t -- $pairs[1]\t$pairs[2]))
-        set -e pairs[1..2]
-    end
+    set -q argv[4]; and set words (printf '%s\t%s\n' $argv[4..-1] | string trim -r -c \t | string escape)
     set -l switches -x
-    switch $kind
+    switch $argv[2]
         case flag
             set switches
         case file
             set switches -r -F
         case words
             set switches -x -k -a "$words"
-        case list function profile
-            set switches -x -a "(__chainq_$kind $words)"
+        case 'list*'
+            set switches -x -a "(__chainq_list $words)"
+        case function profile
+            set switches -x -a "(__chainq_$argv[2] $words)"
     end
-    set -l condition "__chainq_at $argv[1] $__chainq_commands"
-    if string match -q -- '-*' $argv[1]
-        set condition "__chainq_in $__chainq_commands"
-        set -a switches -d $argv[3]
-        for name in (string split ' ' -- $argv[1])
-            set -a switches (string replace -r -- '^--' -l= $name | string replace -r -- '^-(?=.$)' -s | string split =)
-            test $kind = flag; or set -ga __chainq_takers $__chainq_commands" "$name
-        end
+    switch $argv[1]
+        case '-*'
+            for name in (string split ' ' -- $argv[1])
+                switch $name
+                    case '--*'
+                        set -a switches -l (string sub -s 3 -- $name)
+                    case '*'
+                        set -a switches -s (string sub -s 2 -- $name)
+                end
+                test $argv[2] = flag; or set -ga __chainq_takers $__chainq_commands" "$name
+            end
+            complete -c chainq -n "__chainq_in $__chainq_commands" -d $argv[3] $switches
+        case '*'
+            complete -c chainq -n "__chainq_at $argv[1] $__chainq_commands" $switches
     end
-    complete -c chainq -n $condition $switches
 end
 
 set -g __chainq_takers
