@@ -1,39 +1,232 @@
-# Completion of chainq for bash, written by python -m chainq._docgen; change what it is written from.
+# Completion of chainq for bash (3.2 and later, with or without the package bash-completion).
 # It starts no program and sends no request: everything is in this file, except the profiles of the configuration file.
 
-_chainq_commands() {
-    _chainq_offer 'blocks' 'block summaries for a height range'
-    _chainq_offer 'block' 'block summaries by height'
-    _chainq_offer 'latest' 'block summary of the latest block'
-    _chainq_offer 'full-blocks' 'full block content (header, authority, ratifications, transactions) for a height range'
-    _chainq_offer 'transactions' 'transaction summaries of blocks'
-    _chainq_offer 'transaction' 'full details of one transaction by ID'
-    _chainq_offer 'program-transactions' 'transactions that call a program'"'"'s function, once for each call'
-    _chainq_offer 'records' 'records produced in a height range'
-    _chainq_offer 'ownership' 'minimal ownership data of records in a height range'
-    _chainq_offer 'transitions' 'transitions that have no record inputs, in a height range'
-    _chainq_offer 'address-transactions' 'IDs of public transactions of an address in a height range'
-    _chainq_offer 'owned' 'ownership rows that your view keys own'
-    _chainq_offer 'show' 'show a block, transaction, address or program on one screen'
-    _chainq_offer 'export' 'write Parquet partitions into a folder or an object store'
-    _chainq_offer 'sql' 'query an export, or the last blocks, with SQL'
-    _chainq_offer 'rpc' 'call any method and print its result'
-    _chainq_offer 'doctor' 'examine a server: dialect, methods, pagination, limits'
-    _chainq_offer 'verify' 'find missing, doubled, altered and misplaced rows'
-    _chainq_offer 'profiles' 'list the profiles in config.toml'
-    _chainq_offer 'serve' 'serve the sample chain over HTTP, with optional faults'
-    _chainq_offer 'completion' 'print the completion script of a shell'
-    _chainq_offer 'help' 'show the help of the program or of a command'
-    _chainq_offer 'version' 'print the version'
+_chainq_table() {
+# table:begin, by python -m chainq._docgen
+_chainq_for
+_chainq_row '--version -V' flag 'Print the version and exit'
+_chainq_row '--help -h' flag 'Show this message and exit'
+_chainq_row 1 words command blocks 'block summaries for a height range' block 'block summaries by height' latest 'block summary of the latest block' full-blocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' transaction 'full details of one transaction by ID' program-transactions 'transactions that call a program'"'"'s function, once for each call' records 'records produced in a height range' ownership 'minimal ownership data of records in a height range' transitions 'transitions that have no record inputs, in a height range' address-transactions 'IDs of public transactions of an address in a height range' owned 'ownership rows that your view keys own' show 'show a block, transaction, address or program on one screen' export 'write Parquet partitions into a folder or an object store' sql 'query an export, or the last blocks, with SQL' rpc 'call any method and print its result' doctor 'examine a server: dialect, methods, pagination, limits' verify 'find missing, doubled, altered and misplaced rows' profiles 'list the profiles in config.toml' serve 'serve the sample chain over HTTP, with optional faults' completion 'print the completion script of a shell' help 'show the help of the program or of a command' version 'print the version'
+_chainq_for blocks full-blocks records ownership transitions address-transactions owned export sql verify
+_chainq_row --start text 'First height; -100: the last 100 blocks'
+_chainq_row --end text 'End height, exclusive. Default, and latest: through the tip'
+_chainq_row --last text 'The last N blocks'
+_chainq_row --since text 'First block time: 2024-06-02, 2024-06-02T11:36Z, 2h or '"'"'2 hours ago'"'"', yesterday, or Unix seconds'
+_chainq_row --until text 'End block time, exclusive'
+_chainq_for blocks full-blocks records ownership transitions address-transactions owned
+_chainq_row --reverse flag 'Highest heights first'
+_chainq_row --lag text 'Leave out the last N blocks'
+_chainq_row --rewind text 'Fetch the last N or more blocks again, then resume'
+_chainq_row --max-age text 'Exit with code 6 if the tip is older: 10m, 2h, 7d'
+_chainq_row '--follow -f' flag 'Keep running and print new blocks'
+_chainq_row --interval text 'Seconds between polls'
+_chainq_for blocks full-blocks program-transactions records ownership transitions address-transactions owned
+_chainq_row --limit text 'Stop after N rows'
+_chainq_for blocks full-blocks
+_chainq_row --no-verify flag 'Skip the check for missing and unlinked blocks'
+_chainq_for blocks full-blocks records ownership transitions address-transactions owned verify
+_chainq_row --checkpoint file 'Resume where the last run ended'
+_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql verify
+_chainq_row --format words 'table, jsonl, json, csv, tsv, text, chart, parquet, plug-ins. Default: by the extension of FILE, else CHAINQ_FORMAT, else table on a terminal and jsonl elsewhere' table '' jsonl '' json '' csv '' text '' tsv '' parquet '' chart ''
+_chainq_row --table flag 'Human-readable table'
+_chainq_row --jsonl flag 'One JSON object per line, as the service sent it'
+_chainq_row --json flag 'One JSON array, or one object'
+_chainq_row --csv flag 'CSV with a header (RFC 4180)'
+_chainq_row --text flag 'Values only, separated by tabs, one row per line'
+_chainq_row --no-header flag 'csv or tsv without its header'
+_chainq_row '--output -o' file 'Output file, replaced when complete; its extension selects the format'
+_chainq_for blocks block latest
+_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' id 'row id of the stored block' height 'block height' block_hash 'hash of the block' previous_hash 'hash of the previous block' previous_state_root 'root hash of the previous state' transactions_root 'root hash of the block'"'"'s transactions' round 'round number' coinbase_target string proof_target string last_coinbase_target string last_coinbase_timestamp 'seconds since 1970' timestamp 'time of the block, seconds since 1970' coinbase_reward 'may be null' finalize_root string network 'network identifier' ratifications_root string solutions_root string subdag_root string cumulative_weight string cumulative_proof_target string all 'every column' help 'list the columns'
+_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql verify
+_chainq_row --no-trunc flag 'Do not abbreviate values'
+_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql rpc verify
+_chainq_row --color words 'When to use colours' auto '' always '' never ''
+_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify
+_chainq_row --url words 'URL of the service; demo: is a built-in sample' demo: 'the sample chain, with no network'
+_chainq_row --profile profile 'Profile from config.toml'
+_chainq_row --dialect words 'Dialect of the server: chain, aleo, or auto to detect it' chain '' aleo '' auto ''
+_chainq_row --timeout text 'Seconds per request'
+_chainq_row --retries text 'Retries for transient failures'
+_chainq_row '--concurrency -j' text 'Parallel requests'
+_chainq_row --max-memory text 'Maximum memory for responses: 512M, 2G'
+_chainq_row --rate text 'Maximum requests per second'
+_chainq_row --header text+ 'HTTP header for every request; keep secrets in a profile'
+_chainq_row '--quiet -q' flag 'Suppress warnings and progress'
+_chainq_row '--verbose -v' flag 'Log every request to stderr'
+_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned
+_chainq_row --no-check flag 'Skip argument checks'
+_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned rpc
+_chainq_row --dry-run flag 'Print requests as JSON lines, send none'
+_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify profiles serve completion help version
+_chainq_row '--help -h' flag 'Show this message and exit'
+_chainq_for full-blocks
+_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' block_hash 'hash of the block' previous_hash 'hash of the previous block' header.previous_state_root string header.transactions_root string header.finalize_root string header.ratifications_root string header.solutions_root string header.subdag_root string header.metadata.network 'network identifier' header.metadata.round 'round number' header.metadata.height 'block height' header.metadata.cumulative_weight 'sent as a number of any size' header.metadata.cumulative_proof_target 'sent as a number' header.metadata.coinbase_target 'sent as a number' header.metadata.proof_target 'sent as a number' header.metadata.last_coinbase_target 'sent as a number' header.metadata.last_coinbase_timestamp 'seconds since 1970, sent as a number' header.metadata.timestamp 'seconds since 1970, sent as a number' authority.type 'such as quorum' authority.subdag.subdag 'certificates by round number' authority.subdag.election_certificate_ids 'array of string' ratifications 'type and amount' transactions 'status, type, index and transaction' aborted_transaction_ids 'IDs of aborted transactions' all 'every column' help 'list the columns'
+_chainq_for transactions
+_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' height 'height of the block, added by chainq; in jsonl and json only where --columns names it' id 'row id of the stored transaction' block_id 'the block: its height in the published interface, its row id on deployed servers' transaction_id 'bech32, prefix at' type 'such as Execute' index 'index within the block' status 'such as accepted' all 'every column' help 'list the columns'
+_chainq_for transaction program-transactions
+_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' status 'such as accepted' type 'such as execute' index 'index within the block' transaction.type 'such as execute' transaction.id 'transaction ID' transaction.execution.transitions 'array of Transition' transaction.execution.global_state_root string transaction.execution.proof string transaction.fee.transition.id 'transition ID' transaction.fee.transition.program 'program ID' transaction.fee.transition.function 'function name' transaction.fee.transition.inputs 'type, id, value, tag' transaction.fee.transition.outputs 'type, id, checksum, value' transaction.fee.transition.tpk 'transition public key (group element)' transaction.fee.transition.tcm 'transition commitment (field element)' transaction.fee.global_state_root string transaction.fee.proof string finalize 'type, mapping_id, index, key_id, value_id' finalizedAt 'seconds since 1970' all 'every column' help 'list the columns'
+_chainq_for program-transactions records ownership transitions address-transactions
+_chainq_row --page text 'Print one page of one request, unverified'
+_chainq_for program-transactions records ownership transitions address-transactions owned
+_chainq_row --page-size text 'Initial page size'
+_chainq_for program-transactions
+_chainq_row --newest flag 'The newest rows first, as many as --limit'
+_chainq_for records
+_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' record_ciphertext 'ciphertext of the record' program_id 'program that generated the record' block_id 'the block'"'"'s row id on deployed servers, not its height' height 'block height where the record was produced' id 'row id of the record' timestamp 'time of creation, seconds since 1970' block_hash string transition_id string transaction_id string function_name 'function executed in the transition' output_index 'index of the output within the transition' all 'every column' help 'list the columns'
+_chainq_for ownership
+_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' nonce_x 'x-coordinate of the record'"'"'s nonce' nonce_y 'y-coordinate of the nonce' owner_x 'x-coordinate that only the owner'"'"'s view key explains' transition_id 'transition that generated the record' output_index 'index of the output within the transition' all 'every column' help 'list the columns'
+_chainq_for transitions
+_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' transition_id string transaction_id 'containing transaction' program 'source text of the program' function_name string height 'block height' tpk 'transition public key (group element)' tcm 'transition commitment (field element)' timestamp 'seconds since 1970' all 'every column' help 'list the columns'
+_chainq_for address-transactions
+_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' transaction_id 'bech32, prefix at' all 'every column' help 'list the columns'
+_chainq_row --no-details flag 'Do not look up the transactions of a table'
+_chainq_for owned
+_chainq_row --view-key-file file 'View keys, one per line. Default: CHAINQ_VIEW_KEY, else a hidden prompt'
+_chainq_row --insecure-key-file flag 'Accept a key file that others can access'
+_chainq_row --records flag 'Add the record of each row, with its height'
+_chainq_row --decrypt flag 'Add the record and its plaintext'
+_chainq_row --network words 'Fail unless the service is on mainnet, or on testnet' mainnet '' testnet ''
+_chainq_row '--workers -w' text 'Processes that compare rows. Default: one per core'
+_chainq_for owned verify
+_chainq_row --columns text+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
+_chainq_for show
+_chainq_row --last text 'Newest blocks to look at. By default 500K for an address, 100 for a program'
+_chainq_row --json flag 'All parts as one JSON object'
+_chainq_for export
+_chainq_row --to text 'Folder, or s3://, gs:// or az:// URL'
+_chainq_row --partition text 'Heights in a partition'
+_chainq_row --lag text 'Leave out the last N blocks'
+_chainq_row '--workers -w' text 'Worker processes. Default: one per core'
+_chainq_row --engine text 'Who does the work: local or dask'
+_chainq_row --scheduler text 'Dask scheduler, such as tcp://host:8786'
+_chainq_row --delta flag 'Commit full partitions to a Delta table for each command'
+_chainq_row --repair file 'Write again the partitions that findings of verify name (jsonl), or all of the range'
+_chainq_row --no-lock flag 'Do not keep other exports out; for disjoint partitions'
+_chainq_row --dry-run flag 'List the partitions to write, write none'
+_chainq_for doctor profiles
+_chainq_row --json flag 'JSON instead of a table'
+_chainq_for doctor
+_chainq_row --save text 'Save as a profile in config.toml'
+_chainq_row --default flag 'With --save: make it the default profile'
+_chainq_for verify
+_chainq_row --commands text 'Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all'
+_chainq_row --witness text 'Second service to compare with, as far as its chain goes'
+_chainq_row --sample text 'Compare N heights of a data set or file, drawn at random, with the service'
+_chainq_row --full flag 'Compare all heights of a data set or file with the service'
+_chainq_for serve
+_chainq_row --port text 'TCP port; 0: any free one'
+_chainq_row --host text 'A loopback address'
+_chainq_row --dialect words 'chain or aleo' chain '' aleo ''
+_chainq_row '--tip --newest' text 'Tip height; -1: an empty chain'
+_chainq_row --grow text 'Seconds between new blocks; 0: no new blocks'
+_chainq_row --seed text 'Seed for the chain'
+_chainq_row --dense-height text 'Number of records at height H'
+_chainq_row --owner text 'Plant records of this address, not of the published test key'
+_chainq_row '--shuffle --no-shuffle' flag 'Shuffle the rows inside each height'
+_chainq_row --gzip flag 'Compress responses for clients that accept it'
+_chainq_row '--verbose -v' flag 'Log every call to stderr'
+_chainq_row --latency text 'Seconds before each response'
+_chainq_row --drip text 'Seconds between single bytes of a response'
+_chainq_row --rate-limit text 'HTTP 429 after N calls of a method'
+_chainq_row --rate-window text 'Length of the rate-limit window'
+_chainq_row --retry-after text 'Retry-After header of a 429 response'
+_chainq_row --fail-rate text 'Share of 503 responses'
+_chainq_row --database-down text 'JSON-RPC error 57P01 for the first N calls, or for calls A:B'
+_chainq_row --heavy-rows text 'Query timeout for responses of more than N rows'
+_chainq_row --truncate-rate text 'Share of bodies that end early'
+_chainq_row --wrong-id-rate text 'Share of responses with a wrong id'
+_chainq_row --clamp-heights text 'Silently serve only the first N heights of a range'
+_chainq_row --empty-above text 'Empty results for ranges of more than N heights'
+_chainq_row --exclusive-start flag 'Leave out the first height of a range'
+_chainq_row --inclusive-end flag 'Include the end height of a range'
+_chainq_row --neighbour-rows flag 'Include the first row after the range'
+_chainq_row --row-cap text 'Silently cap responses at N rows'
+_chainq_row --cap-varies flag 'Double the row cap of half of the calls, at random'
+_chainq_row --byte-cap text 'Silently cap responses at N bytes of rows'
+_chainq_row --ignore-page-size flag 'Ignore the page size'
+_chainq_row --page-offset text 'Page offset: page number times the size asked, or the size given'
+_chainq_row --no-pages flag 'Empty results for every page but page 0'
+_chainq_row --repeat-pages flag 'Ignore the page number'
+_chainq_row --result-window text 'No pages beyond the first N rows of a range'
+_chainq_row --empty-rate text 'Share of empty results'
+_chainq_row --duplicate-rate text 'Share of rows that are sent twice'
+_chainq_row --shuffle-heights flag 'Return rows in random order of height'
+_chainq_row --missing-height text 'Leave out a block'
+_chainq_row --broken-link text 'Give a block a wrong previous_hash'
+_chainq_row --plant text+ 'Hold one row wrongly, such as lost-record:672; may be repeated'
+_chainq_row --fault text+ 'A list that is wrong in one plain way, such as height-cap:5; may be repeated'
+_chainq_row --stale-tip-rate text 'Share of latest/block calls with an old tip'
+_chainq_row --lag-blocks text 'Hide the last N blocks from all methods but latest/block'
+_chainq_row --lag-rate text 'Share of calls that --lag-blocks is about'
+_chainq_row --late-records text 'Calls until a new block'"'"'s records appear'
+_chainq_row --reorg-at text 'Replace the blocks from H on'
+_chainq_row --reorg-after text 'Calls before --reorg-at takes effect'
+_chainq_row --fault-seed text 'Seed for faults'
+_chainq_for blocks
+_chainq_row 1 words range latest 'the block at the tip'
+_chainq_for block
+_chainq_row any words height... latest 'the block at the tip' - 'one per line on standard input'
+_chainq_for latest
+_chainq_for full-blocks
+_chainq_row 1 words range latest 'the block at the tip'
+_chainq_for transactions
+_chainq_row any words height... latest 'the block at the tip' - 'one per line on standard input'
+_chainq_for transaction
+_chainq_row any words id... - 'one per line on standard input'
+_chainq_for program-transactions
+_chainq_row 1 words program credits.aleo '' token_registry.aleo '' wrapped_credits.aleo '' hello_hello.aleo '' tile_gallery.aleo '' wide_library.aleo ''
+_chainq_row 2 function function transfer_public credits.aleo transfer_private credits.aleo transfer_public_as_signer credits.aleo transfer_private_to_public credits.aleo transfer_public_to_private credits.aleo bond_public credits.aleo bond_validator credits.aleo claim_unbond_public credits.aleo unbond_public credits.aleo set_validator_state credits.aleo mint credits.aleo split credits.aleo join credits.aleo fee_public credits.aleo fee_private credits.aleo mint_public token_registry.aleo transfer_public token_registry.aleo transfer_from_public token_registry.aleo transfer_private token_registry.aleo transfer_public_to_private token_registry.aleo deposit_credits_private wrapped_credits.aleo withdraw_credits_private wrapped_credits.aleo hello hello_hello.aleo claim tile_gallery.aleo show tile_gallery.aleo run wide_library.aleo
+_chainq_for records
+_chainq_row 1 words range latest 'the block at the tip'
+_chainq_for ownership
+_chainq_row 1 words range latest 'the block at the tip'
+_chainq_for transitions
+_chainq_row 1 words range latest 'the block at the tip'
+_chainq_for address-transactions
+_chainq_row 1 text address
+_chainq_row 2 words range latest 'the block at the tip'
+_chainq_for owned
+_chainq_row 1 words range latest 'the block at the tip'
+_chainq_for show
+_chainq_row 1 text object
+_chainq_for export
+_chainq_row any text 'command... [range]'
+_chainq_for sql
+_chainq_row any text '[dest] query'
+_chainq_for rpc
+_chainq_row 1 words method getBlocks 'block summaries for a height range' block 'block summaries by height' latest/block 'block summary of the latest block' getChainBlocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' chainTransaction 'full details of one transaction by ID' chainTransactionsForProgram 'transactions that call a program'"'"'s function, once for each call' records/all 'records produced in a height range' records/isOwner 'minimal ownership data of records in a height range' transitionsWithoutRecordInputs 'transitions that have no record inputs, in a height range' getPublicTransactionsForAddress 'IDs of public transactions of an address in a height range'
+_chainq_row 2 text params
+_chainq_for doctor
+_chainq_for verify
+_chainq_row 1 file 'range|dest|file'
+_chainq_for profiles
+_chainq_for serve
+_chainq_for completion
+_chainq_row 1 words shell bash '' zsh '' fish ''
+_chainq_for help
+_chainq_row 1 words command blocks 'block summaries for a height range' block 'block summaries by height' latest 'block summary of the latest block' full-blocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' transaction 'full details of one transaction by ID' program-transactions 'transactions that call a program'"'"'s function, once for each call' records 'records produced in a height range' ownership 'minimal ownership data of records in a height range' transitions 'transitions that have no record inputs, in a height range' address-transactions 'IDs of public transactions of an address in a height range' owned 'ownership rows that your view keys own' show 'show a block, transaction, address or program on one screen' export 'write Parquet partitions into a folder or an object store' sql 'query an export, or the last blocks, with SQL' rpc 'call any method and print its result' doctor 'examine a server: dialect, methods, pagination, limits' verify 'find missing, doubled, altered and misplaced rows' profiles 'list the profiles in config.toml' serve 'serve the sample chain over HTTP, with optional faults' completion 'print the completion script of a shell' help 'show the help of the program or of a command' version 'print the version'
+_chainq_for version
+# table:end
 }
 
-_chainq_options() {
-    if [[ -z $1 ]]; then
-        _chainq_offer '--version' 'Print the version and exit'
-        _chainq_offer '-V' 'Print the version and exit'
-        _chainq_offer '--help' 'Show this message and exit'
-        _chainq_offer '-h' 'Show this message and exit'
+# The rows that follow are of these commands; without any, of the program itself.
+_chainq_for() {
+    _chainq_on=
+    [[ " $* " == *" $_chainq_command "* ]] && _chainq_on=1
+}
+
+# _chainq_row NAMES|POSITION KIND HELP [WORD NOTE]...: do what _chainq_want says, if the row is of the command.
+_chainq_row() {
+    local name
+    [[ $_chainq_on ]] || return 0
+    if [[ $_chainq_want == takers ]]; then
+        [[ $1 == -* && $2 != flag* ]] && _chainq_takers+=" $1 "
+    elif [[ $_chainq_want == options ]]; then
+        [[ $1 == -* ]] && for name in $1; do _chainq_offer "$name" "$3"; done
+    else
+        for name in $1; do [[ " $_chainq_want " == *" $name "* ]] && "_chainq_${2%+}" "${@:4}"; done
     fi
+<<<<<<< HEAD
     case $1 in
         blocks|full-blocks|records|ownership|transitions|address-transactions|owned|export|sql|verify)
             _chainq_offer '--start' 'First height; -100: the last 100 blocks'
@@ -388,188 +581,77 @@ _chainq_takes() {
         *' --fault-seed') ;;
         *) return 1 ;;
     esac
+=======
+    return 0
 }
 
-_chainq_value() {
-    case "$1 $2" in
-        *' --checkpoint')
-            _chainq_files
-            ;;
-        *' --format')
-            _chainq_offer 'table' ''
-            _chainq_offer 'jsonl' ''
-            _chainq_offer 'json' ''
-            _chainq_offer 'csv' ''
-            _chainq_offer 'text' ''
-            _chainq_offer 'tsv' ''
-            _chainq_offer 'parquet' ''
-            _chainq_offer 'chart' ''
-            ;;
-        *' --output'|*' -o')
-            _chainq_files
-            ;;
-        blocks' --columns'|block' --columns'|latest' --columns')
-            _chainq_list 'id' 'row id of the stored block' 'height' 'block height' 'block_hash' 'hash of the block' 'previous_hash' 'hash of the previous block' 'previous_state_root' 'root hash of the previous state' 'transactions_root' 'root hash of the block'"'"'s transactions' 'round' 'round number' 'coinbase_target' 'string' 'proof_target' 'string' 'last_coinbase_target' 'string' 'last_coinbase_timestamp' 'seconds since 1970' 'timestamp' 'time of the block, seconds since 1970' 'coinbase_reward' 'may be null' 'finalize_root' 'string' 'network' 'network identifier' 'ratifications_root' 'string' 'solutions_root' 'string' 'subdag_root' 'string' 'cumulative_weight' 'string' 'cumulative_proof_target' 'string' 'all' 'every column' 'help' 'list the columns'
-            ;;
-        *' --color')
-            _chainq_offer 'auto' ''
-            _chainq_offer 'always' ''
-            _chainq_offer 'never' ''
-            ;;
-        *' --url')
-            _chainq_offer 'demo:' 'the sample chain, with no network'
-            ;;
-        *' --profile')
-            _chainq_profiles
-            ;;
-        blocks' --dialect'|block' --dialect'|latest' --dialect'|full-blocks' --dialect'|transactions' --dialect'|transaction' --dialect'|program-transactions' --dialect'|records' --dialect'|ownership' --dialect'|transitions' --dialect'|address-transactions' --dialect'|owned' --dialect'|show' --dialect'|export' --dialect'|sql' --dialect'|rpc' --dialect'|doctor' --dialect'|verify' --dialect')
-            _chainq_offer 'chain' ''
-            _chainq_offer 'aleo' ''
-            _chainq_offer 'auto' ''
-            ;;
-        full-blocks' --columns')
-            _chainq_list 'block_hash' 'hash of the block' 'previous_hash' 'hash of the previous block' 'header.previous_state_root' 'string' 'header.transactions_root' 'string' 'header.finalize_root' 'string' 'header.ratifications_root' 'string' 'header.solutions_root' 'string' 'header.subdag_root' 'string' 'header.metadata.network' 'network identifier' 'header.metadata.round' 'round number' 'header.metadata.height' 'block height' 'header.metadata.cumulative_weight' 'sent as a number of any size' 'header.metadata.cumulative_proof_target' 'sent as a number' 'header.metadata.coinbase_target' 'sent as a number' 'header.metadata.proof_target' 'sent as a number' 'header.metadata.last_coinbase_target' 'sent as a number' 'header.metadata.last_coinbase_timestamp' 'seconds since 1970, sent as a number' 'header.metadata.timestamp' 'seconds since 1970, sent as a number' 'authority.type' 'such as quorum' 'authority.subdag.subdag' 'certificates by round number' 'authority.subdag.election_certificate_ids' 'array of string' 'ratifications' 'type and amount' 'transactions' 'status, type, index and transaction' 'aborted_transaction_ids' 'IDs of aborted transactions' 'all' 'every column' 'help' 'list the columns'
-            ;;
-        transactions' --columns')
-            _chainq_list 'height' 'height of the block, added by chainq; in jsonl and json only where --columns names it' 'id' 'row id of the stored transaction' 'block_id' 'the block: its height in the published interface, its row id on deployed servers' 'transaction_id' 'bech32, prefix at' 'type' 'such as Execute' 'index' 'index within the block' 'status' 'such as accepted' 'all' 'every column' 'help' 'list the columns'
-            ;;
-        transaction' --columns'|program-transactions' --columns')
-            _chainq_list 'status' 'such as accepted' 'type' 'such as execute' 'index' 'index within the block' 'transaction.type' 'such as execute' 'transaction.id' 'transaction ID' 'transaction.execution.transitions' 'array of Transition' 'transaction.execution.global_state_root' 'string' 'transaction.execution.proof' 'string' 'transaction.fee.transition.id' 'transition ID' 'transaction.fee.transition.program' 'program ID' 'transaction.fee.transition.function' 'function name' 'transaction.fee.transition.inputs' 'type, id, value, tag' 'transaction.fee.transition.outputs' 'type, id, checksum, value' 'transaction.fee.transition.tpk' 'transition public key (group element)' 'transaction.fee.transition.tcm' 'transition commitment (field element)' 'transaction.fee.global_state_root' 'string' 'transaction.fee.proof' 'string' 'finalize' 'type, mapping_id, index, key_id, value_id' 'finalizedAt' 'seconds since 1970' 'all' 'every column' 'help' 'list the columns'
-            ;;
-        records' --columns')
-            _chainq_list 'record_ciphertext' 'ciphertext of the record' 'program_id' 'program that generated the record' 'block_id' 'the block'"'"'s row id on deployed servers, not its height' 'height' 'block height where the record was produced' 'id' 'row id of the record' 'timestamp' 'time of creation, seconds since 1970' 'block_hash' 'string' 'transition_id' 'string' 'transaction_id' 'string' 'function_name' 'function executed in the transition' 'output_index' 'index of the output within the transition' 'all' 'every column' 'help' 'list the columns'
-            ;;
-        ownership' --columns')
-            _chainq_list 'nonce_x' 'x-coordinate of the record'"'"'s nonce' 'nonce_y' 'y-coordinate of the nonce' 'owner_x' 'x-coordinate that only the owner'"'"'s view key explains' 'transition_id' 'transition that generated the record' 'output_index' 'index of the output within the transition' 'all' 'every column' 'help' 'list the columns'
-            ;;
-        transitions' --columns')
-            _chainq_list 'transition_id' 'string' 'transaction_id' 'containing transaction' 'program' 'source text of the program' 'function_name' 'string' 'height' 'block height' 'tpk' 'transition public key (group element)' 'tcm' 'transition commitment (field element)' 'timestamp' 'seconds since 1970' 'all' 'every column' 'help' 'list the columns'
-            ;;
-        address-transactions' --columns')
-            _chainq_list 'transaction_id' 'bech32, prefix at' 'all' 'every column' 'help' 'list the columns'
-            ;;
-        *' --view-key-file')
-            _chainq_files
-            ;;
-        *' --network')
-            _chainq_offer 'mainnet' ''
-            _chainq_offer 'testnet' ''
-            ;;
-        *' --repair')
-            _chainq_offer 'FILE' ''
-            _chainq_offer 'all' ''
-            ;;
-        serve' --dialect')
-            _chainq_offer 'chain' ''
-            _chainq_offer 'aleo' ''
-            ;;
-    esac
+_chainq_run() {
+    _chainq_want=$1
+    _chainq_table
+>>>>>>> docgen
 }
 
-_chainq_argument() {
-    case "$1 $2" in
-        blocks' '0)
-            _chainq_offer 'latest' 'the block at the tip'
-            ;;
-        block' '*)
-            _chainq_offer 'latest' 'the block at the tip'
-            _chainq_offer '-' 'one per line on standard input'
-            ;;
-        full-blocks' '0)
-            _chainq_offer 'latest' 'the block at the tip'
-            ;;
-        transactions' '*)
-            _chainq_offer 'latest' 'the block at the tip'
-            _chainq_offer '-' 'one per line on standard input'
-            ;;
-        transaction' '*)
-            _chainq_offer '-' 'one per line on standard input'
-            ;;
-        program-transactions' '0)
-            _chainq_offer 'credits.aleo' ''
-            _chainq_offer 'token_registry.aleo' ''
-            _chainq_offer 'wrapped_credits.aleo' ''
-            _chainq_offer 'hello_hello.aleo' ''
-            _chainq_offer 'tile_gallery.aleo' ''
-            _chainq_offer 'wide_library.aleo' ''
-            ;;
-        program-transactions' '1)
-            case $3 in
-                credits.aleo) _chainq_offer 'transfer_public' ''; _chainq_offer 'transfer_private' ''; _chainq_offer 'transfer_public_as_signer' ''; _chainq_offer 'transfer_private_to_public' ''; _chainq_offer 'transfer_public_to_private' ''; _chainq_offer 'bond_public' ''; _chainq_offer 'bond_validator' ''; _chainq_offer 'claim_unbond_public' ''; _chainq_offer 'unbond_public' ''; _chainq_offer 'set_validator_state' ''; _chainq_offer 'mint' ''; _chainq_offer 'split' ''; _chainq_offer 'join' ''; _chainq_offer 'fee_public' ''; _chainq_offer 'fee_private' '' ;;
-                token_registry.aleo) _chainq_offer 'mint_public' ''; _chainq_offer 'transfer_public' ''; _chainq_offer 'transfer_from_public' ''; _chainq_offer 'transfer_private' ''; _chainq_offer 'transfer_public_to_private' '' ;;
-                wrapped_credits.aleo) _chainq_offer 'deposit_credits_private' ''; _chainq_offer 'withdraw_credits_private' '' ;;
-                hello_hello.aleo) _chainq_offer 'hello' '' ;;
-                tile_gallery.aleo) _chainq_offer 'claim' ''; _chainq_offer 'show' '' ;;
-                wide_library.aleo) _chainq_offer 'run' '' ;;
-            esac
-            ;;
-        records' '0)
-            _chainq_offer 'latest' 'the block at the tip'
-            ;;
-        ownership' '0)
-            _chainq_offer 'latest' 'the block at the tip'
-            ;;
-        transitions' '0)
-            _chainq_offer 'latest' 'the block at the tip'
-            ;;
-        address-transactions' '1)
-            _chainq_offer 'latest' 'the block at the tip'
-            ;;
-        owned' '0)
-            _chainq_offer 'latest' 'the block at the tip'
-            ;;
-        rpc' '0)
-            _chainq_offer 'getBlocks' 'block summaries for a height range'
-            _chainq_offer 'block' 'block summaries by height'
-            _chainq_offer 'latest/block' 'block summary of the latest block'
-            _chainq_offer 'getChainBlocks' 'full block content (header, authority, ratifications, transactions) for a height range'
-            _chainq_offer 'transactions' 'transaction summaries of blocks'
-            _chainq_offer 'chainTransaction' 'full details of one transaction by ID'
-            _chainq_offer 'chainTransactionsForProgram' 'transactions that call a program'"'"'s function, once for each call'
-            _chainq_offer 'records/all' 'records produced in a height range'
-            _chainq_offer 'records/isOwner' 'minimal ownership data of records in a height range'
-            _chainq_offer 'transitionsWithoutRecordInputs' 'transitions that have no record inputs, in a height range'
-            _chainq_offer 'getPublicTransactionsForAddress' 'IDs of public transactions of an address in a height range'
-            ;;
-        verify' '0)
-            _chainq_offer 'RANGE' ''
-            _chainq_offer 'DEST' ''
-            _chainq_offer 'FILE' ''
-            ;;
-        completion' '0)
-            _chainq_offer 'bash' ''
-            _chainq_offer 'zsh' ''
-            _chainq_offer 'fish' ''
-            ;;
-        help' '0)
-            _chainq_offer 'blocks' 'block summaries for a height range'
-            _chainq_offer 'block' 'block summaries by height'
-            _chainq_offer 'latest' 'block summary of the latest block'
-            _chainq_offer 'full-blocks' 'full block content (header, authority, ratifications, transactions) for a height range'
-            _chainq_offer 'transactions' 'transaction summaries of blocks'
-            _chainq_offer 'transaction' 'full details of one transaction by ID'
-            _chainq_offer 'program-transactions' 'transactions that call a program'"'"'s function, once for each call'
-            _chainq_offer 'records' 'records produced in a height range'
-            _chainq_offer 'ownership' 'minimal ownership data of records in a height range'
-            _chainq_offer 'transitions' 'transitions that have no record inputs, in a height range'
-            _chainq_offer 'address-transactions' 'IDs of public transactions of an address in a height range'
-            _chainq_offer 'owned' 'ownership rows that your view keys own'
-            _chainq_offer 'show' 'show a block, transaction, address or program on one screen'
-            _chainq_offer 'export' 'write Parquet partitions into a folder or an object store'
-            _chainq_offer 'sql' 'query an export, or the last blocks, with SQL'
-            _chainq_offer 'rpc' 'call any method and print its result'
-            _chainq_offer 'doctor' 'examine a server: dialect, methods, pagination, limits'
-            _chainq_offer 'verify' 'find missing, doubled, altered and misplaced rows'
-            _chainq_offer 'profiles' 'list the profiles in config.toml'
-            _chainq_offer 'serve' 'serve the sample chain over HTTP, with optional faults'
-            _chainq_offer 'completion' 'print the completion script of a shell'
-            _chainq_offer 'help' 'show the help of the program or of a command'
-            _chainq_offer 'version' 'print the version'
-            ;;
-    esac
+# Offer a word, and what it means, if it goes on from what is typed.
+_chainq_offer() {
+    [[ $1 == "$_chainq_typed"* ]] || return 0
+    _chainq_found+=("$1")
+    _chainq_notes+=("${2-}")
 }
 
-# The line up to the cursor, as the shell would read it: _chainq_line
+_chainq_flag() { :; }
+
+_chainq_text() { :; }
+
+_chainq_words() {
+    while (($#)); do
+        _chainq_offer "$1" "$2"
+        shift 2
+    done
+}
+
+# The words of a list after a comma; those that are there already are left out.
+_chainq_list() {
+    local before=
+    [[ $_chainq_typed == *,* ]] && before=${_chainq_typed%,*},
+    while (($#)); do
+        [[ ",$before" == *",$1,"* ]] || _chainq_offer "$before$1" "$2"
+        shift 2
+    done
+    compopt -o nospace 2> /dev/null
+}
+
+# The functions whose program is the first argument.
+_chainq_function() {
+    while (($#)); do
+        [[ $2 == "$_chainq_first" ]] && _chainq_offer "$1"
+        shift 2
+    done
+}
+
+_chainq_file() {
+    local file
+    compopt -o filenames 2> /dev/null
+    while IFS= read -r file; do COMPREPLY+=("$file"); done < <(compgen -f -- "$_chainq_typed")
+}
+
+_chainq_profile() {
+    local file line name known=$'\n'
+    for file in "${XDG_CONFIG_HOME:-$HOME/.config}/chainq/config.toml" \
+        "$HOME/Library/Application Support/chainq/config.toml"; do
+        [[ -r $file ]] || continue
+        while IFS= read -r line || [[ -n $line ]]; do
+            [[ $line =~ $_chainq_header ]] || continue
+            name=${BASH_REMATCH[2]}${BASH_REMATCH[3]}${BASH_REMATCH[4]}
+            [[ $known == *$'\n'"$name"$'\n'* ]] && continue
+            known+=$name$'\n'
+            _chainq_offer "$name"
+        done < "$file"
+    done
+}
+_chainq_header='^[[:space:]]*\[[[:space:]]*profiles[[:space:]]*\.[[:space:]]*'
+_chainq_header+='("([^"]+)"|'\''([^'\'']+)'\''|([A-Za-z0-9_-]+))[[:space:]]*[].]'
+
+# The words up to the cursor: _chainq_line. What bash splits at = and : is joined, so `--url http://h:1/` has one value.
 _chainq_read() {
     local rest=${COMP_LINE:0:COMP_POINT} part i last=-1
     _chainq_line=()
@@ -586,48 +668,7 @@ _chainq_read() {
     done
 }
 
-# Offer a word, and what it means, if it goes on from what is typed.
-_chainq_offer() {
-    [[ $1 == "$_chainq_typed"* ]] || return 0
-    _chainq_found+=("$1")
-    _chainq_notes+=("${2-}")
-}
-
-_chainq_profiles() {
-    local file line name
-    for file in "${XDG_CONFIG_HOME:-$HOME/.config}/chainq/config.toml" \
-        "$HOME/Library/Application Support/chainq/config.toml"; do
-        [[ -r $file ]] || continue
-        while IFS= read -r line || [[ -n $line ]]; do
-            [[ $line =~ $_chainq_header ]] || continue
-            name=${BASH_REMATCH[2]}${BASH_REMATCH[3]}${BASH_REMATCH[4]}
-            [[ $'\n'${_chainq_known-} == *$'\n'"$name"$'\n'* ]] && continue
-            _chainq_known+=$name$'\n'
-            _chainq_offer "$name"
-        done < "$file"
-    done
-}
-_chainq_header='^[[:space:]]*\[[[:space:]]*profiles[[:space:]]*\.[[:space:]]*'
-_chainq_header+='("([^"]+)"|'\''([^'\'']+)'\''|([A-Za-z0-9_-]+))[[:space:]]*[].]'
-
-# The words of a list that stands behind a comma; those that are there already are left out.
-_chainq_list() {
-    local before= typed=$_chainq_typed word
-    [[ $typed == *,* ]] && before=${typed%,*},
-    while (($#)); do
-        [[ ",$before" == *",$1,"* ]] || _chainq_offer "$before$1" "$2"
-        shift 2
-    done
-    compopt -o nospace 2> /dev/null
-}
-
-_chainq_files() {
-    local file
-    compopt -o filenames 2> /dev/null
-    while IFS= read -r file; do COMPREPLY+=("$file"); done < <(compgen -f -- "$_chainq_typed")
-}
-
-# Put what was found into COMPREPLY: alone as it is, several with what they mean behind them.
+# Put what was found into COMPREPLY: a single word as it is, several with what they mean.
 _chainq_reply() {
     local cut= i width=0 room=$((${COLUMNS:-80} - 4)) shown
     [[ $_chainq_typed == *:* && $COMP_WORDBREAKS == *:* ]] && cut=${_chainq_typed%"${_chainq_typed##*:}"}
@@ -648,37 +689,33 @@ _chainq_reply() {
 }
 
 _chainq() {
-    local _chainq_line _chainq_typed _chainq_known= command= option= word i place=0 program=
-    local -a _chainq_found=() _chainq_notes=()
+    local _chainq_command= _chainq_first= _chainq_on _chainq_takers= _chainq_typed _chainq_want option= place=1 word
+    local -a _chainq_found=() _chainq_line _chainq_notes=()
+    local IFS=$' \t\n'
     COMPREPLY=()
     _chainq_read
     _chainq_typed=${_chainq_line[${#_chainq_line[@]} - 1]}
-    for ((i = 1; i < ${#_chainq_line[@]} - 1; i++)); do
-        word=${_chainq_line[i]}
-        if [[ -z $command ]]; then
-            [[ $word == -* ]] || command=$word
-        elif [[ -n $option ]]; then
+    for word in "${_chainq_line[@]:1:${#_chainq_line[@]}-2}"; do
+        if [[ -n $option ]]; then
             option=
         elif [[ $word == -?* ]]; then
-            _chainq_takes "$command" "$word" && option=$word
+            [[ $_chainq_takers == *" $word "* ]] && option=$word
+        elif [[ -z $_chainq_command ]]; then
+            _chainq_command=$word
+            _chainq_run takers
         else
-            ((place++ == 0)) && program=$word
+            ((place++ == 1)) && _chainq_first=$word
         fi
     done
     if [[ -z $option && $_chainq_typed == --*=* ]]; then
         option=${_chainq_typed%%=*}
         _chainq_typed=${_chainq_typed#*=}
-        [[ -n $command ]] && _chainq_takes "$command" "$option" || return 0
     fi
     if [[ -n $option ]]; then
-        _chainq_value "$command" "$option"
-    elif [[ $_chainq_typed == -* ]]; then
-        _chainq_options "$command"
-        [[ $_chainq_typed == - ]] && _chainq_argument "$command" "$place" "$program"
-    elif [[ -z $command ]]; then
-        _chainq_commands
+        _chainq_run "$option"
     else
-        _chainq_argument "$command" "$place" "$program"
+        [[ $_chainq_typed == -* ]] && _chainq_run options
+        [[ $_chainq_typed == -?* ]] || _chainq_run "$place any"
     fi
     _chainq_reply
 }

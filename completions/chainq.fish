@@ -1,4 +1,4 @@
-# Completion of chainq for fish, written by python -m chainq._docgen; change what it is written from.
+# Completion of chainq for fish (3.0 and later).
 # It starts no program and sends no request: everything is in this file, except the profiles of the configuration file.
 
 # The words before the cursor without options and their values: the command, then its arguments.
@@ -8,37 +8,31 @@ function __chainq_words
     set -l command
     set -l option
     for word in $words
-        if test -z "$command"
-            string match -q -- '-*' $word; and continue
-            set command $word
-            echo $word
-        else if test -n "$option"
+        if test -n "$option"
             set option
         else if string match -qr -- '^-.' $word
-            __chainq_takes $command $word; and set option $word
+            contains -- "$command $word" $__chainq_takers; and set option $word
         else
+            test -n "$command"; or set command $word
             echo $word
         end
     end
 end
 
-# Whether no command stands there yet.
-function __chainq_bare
-    test -z (__chainq_words)[1]
-end
-
-# Whether the command is one of these.
+# Whether the command is one of these; without any, whether there is no command yet.
 function __chainq_in
-    contains -- (__chainq_words)[1] $argv
+    set -l words (__chainq_words)
+    test -z "$words[1]$argv[1]"; or contains -- "$words[1]" $argv
 end
 
-# Whether the command is $argv[1], and the argument at the cursor the one of place $argv[2], or any with *.
+# Whether the cursor is at the position $argv[1], or at any, of one of the commands that follow.
 function __chainq_at
     set -l words (__chainq_words)
-    test "$words[1]" = $argv[1]; and contains -- $argv[2] '*' (math (count $words) - 1)
+    test -n "$argv[2]"; and set -e words[1]
+    __chainq_in $argv[2..-1]; and contains -- $argv[1] any (math (count $words) + 1)
 end
 
-# What of these `word<Tab>note` can stand behind a comma; those that are there already are left out.
+# The words of a list, each with a note behind a tab, after a comma; those that are there already are left out.
 function __chainq_list
     set -l typed (commandline -ct | string replace -r -- '^--[a-z-]+=' '')
     set -l before (string match -r -- '^.*,' "$typed")
@@ -48,7 +42,16 @@ function __chainq_list
     end
 end
 
-function __chainq_profiles
+# The functions whose program is the first argument.
+function __chainq_function
+    set -l words (__chainq_words)
+    for offered in $argv
+        set -l pair (string split \t -- $offered)
+        test "$pair[2]" = "$words[2]"; and echo $pair[1]
+    end
+end
+
+function __chainq_profile
     set -l folder $HOME/.config
     set -q XDG_CONFIG_HOME; and test -n "$XDG_CONFIG_HOME"; and set folder $XDG_CONFIG_HOME
     for file in $folder/chainq/config.toml "$HOME/Library/Application Support/chainq/config.toml"
@@ -62,6 +65,7 @@ function __chainq_profiles
 end
 set -g __chainq_header '^\s*\[\s*profiles\s*\.\s*(?|"([^"]+)"|\'([^\']+)\'|([A-Za-z0-9_-]+))\s*[].]'
 
+<<<<<<< HEAD
 # Whether an option of a command takes a value.
 function __chainq_takes
     switch "$argv[1] $argv[2]"
@@ -237,9 +241,50 @@ function __chainq_takes
             return 0
     end
     return 1
+=======
+# The rows that follow are of these commands; without any, of the program itself.
+function _chainq_for
+    set -g __chainq_commands $argv
+>>>>>>> docgen
 end
 
+# _chainq_row NAMES|POSITION KIND HELP [WORD NOTE]...: tell fish.
+function _chainq_row
+    set -l words
+    set -q argv[4]; and set words (printf '%s\t%s\n' $argv[4..-1] | string trim -r -c \t | string escape)
+    set -l switches -x
+    switch $argv[2]
+        case flag
+            set switches
+        case file
+            set switches -r -F
+        case words
+            set switches -x -k -a "$words"
+        case 'list*'
+            set switches -x -a "(__chainq_list $words)"
+        case function profile
+            set switches -x -a "(__chainq_$argv[2] $words)"
+    end
+    switch $argv[1]
+        case '-*'
+            for name in (string split ' ' -- $argv[1])
+                switch $name
+                    case '--*'
+                        set -a switches -l (string sub -s 3 -- $name)
+                    case '*'
+                        set -a switches -s (string sub -s 2 -- $name)
+                end
+                test $argv[2] = flag; or set -ga __chainq_takers $__chainq_commands" "$name
+            end
+            complete -c chainq -n "__chainq_in $__chainq_commands" -d $argv[3] $switches
+        case '*'
+            complete -c chainq -n "__chainq_at $argv[1] $__chainq_commands" $switches
+    end
+end
+
+set -g __chainq_takers
 complete -c chainq -f
+<<<<<<< HEAD
 complete -c chainq -n __chainq_bare -l version -s V -d 'Print the version and exit'
 complete -c chainq -n __chainq_bare -l help -s h -d 'Show this message and exit'
 complete -c chainq -k -n __chainq_bare -a version -d 'print the version'
@@ -409,3 +454,210 @@ complete -c chainq -n '__chainq_at rpc 0' -x -a '\'getBlocks\'\\t\'block summari
 complete -c chainq -n '__chainq_at verify 0' -x -a '\'RANGE\' \'DEST\' \'FILE\''
 complete -c chainq -n '__chainq_at completion 0' -x -a '\'bash\' \'zsh\' \'fish\''
 complete -c chainq -n '__chainq_at help 0' -x -a '\'blocks\'\\t\'block summaries for a height range\' \'block\'\\t\'block summaries by height\' \'latest\'\\t\'block summary of the latest block\' \'full-blocks\'\\t\'full block content (header, authority, ratifications, transactions) for a height range\' \'transactions\'\\t\'transaction summaries of blocks\' \'transaction\'\\t\'full details of one transaction by ID\' \'program-transactions\'\\t\'transactions that call a program\\\'s function, once for each call\' \'records\'\\t\'records produced in a height range\' \'ownership\'\\t\'minimal ownership data of records in a height range\' \'transitions\'\\t\'transitions that have no record inputs, in a height range\' \'address-transactions\'\\t\'IDs of public transactions of an address in a height range\' \'owned\'\\t\'ownership rows that your view keys own\' \'show\'\\t\'show a block, transaction, address or program on one screen\' \'export\'\\t\'write Parquet partitions into a folder or an object store\' \'sql\'\\t\'query an export, or the last blocks, with SQL\' \'rpc\'\\t\'call any method and print its result\' \'doctor\'\\t\'examine a server: dialect, methods, pagination, limits\' \'verify\'\\t\'find missing, doubled, altered and misplaced rows\' \'profiles\'\\t\'list the profiles in config.toml\' \'serve\'\\t\'serve the sample chain over HTTP, with optional faults\' \'completion\'\\t\'print the completion script of a shell\' \'help\'\\t\'show the help of the program or of a command\' \'version\'\\t\'print the version\''
+=======
+# table:begin, by python -m chainq._docgen
+_chainq_for
+_chainq_row '--version -V' flag 'Print the version and exit'
+_chainq_row '--help -h' flag 'Show this message and exit'
+_chainq_row 1 words command blocks 'block summaries for a height range' block 'block summaries by height' latest 'block summary of the latest block' full-blocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' transaction 'full details of one transaction by ID' program-transactions 'transactions that call a program'"'"'s function, once for each call' records 'records produced in a height range' ownership 'minimal ownership data of records in a height range' transitions 'transitions that have no record inputs, in a height range' address-transactions 'IDs of public transactions of an address in a height range' owned 'ownership rows that your view keys own' show 'show a block, transaction, address or program on one screen' export 'write Parquet partitions into a folder or an object store' sql 'query an export, or the last blocks, with SQL' rpc 'call any method and print its result' doctor 'examine a server: dialect, methods, pagination, limits' verify 'find missing, doubled, altered and misplaced rows' profiles 'list the profiles in config.toml' serve 'serve the sample chain over HTTP, with optional faults' completion 'print the completion script of a shell' help 'show the help of the program or of a command' version 'print the version'
+_chainq_for blocks full-blocks records ownership transitions address-transactions owned export sql verify
+_chainq_row --start text 'First height; -100: the last 100 blocks'
+_chainq_row --end text 'End height, exclusive. Default, and latest: through the tip'
+_chainq_row --last text 'The last N blocks'
+_chainq_row --since text 'First block time: 2024-06-02, 2024-06-02T11:36Z, 2h or '"'"'2 hours ago'"'"', yesterday, or Unix seconds'
+_chainq_row --until text 'End block time, exclusive'
+_chainq_for blocks full-blocks records ownership transitions address-transactions owned
+_chainq_row --reverse flag 'Highest heights first'
+_chainq_row --lag text 'Leave out the last N blocks'
+_chainq_row --rewind text 'Fetch the last N or more blocks again, then resume'
+_chainq_row --max-age text 'Exit with code 6 if the tip is older: 10m, 2h, 7d'
+_chainq_row '--follow -f' flag 'Keep running and print new blocks'
+_chainq_row --interval text 'Seconds between polls'
+_chainq_for blocks full-blocks program-transactions records ownership transitions address-transactions owned
+_chainq_row --limit text 'Stop after N rows'
+_chainq_for blocks full-blocks
+_chainq_row --no-verify flag 'Skip the check for missing and unlinked blocks'
+_chainq_for blocks full-blocks records ownership transitions address-transactions owned verify
+_chainq_row --checkpoint file 'Resume where the last run ended'
+_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql verify
+_chainq_row --format words 'table, jsonl, json, csv, tsv, text, chart, parquet, plug-ins. Default: by the extension of FILE, else CHAINQ_FORMAT, else table on a terminal and jsonl elsewhere' table '' jsonl '' json '' csv '' text '' tsv '' parquet '' chart ''
+_chainq_row --table flag 'Human-readable table'
+_chainq_row --jsonl flag 'One JSON object per line, as the service sent it'
+_chainq_row --json flag 'One JSON array, or one object'
+_chainq_row --csv flag 'CSV with a header (RFC 4180)'
+_chainq_row --text flag 'Values only, separated by tabs, one row per line'
+_chainq_row --no-header flag 'csv or tsv without its header'
+_chainq_row '--output -o' file 'Output file, replaced when complete; its extension selects the format'
+_chainq_for blocks block latest
+_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' id 'row id of the stored block' height 'block height' block_hash 'hash of the block' previous_hash 'hash of the previous block' previous_state_root 'root hash of the previous state' transactions_root 'root hash of the block'"'"'s transactions' round 'round number' coinbase_target string proof_target string last_coinbase_target string last_coinbase_timestamp 'seconds since 1970' timestamp 'time of the block, seconds since 1970' coinbase_reward 'may be null' finalize_root string network 'network identifier' ratifications_root string solutions_root string subdag_root string cumulative_weight string cumulative_proof_target string all 'every column' help 'list the columns'
+_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql verify
+_chainq_row --no-trunc flag 'Do not abbreviate values'
+_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql rpc verify
+_chainq_row --color words 'When to use colours' auto '' always '' never ''
+_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify
+_chainq_row --url words 'URL of the service; demo: is a built-in sample' demo: 'the sample chain, with no network'
+_chainq_row --profile profile 'Profile from config.toml'
+_chainq_row --dialect words 'Dialect of the server: chain, aleo, or auto to detect it' chain '' aleo '' auto ''
+_chainq_row --timeout text 'Seconds per request'
+_chainq_row --retries text 'Retries for transient failures'
+_chainq_row '--concurrency -j' text 'Parallel requests'
+_chainq_row --max-memory text 'Maximum memory for responses: 512M, 2G'
+_chainq_row --rate text 'Maximum requests per second'
+_chainq_row --header text+ 'HTTP header for every request; keep secrets in a profile'
+_chainq_row '--quiet -q' flag 'Suppress warnings and progress'
+_chainq_row '--verbose -v' flag 'Log every request to stderr'
+_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned
+_chainq_row --no-check flag 'Skip argument checks'
+_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned rpc
+_chainq_row --dry-run flag 'Print requests as JSON lines, send none'
+_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify profiles serve completion help version
+_chainq_row '--help -h' flag 'Show this message and exit'
+_chainq_for full-blocks
+_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' block_hash 'hash of the block' previous_hash 'hash of the previous block' header.previous_state_root string header.transactions_root string header.finalize_root string header.ratifications_root string header.solutions_root string header.subdag_root string header.metadata.network 'network identifier' header.metadata.round 'round number' header.metadata.height 'block height' header.metadata.cumulative_weight 'sent as a number of any size' header.metadata.cumulative_proof_target 'sent as a number' header.metadata.coinbase_target 'sent as a number' header.metadata.proof_target 'sent as a number' header.metadata.last_coinbase_target 'sent as a number' header.metadata.last_coinbase_timestamp 'seconds since 1970, sent as a number' header.metadata.timestamp 'seconds since 1970, sent as a number' authority.type 'such as quorum' authority.subdag.subdag 'certificates by round number' authority.subdag.election_certificate_ids 'array of string' ratifications 'type and amount' transactions 'status, type, index and transaction' aborted_transaction_ids 'IDs of aborted transactions' all 'every column' help 'list the columns'
+_chainq_for transactions
+_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' height 'height of the block, added by chainq; in jsonl and json only where --columns names it' id 'row id of the stored transaction' block_id 'the block: its height in the published interface, its row id on deployed servers' transaction_id 'bech32, prefix at' type 'such as Execute' index 'index within the block' status 'such as accepted' all 'every column' help 'list the columns'
+_chainq_for transaction program-transactions
+_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' status 'such as accepted' type 'such as execute' index 'index within the block' transaction.type 'such as execute' transaction.id 'transaction ID' transaction.execution.transitions 'array of Transition' transaction.execution.global_state_root string transaction.execution.proof string transaction.fee.transition.id 'transition ID' transaction.fee.transition.program 'program ID' transaction.fee.transition.function 'function name' transaction.fee.transition.inputs 'type, id, value, tag' transaction.fee.transition.outputs 'type, id, checksum, value' transaction.fee.transition.tpk 'transition public key (group element)' transaction.fee.transition.tcm 'transition commitment (field element)' transaction.fee.global_state_root string transaction.fee.proof string finalize 'type, mapping_id, index, key_id, value_id' finalizedAt 'seconds since 1970' all 'every column' help 'list the columns'
+_chainq_for program-transactions records ownership transitions address-transactions
+_chainq_row --page text 'Print one page of one request, unverified'
+_chainq_for program-transactions records ownership transitions address-transactions owned
+_chainq_row --page-size text 'Initial page size'
+_chainq_for program-transactions
+_chainq_row --newest flag 'The newest rows first, as many as --limit'
+_chainq_for records
+_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' record_ciphertext 'ciphertext of the record' program_id 'program that generated the record' block_id 'the block'"'"'s row id on deployed servers, not its height' height 'block height where the record was produced' id 'row id of the record' timestamp 'time of creation, seconds since 1970' block_hash string transition_id string transaction_id string function_name 'function executed in the transition' output_index 'index of the output within the transition' all 'every column' help 'list the columns'
+_chainq_for ownership
+_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' nonce_x 'x-coordinate of the record'"'"'s nonce' nonce_y 'y-coordinate of the nonce' owner_x 'x-coordinate that only the owner'"'"'s view key explains' transition_id 'transition that generated the record' output_index 'index of the output within the transition' all 'every column' help 'list the columns'
+_chainq_for transitions
+_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' transition_id string transaction_id 'containing transaction' program 'source text of the program' function_name string height 'block height' tpk 'transition public key (group element)' tcm 'transition commitment (field element)' timestamp 'seconds since 1970' all 'every column' help 'list the columns'
+_chainq_for address-transactions
+_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' transaction_id 'bech32, prefix at' all 'every column' help 'list the columns'
+_chainq_row --no-details flag 'Do not look up the transactions of a table'
+_chainq_for owned
+_chainq_row --view-key-file file 'View keys, one per line. Default: CHAINQ_VIEW_KEY, else a hidden prompt'
+_chainq_row --insecure-key-file flag 'Accept a key file that others can access'
+_chainq_row --records flag 'Add the record of each row, with its height'
+_chainq_row --decrypt flag 'Add the record and its plaintext'
+_chainq_row --network words 'Fail unless the service is on mainnet, or on testnet' mainnet '' testnet ''
+_chainq_row '--workers -w' text 'Processes that compare rows. Default: one per core'
+_chainq_for owned verify
+_chainq_row --columns text+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
+_chainq_for show
+_chainq_row --last text 'Newest blocks to look at. By default 500K for an address, 100 for a program'
+_chainq_row --json flag 'All parts as one JSON object'
+_chainq_for export
+_chainq_row --to text 'Folder, or s3://, gs:// or az:// URL'
+_chainq_row --partition text 'Heights in a partition'
+_chainq_row --lag text 'Leave out the last N blocks'
+_chainq_row '--workers -w' text 'Worker processes. Default: one per core'
+_chainq_row --engine text 'Who does the work: local or dask'
+_chainq_row --scheduler text 'Dask scheduler, such as tcp://host:8786'
+_chainq_row --delta flag 'Commit full partitions to a Delta table for each command'
+_chainq_row --repair file 'Write again the partitions that findings of verify name (jsonl), or all of the range'
+_chainq_row --no-lock flag 'Do not keep other exports out; for disjoint partitions'
+_chainq_row --dry-run flag 'List the partitions to write, write none'
+_chainq_for doctor profiles
+_chainq_row --json flag 'JSON instead of a table'
+_chainq_for doctor
+_chainq_row --save text 'Save as a profile in config.toml'
+_chainq_row --default flag 'With --save: make it the default profile'
+_chainq_for verify
+_chainq_row --commands text 'Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all'
+_chainq_row --witness text 'Second service to compare with, as far as its chain goes'
+_chainq_row --sample text 'Compare N heights of a data set or file, drawn at random, with the service'
+_chainq_row --full flag 'Compare all heights of a data set or file with the service'
+_chainq_for serve
+_chainq_row --port text 'TCP port; 0: any free one'
+_chainq_row --host text 'A loopback address'
+_chainq_row --dialect words 'chain or aleo' chain '' aleo ''
+_chainq_row '--tip --newest' text 'Tip height; -1: an empty chain'
+_chainq_row --grow text 'Seconds between new blocks; 0: no new blocks'
+_chainq_row --seed text 'Seed for the chain'
+_chainq_row --dense-height text 'Number of records at height H'
+_chainq_row --owner text 'Plant records of this address, not of the published test key'
+_chainq_row '--shuffle --no-shuffle' flag 'Shuffle the rows inside each height'
+_chainq_row --gzip flag 'Compress responses for clients that accept it'
+_chainq_row '--verbose -v' flag 'Log every call to stderr'
+_chainq_row --latency text 'Seconds before each response'
+_chainq_row --drip text 'Seconds between single bytes of a response'
+_chainq_row --rate-limit text 'HTTP 429 after N calls of a method'
+_chainq_row --rate-window text 'Length of the rate-limit window'
+_chainq_row --retry-after text 'Retry-After header of a 429 response'
+_chainq_row --fail-rate text 'Share of 503 responses'
+_chainq_row --database-down text 'JSON-RPC error 57P01 for the first N calls, or for calls A:B'
+_chainq_row --heavy-rows text 'Query timeout for responses of more than N rows'
+_chainq_row --truncate-rate text 'Share of bodies that end early'
+_chainq_row --wrong-id-rate text 'Share of responses with a wrong id'
+_chainq_row --clamp-heights text 'Silently serve only the first N heights of a range'
+_chainq_row --empty-above text 'Empty results for ranges of more than N heights'
+_chainq_row --exclusive-start flag 'Leave out the first height of a range'
+_chainq_row --inclusive-end flag 'Include the end height of a range'
+_chainq_row --neighbour-rows flag 'Include the first row after the range'
+_chainq_row --row-cap text 'Silently cap responses at N rows'
+_chainq_row --cap-varies flag 'Double the row cap of half of the calls, at random'
+_chainq_row --byte-cap text 'Silently cap responses at N bytes of rows'
+_chainq_row --ignore-page-size flag 'Ignore the page size'
+_chainq_row --page-offset text 'Page offset: page number times the size asked, or the size given'
+_chainq_row --no-pages flag 'Empty results for every page but page 0'
+_chainq_row --repeat-pages flag 'Ignore the page number'
+_chainq_row --result-window text 'No pages beyond the first N rows of a range'
+_chainq_row --empty-rate text 'Share of empty results'
+_chainq_row --duplicate-rate text 'Share of rows that are sent twice'
+_chainq_row --shuffle-heights flag 'Return rows in random order of height'
+_chainq_row --missing-height text 'Leave out a block'
+_chainq_row --broken-link text 'Give a block a wrong previous_hash'
+_chainq_row --plant text+ 'Hold one row wrongly, such as lost-record:672; may be repeated'
+_chainq_row --fault text+ 'A list that is wrong in one plain way, such as height-cap:5; may be repeated'
+_chainq_row --stale-tip-rate text 'Share of latest/block calls with an old tip'
+_chainq_row --lag-blocks text 'Hide the last N blocks from all methods but latest/block'
+_chainq_row --lag-rate text 'Share of calls that --lag-blocks is about'
+_chainq_row --late-records text 'Calls until a new block'"'"'s records appear'
+_chainq_row --reorg-at text 'Replace the blocks from H on'
+_chainq_row --reorg-after text 'Calls before --reorg-at takes effect'
+_chainq_row --fault-seed text 'Seed for faults'
+_chainq_for blocks
+_chainq_row 1 words range latest 'the block at the tip'
+_chainq_for block
+_chainq_row any words height... latest 'the block at the tip' - 'one per line on standard input'
+_chainq_for latest
+_chainq_for full-blocks
+_chainq_row 1 words range latest 'the block at the tip'
+_chainq_for transactions
+_chainq_row any words height... latest 'the block at the tip' - 'one per line on standard input'
+_chainq_for transaction
+_chainq_row any words id... - 'one per line on standard input'
+_chainq_for program-transactions
+_chainq_row 1 words program credits.aleo '' token_registry.aleo '' wrapped_credits.aleo '' hello_hello.aleo '' tile_gallery.aleo '' wide_library.aleo ''
+_chainq_row 2 function function transfer_public credits.aleo transfer_private credits.aleo transfer_public_as_signer credits.aleo transfer_private_to_public credits.aleo transfer_public_to_private credits.aleo bond_public credits.aleo bond_validator credits.aleo claim_unbond_public credits.aleo unbond_public credits.aleo set_validator_state credits.aleo mint credits.aleo split credits.aleo join credits.aleo fee_public credits.aleo fee_private credits.aleo mint_public token_registry.aleo transfer_public token_registry.aleo transfer_from_public token_registry.aleo transfer_private token_registry.aleo transfer_public_to_private token_registry.aleo deposit_credits_private wrapped_credits.aleo withdraw_credits_private wrapped_credits.aleo hello hello_hello.aleo claim tile_gallery.aleo show tile_gallery.aleo run wide_library.aleo
+_chainq_for records
+_chainq_row 1 words range latest 'the block at the tip'
+_chainq_for ownership
+_chainq_row 1 words range latest 'the block at the tip'
+_chainq_for transitions
+_chainq_row 1 words range latest 'the block at the tip'
+_chainq_for address-transactions
+_chainq_row 1 text address
+_chainq_row 2 words range latest 'the block at the tip'
+_chainq_for owned
+_chainq_row 1 words range latest 'the block at the tip'
+_chainq_for show
+_chainq_row 1 text object
+_chainq_for export
+_chainq_row any text 'command... [range]'
+_chainq_for sql
+_chainq_row any text '[dest] query'
+_chainq_for rpc
+_chainq_row 1 words method getBlocks 'block summaries for a height range' block 'block summaries by height' latest/block 'block summary of the latest block' getChainBlocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' chainTransaction 'full details of one transaction by ID' chainTransactionsForProgram 'transactions that call a program'"'"'s function, once for each call' records/all 'records produced in a height range' records/isOwner 'minimal ownership data of records in a height range' transitionsWithoutRecordInputs 'transitions that have no record inputs, in a height range' getPublicTransactionsForAddress 'IDs of public transactions of an address in a height range'
+_chainq_row 2 text params
+_chainq_for doctor
+_chainq_for verify
+_chainq_row 1 file 'range|dest|file'
+_chainq_for profiles
+_chainq_for serve
+_chainq_for completion
+_chainq_row 1 words shell bash '' zsh '' fish ''
+_chainq_for help
+_chainq_row 1 words command blocks 'block summaries for a height range' block 'block summaries by height' latest 'block summary of the latest block' full-blocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' transaction 'full details of one transaction by ID' program-transactions 'transactions that call a program'"'"'s function, once for each call' records 'records produced in a height range' ownership 'minimal ownership data of records in a height range' transitions 'transitions that have no record inputs, in a height range' address-transactions 'IDs of public transactions of an address in a height range' owned 'ownership rows that your view keys own' show 'show a block, transaction, address or program on one screen' export 'write Parquet partitions into a folder or an object store' sql 'query an export, or the last blocks, with SQL' rpc 'call any method and print its result' doctor 'examine a server: dialect, methods, pagination, limits' verify 'find missing, doubled, altered and misplaced rows' profiles 'list the profiles in config.toml' serve 'serve the sample chain over HTTP, with optional faults' completion 'print the completion script of a shell' help 'show the help of the program or of a command' version 'print the version'
+_chainq_for version
+# table:end
+>>>>>>> docgen

@@ -1,9 +1,10 @@
-"""Runs the commands of the pages' ```console blocks and puts their real output below them.
+"""Runs commands for the pages: puts real output into their ```console blocks, and draws the README's pictures.
 
-A line that begins with `$ ` is a command; what follows, up to the next one, is what a person sees on a terminal of 80
-columns. Pages show only commands whose output depends on nothing but the sample chain.
+In a block, a line that begins with `$ ` is a command; what follows, up to the next one, is what a person sees on a
+terminal of 80 columns. Pages show only commands whose output depends on nothing but the sample chain.
 """
 
+import io
 import os
 import re
 import subprocess
@@ -11,9 +12,20 @@ import sys
 import tempfile
 from pathlib import Path
 
-COLUMNS = 80
-EPOCH = 1_767_225_600  # 2026, from which ages count: pages do not change with the day
+from rich.console import Console
+from rich.text import Text
+
+COLUMNS = "80"
+EPOCH = "1767225600"  # 2026, from which ages count: pages do not change with the day
+IMAGES = {
+    "docs/images/show.svg": "chainq show at12ckvvk59m3pzpfedt8ly9wn6d0hy22peqjg8dxeg7mt3g8wgzg0qcmgnw4",
+    "docs/images/table.svg": "chainq records 12345 --limit 12",
+    "docs/images/chart.svg": "chainq records --last 200 --format chart",
+}
+"""The picture files and the command that each one shows."""
+
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # a picture would fetch them from another host
 
 
 def replayed(page: str) -> str:
@@ -27,7 +39,7 @@ def _session(lines: str) -> str:
 
 
 def output(command: str, *, color: bool = False) -> str:
-    """Return what a command prints, on both streams, in colour or without. Raises CalledProcessError where it fails."""
+    """Return what a command prints, on both streams, in color or without. Raises CalledProcessError if it fails."""
     with tempfile.TemporaryDirectory() as home:
         done = subprocess.run(  # noqa: S603  # a page of this project
             ["bash", "-c", command],  # noqa: S607  # wherever bash is
@@ -36,16 +48,26 @@ def output(command: str, *, color: bool = False) -> str:
                 "PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}",
                 "HOME": home,
                 "LANG": "C.UTF-8",
-                "COLUMNS": str(COLUMNS),
+                "COLUMNS": COLUMNS,
                 "CHAINQ_URL": "demo:",
                 "CHAINQ_FORMAT": "table",
                 "FORCE_COLOR" if color else "NO_COLOR": "1",
-                "SOURCE_DATE_EPOCH": str(EPOCH),
+                "SOURCE_DATE_EPOCH": EPOCH,
             },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
             check=True,
         )
-    return done.stdout
+    return done.stdout.decode()
+
+
+def images() -> dict[str, str]:
+    """Return the pictures as they are now: path to SVG. Raises CalledProcessError if a command fails."""
+    return {name: _picture(command) for name, command in IMAGES.items()}
+
+
+def _picture(command: str) -> str:
+    console = Console(record=True, width=int(COLUMNS), file=io.StringIO(), color_system="truecolor")
+    console.print(Text("$ " + command, "bold"), Text.from_ansi(output(command, color=True)), sep="\n", soft_wrap=True)
+    return _FONTS.sub("", console.export_svg(title="", unique_id="chainq"))

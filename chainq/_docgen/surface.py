@@ -1,12 +1,11 @@
-"""The command line as data, read from the live app: commands, options, arguments, and the values they take.
+"""The command line as data, read from the live app: what man pages, completions and docs/reference.md are written from.
 
-Man pages, completions and docs/reference.md are written from these objects alone, so a new command or option reaches
-all of them without a change here.
+A new command or option reaches all of them without a change here.
 """
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeVar, cast
 
 import typer
 
@@ -14,196 +13,127 @@ from chainq._docgen.values import Values, values_of
 from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.cli.commands import app
 
-if TYPE_CHECKING:
-    from typer._click import Command as Built
-    from typer._click import Context, Parameter
+# What Typer adds to a help text in brackets, and the same as a sentence.
+_NOTES = {
+    r"x>=(.+)": "At least {}.",
+    r"(.+)<=x<=(.+)": "From {} to {}.",
+    r"default: (.+)": "Default: {}.",
+    r"env var: (.+)": "Environment variable: {}.",
+    r"required": "",
+}
 
-    from chainq.cli.help import PlainGroup
 
-_EXTRAS = re.compile(r"(.*?)\s*(?:\[([^\[\]]*)\])?", re.DOTALL)
-_AT_LEAST = re.compile(r"x>=(\S+)")
-_FROM_TO = re.compile(r"(\S+)<=x<=(\S+)")
+class Param(NamedTuple):
+    """An option or an argument.
 
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An option: its names, the longest first; `metavar` is empty for a switch.
-
-    `text`: its help; `notes`: what Typer adds, as sentences (default, bounds, environment variable).
+    `names`: of an option, the long ones first; empty for an argument. `metavar`: empty for a switch. `text`: its help;
+    `said`: help with defaults and bounds. `many`: it can be repeated. `shown`: an argument as usage has it.
     """
 
     names: tuple[str, ...]
     metavar: str
     text: str
-    notes: tuple[str, ...]
+    said: str
     heading: str
-    envvar: str
-    repeated: bool
-    values: Values
-
-    @property
-    def said(self) -> str:
-        """Return help and notes, as sentences."""
-        return " ".join(filter(None, (self.text, *self.notes)))
-
-    @property
-    def brief(self) -> str:
-        """Return the help in one line without a full stop, for completions."""
-        return (self.text or " ".join(self.notes)).rstrip(".")
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """A positional argument."""
-
-    metavar: str
-    text: str
-    required: bool
     many: bool
+    shown: str
     values: Values
 
-    @property
-    def shown(self) -> str:
-        """Return it as shown in a synopsis."""
-        return self.metavar if self.required else f"[{self.metavar}]"
 
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command. `paragraphs`: its help; `blocks`: the headed lines after the help; `method`: None for helpers."""
+class Command(NamedTuple):
+    """A command. `paragraphs`: its help; `examples`: lines that work as written; `method`: None for helpers."""
 
     name: str
     heading: str
     purpose: str
     paragraphs: tuple[str, ...]
-    blocks: dict[str, tuple[str, ...]]
-    arguments: tuple[Argument, ...]
-    options: tuple[Option, ...]
+    examples: tuple[str, ...]
+    arguments: tuple[Param, ...]
+    options: tuple[Param, ...]
     method: Method | None
 
     @property
-    def examples(self) -> tuple[str, ...]:
-        """Return command lines that work as written."""
-        return tuple(line for heading, lines in self.blocks.items() if heading.startswith("Example") for line in lines)
+    def usage(self) -> str:
+        """Return the command with its arguments."""
+        return " ".join(("chainq", self.name, *(argument.shown for argument in self.arguments)))
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
-    """The whole program: its own help and options, and the commands in the order of `--help`."""
+Headed = TypeVar("Headed", Param, Command)
 
-    purpose: str
-    blocks: dict[str, tuple[str, ...]]
-    options: tuple[Option, ...]
+
+class Program(NamedTuple):
+    """The whole program: its own examples and options, and the commands in the order of `--help`."""
+
+    examples: tuple[str, ...]
+    options: tuple[Param, ...]
     commands: tuple[Command, ...]
 
     @property
-    def headings(self) -> dict[str, list[Command]]:
-        """Return the commands by heading."""
-        under: dict[str, list[Command]] = {}
-        for command in self.commands:
-            under.setdefault(command.heading, []).append(command)
-        return under
-
-    @property
-    def shares(self) -> dict[tuple[str, ...], list[Option]]:
+    def shares(self) -> dict[tuple[str, ...], list[Param]]:
         """Return every option once, by the names of the commands that have it in the same form."""
-        having: dict[tuple[tuple[str, ...], str, str, Values], list[tuple[str, Option]]] = {}
+        having: dict[Param, list[str]] = {}
         for command in self.commands:
             for option in command.options:
-                key = (option.names, option.metavar, option.said, option.values)
-                having.setdefault(key, []).append((command.name, option))
-        shares: dict[tuple[str, ...], list[Option]] = {}
-        for pairs in having.values():
-            shares.setdefault(tuple(name for name, _ in pairs), []).append(pairs[0][1])
+                having.setdefault(option, []).append(command.name)
+        shares: dict[tuple[str, ...], list[Param]] = {}
+        for option, names in having.items():
+            shares.setdefault(tuple(names), []).append(option)
         return shares
 
-    @property
-    def variables(self) -> dict[str, Option]:
-        """Return the environment variables that set an option, each with that option."""
-        return {option.envvar: option for command in self.commands for option in command.options if option.envvar}
+
+def by_heading(items: Iterable[Headed]) -> dict[str, list[Headed]]:
+    """Return commands or options by heading."""
+    under: dict[str, list[Headed]] = {}
+    for item in items:
+        under.setdefault(item.heading, []).append(item)
+    return under
 
 
 def read() -> Program:
     """Return the program as it is now."""
-    group = cast("PlainGroup", typer.main.get_command(app))
+    group = cast("Any", typer.main.get_command(app))
     context = group.make_context("chainq", [], resilient_parsing=True)
-    commands = []
-    for name in group.list_commands(context):
-        built = group.get_command(context, name)
-        if built is None or built.hidden:
-            continue
-        heading, purpose, _ = group.catalogue[name]
-        commands.append(_command(name, heading, purpose, built, type(context)(built, info_name=name, parent=context)))
-    return Program(
-        (group.help or "").strip(), blocks(group.epilog or ""), _options("", group, context), tuple(commands)
+    built = {name: group.get_command(context, name) for name in group.list_commands(context)}
+    commands = (_command(name, group, one, context) for name, one in built.items() if not one.hidden)
+    return Program(_examples(group), _params("", group, context, "option"), tuple(commands))
+
+
+def _command(name: str, group: Any, built: Any, context: Any) -> Command:
+    heading, purpose, _ = group.catalogue[name]
+    paragraphs = tuple(" ".join(part.split()) for part in (built.help or "").split("\n\n"))
+    arguments, options = (_params(name, built, context, kind) for kind in ("argument", "option"))
+    return Command(name, heading, purpose, paragraphs, _examples(built), arguments, options, BY_COMMAND.get(name))
+
+
+def _examples(built: Any) -> tuple[str, ...]:
+    """Return the indented lines at the end of a help page."""
+    return tuple(line[2:] for line in (built.epilog or "").splitlines() if line.startswith("  "))
+
+
+def _params(command: str, built: Any, context: Any, kind: str) -> tuple[Param, ...]:
+    own = type(context)(built, info_name=command, parent=context)
+    params = [(param, param.get_help_record(own)) for param in built.get_params(own) if param.param_type_name == kind]
+    return tuple(_param(command, param, record[1]) for param, record in params if record)
+
+
+def _param(command: str, param: Any, record: str) -> Param:
+    text, extras = re.fullmatch(r"(.*?)\s*((?:\[[^][]*\]\s*)*)", record).groups()  # type: ignore[union-attr]
+    option = param.param_type_name == "option"
+    metavar = "" if option and param.is_flag else str(param.metavar or param.type.name.upper())
+    plain = metavar if option else re.sub(r"^\[([^][]*)\]$", r"\1", metavar)
+    repeated = "Can be repeated." if option and param.multiple else ""
+    return Param(
+        tuple(sorted((*param.opts, *param.secondary_opts), key=lambda name: name[:2] != "--")) if option else (),
+        plain,
+        text,
+        " ".join(filter(None, (text, *map(_sentence, re.findall(r"[^][; ][^][;]*", extras)), repeated))),
+        "Other" if not option or param.rich_help_panel is None else param.rich_help_panel,
+        bool(repeated) or param.nargs == -1,
+        plain if param.required else f"[{plain}]",
+        values_of(command, param, plain, text),
     )
 
 
-def _command(name: str, heading: str, purpose: str, built: "Built", context: "Context") -> Command:
-    return Command(
-        name,
-        heading,
-        purpose,
-        tuple(" ".join(part.split()) for part in (built.help or "").split("\n\n")),
-        blocks(built.epilog or ""),
-        tuple(_argument(name, param) for param in built.get_params(context) if param.param_type_name == "argument"),
-        _options(name, built, context),
-        BY_COMMAND.get(name),
-    )
-
-
-def blocks(epilog: str) -> dict[str, tuple[str, ...]]:
-    """Return the closing lines of help as `{heading: lines}`; a heading ends in a colon, its lines are indented."""
-    found: dict[str, list[str]] = {}
-    lines: list[str] = []
-    for line in epilog.splitlines():
-        if line.endswith(":") and not line.startswith(" "):
-            lines = found.setdefault(line[:-1], [])
-        elif line.strip():
-            lines.append(line.removeprefix("  "))
-    return {heading: tuple(lines) for heading, lines in found.items()}
-
-
-def _options(command: str, built: "Built", context: "Context") -> tuple[Option, ...]:
-    options = []
-    for param in built.get_params(context):
-        record = param.get_help_record(context)
-        if param.param_type_name == "option" and record is not None:
-            options.append(_option(command, cast("Any", param), record[1]))
-    return tuple(options)
-
-
-def _option(command: str, param: Any, record: str) -> Option:
-    text, extras = re.fullmatch(_EXTRAS, record).groups()  # type: ignore[union-attr]  # the pattern matches any text
-    names = sorted((*param.opts, *param.secondary_opts), key=lambda name: not name.startswith("--"))
-    metavar = "" if param.is_flag else str(param.metavar or param.type.name.upper())
-    return Option(
-        tuple(names),
-        metavar,
-        text.strip(),
-        tuple(_note(extra) for extra in extras.split("; ")) if extras else (),
-        param.rich_help_panel or "Options",
-        param.envvar or "",
-        bool(param.multiple),
-        values_of(command, param, metavar, text),
-    )
-
-
-def _note(extra: str) -> str:
-    """Return one of Typer's additions to a help text as a sentence."""
-    if match := _FROM_TO.fullmatch(extra):
-        return f"From {match[1]} to {match[2]}."
-    if match := _AT_LEAST.fullmatch(extra):
-        return f"At least {match[1]}."
-    name, _, value = extra.partition(": ")
-    if name == "env var":
-        return f"Environment variable: {value}."
-    return f"{extra[0].upper()}{extra[1:]}."
-
-
-def _argument(command: str, param: "Parameter") -> Argument:
-    given = cast("Any", param)
-    metavar = re.sub(r"^\[([^][]*)\]$", r"\1", str(given.metavar or given.name.upper()))
-    text = given.help or ""
-    values = values_of(command, given, metavar, text)
-    return Argument(metavar, text, bool(given.required), given.nargs == -1, values)
+def _sentence(note: str) -> str:
+    found = ((sentence, re.fullmatch(pattern, note)) for pattern, sentence in _NOTES.items())
+    return next((sentence.format(*match.groups()) for sentence, match in found if match), f"{note.capitalize()}.")

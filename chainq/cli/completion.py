@@ -1,8 +1,8 @@
 """`chainq completion SHELL`: prints the completion script of a shell.
 
-The scripts are written by `chainq._docgen`, which is not installed, so they are files: a wheel has them in the package,
-beside those that it puts where shells look for them. Rejected: reading those; where they are depends on how chainq was
-installed.
+The scripts hold a table that `chainq._docgen` writes, which is not installed, so they are files: a wheel has them in
+the package, beside those that it puts where shells look for them. Rejected: reading those; where they are depends on
+how chainq was installed.
 """
 
 from importlib.resources import files

@@ -145,6 +145,8 @@ def shell(request: pytest.FixtureRequest, home: Path) -> Iterator[Shell]:
         ("chainq serve --dialect al", "chainq serve --dialect aleo"),
         ("chainq records --url dem", "chainq records --url demo:"),
         ("chainq records -o wan", "chainq records -o wanted.csv"),
+        ("chainq verify wan", "chainq verify wanted.csv"),
+        ("chainq export records --repair wan", "chainq export records --repair wanted.csv"),
         ("chainq block lat", "chainq block latest"),
         ("chainq block 5 lat", "chainq block 5 latest"),
         ("chainq rpc records/a", "chainq rpc records/all"),

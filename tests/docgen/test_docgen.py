@@ -14,7 +14,7 @@ import pytest
 from msgspec import Raw
 
 from chainq import _docgen
-from chainq._docgen import __main__, prose, roff, surface
+from chainq._docgen import __main__, completion, manual, roff, surface
 from chainq._docgen.reference import reference
 from chainq.catalog.methods import BY_COMMAND, METHODS, Method
 from chainq.cli.completion import SCRIPTS as SCRIPT_NAMES
@@ -24,7 +24,8 @@ from chainq.errors import ExitCode
 from chainq.formats.protocol import Capabilities, OutputSpec, capabilities
 
 PROGRAM = surface.read()
-PAGES = sorted(name for name in _docgen.generated(PROGRAM) if name.startswith("man/"))
+WRITTEN = _docgen.generated(PROGRAM)
+PAGES = sorted(name for name in WRITTEN if name.startswith("man/"))
 SHOWN = ["README.md", *(f"docs/{path.name}" for path in (_docgen.root() / "docs").glob("*.md"))]
 SCRIPTS = {f"completions/{name}" for name in _docgen.COMPLETIONS}
 COMMANDS = pytest.mark.parametrize("command", PROGRAM.commands, ids=lambda command: command.name)
@@ -33,9 +34,22 @@ COMMANDS = pytest.mark.parametrize("command", PROGRAM.commands, ids=lambda comma
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A project's folder with nothing written yet."""
-    for name, marks in (("README.md", _docgen.README_MARKS), ("pyproject.toml", _docgen.WHEEL_MARKS)):
+    for name, marks in _docgen.MARKS.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("\n".join(("before", *marks, "after\n")))
     return tmp_path
+
+
+def fences(page: str, language: str) -> list[str]:
+    """The blocks in a language that a page of docs/manual/ shows."""
+    return re.findall(rf"^```{language}\n(.*?)^```", manual.source(page, PROGRAM), re.MULTILINE | re.DOTALL)
+
+
+def described(page: str, heading: str) -> dict[str, str]:
+    """The names in the first column of a table of docs/manual/, each with the second column."""
+    text = manual.source(page, PROGRAM).split(f"\n# {heading}\n")[1].split("\n# ")[0]
+    rows = re.findall(r"^\| `([^|]*)` \| (.*?) \|", text, re.MULTILINE)
+    return {name: told for names, told in rows for name in names.split("`, `")}
 
 
 def tool(name: str) -> str:
@@ -52,7 +66,7 @@ def due() -> dict[str, str]:
     return _docgen.texts(_docgen.root())
 
 
-@pytest.mark.parametrize("name", sorted({*_docgen.generated(PROGRAM), *SHOWN, "pyproject.toml"}))
+@pytest.mark.parametrize("name", sorted({*WRITTEN, *SCRIPTS, *SHOWN, "pyproject.toml"}))
 def test_files_equal_the_app(name: str, due: dict[str, str]) -> None:
     """The files in the tree are what the app and the catalogue give now, and commands in pages print what they show."""
     path = _docgen.root() / name
@@ -113,7 +127,7 @@ def test_missing_marks_are_told(project: Path) -> None:
 @COMMANDS
 def test_the_page_of_a_command_has_all_of_it(command: surface.Command) -> None:
     """Its page has every option with its help, every argument, every column and every example."""
-    text = _docgen.generated(PROGRAM)[f"man/chainq-{command.name}.1"]
+    text = WRITTEN[f"man/chainq-{command.name}.1"]
     plain = re.sub(r"\\f[BRI]", "", text)
     for option in command.options:
         for name in option.names:
@@ -132,14 +146,13 @@ def test_the_page_of_a_command_has_all_of_it(command: surface.Command) -> None:
 @COMMANDS
 def test_every_list_has_every_command(command: surface.Command) -> None:
     """The main page, each completion script and the reference name every command and its options."""
-    written = _docgen.generated(PROGRAM)
-    assert roff.escaped(f"chainq-{command.name}") in written["man/chainq.1"]
+    assert roff.escaped(f"chainq-{command.name}") in WRITTEN["man/chainq.1"]
     for name in SCRIPTS:
-        assert re.search(rf"[' ]{command.name}[': ]", written[name]), name
+        text = (_docgen.root() / name).read_text()
+        assert re.search(rf"[' ]{command.name}[': ]", text), name
         for option in command.options:
             for spelled in option.names:
-                bare = spelled.lstrip("-") if name.endswith(".fish") else spelled
-                assert re.search(rf"(?<![\w-]){re.escape(bare)}(?![\w-])", written[name]), (name, spelled)
+                assert re.search(rf"(?<![\w-]){re.escape(spelled)}(?![\w-])", text), (name, spelled)
     told = reference(PROGRAM)
     assert f"#### `chainq {command.name}" in told
     for option in command.options:
@@ -149,16 +162,20 @@ def test_every_list_has_every_command(command: surface.Command) -> None:
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.command)
 def test_every_column_can_be_completed(method: Method) -> None:
     """Each completion script and the reference hold every column."""
-    written = _docgen.generated(PROGRAM)
     for column in method.columns:
         for name in (*SCRIPTS, _docgen.REFERENCE):
-            assert re.search(rf"(?<![\w.]){re.escape(column.path)}(?![\w.])", written[name]), (name, column.path)
+            text = (_docgen.root() / name).read_text()
+            assert re.search(rf"(?<![\w.]){re.escape(column.path)}(?![\w.])", text), (name, column.path)
+
+
+def test_the_table_means_the_same_in_every_shell() -> None:
+    """No backslash is in the table, because shells differ on what it means between single quotes."""
+    assert "\\" not in completion.table(PROGRAM)
 
 
 def test_examples_use_what_there_is() -> None:
     """Every command line that the pages show names a command of the app, and only options that this command has."""
-    shown = [line for _, lines in prose.PIPELINES for line in lines]
-    shown += [line for lines in PROGRAM.blocks.values() for line in lines]
+    shown = [line for block in fences("chainq.1", "sh") for line in block.splitlines()]
     shown += [line for command in PROGRAM.commands for line in command.examples]
     calls = [call for line in shown for call in re.findall(r"(?:^|[|] |[*] )chainq ([^|]*)", line)]
     known = {
@@ -174,7 +191,7 @@ def test_examples_use_what_there_is() -> None:
 def test_mandoc_finds_nothing(name: str, tmp_path: Path) -> None:
     """mandoc's linter has no warning for a page as it would be written now."""
     page = tmp_path / Path(name).name
-    page.write_text(_docgen.generated(PROGRAM)[name], "ascii")
+    page.write_text(WRITTEN[name], "ascii")
     done = subprocess.run([tool("mandoc"), "-T", "lint", "-W", "warning", page], capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (0, b"")
 
@@ -184,7 +201,7 @@ def test_groff_finds_nothing(name: str, tmp_path: Path) -> None:
     """man-db with groff shows a page as it would be written now, without a warning."""
     tool("groff")
     page = tmp_path / Path(name).name
-    page.write_text(_docgen.generated(PROGRAM)[name], "ascii")
+    page.write_text(WRITTEN[name], "ascii")
     done = subprocess.run(
         [tool("man"), "--warnings", "-E", "ascii", "-l", page],
         capture_output=True,
@@ -216,26 +233,38 @@ def test_roff_is_escaped(text: str, written: str) -> None:
 @pytest.mark.parametrize("name", ["man/chainq.1", _docgen.REFERENCE])
 def test_exit_codes_are_all_told(name: str) -> None:
     """Every exit code and its meaning are in chainq(1) and in the reference."""
-    text = _docgen.generated(PROGRAM)[name].replace("\\-", "-")
+    text = WRITTEN[name].replace("\\-", "-")
     for code in ExitCode:
         assert code.meaning in " ".join(text.split()), code
 
 
 def test_keys_of_a_profile_are_all_told() -> None:
     """Every key that a profile may have is described in chainq(5), and no other."""
-    assert set(prose.CONFIG_KEYS) == set(profiles.KEYS), "describe them in chainq/_docgen/prose.py"
+    assert described("chainq.5", "Keys of a profile") == profiles.KEYS, "describe them in docs/manual/chainq.5.md"
 
 
 def test_what_formats_get_and_declare_is_described() -> None:
     """Every field of what a format is given, and every capability, is in chainq-formats(7), and nothing else."""
-    assert list(prose.OUTPUT_SPEC) == list(OutputSpec._fields), "describe them in chainq/_docgen/prose.py"
-    assert list(prose.CAPABILITIES) == list(Capabilities._fields), "describe them in chainq/_docgen/prose.py"
+    fields, abilities = (list(described("chainq-formats.7", part)) for part in ("The specification", "Capabilities"))
+    assert fields == list(OutputSpec._fields), "describe them in docs/manual/chainq-formats.7.md"
+    assert abilities == list(Capabilities._fields), "describe them in docs/manual/chainq-formats.7.md"
+
+
+def test_variables_that_set_an_option_are_all_told() -> None:
+    """Every environment variable that the help of an option names is in chainq(1), with that option."""
+    told = described("chainq.1", "Environment")
+    options = [option for command in PROGRAM.commands for option in command.options]
+    named = {found[1]: option for option in options if (found := re.search(r"variable: (\w+)", option.said))}
+    assert len(named) > 1
+    for variable, option in named.items():
+        assert f"`{option.names[0]}`" in told[variable], "describe it in docs/manual/chainq.1.md"
 
 
 def test_the_sample_configuration_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The file that chainq(5) shows is read as it stands."""
     monkeypatch.setenv("CHAINQ_TOKEN", "secret")
-    settings = profiles.parse(prose.CONFIG_EXAMPLE, Path(prose.CONFIG_FILE))
+    (example,) = fences("chainq.5", "toml")
+    settings = profiles.parse(example, Path("config.toml"))
     assert profiles.profile(None, settings).headers["Authorization"] == "secret"
     assert [profile.url for profile in settings.profiles.values()][:2] == ["https://rpc.example.org/", "demo:"]
 
@@ -243,7 +272,8 @@ def test_the_sample_configuration_is_one(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_sample_format_is_one() -> None:
     """The format that chainq-formats(7) shows writes rows as it says."""
     names: dict[str, Any] = {}
-    exec(prose.FORMAT_EXAMPLE, names)  # noqa: S102  # the page's own text
+    (example,) = fences("chainq-formats.7", "python")
+    exec(example, names)  # noqa: S102  # the page's own text
     out: list[bytes] = []
 
     class Out:
