@@ -36,6 +36,7 @@ ANSWERED = SHELL | {
     *("heights", "heights.block_time", "heights.bounds", "heights.range", "planning", "planning.query"),
     *(
         "process.progress",
+        "process.threads",
         "rows",
         "rows.fields",
         "rows.raw_json",
@@ -49,7 +50,6 @@ ANSWERED = SHELL | {
     *("transport", "transport.adapter", "transport.base", "transport.body", "transport.concurrency"),
     *("transport.connection", "transport.failures", "transport.http", "transport.http1", "transport.jsonrpc"),
     *("transport.memory", "transport.network", "transport.proxies", "transport.rate_limit", "transport.retry"),
-    "transport.threads",
 }
 LOOKED_UP = ANSWERED | {"fetching.lookups"}
 RANGED = LOOKED_UP | {

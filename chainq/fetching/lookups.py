@@ -14,11 +14,11 @@ from chainq.catalog.methods import BY_COMMAND, Method, Role, Shape
 from chainq.errors import IncompleteError, NotFoundError, ResponseError
 from chainq.heights.range import HeightRange
 from chainq.planning.query import Batch, Lookup
+from chainq.process.threads import in_order
 from chainq.rows import fields
 from chainq.text.sanitize import excerpt
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_result, decode_rows
-from chainq.transport.threads import in_order
 
 _Found = list[Raw] | None
 _Fetch = Callable[[Any], _Found]

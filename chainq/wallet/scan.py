@@ -19,7 +19,7 @@ import msgspec
 
 from chainq.errors import IncompleteError
 from chainq.planning.query import Batch
-from chainq.transport.threads import in_order
+from chainq.process.threads import in_order
 from chainq.wallet import worker
 from chainq.wallet.keys import VARIABLE
 from chainq.wallet.ownership import Findings, Matcher
