@@ -13,14 +13,14 @@ from chainq.cli.report import Reporter
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds, parse_height
+from chainq.heights.grid import COMMANDS
 from chainq.lake.engine import Engine
 from chainq.lake.estimate import Estimate, estimates
 from chainq.lake.export import Export, ExportPlan, ExportQuery
-from chainq.lake.grid import COMMANDS
 from chainq.lake.job import Done
 from chainq.lake.local import LocalEngine
-from chainq.lake.repair import read_findings
-from chainq.lake.store import open_store
+from chainq.lake.open import open_store
+from chainq.lake.repair_list import read_findings
 from chainq.process.pool import cores
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted, duration, in_bytes

@@ -209,7 +209,7 @@ class Client:
         ...     len(batch.rows), batch.heights, batch.proof.kind.value
         (2867, (0, 500), 'overlap')
         """
-        from chainq.lake.grid import COMMANDS
+        from chainq.heights.grid import COMMANDS
 
         if command not in COMMANDS:
             raise UsageError(f"no batches of {command!r}: expected a command with a height range, such as 'records'")

@@ -7,8 +7,9 @@ import msgspec
 from chainq.config.values import LEAST_MEMORY
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
-from chainq.lake.grid import PartitionSpec
-from chainq.lake.store import Store, open_store
+from chainq.heights.grid import PartitionSpec
+from chainq.lake.open import open_store
+from chainq.lake.store import Store
 from chainq.planning.steps import NOTHING_KNOWN, Known
 from chainq.transport.base import Report
 

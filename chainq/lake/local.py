@@ -13,8 +13,8 @@ from queue import Empty
 from typing import NamedTuple
 
 from chainq.errors import OutputError
+from chainq.heights.grid import PartitionSpec
 from chainq.lake.engine import Listener, Run
-from chainq.lake.grid import PartitionSpec
 from chainq.lake.job import Done, Job, Task
 from chainq.lake.partition import LESS_MEMORY, Worker
 from chainq.process.pool import Process, WorkerDiedError, Workers

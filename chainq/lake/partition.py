@@ -17,8 +17,8 @@ from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.errors import IncompleteError, OutputError
 from chainq.fetching.service import Service, hash_text
 from chainq.heights.bounds import Bounds
+from chainq.heights.grid import PartitionSpec
 from chainq.lake import receipt as receipts
-from chainq.lake.grid import PartitionSpec
 from chainq.lake.job import Done, Hold, Job, Task
 from chainq.lake.receipt import Receipt
 from chainq.lake.table import PartitionFile

@@ -11,7 +11,7 @@ from chainq.cli.connect import ConnectionSettings
 from chainq.cli.report import Reporter
 from chainq.errors import OutputError
 from chainq.fetching.tip import Tip
-from chainq.lake.grid import PartitionSpec
+from chainq.heights.grid import PartitionSpec
 from chainq.lake.job import Done, Hold, Job, ServiceSettings, Task
 from chainq.lake.partition import Worker
 
