@@ -36,6 +36,7 @@ ANSWERED = SHELL | {
     *("heights", "heights.block_time", "heights.bounds", "heights.range", "planning", "planning.query"),
     *(
         "process.progress",
+        "process.threads",
         "rows",
         "rows.fields",
         "rows.raw_json",
@@ -49,9 +50,8 @@ ANSWERED = SHELL | {
     *("transport", "transport.adapter", "transport.base", "transport.body", "transport.concurrency"),
     *("transport.connection", "transport.failures", "transport.http", "transport.http1", "transport.jsonrpc"),
     *("transport.memory", "transport.network", "transport.proxies", "transport.rate_limit", "transport.retry"),
-    "transport.threads",
 }
-LOOKED_UP = ANSWERED | {"fetching.lookups"}
+LOOKED_UP = ANSWERED | {"fetching.lookups", "fetching.single_rows"}
 RANGED = LOOKED_UP | {
     *("fetching.ranges", "planning.absence", "planning.chunking", "planning.completeness", "planning.counts"),
     "planning.dense_height",
@@ -146,7 +146,7 @@ def test_the_sample_chain_is_loaded_only_where_it_is_asked_for(program: Program)
     """`demo:` loads the chain, no server, and nothing of HTTP."""
     modules = loaded(program, "block 5 --jsonl", "demo:")
     assert "demo.chain" in own(modules)
-    assert not own(modules) & {"demo.server", "_docgen", "config.profiles", "transport.http"}
+    assert not own(modules) & {"demo.http_server", "_docgen", "config.profiles", "transport.http"}
     assert "httpx" not in modules
 
 

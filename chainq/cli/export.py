@@ -1,6 +1,5 @@
 """`chainq export`: partitions of range commands into a folder or an object store; what is decided is in `lake`."""
 
-import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,14 +13,15 @@ from chainq.cli.report import Reporter
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds, parse_height
+from chainq.heights.grid import COMMANDS
 from chainq.lake.engine import Engine
 from chainq.lake.estimate import Estimate, estimates
 from chainq.lake.export import Export, ExportPlan, ExportQuery
-from chainq.lake.grid import COMMANDS
 from chainq.lake.job import Done
 from chainq.lake.local import LocalEngine
-from chainq.lake.repair import read_findings
-from chainq.lake.store import open_store
+from chainq.lake.open import open_store
+from chainq.lake.repair_list import read_findings
+from chainq.process.pool import cores
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted, duration, in_bytes
 from chainq.text.sanitize import quoted
@@ -51,7 +51,7 @@ def run(values: Mapping[str, Any]) -> None:
         if values["dry_run"]:
             _list(export, service, reporter)
             return
-        workers = values["workers"] or _cores()
+        workers = values["workers"] or cores()
         progress = _Progress(reporter, everything=query.bounds == Bounds(whole=True))
         try:
             totals = export.run(
@@ -187,11 +187,3 @@ def _sum(found: list[Estimate], kept: int, rate: float | None) -> str:
     if sizes:
         words.append(f"about {in_bytes(sum(sizes))}{'' if len(sizes) == len(found) else ' of those that are known'}")
     return ", ".join(words)
-
-
-def _cores() -> int:
-    """Return the cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # macOS
-        return os.cpu_count() or 1

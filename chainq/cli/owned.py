@@ -14,10 +14,10 @@ from chainq.catalog.owned import owned_method
 from chainq.cli import run as run_command
 from chainq.cli.query import read_query
 from chainq.errors import UsageError
+from chainq.process.pool import cores
 from chainq.text.sanitize import printable
 from chainq.wallet import keys
 from chainq.wallet.owned import NETWORKS, OwnedService, Wallet, Wanted
-from chainq.wallet.scan import cores
 
 SALT_BYTES = 16
 

@@ -166,10 +166,10 @@ def serve(
     from chainq.catalog.identifiers import is_loopback
     from chainq.demo.chain import DEFAULT_TIP, Chain
     from chainq.demo.faults import Faults
+    from chainq.demo.http_server import serve as serve_demo
     from chainq.demo.list_faults import parse_fault
     from chainq.demo.planted import PUBLISHED
     from chainq.demo.plants import parse_plant
-    from chainq.demo.server import serve as serve_demo
     from chainq.demo.service import Service
     from chainq.demo.wire import DIALECTS
     from chainq.sinks.open import open_sink

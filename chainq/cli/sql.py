@@ -14,10 +14,10 @@ from chainq.cli.report import Reporter
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
+from chainq.heights.grid import COMMANDS
 from chainq.heights.range import HeightRange
-from chainq.lake.grid import COMMANDS
+from chainq.lake.open import open_store
 from chainq.lake.sql import Database, Result, view_name
-from chainq.lake.store import open_store
 from chainq.planning.chunking import first_requests
 from chainq.planning.query import Query
 from chainq.process.signals import signals_deferred

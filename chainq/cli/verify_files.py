@@ -82,7 +82,7 @@ def _files(values: Mapping[str, Any], reporter: Reporter) -> "Files":
             what = "a data set, which is verified as a whole" if lake else "a file"
             raise UsageError(f"--{name} cannot be combined with {what}")
     if lake:
-        from chainq.lake.store import open_store
+        from chainq.lake.open import open_store
 
         found = Lake(open_store(values["range"]))
         for words in found.listing.uneven() if len(found.heights) else ():

@@ -209,7 +209,7 @@ class Client:
         ...     len(batch.rows), batch.heights, batch.proof.kind.value
         (2867, (0, 500), 'overlap')
         """
-        from chainq.lake.grid import COMMANDS
+        from chainq.heights.grid import COMMANDS
 
         if command not in COMMANDS:
             raise UsageError(f"no batches of {command!r}: expected a command with a height range, such as 'records'")
@@ -250,9 +250,10 @@ class Client:
         [116]
         """
         from chainq.catalog.owned import owned_method
+        from chainq.process.pool import cores
         from chainq.wallet import keys
         from chainq.wallet.owned import Wallet, Wanted
-        from chainq.wallet.scan import MOST_WORKERS, cores
+        from chainq.wallet.scan import MOST_WORKERS
 
         texts = [view_key] if isinstance(view_key, str) or not isinstance(view_key, Sequence) else view_key
         found = keys.checked((f"view key {number}", text) for number, text in enumerate(texts, 1))

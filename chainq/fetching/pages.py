@@ -13,9 +13,9 @@ from chainq.errors import ChainqError
 from chainq.planning.page_plan import PagePlan
 from chainq.planning.page_steps import PageRequest, PageResult
 from chainq.planning.query import Batch, Query
+from chainq.process.threads import Pool
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_rows
-from chainq.transport.threads import Pool
 
 if TYPE_CHECKING:
     from chainq.planning.newest_plan import NewestPlan

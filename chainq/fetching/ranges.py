@@ -13,9 +13,9 @@ from chainq.heights.range import HeightRange
 from chainq.planning.query import Batch, Query
 from chainq.planning.range_plan import RangePlan
 from chainq.planning.steps import NOTHING_KNOWN, Known, Page, Request, TipRequest
+from chainq.process.threads import Pool
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_array
-from chainq.transport.threads import Pool
 
 
 def fetch_range(

@@ -10,7 +10,7 @@ from chainq.catalog.dialects import AUTO, DIALECTS, NO_NAMES, Dialect, Names, is
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES, TIMEOUT
 from chainq.errors import NotFoundError, ResponseError, ServiceError, UsageError
-from chainq.fetching import lookups
+from chainq.fetching import lookups, single_rows
 from chainq.fetching.tip import Tip, highest_block
 from chainq.heights import bounds
 from chainq.heights.range import HeightRange
@@ -208,7 +208,7 @@ class Service:
 
     def _latest(self) -> list[Raw]:
         """Return the summary of the tip as one row; no row for a chain without blocks."""
-        return lookups.fetch_latest(self.connection, self.dialect_for(BY_COMMAND["latest"]))
+        return single_rows.fetch_latest(self.connection, self.dialect_for(BY_COMMAND["latest"]))
 
     def first_at(self, time: float) -> int:
         """Return the first height whose block time is `time` (seconds since 1970) or later; tip + 1 for none."""

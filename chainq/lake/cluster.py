@@ -6,26 +6,20 @@ kept on them. A worker that dies loses its tasks to others; a task that was done
 Refusals (HTTP 429) of one task come to the coordinator as events of dask, and it tells the other tasks (`holds`).
 """
 
-import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import msgspec
 
 from chainq.errors import OutputError, UnreachableError, UsageError
-from chainq.lake.engine import Listener
-from chainq.lake.holds import Holds
+from chainq.lake.engine import Listener, Run
 from chainq.lake.job import Done, Hold, Job, Task
 from chainq.lake.partition import Worker
-from chainq.lake.worker import packed, unpacked
+from chainq.process.worker import portable
 from chainq.transport.base import Report
-
-if TYPE_CHECKING:
-    from chainq.planning.steps import Known
 
 RETRIES = 2  # of a task whose worker died, by dask
 
@@ -43,9 +37,6 @@ class DaskEngine:
             raise UsageError("the engine dask needs dask.distributed", "pip install 'chainq[dask]'") from None
         self._distributed: Any = distributed  # which types only some of itself
         self._scheduler, self._workers, self._listener = scheduler, workers, listener
-        self._warned: set[str] = set()
-        self._holds = Holds()
-        self._known: dict[str, Known] = {}  # by command, of the last partition
         self._topic = f"chainq-{uuid4().hex}"  # of dask's events of this export
 
     def run(self, job: Job, tasks: Sequence[Task], check: Callable[[], None]) -> Iterator[Done]:
@@ -54,57 +45,46 @@ class DaskEngine:
         As many tasks are under way as the cluster has threads now, each with that share of the rate: a cluster that
         grows meanwhile does not call the service faster.
         """
-        waiting = deque(tasks)
-        failure: Exception | None = None
+        run = Run(tasks, self._listener)
         with ExitStack() as stack:
             client = stack.enter_context(self._connected(stack))
-            client.subscribe_topic(self._topic, partial(self._hear, client))
-            slots = max(1, sum(client.nthreads().values()))
-            shared = msgspec.json.encode(job.shared(min(slots, len(tasks))))
+            client.subscribe_topic(self._topic, partial(self._hear, client, run))
+            slots = min(max(1, sum(client.nthreads().values())), len(tasks))
+            shared = job.shared(slots)
             underway = self._distributed.as_completed()
-            for _ in range(min(slots, len(tasks))):
-                underway.add(self._submitted(client, shared, waiting.popleft()))
+
+            def submit() -> None:
+                if (task := run.next()) is not None:
+                    key = f"{task.spec.command}-{task.spec.start}-{uuid4().hex}"
+                    values = self._topic, shared, run.holding(task)
+                    underway.add(client.submit(write_partition, *values, key=key, retries=RETRIES, pure=False))
+
+            for _ in range(slots):
+                submit()
             for future in underway:
                 check()
-                found = self._outcome(future)
-                if isinstance(found, Exception):
-                    failure = failure or found
-                else:
-                    self._known[found.spec.command] = found.known
-                    yield found
-                if waiting and failure is None:
-                    underway.add(self._submitted(client, shared, waiting.popleft()))
-        if failure is not None:
-            raise failure
+                yield from run.ended(self._outcome(future, run))
+                submit()
+        if run.failure is not None:
+            raise run.failure
 
-    def _submitted(self, client: Any, job: bytes, task: Task) -> Any:
-        """Have a task run, and return its future."""
-        holds = msgspec.json.encode(self._holds.current(time.monotonic()))
-        key = f"{task.spec.command}-{task.spec.start}-{uuid4().hex}"
-        encoded = msgspec.json.encode(task.knowing(self._known))
-        return client.submit(write_partition, self._topic, job, encoded, holds, key=key, retries=RETRIES, pure=False)
-
-    async def _hear(self, client: Any, event: tuple[float, bytes]) -> None:
+    async def _hear(self, client: Any, run: Run, event: tuple[float, bytes]) -> None:
         """Take in that the service refused a call of a task, and tell the others where that is news."""
         refusal = msgspec.json.decode(event[1], type=Refusal)
-        self._listener.call(refusal.report)
-        if hold := self._holds.heard(refusal.report, time.monotonic()):
-            await client.run(hold_back, self._topic, refusal.task, msgspec.json.encode(hold), on_error="ignore")
+        if hold := run.call(refusal.report):
+            await client.run(hold_back, self._topic, refusal.task, hold, on_error="ignore")
 
-    def _outcome(self, future: Any) -> Done | Exception:
+    def _outcome(self, future: Any, run: Run) -> Done | Exception:
         """Return what a task did, or its failure, and say what it has to say."""
         try:
-            found = msgspec.json.decode(future.result(), type=Outcome)
+            found: Outcome = future.result()
         except Exception as error:  # dask's own, such as the death of several workers
             return OutputError(f"{future.key}: {' '.join(str(error).split())}", "see the logs of the scheduler")
         for text in found.warnings:
-            if text not in self._warned:  # every worker says it
-                self._warned.add(text)
-                self._listener.warn(text)
-        if found.done is None:
-            return unpacked(found.error or ("", "a task gave nothing back", ""))
-        self._listener.trace(f"worker {found.worker}: {found.done.spec}")
-        return found.done
+            run.warn(text)
+        if isinstance(found.result, Done):
+            self._listener.trace(f"worker {found.worker}: {found.result.spec}")
+        return found.result
 
     def _connected(self, stack: ExitStack) -> Any:
         if self._scheduler is None:
@@ -124,17 +104,16 @@ class DaskEngine:
             raise UnreachableError(f"no dask scheduler at {self._scheduler}: {error}") from None
 
 
-class Outcome(msgspec.Struct):
-    """What a task gives back: the partition or its error, its warnings, and the address of its worker."""
+class Outcome(NamedTuple):
+    """What a task gives back: the address of its worker, its warnings, and the partition or its error."""
 
     worker: str
     warnings: list[str]
-    done: Done | None = None
-    error: tuple[str, str, str] | None = None
+    result: Done | Exception
 
 
 class Refusal(msgspec.Struct):
-    """An event: the service refused a call (HTTP 429) of a task, which has an id for that."""
+    """An event: the service refused a call (HTTP 429) of a task, which has an id for that. Dask takes it as JSON."""
 
     task: str
     report: Report
@@ -144,8 +123,8 @@ _underway: dict[tuple[str, str], Worker] = {}
 """What this process of the cluster is writing, by the topic of the export and the id of the task."""
 
 
-def write_partition(topic: str, job: bytes, task: bytes, holds: bytes) -> bytes:
-    """Write one partition; what dask runs on a worker. Values in and out are JSON."""
+def write_partition(topic: str, job: Job, task: Task) -> Outcome:
+    """Write one partition; what dask runs on a worker."""
     from distributed import get_worker
 
     warnings: list[str] = []
@@ -155,21 +134,20 @@ def write_partition(topic: str, job: bytes, task: bytes, holds: bytes) -> bytes:
         if one.rate_limited:
             dask_worker.log_event(topic, msgspec.json.encode(Refusal(id_, one)))
 
+    result: Done | Exception
     try:
-        with Worker(msgspec.json.decode(job, type=Job), warnings.append, report=report) as worker:
+        with Worker(job, warnings.append, report=report) as worker:
             _underway[topic, id_] = worker
-            for hold in msgspec.json.decode(holds, type=list[Hold]):
-                worker.hold_back(hold)
-            done = worker.write(msgspec.json.decode(task, type=Task))
+            result = worker.write(task)
     except Exception as error:
-        return msgspec.json.encode(Outcome(str(dask_worker.address), warnings, error=packed(error)))
+        result = portable(error)
     finally:
         _underway.pop((topic, id_), None)
-    return msgspec.json.encode(Outcome(str(dask_worker.address), warnings, done))
+    return Outcome(str(dask_worker.address), warnings, result)
 
 
-def hold_back(topic: str, refused: str, hold: bytes) -> None:
+def hold_back(topic: str, refused: str, hold: Hold) -> None:
     """Have all tasks of an export in this process but one hold back a method; what dask runs on each worker."""
     for (of, id_), worker in list(_underway.items()):
         if of == topic and id_ != refused:
-            worker.hold_back(msgspec.json.decode(hold, type=Hold))
+            worker.hold_back(hold)

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import OutputError, UsageError
-from chainq.lake.grid import PARTITION_COLUMN, PartitionSpec, parse_name
+from chainq.heights.grid import PARTITION_COLUMN, PartitionSpec, parse_name
 from chainq.lake.receipt import Entry
 from chainq.lake.store import Store
 from chainq.lake.table import arrow_schema

@@ -1,10 +1,19 @@
-"""What an engine is: it has partitions written by workers, wherever they are."""
+"""What an engine is: it has partitions written by workers, wherever they are. What all engines keep of a run."""
 
+import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from threading import Lock
+from typing import TYPE_CHECKING, Protocol
 
-from chainq.lake.job import Done, Job, Task
+import msgspec
+
+from chainq.lake.holds import Holds
+from chainq.lake.job import Done, Hold, Job, Task
 from chainq.transport.base import Report
+
+if TYPE_CHECKING:
+    from chainq.planning.steps import Known
 
 
 class Listener(Protocol):
@@ -25,3 +34,53 @@ class Engine(Protocol):
 
     def run(self, job: Job, tasks: Sequence[Task], check: Callable[[], None]) -> Iterator[Done]:
         """Yield partitions as they are written. Raises the first failure once no partition is under way."""
+
+
+class Run:
+    """The tasks of one run: those that wait, what they teach each other, and the first failure.
+
+    `warn` and `call` are for any thread.
+    """
+
+    def __init__(self, tasks: Sequence[Task], listener: Listener) -> None:
+        self._waiting, self._listener = deque(tasks), listener
+        self._known: dict[str, Known] = {}  # by command, of the last partition
+        self._lock = Lock()  # of the two below
+        self._warned: set[str] = set()
+        self._holds = Holds()
+        self.failure: BaseException | None = None
+
+    def next(self) -> Task | None:
+        """Return the task to begin now, with what is known of its command; None if there is none or after a failure."""
+        return self._waiting.popleft().knowing(self._known) if self._waiting and self.failure is None else None
+
+    def again(self, task: Task) -> None:
+        """Put a task back to the front."""
+        self._waiting.appendleft(task)
+
+    def holding(self, task: Task) -> Task:
+        """Return the task with the holds that a worker must keep that begins now."""
+        with self._lock:
+            return msgspec.structs.replace(task, holds=self._holds.current(time.monotonic()))
+
+    def ended(self, outcome: object) -> Iterator[Done]:
+        """Take in how a task ended: yield its partition, or keep the first failure."""
+        if isinstance(outcome, Done):
+            self._known[outcome.spec.command] = outcome.known
+            yield outcome
+        elif isinstance(outcome, BaseException):
+            self.failure = self.failure or outcome
+
+    def warn(self, text: str) -> None:
+        """Pass a warning on, once: every worker says it."""
+        with self._lock:
+            new = text not in self._warned
+            self._warned.add(text)
+        if new:
+            self._listener.warn(text)
+
+    def call(self, report: Report) -> Hold | None:
+        """Pass a report on; return what all workers but its own must hold back, if that is news."""
+        self._listener.call(report)
+        with self._lock:
+            return self._holds.heard(report, time.monotonic())

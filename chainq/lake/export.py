@@ -16,12 +16,12 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
+from chainq.heights.grid import COMMANDS, PartitionSpec, partitions
 from chainq.heights.range import HeightRange
 from chainq.lake import data_set, plan
 from chainq.lake.data_set import Origin, Wanted
 from chainq.lake.delta import DeltaTable, has_table
 from chainq.lake.engine import Engine
-from chainq.lake.grid import COMMANDS, PartitionSpec, partitions
 from chainq.lake.job import Done, Job, ServiceSettings, Task
 from chainq.lake.plan import Inventory, Todo
 from chainq.lake.receipt import Entry, parse_entry

@@ -1,14 +1,15 @@
-"""What a worker is given, as plain values that can be pickled or written as JSON: an export, and partitions of it."""
+"""What a worker is given, as plain values that can be pickled: an export, and partitions of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from chainq.config.values import LEAST_MEMORY
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
-from chainq.lake.grid import PartitionSpec
-from chainq.lake.store import Store, open_store
+from chainq.heights.grid import PartitionSpec
+from chainq.lake.open import open_store
+from chainq.lake.store import Store
 from chainq.planning.steps import NOTHING_KNOWN, Known
 from chainq.transport.base import Report
 
@@ -85,23 +86,25 @@ class Job(msgspec.Struct, frozen=True):
         return service
 
 
-class Task(msgspec.Struct, frozen=True, tag=True):
-    """One partition to write. `stale`: names of receipts to remove before. `known`: by partitions of this export."""
-
-    spec: PartitionSpec
-    stale: tuple[str, ...] = ()
-    known: Known = NOTHING_KNOWN
-
-    def knowing(self, known: Mapping[str, Known]) -> "Task":
-        """Return the task with what is known of its command, if anything is."""
-        return msgspec.structs.replace(self, known=known.get(self.spec.command, self.known))
-
-
-class Hold(msgspec.Struct, frozen=True, tag=True):
+class Hold(msgspec.Struct, frozen=True):
     """Make no call of a method for so many seconds: the service refused it (HTTP 429) to another worker."""
 
     method: str
     seconds: float
+
+
+class Task(msgspec.Struct, frozen=True):
+    """One partition to write. `stale`: names of receipts to remove before. `known`: by partitions of this export.
+    `holds`: to keep from the beginning."""
+
+    spec: PartitionSpec
+    stale: tuple[str, ...] = ()
+    known: Known = NOTHING_KNOWN
+    holds: Sequence[Hold] = ()
+
+    def knowing(self, known: Mapping[str, Known]) -> "Task":
+        """Return the task with what is known of its command, if anything is."""
+        return msgspec.structs.replace(self, known=known.get(self.spec.command, self.known))
 
 
 class Done(msgspec.Struct, frozen=True):

@@ -8,7 +8,8 @@ import os
 import socket
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Protocol, Self
 from uuid import uuid4
 
 import msgspec
@@ -16,12 +17,31 @@ import msgspec
 from chainq.errors import BusyError, OutputError
 from chainq.text.sanitize import excerpt
 
-if TYPE_CHECKING:
-    from chainq.lake.objects import ObjectStore
-
 NAME = "_chainq/lock"
 SECONDS = 60.0  # until it expires
 RENEWED = 15.0  # seconds after the last renewal
+
+
+class Content(NamedTuple):
+    """The content of an object, and what names this version of it."""
+
+    data: bytes
+    version: Any
+
+
+class Conditional(Protocol):
+    """A store with conditional writes, as `ObjectStore` describes them."""
+
+    label: str
+
+    def content(self, name: str) -> Content | None:
+        """Return the content of an object and its version, None if there is none."""
+
+    def put(self, name: str, data: bytes, mode: Any) -> Any:
+        """Write an object; return its version, None if the condition `mode` is not met."""
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Remove objects."""
 
 
 class _Holder(msgspec.Struct):
@@ -34,7 +54,7 @@ class _Holder(msgspec.Struct):
 class Lease:
     """A lock that expires; a context manager. Raises BusyError where another export holds it."""
 
-    def __init__(self, store: "ObjectStore") -> None:
+    def __init__(self, store: Conditional) -> None:
         self._store = store
         self._id = uuid4().hex
         self._version: Any = None

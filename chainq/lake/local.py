@@ -1,26 +1,26 @@
-"""The engine `local`: worker processes on this machine, each with one partition at a time (`worker`).
+"""The engine `local`: worker processes on this machine, each with one partition at a time.
 
 A worker that dies is replaced, and its partition is given to the next one. Nothing else is decided here: partitions are
 independent, and which worker has which makes no difference to any file.
 """
 
-import time
-from collections import Counter, deque
+import signal
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
-
-import msgspec
+from contextlib import closing
+from functools import partial
+from queue import Empty
+from typing import NamedTuple
 
 from chainq.errors import OutputError
-from chainq.lake.engine import Listener
-from chainq.lake.holds import Holds
+from chainq.heights.grid import PartitionSpec
+from chainq.lake.engine import Listener, Run
 from chainq.lake.job import Done, Job, Task
-from chainq.lake.processes import Process, Processes
-from chainq.lake.worker import Event, unpacked
-
-if TYPE_CHECKING:
-    from chainq.lake.grid import PartitionSpec
-    from chainq.planning.steps import Known
+from chainq.lake.partition import LESS_MEMORY, Worker
+from chainq.process.pool import Process, WorkerDiedError, Workers
+from chainq.process.threads import Pool
+from chainq.process.worker import Say
+from chainq.transport.base import Report
 
 DEATHS = 3  # of workers that had the same partition
 HEARTBEAT = 2.0  # seconds between two checks of the lock
@@ -37,81 +37,57 @@ class LocalEngine:
 
         After a failure no further task is begun; those under way are waited for. Then the first failure is raised.
         """
-        count = min(self._wanted, len(tasks))
-        with Processes(msgspec.json.encode(job.shared(count)) + b"\n") as processes:
-            for _ in range(count):
-                processes.start()
-            run = _Run(tasks, processes, self._listener)
+        run, deaths = Run(tasks, self._listener), Counter[PartitionSpec]()
+        count = idle = min(self._wanted, len(tasks))
+        workers = Workers(partial(_worker, job.shared(count)), lambda *heard: self._hear(run, workers, *heard))
+        with workers, closing(Pool[Task](count)) as pool:
             while True:
                 check()
-                run.give()
-                if not processes.busy():
+                while idle and (task := run.next()):
+                    pool.submit(task, partial(workers.call, Worker.write, task))
+                    idle -= 1
+                if idle == count:
                     break
-                for process in processes.readable(HEARTBEAT):
-                    yield from run.hear(process)
+                try:
+                    task, outcome = pool.wait(HEARTBEAT)
+                except Empty:
+                    continue
+                idle += 1
+                if isinstance(outcome, WorkerDiedError):
+                    deaths[task.spec] += 1
+                    outcome = self._death(task.spec, outcome, deaths[task.spec])
+                    run.again(run.holding(task))  # another worker knows no holds
+                yield from run.ended(outcome)
         if run.failure is not None:
             raise run.failure
 
+    def _hear(self, run: Run, workers: Workers[Worker], process: Process, event: "_Note | Report") -> None:
+        """Take in what a worker says, in the thread that waits for it."""
+        if isinstance(event, Report):
+            if hold := run.call(event):
+                workers.tell_others(process, Worker.hold_back, hold)
+        elif event.warning:
+            run.warn(event.text)
+        else:
+            self._listener.trace(f"worker {process.number}: {event.text}")
 
-class _Run:
-    """The tasks of one run: those that wait, those that were lost with their workers, and the first failure."""
+    def _death(self, spec: PartitionSpec, death: WorkerDiedError, deaths: int) -> OutputError | None:
+        """Say that a worker has died; return an error if so many had the same partition."""
+        code = death.code
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        self._listener.warn(f"worker {death.number} {how} at {spec}")
+        if deaths < DEATHS:
+            return None
+        return OutputError(f"{spec}: its worker {how}, {DEATHS} times", f"if memory ran out, {LESS_MEMORY}")
 
-    def __init__(self, tasks: Sequence[Task], processes: Processes, listener: Listener) -> None:
-        self._waiting, self._processes, self._listener = deque(tasks), processes, listener
-        self._deaths: Counter[PartitionSpec] = Counter()
-        self._known: dict[str, Known] = {}  # by command, of the last partition
-        self._warned: set[str] = set()
-        self._holds = Holds()
-        self._decode = msgspec.json.Decoder(Event).decode
-        self.failure: Exception | None = None
 
-    def give(self) -> None:
-        """Give each idle worker a task, unless something failed."""
-        for process in self._processes.idle():
-            if self._waiting and self.failure is None:
-                task = self._waiting.popleft().knowing(self._known)
-                self._listener.trace(f"worker {process.number}: {task.spec}")
-                process.give(task)
+class _Note(NamedTuple):
+    """What a worker says: a warning, or a step of the run."""
 
-    def hear(self, process: Process) -> Iterator[Done]:
-        """Take in what a worker has said, or that it has ended."""
-        lines = process.read()
-        if lines is None:
-            self._bury(process)
-            return
-        for event in map(self._decode, lines):
-            if event.done is not None:
-                process.task = None
-                self._known[event.done.spec.command] = event.done.known
-                yield event.done
-            elif event.error is not None:
-                process.task = None
-                self.failure = self.failure or unpacked(event.error)
-            elif event.report is not None:
-                self._listener.call(event.report)
-                if hold := self._holds.heard(event.report, time.monotonic()):
-                    for other in self._processes.others(process):
-                        other.tell(hold)
-            elif event.kind == "trace":
-                self._listener.trace(f"worker {process.number}: {event.text}")
-            elif event.text not in self._warned:  # every worker says it
-                self._warned.add(event.text)
-                self._listener.warn(event.text)
+    text: str
+    warning: bool
 
-    def _bury(self, process: Process) -> None:
-        """Put the task of a worker that has ended back into the line, and start another worker."""
-        task, how = process.task, self._processes.end(process)
-        if task is None:  # it had nothing to do, or its failure is known
-            return
-        self._listener.warn(f"worker {process.number} {how} at {task.spec}")
-        self._deaths[task.spec] += 1
-        if self._deaths[task.spec] == DEATHS:
-            self.failure = self.failure or OutputError(
-                f"{task.spec}: its worker {how}, {DEATHS} times",
-                "if memory ran out, lower -w or -j, or export with a smaller --partition",
-            )
-        self._waiting.appendleft(task)
-        if self.failure is None:
-            another = self._processes.start()
-            for hold in self._holds.current(time.monotonic()):
-                another.tell(hold)
+
+def _worker(job: Job, say: Say) -> Worker:
+    """Return what a worker process writes partitions with."""
+    return Worker(job, lambda text: say(_Note(text, True)), lambda text: say(_Note(text, False)), say)

@@ -13,11 +13,11 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
+from typing import Any, BinaryIO, TypeVar, cast
 from uuid import uuid4
 
 from chainq.errors import OutputError, UsageError
-from chainq.lake.lease import Lease
+from chainq.lake.lease import Content, Lease
 from chainq.lake.object_errors import cause, endpoint
 from chainq.lake.store import Listed
 from chainq.text.sanitize import excerpt, mask_url, quoted
@@ -26,13 +26,6 @@ T = TypeVar("T")
 RETRIES = {"max_retries": 8, "retry_timeout": timedelta(seconds=90)}
 ATTEMPTS = 3  # of a conditional write that times out
 PROBE = "_chainq/probe"
-
-
-class Content(NamedTuple):
-    """The content of an object, and what names this version of it."""
-
-    data: bytes
-    version: Any
 
 
 class ObjectStore:

@@ -14,11 +14,11 @@ from msgspec import Raw
 
 from chainq._version import __version__
 from chainq.catalog.methods import BY_COMMAND, Method
-from chainq.errors import IncompleteError
+from chainq.errors import IncompleteError, OutputError
 from chainq.fetching.service import Service, hash_text
 from chainq.heights.bounds import Bounds
+from chainq.heights.grid import PartitionSpec
 from chainq.lake import receipt as receipts
-from chainq.lake.grid import PartitionSpec
 from chainq.lake.job import Done, Hold, Job, Task
 from chainq.lake.receipt import Receipt
 from chainq.lake.table import PartitionFile
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from chainq.lake.store import Store
 
 ATTEMPTS = 3  # where a reorg comes between the first and the last request
+LESS_MEMORY = "lower -w or -j, or export with a smaller --partition"
 
 Say = Callable[[str], None]
 
@@ -56,7 +57,7 @@ class Worker:
         trace: Say = lambda _: None,
         report: Callable[[Report], None] = lambda _: None,
     ) -> None:
-        self._job, self._warn = job, warn
+        self._job, self._warn, self._trace = job, warn, trace
         self._calls = 0
         self._report = report
         self._store: Store = job.open_store()
@@ -70,6 +71,15 @@ class Worker:
 
     def write(self, task: Task) -> Done:
         """Fetch, prove and write one partition. Raises ChainqError; what was there before is then still there."""
+        for hold in task.holds:
+            self.hold_back(hold)
+        self._trace(str(task.spec))
+        try:
+            return self._write(task)
+        except MemoryError:
+            raise OutputError("out of memory", LESS_MEMORY) from None
+
+    def _write(self, task: Task) -> Done:
         spec, method = task.spec, BY_COMMAND[task.spec.command]
         calls = self._calls
         with self._store.upload() as upload:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from chainq.errors import IncompleteError
-from chainq.lake.grid import PartitionSpec, parse_name
+from chainq.heights.grid import PartitionSpec, parse_name
 from chainq.lake.receipt import Entry, digest, is_settled, parse_entry
 from chainq.lake.store import Listed
 

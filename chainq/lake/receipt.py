@@ -22,7 +22,7 @@ import msgspec
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.defaults import SETTLE
-from chainq.lake.grid import PartitionSpec
+from chainq.heights.grid import PartitionSpec
 
 METADATA_KEY = "chainq"  # in the metadata of a Parquet file
 FOLDER = "_chainq/receipts"  # readers skip what begins with an underscore

@@ -15,9 +15,9 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_COMMAND, Column, Kind
 from chainq.errors import UsageError
 from chainq.formats.arrow_rows import ArrowRows
+from chainq.heights.grid import COMMANDS, PARTITION_COLUMN, PartitionSpec, parse_name
 from chainq.heights.range import HeightRange
 from chainq.lake import data_set, plan
-from chainq.lake.grid import COMMANDS, PARTITION_COLUMN, PartitionSpec, parse_name
 from chainq.lake.receipt import parse_entry
 from chainq.lake.store import Listed, Store
 from chainq.text.sanitize import excerpt, quoted

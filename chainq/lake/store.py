@@ -1,17 +1,11 @@
-"""Where a data set lies: a folder, or a prefix in an object store. What both can do, and which of them a text names.
+"""What a store must do in which a data set lies: a folder, or a prefix in an object store.
 
-Nothing here knows of heights or Parquet. `folder` needs no package; `objects` is the only module that loads obstore.
+Nothing here knows of heights or Parquet.
 """
 
-import re
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
-from urllib.parse import unquote, urlsplit
-
-from chainq.errors import UsageError
-from chainq.text.sanitize import mask_url
 
 
 class Listed(NamedTuple):
@@ -70,37 +64,3 @@ class Upload(Protocol):
 
     def publish(self, name: str) -> int:
         """Make it appear under its name, replacing one of that name; return its size. Raises OutputError."""
-
-
-SCHEMES = ("s3", "gs", "az")
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
-
-
-def open_store(destination: str) -> Store:
-    """Return the store that a destination names: a path, or a URL with `file:`, `s3://`, `gs://` or `az://`.
-
-    Nothing is created or requested yet. Raises UsageError.
-    """
-    if not destination:
-        raise UsageError("invalid destination '': expected a folder or a URL")
-    scheme = _SCHEME.match(destination)
-    if scheme is None or scheme[1].lower() == "file":
-        from chainq.lake.folder import FolderStore
-
-        return FolderStore(_folder(destination) if scheme else Path(destination))
-    if scheme[1].lower() not in SCHEMES:
-        raise UsageError(
-            f"invalid destination {mask_url(destination)!r}: expected a folder or a URL with"
-            f" {', '.join(f'{name}://' for name in SCHEMES)} or file:"
-        )
-    from chainq.lake.objects import ObjectStore
-
-    return ObjectStore(destination)
-
-
-def _folder(url: str) -> Path:
-    """Return the path in a file URL (RFC 8089)."""
-    parts = urlsplit(url)
-    if parts.netloc not in ("", "localhost") or not parts.path:
-        raise UsageError(f"invalid destination {url!r}: expected file:/path or file:///path")
-    return Path(unquote(parts.path))

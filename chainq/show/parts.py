@@ -17,8 +17,8 @@ from chainq.fetching.service import Service
 from chainq.heights.bounds import LATEST, Bounds, parse_height
 from chainq.heights.range import HeightRange
 from chainq.planning.query import Batch, Query
+from chainq.process.threads import in_order
 from chainq.rows.fields import Picker, text_of
-from chainq.transport.threads import in_order
 
 if TYPE_CHECKING:
     from chainq.catalog.dialects import Value

@@ -14,7 +14,7 @@ from test_commands import Case, each_command
 
 from chainq.demo.chain import Chain
 from chainq.demo.faults import NO_FAULTS
-from chainq.demo.server import DemoServer
+from chainq.demo.http_server import DemoServer
 from chainq.demo.service import Service
 from harness.certificate import certified
 from harness.program import Program, Servers, finish, one_line

@@ -7,12 +7,13 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from chainq.demo.faults import Faults
+from harness.kills import children
 from harness.program import LONGEST, Program, Servers, finish, one_line
 from harness.services import serving
 from harness.wallet import PUBLISHED, VARIABLE, Holding, Key, fresh_key, fresh_records, key_file, transitions
@@ -116,15 +117,6 @@ def test_without_the_sdk_the_way_to_it_is_said(chainq: Program, server: Servers)
     env = {"PYTHONPATH": str(chainq.home / "none"), VARIABLE: PUBLISHED.text}
     assert "pip install 'chainq[wallet]'" in one_line(chainq("owned", *FEW, url=server(), env=env), 2)
     assert chainq("ownership", *FEW, url=server(), env=env).code == 0
-
-
-def children(process: int) -> list[int]:
-    """The processes that the threads of a process have started."""
-    found = []
-    for task in Path(f"/proc/{process}/task").iterdir():
-        with suppress(OSError):  # the thread has ended
-            found += [int(child) for child in (task / "children").read_text().split()]
-    return found
 
 
 @contextmanager

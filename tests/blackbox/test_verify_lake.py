@@ -16,8 +16,8 @@ pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("numpy")
 
+from chainq.heights.grid import PartitionSpec, partition_name  # noqa: E402
 from chainq.lake.content import ContentHash  # noqa: E402  # it needs pyarrow
-from chainq.lake.grid import PartitionSpec, partition_name  # noqa: E402
 from chainq.lake.receipt import Receipt, entry_of, parse_entry  # noqa: E402
 
 SEEDS = range(int(os.environ.get("CHAINQ_TEST_SEEDS", "1")))

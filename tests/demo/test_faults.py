@@ -8,9 +8,9 @@ import orjson
 import pytest
 
 from chainq.cli.serve import FaultOptions
-from chainq.demo import server, transport
+from chainq.demo import http_server, transport
 from chainq.demo.faults import Faults
-from chainq.demo.server import dripped
+from chainq.demo.http_server import dripped
 from chainq.demo.service import Service
 from chainq.demo.transport import DemoTransport
 from chainq.transport.base import DeadlineError
@@ -82,7 +82,7 @@ class FakeTime:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
     made = FakeTime()
-    for module in (server, transport):
+    for module in (http_server, transport):
         monkeypatch.setattr(module, "time", made)
     return made
 

@@ -13,7 +13,7 @@ import pytest
 
 from chainq.demo import layout
 from chainq.demo.faults import Faults
-from chainq.demo.server import DemoServer, serve
+from chainq.demo.http_server import DemoServer, serve
 from chainq.demo.service import Service
 from chainq.demo.transport import DemoTransport
 from chainq.transport.base import BrokenResponseError

@@ -38,10 +38,13 @@ class DataSet(Protocol):
 
 
 def children(process: int) -> list[int]:
-    """The worker processes of a run."""
-    with suppress(OSError):
-        return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
-    return []
+    """The processes that the threads of a process have started."""
+    found: list[int] = []
+    with suppress(OSError):  # the process, or one of its threads, has ended
+        for task in Path(f"/proc/{process}/task").iterdir():
+            with suppress(OSError):
+                found += map(int, (task / "children").read_text().split())
+    return found
 
 
 def ends(descriptor: int) -> bool:

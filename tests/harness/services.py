@@ -11,8 +11,8 @@ from chainq.demo.chain import DEFAULT_TIP, Chain
 from chainq.demo.faults import NO_FAULTS, Faults
 from chainq.demo.faulty_results import FaultyResults
 from chainq.demo.fork import Fork
+from chainq.demo.http_server import DemoServer
 from chainq.demo.results import Results
-from chainq.demo.server import DemoServer
 from chainq.demo.service import Reply, Service
 from harness.program import DIALECT
 from harness.truth import Truth

@@ -12,7 +12,7 @@ parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("numpy")
 
 from chainq.errors import IncompleteError, UsageError  # noqa: E402  # they need numpy
-from chainq.lake.store import open_store  # noqa: E402
+from chainq.lake.open import open_store  # noqa: E402
 from chainq.verify.file import RowsCheck  # noqa: E402
 from chainq.verify.lake import Lake  # noqa: E402
 from chainq.verify.repair import Repair  # noqa: E402

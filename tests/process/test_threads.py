@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from chainq.transport.threads import Pool, in_order
+from chainq.process.threads import Pool, in_order
 
 
 def fail() -> int:

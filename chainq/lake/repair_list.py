@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from chainq.errors import UsageError
-from chainq.lake.grid import COMMANDS
+from chainq.heights.grid import COMMANDS
 from chainq.text.sanitize import printable
 
 

@@ -1,0 +1,42 @@
+"""Which store a destination names. `folder` needs no package; `objects` is the only module that loads obstore."""
+
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from chainq.errors import UsageError
+from chainq.lake.store import Store
+from chainq.text.sanitize import mask_url
+
+SCHEMES = ("s3", "gs", "az")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
+
+
+def open_store(destination: str) -> Store:
+    """Return the store that a destination names: a path, or a URL with `file:`, `s3://`, `gs://` or `az://`.
+
+    Nothing is created or requested yet. Raises UsageError.
+    """
+    if not destination:
+        raise UsageError("invalid destination '': expected a folder or a URL")
+    scheme = _SCHEME.match(destination)
+    if scheme is None or scheme[1].lower() == "file":
+        from chainq.lake.folder import FolderStore
+
+        return FolderStore(_folder(destination) if scheme else Path(destination))
+    if scheme[1].lower() not in SCHEMES:
+        raise UsageError(
+            f"invalid destination {mask_url(destination)!r}: expected a folder or a URL with"
+            f" {', '.join(f'{name}://' for name in SCHEMES)} or file:"
+        )
+    from chainq.lake.objects import ObjectStore
+
+    return ObjectStore(destination)
+
+
+def _folder(url: str) -> Path:
+    """Return the path in a file URL (RFC 8089)."""
+    parts = urlsplit(url)
+    if parts.netloc not in ("", "localhost") or not parts.path:
+        raise UsageError(f"invalid destination {url!r}: expected file:/path or file:///path")
+    return Path(unquote(parts.path))

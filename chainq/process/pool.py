@@ -1,0 +1,175 @@
+"""Worker processes: functions are called in them from threads of this process, and results come back as they are.
+
+Each process makes an object of its own first, which every function gets: connections, or keys. With `threads.in_order`
+results come in the order of the calls, with `threads.Pool` as they are ready:
+
+    with Workers(partial(Matcher, keys)) as workers:
+        for found in in_order(4, (partial(workers.call, Matcher.match, block) for block in blocks), ahead=8):
+
+Processes are started by `subprocess`. `multiprocessing` would fork a process with threads, or load the caller's main
+module again; and a pool of `concurrent.futures` is broken once one of its workers dies.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, BinaryIO, Generic, Self, TypeVar, cast
+
+from chainq.errors import IncompleteError
+from chainq.process import worker
+from chainq.process.worker import Say
+
+S = TypeVar("S")
+A = TypeVar("A")
+R = TypeVar("R")
+
+_ENVIRONMENT = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
+"""Unless set otherwise. So memory that was freed is used again, whichever thread freed it: 222 MB and not 289 in an
+export, measured."""
+_CLOSED = (OSError, ValueError)
+"""What a pipe raises whose other end is closed, or this one."""
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS
+        return os.cpu_count() or 1
+
+
+class WorkerDiedError(IncompleteError):
+    """A worker process ended before it replied. `number`: its number. `code`: negative for a signal, as in
+    `subprocess`."""
+
+    def __init__(self, number: int, code: int) -> None:
+        how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
+        super().__init__(f"a worker process {how}", "run again; -w 1 uses none")
+        self.number, self.code = number, code
+
+
+class Process:
+    """One worker process. `number`: counted from 1."""
+
+    def __init__(self, number: int, setup: bytes, without: str) -> None:
+        # It finds what this process finds, and nothing in the current folder (-P). The message of a crash may hold what
+        # it was about, perhaps a key, so stderr goes nowhere; backtraces would only take time.
+        environment = {
+            **_ENVIRONMENT,
+            **{name: value for name, value in os.environ.items() if name != without},
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            "RUST_BACKTRACE": "0",
+        }
+        self.number = number
+        self._popen = subprocess.Popen(  # noqa: S603  # this interpreter, and a module of this package
+            [sys.executable, "-P", "-m", worker.__name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            process_group=0,  # Ctrl-C is for the process that the user started, which then ends this one
+        )
+        self._input, self._output = cast("BinaryIO", self._popen.stdin), cast("BinaryIO", self._popen.stdout)
+        self._sending = threading.Lock()
+        self.send(setup)
+
+    def send(self, message: bytes) -> None:
+        """Send a message; where nobody reads it, nothing can be received either."""
+        with self._sending, suppress(*_CLOSED):
+            self._input.write(message)
+            self._input.flush()
+
+    def receive(self) -> tuple[str, Any]:
+        """Return the next message: its kind and its value. Raises WorkerDiedError."""
+        try:
+            return cast("tuple[str, Any]", pickle.load(self._output))  # noqa: S301
+        except EOFError:  # it has ended, or is about to
+            pass
+        except (*_CLOSED, pickle.UnpicklingError):  # a message that was broken off, or is none
+            self._popen.kill()
+        raise WorkerDiedError(self.number, self._popen.wait())
+
+    def close(self) -> None:
+        """End the process at once: what it still does, nobody needs."""
+        self._popen.kill()
+        self._popen.wait()
+        for stream in (self._input, self._output):
+            with suppress(*_CLOSED):
+                stream.close()
+
+
+class Workers(Generic[S]):
+    """Worker processes, as many as there are calls at a time. A context manager, which ends them all.
+
+    `make` gives each process what it works with, of type S; it is sent by a pipe, so it may hold secrets. It is given a
+    function that takes events, each of which is passed to `hear` with the process, in the thread whose call is under
+    way. All that is sent must be picklable. `without`: an environment variable that the processes do not inherit.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[Say], S],
+        hear: Callable[[Process, Any], None] = lambda _process, _event: None,
+        *,
+        without: str = "",
+    ) -> None:
+        self._setup, self._hear, self._without = pickle.dumps(make), hear, without
+        self._lock = threading.Lock()
+        self._all: list[Process] = []
+        self._idle: list[Process] = []
+        self._started = 0
+        self._closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the processes at once; calls under way end with WorkerDiedError, and there are no others."""
+        with self._lock:  # so none is being started
+            self._closed, self._setup = True, b""
+        for process in self._all:
+            process.close()
+
+    def call(self, function: Callable[[S, A], R], argument: A) -> R:
+        """Return what a function returns for an argument in one of the processes; for any number of threads.
+
+        Raises what it raised, or what was raised when the process was set up; WorkerDiedError if the process died. A
+        process that failed is ended, and the next call gets another.
+        """
+        message = pickle.dumps((True, function, argument))
+        with self._lock:
+            process = self._idle.pop() if self._idle else self._start()
+        try:
+            process.send(message)
+            kind, value = process.receive()
+            while kind == "event":
+                self._hear(process, value)
+                kind, value = process.receive()
+            if kind == "error":
+                raise value
+        except BaseException:
+            process.close()
+            raise
+        self._idle.append(process)
+        return cast("R", value)
+
+    def tell_others(self, process: Process, function: Callable[[S, A], object], argument: A) -> None:
+        """Have a function called in all processes but one, at once and beside their work; its result is dropped."""
+        message = pickle.dumps((False, function, argument))
+        for other in list(self._all):
+            if other is not process:
+                other.send(message)
+
+    def _start(self) -> Process:
+        if self._closed:
+            raise RuntimeError("the worker processes have been ended")
+        self._started += 1
+        self._all.append(Process(self._started, self._setup, self._without))
+        return self._all[-1]

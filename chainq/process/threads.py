@@ -1,0 +1,109 @@
+"""Threads that work side by side, and hand the results to the thread that wants them."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+K = TypeVar("K")
+
+
+class Pool(Generic[K]):
+    """At most `size` threads, started as needed. Where the system has no thread left, those that there are do all work;
+    where there is none, the thread that submits it.
+
+    Daemon threads, not concurrent.futures: that joins its threads when the interpreter ends, so that a run that was
+    interrupted would wait for calls that nobody wants any more.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._busy = 0
+        self._started = 0
+        self._todo: SimpleQueue[tuple[K, Callable[[], object]] | None] = SimpleQueue()
+        self._done: SimpleQueue[tuple[K, object]] = SimpleQueue()
+
+    def submit(self, token: K, work: Callable[[], object]) -> None:
+        """Have `work` done by a thread; `wait` returns `token` with the outcome."""
+        self._busy += 1
+        if self._started < min(self._busy, self._size):
+            with suppress(RuntimeError, MemoryError):  # "can't start new thread"
+                threading.Thread(target=self._run, name=f"chainq-call-{self._started}", daemon=True).start()
+                self._started += 1
+        if self._started:
+            self._todo.put((token, work))
+        else:
+            self._do(token, work)
+
+    def wait(self, seconds: float | None = None) -> tuple[K, object]:
+        """Return the next finished work as (token, result), where the result of failed work is its exception.
+
+        Raises queue.Empty if none is finished after so many seconds, and RuntimeError if no work is under way: better
+        than to wait for ever.
+        """
+        if not self._busy:
+            raise RuntimeError("no work is under way that could be waited for")
+        token, outcome = self._done.get(timeout=seconds)
+        self._busy -= 1
+        return token, outcome
+
+    def close(self) -> None:
+        """Let the threads end, each after the work that it may have begun; what was not begun is dropped."""
+        # Not `while not empty()`: a thread may take the last one in between, and `get` would wait for ever.
+        with suppress(Empty):
+            while True:
+                self._todo.get_nowait()
+        for _ in range(self._started):
+            self._todo.put(None)
+
+    def _run(self) -> None:
+        while (task := self._todo.get()) is not None:
+            self._do(*task)
+            del task
+
+    def _do(self, token: K, work: Callable[[], object]) -> None:
+        try:
+            outcome: object = work()
+        except BaseException as error:  # raised by the thread that waits
+            outcome = error
+        self._done.put((token, outcome))
+
+
+def in_order(size: int, jobs: Iterator[Callable[[], T] | None], ahead: int) -> Iterator[T]:
+    """Do jobs side by side, in `size` threads, and yield their results in the order of the jobs.
+
+    At most `ahead` jobs are under way or finished and not yet yielded. A job of None means that there is none yet: what
+    is under way is finished first. Raises what a job raised, when its turn comes.
+    """
+    pool: Pool[int] = Pool(size)
+    finished: dict[int, object] = {}
+    sent = given = 0
+    more = True
+    try:
+        while more or given < sent:
+            idle = False
+            while more and not idle and sent - given < ahead:
+                try:
+                    job = next(jobs)
+                except StopIteration:
+                    more = False
+                else:
+                    if job is None:
+                        idle = True
+                    else:
+                        pool.submit(sent, job)
+                        sent += 1
+            if given == sent:
+                continue
+            while given not in finished:
+                token, outcome = pool.wait()
+                finished[token] = outcome
+            result = finished.pop(given)
+            given += 1
+            if isinstance(result, BaseException):
+                raise result
+            yield result  # type: ignore[misc]  # jobs of one call give one type, and errors are distinguished above
+    finally:
+        pool.close()

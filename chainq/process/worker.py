@@ -1,0 +1,74 @@
+"""A worker process of a pool (`pool`): `python -P -m chainq.process.worker`, pickles in, pickles out.
+
+On standard input: a function that makes what this process works with, then calls of functions with that. On standard
+output: events, and one result for each call, or an error, which is the last message. The process ends itself once its
+input ends, whatever it is doing, so that it never outlives the process that started it.
+"""
+
+import os
+import pickle  # between this process and the one that started it, over pipes that nobody else has
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, BinaryIO
+
+from chainq import errors
+from chainq.errors import ChainqError
+
+Say = Callable[[object], None]
+"""Tells the pool of an event, from any thread."""
+
+
+def main() -> None:
+    """Work until standard input ends."""
+    source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints must not come between the messages
+    lock = threading.Lock()
+
+    def send(kind: str, value: object) -> None:
+        message = pickle.dumps((kind, value))
+        with lock:
+            target.write(message)
+            target.flush()
+
+    calls: SimpleQueue[tuple[Callable[..., object], object]] = SimpleQueue()
+    try:
+        state = pickle.load(source)(partial(send, "event"))  # noqa: S301
+        threading.Thread(target=_read, args=(source, state, calls), daemon=True).start()
+        while True:
+            function, argument = calls.get()
+            send("result", function(state, argument))
+    except Exception as error:
+        send("error", portable(error))
+        os._exit(1)  # the interpreter's own shutdown does not bear a thread that reads standard input
+
+
+def portable(error: Exception) -> Exception:
+    """Return the error as another process can have it: itself, or one that says the same if it cannot be pickled."""
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301
+    except Exception:
+        if not isinstance(error, ChainqError):
+            return RuntimeError(f"{type(error).__name__}: {error}")
+        public: type[ChainqError] = next(one for one in type(error).__mro__ if one.__module__ == errors.__name__)
+        return public(error.message, error.hint)
+    return error
+
+
+def _read(source: BinaryIO, state: Any, calls: "SimpleQueue[tuple[Callable[..., object], object]]") -> None:
+    """Hand calls over, and do at once what needs no reply; at the end of the input end the process."""
+    try:
+        while True:
+            replied, function, argument = pickle.load(source)  # noqa: S301
+            if replied:
+                calls.put((function, argument))
+            else:
+                function(state, argument)
+    finally:
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    main()
