@@ -8,6 +8,8 @@ import typer
 
 from chainq.cli.help import MAX_WIDTH, PlainCommand
 from chainq.cli.options import Group
+from chainq.errors import UsageError
+from chainq.text.sanitize import abridged
 
 if TYPE_CHECKING:
     from typer._click import Command
@@ -27,6 +29,8 @@ def build(
     """Build one command; `call` gets the parsed values by the names of the parameters."""
 
     def command(**values: Any) -> None:
+        for option in built.params:
+            _check_number(option.opts[0], values[str(option.name)])
         call(values)
 
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what Typer reads
@@ -35,6 +39,16 @@ def build(
     built = cast("PlainCommand", typer.main.get_command(app))
     built.columns = columns
     return built
+
+
+def _check_number(name: str, value: object) -> None:
+    """Raise UsageError for a whole number that is higher than any height; options state lower bounds themselves."""
+    if type(value) is not int:
+        return
+    from chainq.heights.bounds import HIGHEST  # not before a command runs: help has no use for it
+
+    if abs(value) > HIGHEST:
+        raise UsageError(f"invalid {name} {abridged(str(value), 40)}: the highest number is {HIGHEST}")
 
 
 def argument(name: str, kind: Any, metavar: str, text: str, *, optional: bool = False) -> inspect.Parameter:

@@ -8,12 +8,15 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TypedDict
 
+import msgspec
+
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.config import values
 from chainq.errors import UsageError
 from chainq.heights.block_time import parse_time
 from chainq.heights.bounds import HIGHEST, Bounds
 from chainq.planning.query import Query
+from chainq.text.sanitize import excerpt
 
 Time = datetime | float | str
 
@@ -90,6 +93,14 @@ def text(name: str, value: str) -> str:
     if not isinstance(value, str):
         raise UsageError(f"invalid {name} {values.shown(value)}: expected a str")
     return value
+
+
+def encoded(params: object) -> msgspec.Raw | None:
+    """Return the parameters of a request as JSON. Raises UsageError where they cannot be."""
+    try:
+        return None if params is None else msgspec.Raw(msgspec.json.encode(params))
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise UsageError(f"invalid params: JSON cannot hold them: {excerpt(str(error), 120)}") from None
 
 
 def headers(given: Mapping[str, str] | None) -> dict[str, str]:

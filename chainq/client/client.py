@@ -303,7 +303,7 @@ class Client:
         '12345'
         """
         with boundary():
-            return decode(self._service.call(arguments.text("method", method), params))
+            return decode(self._service.call(arguments.text("method", method), arguments.encoded(params)))
 
     def _range(
         self,

@@ -48,7 +48,7 @@ class Adapter(httpx.BaseTransport):
         )
 
     def close(self) -> None:
-        """Close the connections, and end the exchanges under way."""
+        """Close the connections, and end the exchanges under way; later ones fail before anything is sent."""
         with self._lock:
             self._closed = True
             for connection in self._busy:
@@ -103,8 +103,11 @@ class Adapter(httpx.BaseTransport):
     def _made(self, deadline: float) -> "_Connection":
         connection = _Connection(*self._route.open(self._now, deadline))
         with self._lock:
-            self._busy.add(connection)
-        return connection
+            if not self._closed:
+                self._busy.add(connection)
+                return connection
+        connection.tcp.close()
+        raise ConnectionError("the transport is closed")
 
 
 class _Connection:

@@ -70,10 +70,12 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """End waiting calls at once, and close the sockets."""
-        self._stop.set()
-        if self._transport is not None:
-            self._transport.close()
+        """End waiting calls at once, and close the sockets. Nothing is sent afterwards."""
+        with self._lock:  # so that no call opens a transport that nobody would close
+            self._stop.set()
+            transport = self._transport
+        if transport is not None:
+            transport.close()
 
     def call(self, method: str, params: Any, decode: Decode[T], where: str = "", *, divisible: bool = True) -> T:
         """Make a call, again after transient failures (every call only reads), and return what `decode` returns.
@@ -191,6 +193,8 @@ class Connection:
         try:
             response = self._opened().call(Request(request, deadline, memory))
         except ExchangeError as error:
+            if self._stop.is_set():
+                raise Stopped from None
             raise failures.of_exchange(error, self.endpoint) from None
         self._responded = True
         if self.endpoint.observe is not None:
@@ -201,8 +205,13 @@ class Connection:
         return response
 
     def _opened(self) -> Transport:
-        """Return the transport; the network's is opened by the first call, since most of a start is its import."""
+        """Return the transport; the network's is opened by the first call, since most of a start is its import.
+
+        Raises Stopped where the connection was closed meanwhile.
+        """
         with self._lock:
+            if self._stop.is_set():
+                raise Stopped
             if self._transport is None:
                 from chainq.transport.http import HttpTransport
 

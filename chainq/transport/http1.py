@@ -1,8 +1,8 @@
 """One HTTP/1.1 request and its response over a channel: by http.client, with the checks that it lacks.
 
 http.client takes a response for complete when the connection is closed in its head or at the end of a chunk, takes an
-interim response for the final one, ignores a length or a transfer coding that it does not understand, and reads as
-much as there is for a chunk of negative size.
+interim response for the final one, ignores a length or a transfer coding that it does not understand, reads as much as
+there is for a chunk of negative size, and reads interim responses and trailers without end.
 """
 
 import io
@@ -16,6 +16,7 @@ import httpx
 from chainq.transport.network import READ_BYTES, Channel
 
 HEAD_BYTES = 64 * 2**10  # that are read at a time of a head or of small chunks; of other bodies, all that has arrived
+MOST_LINES = 1000  # one after the other: of heads, also of interim responses, and of a trailer
 
 
 class Incoming(HTTPResponse):
@@ -76,9 +77,20 @@ class _Socket(io.RawIOBase):
 
 
 class _Reader(io.BufferedReader):
+    """What http.client reads a response from. Raises HTTPException where nothing else would bound what it reads."""
+
+    _lines = 0  # since the last piece of a body
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        self._lines += 1
+        if self._lines > MOST_LINES:
+            raise HTTPException(f"the response has more than {MOST_LINES} lines of headers or trailers")
+        return super().readline(size)
+
     def read(self, size: int | None = -1, /) -> bytes:
         if size is None or size < 0:  # "all that there is", which nothing would bound
             raise HTTPException("the response has a chunk of negative size")
+        self._lines = 0
         return super().read(size)
 
 

@@ -13,8 +13,10 @@ from typing import Any, Protocol, TypeVar
 
 READ_BYTES = 256 * 2**10
 # What has arrived when the deadline passes is still read, but never waited for: a complete response is not thrown away
-# because this process was suspended. No kernel buffers more than this; a server that sends for ever ends here.
+# because this process was suspended. No kernel buffers more than this; a server that sends for ever ends here, also one
+# that sends what takes long to read, such as chunks of one byte.
 LATE_BYTES = 16 * 2**20
+LATE_SECONDS = 1.0  # from the first read after the deadline
 LEAST_SECONDS = 0.001  # to connect in: a socket with none would not wait at all
 
 Now = Callable[[], float]
@@ -48,14 +50,17 @@ class Tcp:
         """Begin an exchange that has until the deadline."""
         self._deadline = deadline
         self._late = 0  # bytes read after the deadline
+        self._last: float | None = None  # the time to read until; None before the deadline
 
     def receive(self, buffer: memoryview) -> int:
         """Put what has arrived into the buffer, as `Channel`."""
-        left = self._deadline - self._now()
+        now = self._now()
+        left = self._deadline - now
         count = self._within(left, self._readable, self._socket.recv_into, buffer)
         if left <= 0:
             self._late += count
-            if self._late > LATE_BYTES:
+            self._last = now + LATE_SECONDS if self._last is None else self._last
+            if self._late > LATE_BYTES or now > self._last:
                 raise TimeoutError("the response does not end")
         return count
 

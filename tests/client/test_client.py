@@ -156,6 +156,13 @@ def test_heights_that_cannot_be(height: Any) -> None:
                 call()
 
 
+@pytest.mark.parametrize("value", [10**5000, "\ud800", object()], ids=["int", "str", "object"])
+def test_parameters_that_no_request_can_carry(value: Any) -> None:
+    """Parameters of `call` that cannot be written as JSON are a UsageError, not an error of a library."""
+    with Client("demo:") as client, pytest.raises(UsageError, match="invalid params"):
+        client.call("block", {"block": value})
+
+
 def test_arguments_that_cannot_be() -> None:
     """Ranges that end before they start, and IDs that are no text, are UsageErrors too."""
     wrong: Any = 5

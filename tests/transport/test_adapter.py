@@ -221,5 +221,24 @@ def test_closing_closes_what_was_kept() -> None:
         transport.call(request(b"{}", FAR))
         transport.close()
         assert ended.wait(20)
-        transport.call(request(b"{}", FAR))
+        with pytest.raises(ExchangeError):
+            transport.call(request(b"{}", FAR))
         assert (transport._adapter._idle, transport._adapter._busy) == ([], set())
+
+
+def test_a_connection_that_is_made_while_the_transport_is_closed_sends_nothing() -> None:
+    """Closing ends no connection that is only being made: its exchange must not begin."""
+
+    looks: list[float] = []
+
+    def now() -> float:
+        if not looks:  # how long it may take to connect
+            transport.close()
+        looks.append(100.0)
+        return 100.0
+
+    with server(answering(b"{}")) as (url, seen):
+        transport = HttpTransport(Endpoint(url), now=now)
+        with pytest.raises(ExchangeError):
+            transport.call(request(b"{}", FAR))
+        assert (len(looks), seen) == (1, [])

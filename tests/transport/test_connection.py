@@ -1,5 +1,6 @@
 """Calls over a transport: what is sent, how many at a time, what is reported, and what stays secret."""
 
+import sys
 import threading
 
 import pytest
@@ -125,3 +126,31 @@ def test_after_closing_nothing_is_sent(connect: Connect) -> None:
     with pytest.raises(Stopped):
         call(connection)
     assert transport.requests == []
+
+
+def test_a_call_that_begins_while_the_connection_is_closed_sends_nothing() -> None:
+    """Closing may come between the last look at whether a call may go on, and the request."""
+    transport = FakeTransport()
+
+    class Closing(FakeClock):
+        def monotonic(self) -> float:
+            if sys._getframe(1).f_code.co_name == "_exchange":
+                connection.close()
+            return super().monotonic()
+
+    connection = Connection(Endpoint(URL, transport=transport), clock=Closing())
+    with pytest.raises(Stopped):
+        call(connection)
+    assert transport.requests == []
+
+
+def test_an_exchange_that_closing_ends_is_no_failure(connect: Connect) -> None:
+    """The call ends as one that waited, also where it is not tried again."""
+
+    def close_and_break(_: Request) -> Response:
+        connection.close()
+        raise NoConnectionError("gone")
+
+    connection = connect(FakeTransport(close_and_break), retries=0)
+    with pytest.raises(Stopped):
+        call(connection)

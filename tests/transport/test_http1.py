@@ -102,12 +102,38 @@ def test_a_response_that_is_cut_is_broken(data: bytes) -> None:
         CHUNKED + b"-1\r\n{}\r\n0\r\n\r\n",
         CHUNKED + b"2\r\n{}\r\n-5\r\n\r\n",
         CHUNKED + b"two\r\n{}\r\n0\r\n\r\n",
+        CHUNKED + b"2\r\n{}\r\n0\r\n" + b"X: 1\r\n" * 2000 + b"\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 2000 + OK + b"Content-Length: 2\r\n\r\n{}",
+        b"HTTP/1.1 103 Early Hints\r\nX: 1\r\n\r\n" * 2000 + OK + b"Content-Length: 2\r\n\r\n{}",
     ],
 )
 def test_a_response_that_is_not_understood_is_broken(data: bytes) -> None:
     """What does not say clearly where it ends is read no further, and is not taken for complete."""
     with pytest.raises(BrokenResponseError):
         received(data, closed=False)
+
+
+def test_chunks_are_as_many_as_they_are() -> None:
+    """The lines of their sizes are no headers: a body of a thousand small pieces is one."""
+    assert received(CHUNKED + b"1\r\n \r\n" * 5000 + b"0\r\n\r\n").body == b" " * 5000
+
+
+@pytest.mark.parametrize("head", [CHUNKED, OK + b"\r\n"])
+def test_a_response_without_end_ends_soon_after_the_deadline(head: bytes) -> None:
+    """Also where it arrives as fast as it is read, and each read takes long."""
+
+    def serve(peer: socket.socket, _: bytes) -> None:
+        peer.sendall(head)
+        while True:
+            peer.sendall(b"1\r\n \r\n" * 20_000)
+
+    times = [float(time) for time in range(10_000)]
+    with server(serve) as (url, _):
+        transport = HttpTransport(Endpoint(url), now=lambda: times.pop(0))
+        with pytest.raises(DeadlineError):
+            transport.call(request(b"{}", 50.0))
+        assert times[0] < 60
+        transport.close()
 
 
 def test_a_response_that_stops_is_waited_for_until_the_deadline() -> None:
