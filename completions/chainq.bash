@@ -285,6 +285,7 @@ _chainq_options() {
             _chainq_offer '--shuffle-heights' 'Return rows in random order of height'
             _chainq_offer '--missing-height' 'Leave out a block'
             _chainq_offer '--broken-link' 'Give a block a wrong previous_hash'
+            _chainq_offer '--deployed-lists' 'Leave out of lists what deployed servers do not list'
             _chainq_offer '--plant' 'Hold one row wrongly, such as lost-record:672; may be repeated'
             _chainq_offer '--stale-tip-rate' 'Share of latest/block calls with an old tip'
             _chainq_offer '--lag-blocks' 'Hide the last N blocks from all methods but latest/block'

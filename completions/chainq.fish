@@ -377,6 +377,7 @@ complete -c chainq -n '__chainq_in serve' -l duplicate-rate -x -d 'Share of rows
 complete -c chainq -n '__chainq_in serve' -l shuffle-heights -d 'Return rows in random order of height'
 complete -c chainq -n '__chainq_in serve' -l missing-height -x -d 'Leave out a block'
 complete -c chainq -n '__chainq_in serve' -l broken-link -x -d 'Give a block a wrong previous_hash'
+complete -c chainq -n '__chainq_in serve' -l deployed-lists -d 'Leave out of lists what deployed servers do not list'
 complete -c chainq -n '__chainq_in serve' -l plant -x -d 'Hold one row wrongly, such as lost-record:672; may be repeated'
 complete -c chainq -n '__chainq_in serve' -l stale-tip-rate -x -d 'Share of latest/block calls with an old tip'
 complete -c chainq -n '__chainq_in serve' -l lag-blocks -x -d 'Hide the last N blocks from all methods but latest/block'

@@ -67,6 +67,7 @@ class Faults:
     shuffle_heights: rows are in no order, across heights.
     missing_height: a block that getBlocks, getChainBlocks and block leave out.
     broken_link: a height whose `previous_hash` is wrong in getBlocks and getChainBlocks.
+    deployed_lists: lists leave out what those of deployed servers do (`deployed.py`).
     plant: single rows that the database holds wrongly (`plants.py`).
 
     Tip and reorgs:
@@ -112,6 +113,7 @@ class Faults:
     shuffle_heights: bool = False
     missing_height: int | None = None
     broken_link: int | None = None
+    deployed_lists: bool = False
     plant: "tuple[Plant, ...]" = ()
     stale_tip_rate: float = 0.0
     lag_blocks: int = 0

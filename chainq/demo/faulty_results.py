@@ -4,6 +4,7 @@ from threading import Lock
 from typing import Any
 
 from chainq.demo.chain import Chain, Row
+from chainq.demo.deployed import Deployed
 from chainq.demo.faults import CAP, DUPLICATE, EMPTY, LAG, ORDER, STALE_BLOCKS, STALE_TIP, Faults
 from chainq.demo.fork import Fork
 from chainq.demo.results import Call, Results, encoded, scattered
@@ -23,11 +24,12 @@ class FaultyResults:
         Raises ValueError for a plant in a block that has no such row.
         """
         self._faults = faults
-        self._results = Results(chain, shuffle, faults.heavy_rows)
+        listed = Deployed(chain) if faults.deployed_lists else chain
+        self._results = Results(listed, shuffle, faults.heavy_rows)
         if faults.plant:
             from chainq.demo.plants import PlantedResults
 
-            self._results = PlantedResults(chain, faults.plant, faults.fault_seed, shuffle, faults.heavy_rows)
+            self._results = PlantedResults(listed, faults.plant, faults.fault_seed, shuffle, faults.heavy_rows)
         self._reorged = self._results
         if faults.reorg_at is not None:
             self._reorged = Results(Fork(chain, faults.reorg_at), shuffle, faults.heavy_rows)

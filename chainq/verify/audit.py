@@ -6,6 +6,7 @@ one command after the other, which would fetch the full blocks, by far the large
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from types import MappingProxyType
 from typing import NamedTuple
 
 from msgspec import Raw
@@ -18,8 +19,9 @@ from chainq.verify.blocks import IDENTITY, Facts, Key, identity, read_block, tex
 from chainq.verify.chain import ChainCheck
 from chainq.verify.compare import Contradiction, check_block, compare_rows, compare_summary
 from chainq.verify.feeds import ListFeed, Part, RangeFeed
-from chainq.verify.findings import Finding, by_height
+from chainq.verify.findings import Finding, by_height, label
 from chainq.verify.repair import Repair
+from chainq.verify.unlisted import Missing, Unlisted
 from chainq.verify.witness import WINDOW, Witness, row_hash
 
 BLOCKS = ("blocks", "full-blocks")
@@ -35,7 +37,8 @@ class Step(NamedTuple):
     """What a pass found in `heights`, in order of height.
 
     `rows`: how many it read, by command. `hashes`: of the rows of a command and height (`witness.row_hash`), where a
-    witness is to be compared. `last_hash`: of the last block, empty where it is not known.
+    witness is to be compared. `last_hash`: of the last block, empty where it is not known. `unlisted`: how many
+    transitions of the pass so far the server does not list, by their kind.
     """
 
     heights: HeightRange
@@ -43,6 +46,7 @@ class Step(NamedTuple):
     rows: dict[str, int]
     hashes: dict[tuple[str, int], int]
     last_hash: str = ""
+    unlisted: Mapping[str, int] = MappingProxyType({})
 
 
 def audit(
@@ -75,7 +79,9 @@ def audit(
 def _joined(first: Step, second: Step) -> Step:
     rows = {command: first.rows.get(command, 0) + second.rows.get(command, 0) for command in first.rows | second.rows}
     heights = HeightRange(first.heights.start, second.heights.end)
-    return Step(heights, first.findings + second.findings, rows, first.hashes | second.hashes, second.last_hash)
+    return Step(
+        heights, first.findings + second.findings, rows, first.hashes | second.hashes, second.last_hash, second.unlisted
+    )
 
 
 class _Audit:
@@ -100,6 +106,8 @@ class _Audit:
         self._chains = {command: ChainCheck() for command in BLOCKS}
         # Identities of rows that were missing, with their heights: they may come elsewhere.
         self._missed: dict[str, dict[Key, int]] = {command: {} for command in self._commands}
+        self._unlisted = Unlisted()
+        self._lost: list[Missing] = []  # transitions of earlier heights, of kinds that are listed as is known now
 
     def steps(self) -> Iterator[Step]:
         done = self._heights.start
@@ -110,7 +118,8 @@ class _Audit:
             heights = HeightRange(done, upto)
             findings = list(chain.from_iterable(map(self._height, range(done, upto))))
             done = upto
-            yield Step(heights, findings, counts, self._taken_hashes(heights), self._chains["full-blocks"].last_hash)
+            last_hash = self._chains["full-blocks"].last_hash
+            yield Step(heights, findings, counts, self._taken_hashes(heights), last_hash, self._unlisted.counts)
 
     def _waiting(self) -> list[str]:
         return [command for command in self._reached if command != "ownership" or self._ownership is None]
@@ -199,6 +208,10 @@ class _Audit:
         for command in self._commands:
             rows = self._rows[command].pop(height, [])
             yield from self._found(command, height, self._compared(command, rows, facts))
+        for lost in self._lost:
+            found = Contradiction("missing", label("transitions", lost.key), None)
+            yield from self._found("transitions", lost.height, [found])
+        self._lost.clear()
         self._facts.pop(height, None)
         self._row_ids.pop(height, None)
 
@@ -254,9 +267,19 @@ class _Audit:
                 return missed[key]
             return next((at for at, other in self._facts.items() if key in other.due[command]), None)
 
+        there = {identity(command, row) for row in seen}
+        absent = due.keys() - there
+        if command == "transitions":
+            for key in facts.kinds.keys() & there:
+                self._lost += self._unlisted.listed(facts.kinds[key])
+            due = {
+                key: fields
+                for key, fields in due.items()
+                if key in there or self._unlisted.is_lost(Missing(facts.height, key), facts.kinds[key])
+            }
         yield from compare_rows(command, due, seen, optional=optional, elsewhere=elsewhere)
         if len(missed) < MOST_MISSED:
-            missed.update(dict.fromkeys(due.keys() - {identity(command, row) for row in seen}, facts.height))
+            missed.update(dict.fromkeys(absent, facts.height))
 
 
 def _keys(command: str, rows: Iterable[Raw]) -> set[Key]:
