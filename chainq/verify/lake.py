@@ -6,10 +6,12 @@ all commands of the same heights side by side, since they are compared with each
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
+from hashlib import file_digest, sha256
+from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, structs
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import UsageError
@@ -101,6 +103,14 @@ class Lake:
         found = self._store.source(listed)
         return found if isinstance(found, str) else self._arrow.BufferReader(self._store.read(listed.name) or b"")
 
+    def _digest(self, partition: Partition) -> str:
+        """Return the SHA-256 of a file's bytes."""
+        source = self._source(Listed(partition.spec.name, partition.size or 0))
+        if not isinstance(source, str):
+            return sha256(source.read_buffer()).hexdigest()
+        with Path(source).open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+
     def _verify(self, heights: HeightRange, group: Collection[Partition]) -> FilesStep:
         from chainq.verify.across import check_across
 
@@ -173,11 +183,14 @@ class Lake:
             kept.append(self._arrow.concat_tables([table.select(compared)]).combine_chunks())
         found += check.finish(lambda names: tables_of(file, names))
         narrow = self._arrow.concat_tables([due.empty_table().select(compared), *kept])
-        found += [(None, one) for one in self._contradictions(spec, entry, sealed, narrow, content.hexdigest())]
+        found += [
+            (None, one)
+            for one in self._contradictions(spec, entry, sealed, narrow, content.hexdigest(), self._digest(partition))
+        ]
         return narrow, [self.listing.finding(spec, *one, height=height) for height, one in found]
 
     def _contradictions(
-        self, spec: PartitionSpec, entry: Entry | None, sealed: bytes | None, table: Any, content: str
+        self, spec: PartitionSpec, entry: Entry | None, sealed: bytes | None, table: Any, content: str, digest: str
     ) -> Iterator[Contradiction]:
         """Yield where the receipt in a file, the one beside it, its name and the rows contradict each other."""
         receipt = _receipt(sealed)
@@ -194,8 +207,12 @@ class Lake:
             said["rows in its name"] = (receipt.rows, entry.rows)
             said["hash of the last block in its name"] = (other.last, entry.last)
             said["hash before the first block in its name"] = (other.previous, entry.previous)
-            if beside is not None and beside != sealed:
-                yield Contradiction("receipt", "the same receipt in the file and beside it", "two receipts")
+            sealed_file = _receipt(beside)
+            if beside is not None and beside not in (sealed, structs.replace(receipt, file=digest).encode()):
+                if sealed_file is None or not sealed_file.file or structs.replace(sealed_file, file="") != receipt:
+                    yield Contradiction("receipt", "the same receipt in the file and beside it", "two receipts")
+                elif content == receipt.content:
+                    yield Contradiction("receipt", f"SHA-256 of the file: {sealed_file.file}", digest)
         if spec.command in ("blocks", "full-blocks") and table.num_rows:
             said["first_hash"] = (receipt.first_hash, table["block_hash"][0].as_py())
             said["last_hash"] = (receipt.last_hash, table["block_hash"][-1].as_py())

@@ -14,6 +14,7 @@ pytest.importorskip("numpy")
 from chainq.errors import IncompleteError, UsageError  # noqa: E402  # they need numpy
 from chainq.lake.store import open_store  # noqa: E402
 from chainq.verify.file import RowsCheck  # noqa: E402
+from chainq.verify.findings import Finding  # noqa: E402
 from chainq.verify.lake import Lake  # noqa: E402
 from chainq.verify.repair import Repair  # noqa: E402
 
@@ -57,3 +58,43 @@ def test_damage_of_a_file_is_no_bug(command: str, kind: str, program: Program, s
         except UsageError:
             assert kind != "parquet"
     assert findings
+
+
+def test_every_flip_of_a_bit_in_the_footer_is_found(program: Program, server: Servers, tmp_path: Path) -> None:
+    """Bits all over the metadata behind the rows, its length and the last bytes: also of what no reader looks at."""
+    root = tmp_path / "lake"
+    words = ("records", "100:120", "--partition", "20", "--to", str(root), "-w", "1", "-q")
+    assert program("export", *words, url=server("--tip", "400")).code == 0
+    (path,) = root.glob("records/*/data.parquet")
+    data = path.read_bytes()
+    footer = int.from_bytes(data[-8:-4], "little") + 8
+    rng = random.Random(1)  # noqa: S311  # no secret
+
+    def findings() -> list[Finding]:
+        return [finding for step in Lake(open_store(str(root))).steps() for finding in step.findings]
+
+    assert findings() == []
+    unseen = []
+    places = [*range(len(data) - footer, len(data) - 8, 11), *range(len(data) - 8, len(data))]
+    for at in places:
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :])
+        if not findings():
+            unseen.append(at)
+    assert unseen == []
+
+
+def test_a_receipt_without_the_hash_of_its_file_is_read(program: Program, server: Servers, tmp_path: Path) -> None:
+    """Older versions wrote the same receipt into the file and beside it."""
+    root = tmp_path / "lake"
+    words = ("records", "100:120", "--partition", "20", "--to", str(root), "-w", "1", "-q")
+    assert program("export", *words, url=server("--tip", "400")).code == 0
+    (path,) = root.glob("records/*/data.parquet")
+    (beside,) = root.glob("_chainq/receipts/records/*.json")
+    sealed = parquet.read_metadata(path).metadata[b"chainq"]
+    assert beside.read_bytes() != sealed
+    beside.write_bytes(sealed)
+    assert program("verify", str(root)).code == 0
+    beside.write_bytes(sealed.replace(b'"calls":', b'"calls":1'))
+    ran = program("verify", str(root), "--jsonl")
+    assert ran.code == 6
+    assert b"two receipts" in ran.out
