@@ -12,8 +12,7 @@ from chainq.process.signals import signals_deferred
 from chainq.resume.history import Position
 from chainq.resume.journal import Journal
 from chainq.text.humanize import counted
-from chainq.verify.audit import Step
-from chainq.verify.findings import FilesStep
+from chainq.verify.findings import Step
 
 LISTED = "--jsonl lists the commands that fetch these rows anew"
 """What helps where the findings are of a service or a file."""
@@ -52,7 +51,7 @@ class Verdict:
 
 
 def write_findings(
-    steps: Iterator[Step] | Iterator[FilesStep],
+    steps: Iterator[Step],
     writer: Writer,
     verdict: Verdict,
     reporter: Reporter,
@@ -71,11 +70,10 @@ def write_findings(
             verdict.findings.update(finding.check for finding in findings)
             verdict.repairable |= any(finding.repair for finding in findings)
             verdict.rows.update(step.rows)
-            verdict.unlisted = step.unlisted if isinstance(step, Step) else {}
+            verdict.unlisted = step.unlisted
             verdict.reached = step.heights.end
             if journal is not None and step.heights.end > journal.position.next:
-                block = step.last_hash if isinstance(step, Step) else ""
-                journal.record(Position(step.heights.end, block, journal.sink.length))
+                journal.record(Position(step.heights.end, step.last_hash, journal.sink.length))
         reporter.wrote(len(step.heights), sum(step.rows.values()))
 
 

@@ -115,11 +115,6 @@ def _read_transition(facts: Facts, transaction_id: str, transition: dict[str, Ra
             facts.kinds[transition_id,] = (*kinds, *(() if inputs else ("without inputs",)), f"of {program}")
 
 
-def identity(command: str, row: Texts) -> Key:
-    """Return what identifies a row of a command."""
-    return tuple(row.get(name) or "" for name in IDENTITY[command])
-
-
 def text(value: Raw | None) -> str | None:
     """Return a value as text, None for null and for no value: a number and a string of its digits are the same."""
     return None if value is None or bytes(value) == b"null" else text_of(value)

@@ -15,10 +15,11 @@ MOST = 100_000  # rows that are remembered; what is missing beyond them is only 
 
 
 class Missing(NamedTuple):
-    """A row that is missing at a height."""
+    """A row that is missing at a height; `kinds`: of it."""
 
     height: int
     key: Key
+    kinds: tuple[str, ...]
 
 
 class Unlisted:
@@ -30,28 +31,23 @@ class Unlisted:
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self._listed: set[str] = set()  # kinds
-        self._waiting: dict[str, list[tuple[Missing, tuple[str, ...]]]] = {}  # by a kind that was not listed
-        self._held = 0
+        self._waiting: dict[str, list[Missing]] = {}  # by a kind that was not listed
 
     def listed(self, kinds: Iterable[str]) -> Iterator[Missing]:
         """Take the kinds of a row that is there; yield the rows that were lost, as is known now."""
         for kind in kinds:
             if kind not in self._listed:
                 self._listed.add(kind)
-                for missing, others in self._waiting.pop(kind, []):
-                    self.counts[kind] -= 1
-                    self._held -= 1
-                    if self.is_lost(missing, others):
-                        yield missing
+                waiting = self._waiting.pop(kind, [])
+                self.counts[kind] -= len(waiting)
+                yield from filter(self.is_lost, waiting)
 
-    def is_lost(self, missing: Missing, kinds: Iterable[str]) -> bool:
+    def is_lost(self, missing: Missing) -> bool:
         """Return whether a row that is missing was lost; else it is remembered until its kinds are listed."""
-        kinds = tuple(kinds)
-        unseen = next((kind for kind in kinds if kind not in self._listed), None)
+        unseen = next((kind for kind in missing.kinds if kind not in self._listed), None)
         if unseen is None:
             return True
         self.counts[unseen] += 1
-        if self._held < MOST:
-            self._held += 1
-            self._waiting.setdefault(unseen, []).append((missing, kinds))
+        if self.counts[unseen] <= MOST:
+            self._waiting.setdefault(unseen, []).append(missing)
         return False

@@ -13,10 +13,9 @@ pytest.importorskip("numpy")
 
 from chainq.errors import IncompleteError, UsageError  # noqa: E402  # they need numpy
 from chainq.lake.store import open_store  # noqa: E402
+from chainq.verify.data_set import DataSetCheck  # noqa: E402
 from chainq.verify.file import RowsCheck  # noqa: E402
-from chainq.verify.findings import Finding  # noqa: E402
-from chainq.verify.lake import Lake  # noqa: E402
-from chainq.verify.repair import Repair  # noqa: E402
+from chainq.verify.findings import Finding, Repair  # noqa: E402
 
 
 def damaged(data: bytes, number: int) -> Iterator[bytes]:
@@ -38,7 +37,7 @@ def test_damage_of_an_export_is_found(program: Program, server: Servers, tmp_pat
     whole = parquet.read_table(path)
     for data in damaged(path.read_bytes(), 60):
         path.write_bytes(data)
-        if not any(step.findings for step in Lake(open_store(str(root))).steps()):
+        if not any(step.findings for step in DataSetCheck(open_store(str(root))).steps()):
             assert parquet.read_table(path).equals(whole)
 
 
@@ -71,7 +70,7 @@ def test_every_flip_of_a_bit_in_the_footer_is_found(program: Program, server: Se
     rng = random.Random(1)  # noqa: S311  # no secret
 
     def findings() -> list[Finding]:
-        return [finding for step in Lake(open_store(str(root))).steps() for finding in step.findings]
+        return [finding for step in DataSetCheck(open_store(str(root))).steps() for finding in step.findings]
 
     assert findings() == []
     unseen = []
