@@ -16,6 +16,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Column, Method
 from chainq.errors import IncompleteError, OutputError, UsageError
 from chainq.formats.arrow_rows import ArrowRows
+from chainq.formats.parquet_footer import footer_size, is_damaged
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import Picker, text_of
 from chainq.rows.raw_json import members
@@ -69,13 +70,13 @@ class FileRows(NamedTuple):
 
 
 class ParquetRows(RowsFile):
-    """A Parquet file. `source` returns its path, or an open file; `name` is for messages."""
+    """A Parquet file. `source` returns its path, or an open file; `name` is for messages. `footer`: to be checked."""
 
-    def __init__(self, source: Callable[[], Any], name: str) -> None:
+    def __init__(self, source: Callable[[], Any], name: str, footer: bytes = b"") -> None:
         import pyarrow
         from pyarrow import parquet
 
-        self._arrow, self._parquet, self._source, self._name = pyarrow, parquet, source, name
+        self._arrow, self._parquet, self._source, self._name, self._footer = pyarrow, parquet, source, name, footer
         try:
             self.names = list(parquet.read_schema(source()).names)
         except unreadable() as error:
@@ -91,6 +92,9 @@ class ParquetRows(RowsFile):
                     yield table.select([column.path for column in columns])
         except unreadable() as error:
             damaged(f"{self._name}: {reason(error)}")
+            return
+        if is_damaged(self._footer):
+            damaged(f"{self._name}: its footer is not the one that was written")
 
     def table(self, columns: Sequence[Column], sent: Sequence[Raw]) -> Any:
         """Return rows of a service as a table."""
@@ -189,7 +193,7 @@ class JsonRows(JsonlRows):
 def open_file(path: Path) -> RowsFile:
     """Return a file by its extension. Raises UsageError for another format, and ChainqError where it cannot be read."""
     kinds: dict[str, Callable[[Path], RowsFile]] = {
-        ".parquet": lambda path: ParquetRows(lambda: path, str(path)),
+        ".parquet": lambda path: ParquetRows(lambda: path, str(path), _footer(path)),
         ".jsonl": JsonlRows,
         ".ndjson": JsonlRows,
         ".json": JsonRows,
@@ -203,6 +207,15 @@ def open_file(path: Path) -> RowsFile:
         return make(path)
     except OSError as error:
         raise OutputError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def _footer(path: Path) -> bytes:
+    """Return the footer of a Parquet file."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - 8))
+        file.seek(max(0, size - footer_size(file.read())))
+        return file.read()
 
 
 def tables_of(file: Any, names: Sequence[str] | None = None) -> Iterator[Any]:

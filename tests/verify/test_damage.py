@@ -97,3 +97,25 @@ def test_a_receipt_without_the_hash_of_its_file_is_read(program: Program, server
     ran = program("verify", str(root), "--jsonl")
     assert ran.code == 6
     assert b"two receipts" in ran.out
+
+
+def test_every_flip_of_a_bit_in_the_footer_of_a_file_is_found(
+    program: Program, server: Servers, tmp_path: Path
+) -> None:
+    """A file of -o has no receipt; its footer has a hash of itself, twice, so that none can hide the other."""
+    path = tmp_path / "rows.parquet"
+    assert program("records", "100:120", "-o", str(path), "-q", url=server("--tip", "400")).code == 0
+    data = path.read_bytes()
+    footer = int.from_bytes(data[-8:-4], "little") + 8
+    keys = data.index(b"chainq.footer1")
+    rng = random.Random(1)  # noqa: S311  # no secret
+    assert not any(step.findings for step in RowsCheck(path, Repair()).steps())
+    unseen = []
+    for at in [*range(len(data) - footer, len(data), 7), *range(keys, keys + 200), *range(len(data) - 8, len(data))]:
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :])
+        try:
+            if not any(step.findings for step in RowsCheck(path, Repair()).steps()):
+                unseen.append(at)
+        except (IncompleteError, UsageError):  # what chainq says of it
+            continue
+    assert unseen == []
