@@ -113,6 +113,9 @@ class FaultOptions(Group):
     broken_link: Annotated[int | None, _fault("--broken-link", "H", "Give a block a wrong previous_hash.", low=0)] = (
         None
     )
+    deployed_lists: Annotated[
+        bool, _switch("--deployed-lists", "Leave out of lists what deployed servers do not list.")
+    ] = False
     plant: Annotated[
         list[str] | None,
         _fault("--plant", "KIND:HEIGHT", "Hold one row wrongly, such as lost-record:672; may be repeated."),

@@ -2,7 +2,7 @@
 
 import gc
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from chainq.cli.report import Reporter
 from chainq.errors import IncompleteError
@@ -12,11 +12,11 @@ from chainq.process.signals import signals_deferred
 from chainq.resume.history import Position
 from chainq.resume.journal import Journal
 from chainq.text.humanize import counted
-from chainq.verify.audit import Step
-from chainq.verify.findings import FilesStep
+from chainq.verify.findings import Step
 
 LISTED = "--jsonl lists the commands that fetch these rows anew"
 """What helps where the findings are of a service or a file."""
+SHOWN = 5  # kinds of rows that a server does not list
 
 
 class Verdict:
@@ -27,6 +27,7 @@ class Verdict:
         self.heights, self.reached = heights, heights.start
         self.findings: Counter[str] = Counter()
         self.rows: Counter[str] = Counter()
+        self.unlisted: Mapping[str, int] = {}  # transitions that the server does not list, by their kind
         self.compared = ""
         self.repairable = False  # a finding has a command that repairs it
 
@@ -37,11 +38,20 @@ class Verdict:
         found = ", ".join(f"{number} {check}" for check, number in self.findings.items())
         total = counted(sum(self.findings.values()), "finding") if found else "no findings"
         where = f"{self.heights}: " if len(self.heights) else ""
-        return f"{where}{total}{f' ({found})' if found else ''} in {rows}{self.compared}"
+        return f"{where}{total}{f' ({found})' if found else ''} in {rows}{self._not_listed()}{self.compared}"
+
+    def _not_listed(self) -> str:
+        kinds = sorted(((number, kind) for kind, number in self.unlisted.items() if number), reverse=True)
+        if not kinds:
+            return ""
+        total = counted(sum(number for number, _ in kinds), "transition")
+        shown = [f"{number:,} {kind}" for number, kind in kinds[:SHOWN]]
+        others = [f"{sum(number for number, _ in kinds[SHOWN:]):,} of other programs"] if kinds[SHOWN:] else []
+        return f"; {total} not listed by this server ({', '.join([*shown, *others])})"
 
 
 def write_findings(
-    steps: Iterator[Step] | Iterator[FilesStep],
+    steps: Iterator[Step],
     writer: Writer,
     verdict: Verdict,
     reporter: Reporter,
@@ -60,10 +70,10 @@ def write_findings(
             verdict.findings.update(finding.check for finding in findings)
             verdict.repairable |= any(finding.repair for finding in findings)
             verdict.rows.update(step.rows)
+            verdict.unlisted = step.unlisted
             verdict.reached = step.heights.end
             if journal is not None and step.heights.end > journal.position.next:
-                block = step.last_hash if isinstance(step, Step) else ""
-                journal.record(Position(step.heights.end, block, journal.sink.length))
+                journal.record(Position(step.heights.end, step.last_hash, journal.sink.length))
         reporter.wrote(len(step.heights), sum(step.rows.values()))
 
 

@@ -27,9 +27,9 @@ from chainq.resume.settings import ResumeSettings
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url
-from chainq.verify.audit import BLOCKS, COMMANDS, audit
-from chainq.verify.findings import FINDINGS
-from chainq.verify.repair import Repair
+from chainq.verify.audit import audit
+from chainq.verify.findings import FINDINGS, Repair
+from chainq.verify.service_rows import BLOCKS, COMMANDS
 
 _RANGE = re.compile(r"[0-9_.:KkMm\u2212-]+|latest")
 """What a range can look like, also one with a mistake; anything else is a data set or a file, and so is ./5."""

@@ -17,15 +17,14 @@ from chainq.process.signals import signals_deferred
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import quoted
-from chainq.verify.audit import COMMANDS
-from chainq.verify.findings import FINDINGS, FilesStep, by_height
-from chainq.verify.repair import Repair
+from chainq.verify.findings import FINDINGS, Repair, Step, by_height
+from chainq.verify.service_rows import COMMANDS
 
 if TYPE_CHECKING:
+    from chainq.verify.data_set import DataSetCheck
     from chainq.verify.file import RowsCheck, UnreadableFile
-    from chainq.verify.lake import Lake
 
-    Files = Lake | RowsCheck | UnreadableFile
+    Files = DataSetCheck | RowsCheck | UnreadableFile
 
 
 def run(values: Mapping[str, Any]) -> None:
@@ -69,8 +68,8 @@ def _repair(name: str, settings: output.OutputSettings) -> str:
 
 def _files(values: Mapping[str, Any], reporter: Reporter) -> "Files":
     """Return the files to verify. Raises UsageError."""
+    from chainq.verify.data_set import DataSetCheck, check_packages
     from chainq.verify.file import RowsCheck, UnreadableFile
-    from chainq.verify.lake import Lake, check_packages
 
     check_packages()
     path = Path(values["range"])
@@ -84,8 +83,8 @@ def _files(values: Mapping[str, Any], reporter: Reporter) -> "Files":
     if lake:
         from chainq.lake.open import open_store
 
-        found = Lake(open_store(values["range"]))
-        for words in found.listing.uneven() if len(found.heights) else ():
+        found = DataSetCheck(open_store(values["range"]))
+        for words in found.partitions.uneven() if len(found.heights) else ():
             reporter.warn(f"{words}; the data set spans {found.heights}")
         return found
     bounds = read_bounds({**values, "range": None}, whole=True)
@@ -109,7 +108,7 @@ def _there(asked: Callable[[], bool]) -> bool:
 
 def _against(
     files: "Files", service: Service, sample: int | None, verdict: Verdict, reporter: Reporter
-) -> Iterator[FilesStep]:
+) -> Iterator[Step]:
     """Yield where files differ from the service, at some heights or at all. The verdict will say what that proves."""
     from chainq.verify.against import compare, odds
 
@@ -125,7 +124,7 @@ def _against(
         heights = HeightRange(inside.start, max(inside.start, inside.stop))
         places = [heights] if drawn is None else [HeightRange(at, at + 1) for at in drawn if at in inside]
         if len(heights) and places:
-            yield FilesStep(heights, sorted(compare(part, service, chosen, places), key=by_height), {})
+            yield Step(heights, sorted(compare(part, service, chosen, places), key=by_height), {})
     if drawn is None:
         verdict.compared = f"; all {len(every):,} heights compared with the service"
         return

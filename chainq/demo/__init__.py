@@ -13,6 +13,7 @@ pattern.py         the sample chain's own layout: ordinary blocks and special he
 callers.py         which address is in which call
 chain.py           Chain: the rows of every method, from a height alone
 fork.py            Fork: the chain after a reorg
+deployed.py        Deployed: the chain as deployed servers list it
 bodies.py          Bodies: full transactions and full blocks
 wire.py            the methods of each dialect, as data: names, parameters, limits
 samples.py         sample results of methods that have no handler yet

@@ -68,6 +68,7 @@ class Faults:
     shuffle_heights: rows are in no order, across heights.
     missing_height: a block that getBlocks, getChainBlocks and block leave out.
     broken_link: a height whose `previous_hash` is wrong in getBlocks and getChainBlocks.
+    deployed_lists: lists leave out what those of deployed servers do (`deployed.py`).
     plant: single rows that the database holds wrongly (`plants.py`).
     lists: what is wrong about the lists with pages (`list_faults.py`).
 
@@ -114,6 +115,7 @@ class Faults:
     shuffle_heights: bool = False
     missing_height: int | None = None
     broken_link: int | None = None
+    deployed_lists: bool = False
     plant: "tuple[Plant, ...]" = ()
     lists: tuple[ListFault, ...] = ()
     stale_tip_rate: float = 0.0

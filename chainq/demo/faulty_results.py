@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from chainq.demo.chain import Chain, Row
+from chainq.demo.deployed import Deployed
 from chainq.demo.faults import CAP, DUPLICATE, EMPTY, LAG, ORDER, STALE_BLOCKS, STALE_TIP, Faults
 from chainq.demo.faulty_lists import POOL_EMPTY, Asked, FaultyLists, Item, PoolEmptyError
 from chainq.demo.fork import Fork
@@ -30,11 +31,12 @@ class FaultyResults:
         self._faults = faults
         self._lists = FaultyLists(faults.lists)
         heavy_rows = 0 if faults.lists else faults.heavy_rows  # those take more rows than they give
-        self._results = Results(chain, shuffle, heavy_rows)
+        listed = Deployed(chain) if faults.deployed_lists else chain
+        self._results = Results(listed, shuffle, heavy_rows)
         if faults.plant:
             from chainq.demo.plants import PlantedResults
 
-            self._results = PlantedResults(chain, faults.plant, faults.fault_seed, shuffle, heavy_rows)
+            self._results = PlantedResults(listed, faults.plant, faults.fault_seed, shuffle, heavy_rows)
         self._reorged = self._results
         if faults.reorg_at is not None:
             self._reorged = Results(Fork(chain, faults.reorg_at), shuffle, heavy_rows)

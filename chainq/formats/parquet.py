@@ -15,6 +15,7 @@ from msgspec import Raw
 
 from chainq.errors import ChainqError, ResponseError, UsageError
 from chainq.formats.arrow_json import FLAT, read_columns
+from chainq.formats.parquet_footer import UNSEALED, sealed
 from chainq.formats.parquet_types import Read, integer, text, type_of
 from chainq.formats.protocol import AS_SENT, Output, OutputSpec, not_unicode, unknown_field_warner
 from chainq.rows.fields import Picker
@@ -73,8 +74,9 @@ class Parquet:
         """Write the last group and the footer."""
         if self._rows:
             self._end_group()
+        self._file.add_key_value_metadata(UNSEALED)
         self._file.close()
-        self._out.write(self._buffer.getvalue())
+        self._out.write(sealed(self._buffer.getvalue()))
 
     def _batches(self, rows: Sequence[Raw]) -> Iterator[Any]:
         for start in range(0, len(rows), _BATCH):

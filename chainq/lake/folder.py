@@ -199,7 +199,7 @@ def _begun(folder: Path) -> tuple[BinaryIO, Path]:
     os.fchmod(descriptor, 0o666 & ~mask)  # readers are other users as well
     with suppress(OSError):  # a file system without locks
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return os.fdopen(descriptor, "wb"), Path(path)
+    return os.fdopen(descriptor, "w+b"), Path(path)
 
 
 def _raise(error: OSError) -> None:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Raw
+from msgspec import Raw, structs
 
 from chainq._version import __version__
 from chainq.catalog.methods import BY_COMMAND, Method
@@ -111,11 +111,11 @@ class Worker:
                 dialect=self._job.service.dialect,
                 version=__version__,
             )
-            file.finish(receipt)
+            sealed = structs.replace(receipt, file=file.finish(receipt))
             self._store.delete(task.stale)
             size = upload.publish(spec.name)
         entry = receipts.entry_of(receipt, size)
-        self._store.write(entry.name, receipt.encode())
+        self._store.write(entry.name, sealed.encode())
         return Done(spec, receipt.rows, size, receipt.calls, entry.name, known)
 
     def hold_back(self, hold: Hold) -> None:

@@ -1,7 +1,7 @@
 """What a partition holds and how it was proved: the receipt in its Parquet metadata, and its essentials in a name.
 
 A receipt is written twice. In full as JSON in the metadata of the file (key `chainq`), where it travels with the data.
-And as an object of its own, with the same JSON, whose name carries what a later run must know:
+And as an object of its own, with the same JSON and the hash of the file, whose name carries what a later run must know:
 
     _chainq/receipts/records/000120000-000130000-000130042-61234-2345678-9-1f0c2a7be0d14c55-9b04c66e1a7f3d20.json
                      command start     end       tip       rows  bytes   calls previous hash  last hash
@@ -34,14 +34,15 @@ _NAME = re.compile(
 )
 
 
-class Receipt(msgspec.Struct, frozen=True):
+class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a partition holds, and how it was proved complete.
 
     `start` and `end`: its heights, the end excluded. `first_hash`, `last_hash`: of its first and last block;
     `previous_hash`: of the block before. `sha256`: of its rows in their order as `--jsonl` prints them. `content`: of
     the same rows as the file holds them (`content.py`), which can be computed again from it. `proof`: how many chunks
     were proved in which way (docs/completeness.md). `calls`: requests that it took. `tip`: the tip height then.
-    `version`: of chainq.
+    `version`: of chainq. `file`: the SHA-256 of all bytes of the file, its footer included; only in the receipt beside
+    it, and empty in those of older versions.
     """
 
     receipt: int
@@ -59,6 +60,7 @@ class Receipt(msgspec.Struct, frozen=True):
     tip: int
     dialect: str
     version: str
+    file: str = ""
 
     def encode(self) -> bytes:
         """Return the receipt as JSON."""

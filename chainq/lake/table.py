@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from msgspec import Raw
 
@@ -12,6 +12,8 @@ from chainq.errors import OutputError, UsageError
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.lake.content import ContentHash
 from chainq.lake.receipt import METADATA_KEY, Receipt
+
+_T = TypeVar("_T")
 
 GROUP_ROWS = 20_000  # in a row group: a reader that looks for heights skips the others by their statistics
 GROUP_BYTES = 32 << 20  # before compression
@@ -77,12 +79,17 @@ class PartitionFile:
             if self._group_rows >= GROUP_ROWS or self._group_bytes >= GROUP_BYTES:
                 self._end_group()
 
-    def finish(self, receipt: Receipt) -> None:
-        """Write the last row group, and the receipt into the metadata."""
+    def finish(self, receipt: Receipt) -> str:
+        """Write the last row group, and the receipt into the metadata; return the SHA-256 of the whole file."""
         if self._group:
             self._end_group()
         self._writer.add_key_value_metadata({METADATA_KEY: receipt.encode()})
         self._guarded(self._writer.close)
+        written = hashlib.sha256()
+        self._guarded(lambda: self._file.seek(0))
+        while part := self._guarded(lambda: self._file.read(1 << 20)):
+            written.update(part)
+        return written.hexdigest()
 
     def abandon(self) -> None:
         """Close the writer of a file that failed, while there is a file: it would do so itself when it is collected."""
@@ -95,9 +102,9 @@ class PartitionFile:
         self._group_rows = self._group_bytes = 0
         self._guarded(lambda: self._writer.write_table(table, row_group_size=max(table.num_rows, 1)))
 
-    def _guarded(self, action: Callable[[], object]) -> None:
+    def _guarded(self, action: Callable[[], _T]) -> _T:
         try:
-            action()
+            return action()
         except OSError as error:
             raise OutputError(f"cannot write a partition: {error.strerror or error}") from None
 

@@ -1,26 +1,23 @@
 """Compares the rows of one command with those of another, of the same heights, as Arrow tables."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import compute
 
-from chainq.catalog.methods import BY_COMMAND, Method
+from chainq.catalog.methods import BY_COMMAND
 from chainq.heights.range import HeightRange
 from chainq.verify.blocks import IDENTITY
-from chainq.verify.compare import Contradiction
-from chainq.verify.findings import label
+from chainq.verify.findings import Contradiction, label
 
-Found = Iterator[tuple[int, Contradiction]]
 COMPARED = frozenset(("height", "block_hash", "timestamp", "transition_id", "transaction_id", "output_index"))
 """The columns that are compared, by the last part of their path."""
+Found = Iterator[tuple[str, int, Contradiction]]
 
 
-def check_across(
-    tables: Mapping[str, Any], heights: Mapping[str, HeightRange]
-) -> Iterator[tuple[str, int, Contradiction]]:
+def check_across(tables: Mapping[str, Any], heights: Mapping[str, HeightRange]) -> Found:
     """Yield rows of one command that contradict those of another.
 
     `tables` by command, all rows of `heights`, which may end at different ones. Yields the command, a height, and what
@@ -29,74 +26,80 @@ def check_across(
     blocks = next((name for name in ("full-blocks", "blocks") if name in tables), None)
     for command in ("blocks", "records", "transitions"):
         if command in tables and blocks is not None and command != blocks:
-            for found in _of_blocks(command, tables[command], tables[blocks], BY_COMMAND[blocks]):
-                yield command, *found
+            yield from _of_blocks(command, tables[command], tables[blocks], BY_COMMAND[blocks].height or "")
     if "records" in tables and "ownership" in tables:
         yield from _same_records(tables["records"], tables["ownership"], heights["records"], heights["ownership"])
     if "records" in tables and "transitions" in tables:
-        for found in _same_transitions(tables["records"], tables["transitions"]):
-            yield "records", *found
+        yield from _same_transitions(tables["records"], tables["transitions"])
 
 
-def _of_blocks(command: str, rows: Any, blocks: Any, method: Method) -> Found:
+class _Difference(NamedTuple):
+    """A row, and the values of a column that another table and its own have."""
+
+    row: int
+    due: str
+    found: str
+
+
+def _differences(rows: Any, name: str, key: str, others: Any, other: str, other_key: str) -> Iterator[_Difference]:
+    """Yield where column `name` differs from column `other` of the row of another table that has the same key."""
+    place = compute.index_in(rows[key].combine_chunks(), value_set=others[other_key].combine_chunks())
+    due, found = others[other].combine_chunks().take(place), rows[name].combine_chunks()
+    same = compute.fill_null(compute.equal(due, found), False)
+    for row in np.flatnonzero(~compute.or_(same, compute.is_null(place)).to_numpy(zero_copy_only=False)).tolist():
+        yield _Difference(row, _shown(due[row]), _shown(found[row]))
+
+
+def _of_blocks(command: str, rows: Any, blocks: Any, height: str) -> Found:
     """Yield rows whose block hash or time is not that of the block of their height."""
-    at = compute.fill_null(rows["height"], -1).combine_chunks()
-    place = compute.index_in(at, value_set=blocks[method.height].combine_chunks())
-    metadata = (method.height or "").rpartition(".")[0]
-    for name in ("block_hash", "timestamp"):
-        if name not in rows.column_names:
-            continue
-        path = name if name == "block_hash" or not metadata else f"{metadata}.{name}"
-        due = blocks[path].combine_chunks().take(place)
-        found = rows[name].combine_chunks()
-        same = compute.fill_null(compute.equal(due, found), False)
-        wrong = np.flatnonzero(~compute.or_(same, compute.is_null(place)).to_numpy(zero_copy_only=False))
-        for row in map(int, wrong):
-            key = tuple(str(rows[part][row].as_py()) for part in IDENTITY.get(command, ("height",)))
-            expected = f"{label(command, key)}: {name}={_shown(due[row])}"
-            yield at[row].as_py(), Contradiction("altered", expected, f"{name}={_shown(found[row])}")
+    names = IDENTITY.get(command, ("height",))
+    for name in {"block_hash", "timestamp"} & {*rows.column_names}:
+        path = name if name == "block_hash" else height.removesuffix("height") + name
+        for row, due, found in _differences(rows, name, "height", blocks, path, height):
+            key = tuple(str(rows[part][row].as_py()) for part in names)
+            wrong = Contradiction("altered", f"{label(command, key)}: {name}={due}", f"{name}={found}")
+            yield command, rows["height"][row].as_py(), wrong
 
 
-def _same_records(
-    records: Any, ownership: Any, listed: HeightRange, owned: HeightRange
-) -> Iterator[tuple[str, int, Contradiction]]:
+def _same_transitions(records: Any, transitions: Any) -> Found:
+    """Yield transitions that records name with another height or transaction."""
+    wrong: dict[int, dict[str, str]] = {}
+    for name in ("transaction_id", "height"):
+        for row, due, _ in _differences(records, name, "transition_id", transitions, name, "transition_id"):
+            wrong.setdefault(row, {})[name] = due
+    seen = set()
+    for row, others in wrong.items():
+        own = {name: records[name][row].as_py() for name in ("transition_id", "transaction_id", "height")}
+        due, found = ("{transaction_id} at height {height}".format_map(side) for side in ({**own, **others}, own))
+        contradiction = Contradiction("altered", f"transition {own['transition_id']}: {due}", found)
+        if contradiction not in seen:
+            seen.add(contradiction)
+            yield "records", own["height"], contradiction
+
+
+def _same_records(records: Any, ownership: Any, listed: HeightRange, owned: HeightRange) -> Found:
     """Yield records without an ownership row, and ownership rows without a record.
 
     `listed`, `owned`: the heights of both. Ownership rows have none: where they go further, theirs are not known.
     """
     names = list(IDENTITY["records"])
-    inside = compute.less(records["height"], owned.end)
-    for row in _without(records.filter(inside).select([*names, "height"]), ownership.select(names), names):
-        yield "ownership", row["height"], Contradiction("missing", label("ownership", _key(row, names)), None)
-    if owned.end <= listed.end:
-        for row in _without(ownership.select(names), records.select(names), names):
-            yield "records", listed.start, Contradiction("missing", label("records", _key(row, names)), None)
+    inside = records.filter(compute.less(records["height"], owned.end))
+    for row in _without(inside.select([*names, "height"]), ownership, names):
+        yield "ownership", row["height"], _missing("ownership", row, names)
+    for row in _without(ownership.select(names), records, names) if owned.end <= listed.end else ():
+        yield "records", listed.start, _missing("records", row, names)
 
 
 def _without(left: Any, right: Any, names: list[str]) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = left.join(right, keys=names, join_type="left anti", use_threads=False).to_pylist()
+    others = right.select(names)
+    rows: list[dict[str, Any]] = left.join(others, keys=names, join_type="left anti", use_threads=False).to_pylist()
     return rows
 
 
-def _key(row: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(str(row[name]) for name in names)
-
-
-def _same_transitions(records: Any, transitions: Any) -> Found:
-    """Yield transitions that records name with another height or transaction."""
-    names = ["transition_id", "transaction_id", "height"]
-    left = pa.table([records[name] for name in names], names=names).group_by(names, use_threads=False).aggregate([])
-    right = pa.table([transitions[name] for name in names], names=["transition_id", "due_id", "due_height"])
-    joined = left.join(right, keys="transition_id", join_type="inner", use_threads=False)
-    same = compute.and_(
-        compute.equal(joined["transaction_id"], joined["due_id"]), compute.equal(joined["height"], joined["due_height"])
-    )
-    for row in joined.filter(compute.invert(compute.fill_null(same, False))).to_pylist():
-        expected = f"transition {row['transition_id']}: {row['due_id']} at height {row['due_height']}"
-        yield row["height"], Contradiction("altered", expected, f"{row['transaction_id']} at height {row['height']}")
+def _missing(command: str, row: Mapping[str, Any], names: Sequence[str]) -> Contradiction:
+    return Contradiction("missing", label(command, tuple(str(row[name]) for name in names)), None)
 
 
 def _shown(value: Any) -> str:
-    found = value.cast(pa.string()) if pa.types.is_string(value.type) else value
-    text = found.as_py()
+    text = (value.cast(pa.string()) if pa.types.is_string(value.type) else value).as_py()
     return "null" if text is None else str(text)

@@ -5,7 +5,7 @@ records a block made, whoever else lists them (docs/protocol.md, "Values"). What
 is not part of it: only its fee happened.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from msgspec import Raw
@@ -29,13 +29,15 @@ IDENTITY: Mapping[str, tuple[str, ...]] = {
 class Facts(NamedTuple):
     """What a full block says. `summary`: the fields of its own, its header and metadata. `due`: for each command the
     rows of this block by their identity, with the fields that are known of them. `optional`: transitions that may be
-    listed or not: they take an external record, and the interface does not say whether that is a record input. `ids`:
-    names and values of its bech32 IDs. `indexes`: of its transactions, in the order of the block."""
+    listed or not: they take an external record, and the interface does not say whether that is a record input. `kinds`:
+    of the other transitions, those that a server may not list at all (`unlisted.py`). `ids`: names and values of its
+    bech32 IDs. `indexes`: of its transactions, in the order of the block."""
 
     height: int
     summary: Texts
     due: dict[str, dict[Key, Texts]]
     optional: dict[Key, Texts]
+    kinds: dict[Key, tuple[str, ...]]
     ids: list[tuple[str, str]]
     indexes: list[int | None]
 
@@ -51,7 +53,7 @@ def read_block(row: Raw, height: int) -> Facts:
         for name, value in part.items()
         if bytes(value)[:1] not in (b"{", b"[")
     }
-    facts = Facts(height, summary, {command: {} for command in IDENTITY}, {}, [], [])
+    facts = Facts(height, summary, {command: {} for command in IDENTITY}, {}, {}, [], [])
     for name in ("block_hash", "previous_hash", "previous_state_root"):
         facts.ids.append((name, summary.get(name) or ""))
     for confirmed in array_of(block.get("transactions")):
@@ -64,24 +66,25 @@ def _read_transaction(facts: Facts, outer: dict[str, Raw]) -> None:
     transaction_id = text(inner.get("id")) or ""
     facts.indexes.append(integer_of(outer.get("index")))
     facts.ids.append(("transaction_id", transaction_id))
+    status = text(outer.get("status"))
     facts.due["transactions"][transaction_id,] = {
-        "type": (text(outer.get("type")) or "").lower() or None,
+        "type": _types(text(outer.get("type")), text(inner.get("type")) if status == "rejected" else None),
         "index": text(outer.get("index")),
-        "status": text(outer.get("status")),
+        "status": status,
     }
-    for transition in _transitions(inner):
-        _read_transition(facts, transaction_id, object_of(transition))
-
-
-def _transitions(inner: dict[str, Raw]) -> Iterator[Raw]:
-    """Yield the transitions of a transaction that happened, the one of its fee last."""
-    yield from array_of(object_of(inner.get("execution")).get("transitions"))
+    for transition in array_of(object_of(inner.get("execution")).get("transitions")):
+        _read_transition(facts, transaction_id, object_of(transition), ())
     fee = object_of(inner.get("fee")).get("transition")
     if fee is not None:
-        yield fee
+        _read_transition(facts, transaction_id, object_of(fee), ("of fees",))
 
 
-def _read_transition(facts: Facts, transaction_id: str, transition: dict[str, Raw]) -> None:
+def _types(outer: str | None, inner: str | None) -> str | None:
+    """Return the types that a list may give a transaction: where it was rejected, that of its fee as well."""
+    return " or ".join(dict.fromkeys(kind.lower() for kind in (outer, inner) if kind)) or None
+
+
+def _read_transition(facts: Facts, transaction_id: str, transition: dict[str, Raw], kinds: tuple[str, ...]) -> None:
     transition_id = text(transition.get("id")) or ""
     facts.ids.append(("transition_id", transition_id))
     common: Texts = {
@@ -102,16 +105,14 @@ def _read_transition(facts: Facts, transaction_id: str, transition: dict[str, Ra
             facts.ids.append(("record_ciphertext", value))
         facts.due["records"][key] = record
         facts.due["ownership"][key] = {}
-    kinds = {text(object_of(spent).get("type")) or "" for spent in array_of(transition.get("inputs"))}
-    if "record" not in kinds:
+    inputs = {text(object_of(spent).get("type")) or "" for spent in array_of(transition.get("inputs"))}
+    if "record" not in inputs:
         listed = {**common, "tpk": text(transition.get("tpk")), "tcm": text(transition.get("tcm")), "program": program}
-        external = any(kind.endswith("record") for kind in kinds)
-        (facts.optional if external else facts.due["transitions"])[transition_id,] = listed
-
-
-def identity(command: str, row: Texts) -> Key:
-    """Return what identifies a row of a command."""
-    return tuple(row.get(name) or "" for name in IDENTITY[command])
+        if any(kind.endswith("record") for kind in inputs):
+            facts.optional[transition_id,] = listed
+        else:
+            facts.due["transitions"][transition_id,] = listed
+            facts.kinds[transition_id,] = (*kinds, *(() if inputs else ("without inputs",)), f"of {program}")
 
 
 def text(value: Raw | None) -> str | None:

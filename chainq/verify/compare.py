@@ -1,52 +1,62 @@
-"""Compares rows of one height with those that are due. Pure; every function yields findings without a repair."""
+"""The one comparison: rows, by what identifies them, with those that are due. Pure.
+
+What is due comes from a full block, from another service, or from the service whose rows a file should have.
+"""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from chainq.catalog import bech32
-from chainq.verify.blocks import Facts, Key, Texts, identity
-from chainq.verify.findings import label
+from chainq.text.sanitize import excerpt
+from chainq.verify.blocks import IDENTITY, Facts, Key, Texts
+from chainq.verify.findings import Contradiction, label
 
 _BECH32 = re.compile(r"[a-z]+1[a-z0-9]+")
-_OWN = frozenset({"id"})  # row ids are the server's own
+_SHOWN = 500  # characters of a value
+_FIELDS = 50  # of a row
 
 
-class Contradiction(NamedTuple):
-    """A finding before it is known where it is: which rule is broken, what should be there, and what is."""
+def explained(name: str, due: str | None, found: str | None) -> bool:
+    """Return whether a full block explains the value of a field."""
+    if name == "type":  # `execute` in a full block is `Execute` in a list
+        return (found or "").lower() in (due or "").split(" or ")
+    if name == "block_id":  # the height, or the row id of the block (docs/protocol.md, "Results")
+        return found is None or found in (due or "").split(" or ")
+    if name == "program":  # the source of the program, which begins with its imports
+        return not found or found == due or f"program {due};" in found
+    return due == found
 
-    check: str
-    expected: str | None
-    found: str | None
+
+def equal(_: str, due: str | None, found: str | None) -> bool:
+    """Return whether two values of a field are the same."""
+    return due == found
 
 
 def compare_rows(
     command: str,
     due: Mapping[Key, Texts],
-    rows: Sequence[Texts],
+    found: Mapping[Key, Sequence[Texts]],
     *,
     optional: Collection[Key] = (),
     elsewhere: Callable[[Key], int | None] = lambda _: None,
+    same: Callable[[str, str | None, str | None], bool] = explained,
 ) -> Iterator[Contradiction]:
-    """Yield what is missing, doubled, altered, misplaced or unexpected among the rows of one height.
+    """Yield what is missing, doubled, altered, misplaced or unexpected among rows.
 
-    `due`: the rows that must be there, with the fields that are known; `optional`: others that may be. `elsewhere`
-    returns the height where a row belongs that is not due here, None where that is not known.
+    `due`: the rows that must be there, with the fields that are known; `found`: those that are; `optional`: others that
+    may be. `elsewhere` returns the height where a row belongs that is not due here, None where that is not known.
+    `same` compares the values of a field.
     """
-    found: dict[Key, list[Texts]] = {}
-    for row in rows:
-        found.setdefault(identity(command, row), []).append(row)
     for key, fields in due.items():
-        same = found.get(key, [])
-        if not same:
+        rows = found.get(key, ())
+        if not rows:
             at = elsewhere(key)
             yield Contradiction("missing", label(command, key), None if at is None else f"at height {at}")
-        yield from _altered(command, key, fields, same[:1])
-    for key, same in found.items():
-        if len(same) > 1:
-            yield Contradiction("doubled", f"{label(command, key)} once", f"{len(same)} times")
-            if key in due:
-                yield from _altered(command, key, due[key], same[1:])
+        for row in rows:
+            yield from _altered(label(command, key), fields, row, same)
+    for key, rows in found.items():
+        if len(rows) > 1:
+            yield Contradiction("doubled", f"{label(command, key)} once", f"{len(rows)} times")
         if key not in due and key not in optional:
             at = elsewhere(key)
             if at is None:
@@ -55,32 +65,31 @@ def compare_rows(
                 yield Contradiction("misplaced", f"{label(command, key)} at height {at}", "here")
 
 
-def _altered(command: str, key: Key, fields: Texts, rows: Sequence[Texts]) -> Iterator[Contradiction]:
+def by_identity(command: str, rows: Sequence[Texts]) -> dict[Key, list[Texts]]:
+    """Return rows by what identifies them."""
+    found: dict[Key, list[Texts]] = {}
     for row in rows:
-        wrong = [name for name, value in fields.items() if name in row and not _same(name, value, row[name])]
-        if wrong:
-            expected = ", ".join(f"{name}={_shown(fields[name])}" for name in wrong)
-            seen = ", ".join(f"{name}={_shown(row[name])}" for name in wrong)
-            yield Contradiction("altered", f"{label(command, key)}: {expected}", seen)
-
-
-def _same(name: str, due: str | None, found: str | None) -> bool:
-    if name == "type":  # `execute` in a full block is `Execute` in a list
-        return due == (found or "").lower()
-    if name == "block_id":  # the height, or the row id of the block (docs/protocol.md, "Results")
-        return found is None or found in (due or "").split(" or ")
-    if name == "program":  # the source of the program, which begins with its imports
-        return not found or found == due or f"program {due};" in found
-    return due == found
+        found.setdefault(tuple(row.get(name) or "" for name in IDENTITY[command]), []).append(row)
+    return found
 
 
 def compare_summary(facts: Facts, summary: Texts) -> Iterator[Contradiction]:
-    """Yield the fields of a block summary that the full block has with another value."""
-    both = [name for name in summary if name in facts.summary and name not in _OWN]
-    wrong = [name for name in both if summary[name] != facts.summary[name]]
+    """Yield the fields of a block summary that the full block has with another value; row ids are the server's own."""
+    known = {name: value for name, value in facts.summary.items() if name != "id"}
+    yield from _altered("", known, summary, equal)
+
+
+def _altered(
+    name: str, fields: Texts, row: Texts, same: Callable[[str, str | None, str | None], bool]
+) -> Iterator[Contradiction]:
+    wrong = [part for part in row if part in fields and not same(part, fields[part], row[part])]
     if wrong:
-        expected = ", ".join(f"{name}={_shown(facts.summary[name])}" for name in wrong)
-        yield Contradiction("altered", expected, ", ".join(f"{name}={_shown(summary[name])}" for name in wrong))
+        due, found = (", ".join(f"{part}={_shown(side[part])}" for part in wrong[:_FIELDS]) for side in (fields, row))
+        yield Contradiction("altered", f"{name}: {due}" if name else due, found)
+
+
+def _shown(text: str | None) -> str:
+    return "null" if text is None else excerpt(text, _SHOWN)
 
 
 def check_block(facts: Facts) -> Iterator[Contradiction]:
@@ -91,9 +100,38 @@ def check_block(facts: Facts) -> Iterator[Contradiction]:
             yield Contradiction("checksum", None, f"{name}={value}: {fault}")
         seen.add(value)
     if sorted(facts.indexes, key=lambda index: -1 if index is None else index) != list(range(len(facts.indexes))):
-        shown = ", ".join("null" if index is None else str(index) for index in facts.indexes)
-        yield Contradiction("count", f"{len(facts.indexes)} transactions, numbered from 0", f"numbered {shown}")
+        numbered = ", ".join("null" if index is None else str(index) for index in facts.indexes)
+        yield Contradiction("count", f"{len(facts.indexes)} transactions, numbered from 0", f"numbered {numbered}")
 
 
-def _shown(value: str | None) -> str:
-    return "null" if value is None else value
+class ChainCheck:
+    """Takes blocks in order of height; one for each command that returns blocks."""
+
+    def __init__(self) -> None:
+        self._height, self._last = -1, Texts()
+
+    @property
+    def last_hash(self) -> str:
+        """The hash of the last block, empty where it is not known."""
+        return self._last.get("block_hash") or ""
+
+    def follow(self, height: int, fields: Texts) -> Iterator[Contradiction]:
+        """Yield what does not follow from the block before: a previous hash, an earlier time, a lower round.
+
+        `fields` of a block, by the names of its summary. Only neighbours are compared by hash.
+        """
+        before, last = self._height, self._last
+        self._height, self._last = height, fields
+        if before < 0:
+            return
+        due, found = last.get("block_hash"), fields.get("previous_hash")
+        if before == height - 1 and due != found:
+            yield Contradiction("link", f"previous_hash={due}", f"previous_hash={found}")
+        for check, name in (("time", "timestamp"), ("round", "round")):
+            least, now = _number(last.get(name)), _number(fields.get(name))
+            if least is not None and now is not None and now < least:
+                yield Contradiction(check, f"{name}={least} or more", f"{name}={now}")
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isascii() and text.isdecimal() and len(text) < 100 else None

@@ -1,11 +1,14 @@
 """What `chainq verify` finds, as rows that every format can write."""
 
+import shlex
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
 from msgspec import Raw
 
-from chainq.catalog.methods import Column, Kind, Method, Shape
+from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method, Shape
 from chainq.heights.range import HeightRange
 
 
@@ -30,12 +33,47 @@ class Finding(NamedTuple):
         return Raw(msgspec.json.encode(self._asdict()))
 
 
-class FilesStep(NamedTuple):
-    """What was found in some rows of files, and of which heights; `rows`: how many were read, by command."""
+class Contradiction(NamedTuple):
+    """A finding before it is known where it is: which rule is broken, what should be there, and what is."""
+
+    check: str
+    expected: str | None
+    found: str | None
+
+
+Located = tuple[int | None, Contradiction]
+"""What is wrong at a height, None where that is not known."""
+
+
+class Repair(NamedTuple):
+    """Makes the command that fetches the rows of one height. `url`: of the service, empty to leave it to settings."""
+
+    url: str = ""
+
+    def __call__(self, command: str, height: int) -> str:
+        """Return a command line for a shell."""
+        method = BY_COMMAND[command]
+        where = f"--start {height} --end {height + 1}" if method.ranged else str(height)
+        url = f" --url {shlex.quote(self.url)}" if self.url else ""
+        return f"chainq {command} {where}{url}"
+
+    def finding(self, height: int | None, command: str, contradiction: Contradiction) -> Finding:
+        """Return a finding about rows of a command."""
+        return Finding(height, command, *contradiction, None if height is None else self(command, height))
+
+
+class Step(NamedTuple):
+    """What was found in some rows, of which heights.
+
+    `rows`: how many were read, by command. `last_hash`: of the last block, empty where it is not known. `unlisted`: how
+    many transitions so far a service does not list, by their kind.
+    """
 
     heights: HeightRange
     findings: list[Finding]
-    rows: dict[str, int]
+    rows: Mapping[str, int]
+    last_hash: str = ""
+    unlisted: Mapping[str, int] = MappingProxyType({})
 
 
 CHECKS = {

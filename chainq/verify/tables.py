@@ -14,28 +14,26 @@ from pyarrow import compute
 
 from chainq.catalog.methods import Method
 from chainq.heights.range import HeightRange
+from chainq.rows.fields import integer_of
 from chainq.verify.blocks import IDENTITY
 from chainq.verify.checksums import wrong_checksums
-from chainq.verify.compare import Contradiction
-from chainq.verify.findings import label
+from chainq.verify.findings import Contradiction, Located, label
 
-Found = Iterator[tuple[int | None, Contradiction]]
-"""Heights, None where they are not known, and what is wrong there."""
+Found = Iterator[Located]
 Read = Callable[[Sequence[str]], Iterable[Any]]
 """Returns the tables once more, with some of their columns."""
 IDS = frozenset(
     ("block_hash", "previous_hash", "previous_state_root", "transition_id", "transaction_id", "record_ciphertext")
 )
 """Columns that hold bech32 IDs, by the last part of their path."""
-_LEAST = -(1 << 62)
 _TAIL = 16  # bytes of a text that go into its digest: in an ID, the checksum over all of it and what is before
 _ODD = [np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)]
+_UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 def checked_columns(method: Method, names: Iterable[str]) -> list[str]:
     """Return those of the columns that `TableCheck` looks at."""
-    wanted = {method.height, *IDENTITY.get(method.command, ())}
-    wanted |= {_beside(method, name) for name in ("timestamp", "round")} if method.linked else set()
+    wanted = {method.height, *IDENTITY.get(method.command, ()), *_rising(method).values()}
     return [name for name in names if name in wanted or name.rpartition(".")[2] in IDS]
 
 
@@ -53,24 +51,21 @@ class TableCheck:
         identity = IDENTITY.get(method.command, ())
         self._identity = list(identity) if present.issuperset(identity) else []
         self._linked = method.linked and present.issuperset({"block_hash", "previous_hash"})
-        rising = {"time": "timestamp", "round": "round"} if method.linked else {}
-        self._rising = {check: _beside(method, name) for check, name in rising.items()}
-        self._rising = {check: path for check, path in self._rising.items() if path in present}
+        self._rising = {check: path for check, path in _rising(method).items() if path in present}
         self._ids = [name for name in present if name.rpartition(".")[2] in IDS]
         self._last: dict[str, Any] = {}  # of the row before, by column
         self._wrong: set[str] = set()  # texts that were yielded
-        self._blocks: list[Any] = []
-        self._digests: list[Any] = []
+        self._blocks = [np.empty(0, dtype=np.int64)]
+        self._digests = [np.empty(0, dtype=np.uint64)]
+        self._edges: tuple[int, int] | None = None  # the lowest and the highest height so far
         self.rows = 0
-        self.lowest: int | None = None
-        self.highest: int | None = None
 
     @property
     def heights(self) -> HeightRange:
         """The heights that the rows are of: those that are due, else from the lowest to the highest so far."""
         if self._due is not None:
             return self._due
-        return HeightRange(0, 0) if self.lowest is None or self.highest is None else _through(self.lowest, self.highest)
+        return HeightRange(self._edges[0], self._edges[1] + 1) if self._edges else HeightRange(0, 0)
 
     def take(self, table: Any) -> Found:
         """Yield what is wrong with the rows of the next table, by themselves and after those before."""
@@ -79,12 +74,11 @@ class TableCheck:
         self.rows += table.num_rows
         at = None
         if self._height is not None:
-            at = _integers(table[self._height], -1)
+            at = integers(table[self._height], -1)
             yield from self._of_heights(at)
-        if self._linked and at is not None:
-            yield from self._links(table, at)
-        for check, path in self._rising.items():
-            if at is not None:
+            if self._linked:
+                yield from self._links(table, at)
+            for check, path in self._rising.items():
                 yield from self._forward(check, path, table, at)
         if self._identity:
             self._digests.append(_digests(table, self._identity))
@@ -104,18 +98,15 @@ class TableCheck:
             at = at[at >= 0]
         if not len(at):
             return
-        low, high = int(at.min()), int(at.max())
-        self.lowest = low if self.lowest is None else min(low, self.lowest)
-        self.highest = high if self.highest is None else max(high, self.highest)
+        low, high = self._edges or (int(at[0]), int(at[0]))
+        self._edges = min(low, int(at.min())), max(high, int(at.max()))
         if self._due is not None:
-            for row in np.flatnonzero((at < self._due.start) | (at >= self._due.end)):
-                yield int(at[row]), Contradiction("misplaced", f"{self._due}", f"height {at[row]}")
+            for height in map(int, at[(at < self._due.start) | (at >= self._due.end)]):
+                yield height, Contradiction("misplaced", f"{self._due}", f"height {height}")
         after = self._after("height", at)
         for row in np.flatnonzero(np.diff(after) < 0):
-            yield (
-                int(after[row + 1]),
-                Contradiction("order", f"height {after[row]} or more", f"height {after[row + 1]}"),
-            )
+            found = Contradiction("order", f"height {after[row]} or more", f"height {after[row + 1]}")
+            yield int(after[row + 1]), found
         if self._method.linked:
             self._blocks.append(at)
 
@@ -123,27 +114,22 @@ class TableCheck:
         """Yield blocks that do not name the hash of the block before them."""
         own, previous = (compute.fill_null(_texts(table[name]), "") for name in ("block_hash", "previous_hash"))
         before = pa.concat_arrays([pa.array([self._last.get("block_hash", "")], pa.string()), own[:-1]])
-        self._last["block_hash"] = own[-1].as_py()
-        heights = np.concatenate([[self._last.get("linked", _LEAST)], at])
-        self._last["linked"] = at[-1]
+        heights = np.concatenate([[self._last.get("linked", -2)], at])
+        self._last |= {"block_hash": own[-1].as_py(), "linked": at[-1]}
         other = compute.not_equal(before, previous).to_numpy(zero_copy_only=False)
         for row in map(int, np.flatnonzero(other & (np.diff(heights) == 1))):
-            yield (
-                int(at[row]),
-                Contradiction("link", f"previous_hash={before[row]}", f"previous_hash={previous[row]}"),
-            )
+            yield int(at[row]), Contradiction("link", f"previous_hash={before[row]}", f"previous_hash={previous[row]}")
 
     def _forward(self, check: str, path: str, table: Any, at: Any) -> Found:
         """Yield blocks with an earlier time, or a lower round, than the block before them that has one."""
         there = compute.is_valid(table[path]).combine_chunks().to_numpy(zero_copy_only=False)
         if not there.any():
             return
-        values = self._after(path, _integers(table[path], 0)[there])
+        values = self._after(path, integers(table[path], 0)[there])
         heights = self._after(f"height of {path}", at[there])
-        name = path.rpartition(".")[2]
         for row in np.flatnonzero(np.diff(values) < 0):
-            expected, found = f"{name}={values[row]} or more", f"{name}={values[row + 1]}"
-            yield int(heights[row + 1]), Contradiction(check, expected, found)
+            expected, found = (f"{path.rpartition('.')[2]}={value}" for value in values[row : row + 2])
+            yield int(heights[row + 1]), Contradiction(check, f"{expected} or more", found)
 
     def _after(self, name: str, values: Any) -> Any:
         """Return values after the last one of the table before."""
@@ -162,14 +148,10 @@ class TableCheck:
 
     def _every_block(self) -> Found:
         """Yield heights of which there is no block, or more than one."""
-        due = self.heights
-        at = np.sort(np.concatenate(self._blocks)) if self._blocks else np.empty(0, dtype=np.int64)
+        due, at = self.heights, np.concatenate(self._blocks)
         heights, counts = np.unique(at[(at >= due.start) & (at < due.end)], return_counts=True)
-        for place in np.flatnonzero(counts > 1):
-            yield (
-                int(heights[place]),
-                Contradiction("doubled", f"block {heights[place]} once", f"{counts[place]} times"),
-            )
+        for height, count in zip(heights[counts > 1].tolist(), counts[counts > 1].tolist(), strict=True):
+            yield height, Contradiction("doubled", f"block {height} once", f"{count} times")
         edges = np.concatenate([[due.start - 1], heights, [due.end]])
         for place in np.flatnonzero(np.diff(edges) > 1):
             gap = HeightRange(int(edges[place]) + 1, int(edges[place + 1]))
@@ -178,31 +160,40 @@ class TableCheck:
 
     def _twice(self, read: Read) -> Found:
         """Yield rows that come more than once. Equal digests may be of different rows, so these are read again."""
-        digests = np.sort(np.concatenate(self._digests)) if self._digests else np.empty(0, dtype=np.uint64)
+        digests = np.sort(np.concatenate(self._digests))
         suspects = np.unique(digests[1:][digests[1:] == digests[:-1]])
         if not len(suspects):
             return
         found: dict[tuple[str, ...], list[int]] = {}
         for table in read([*self._identity, *([self._height] if self._height else [])]):
-            alike = np.flatnonzero(np.isin(_digests(table, self._identity), suspects))
-            for row in map(int, alike):
-                key = tuple(str(table[name][row].as_py()) for name in self._identity)
-                height = int(_integers(table[self._height][row : row + 1], -1)[0]) if self._height else -1
-                found.setdefault(key, []).append(height)
+            alike = table.filter(np.isin(_digests(table, self._identity), suspects))
+            at = integers(alike[self._height], -1).tolist() if self._height else [-1] * alike.num_rows
+            for row, height in zip(alike.select(self._identity).to_pylist(), at, strict=True):
+                found.setdefault(tuple(map(str, row.values())), []).append(height)
         for key, at in found.items():
             if len(at) > 1:
-                named = f"{label(self._method.command, key)} once"
-                yield at[0] if at[0] >= 0 else None, Contradiction("doubled", named, f"{len(at)} times")
+                once = f"{label(self._method.command, key)} once"
+                yield at[0] if at[0] >= 0 else None, Contradiction("doubled", once, f"{len(at)} times")
 
 
-def _through(lowest: int, highest: int) -> HeightRange:
-    return HeightRange(lowest, highest + 1)
+def _rising(method: Method) -> dict[str, str]:
+    """Return the paths of what never falls from block to block, by the check: they lie beside the height."""
+    outer = (method.height or "").rpartition("height")[0]
+    return {"time": f"{outer}timestamp", "round": f"{outer}round"} if method.linked else {}
 
 
-def _beside(method: Method, name: str) -> str:
-    """Return the path of a field that lies beside the height of a block."""
-    outer = (method.height or "").rpartition(".")[0]
-    return f"{outer}.{name}" if outer else name
+def integers(column: Any, null: int) -> Any:
+    """Return a column of whole numbers, texts of such, or times (in seconds) as a numpy array; `null` for others."""
+    try:
+        values = column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        numbers = [integer_of(text and text.encode()) for text in column.to_pylist()]
+        fit = [number if number is not None and abs(number) < 1 << 63 else None for number in numbers]
+        values = pa.chunked_array([pa.array(fit, pa.int64())])
+    if pa.types.is_timestamp(column.type):
+        values = compute.divide(values, _UNITS[column.type.unit])
+    filled = compute.fill_null(values, null)
+    return filled.combine_chunks().to_numpy(zero_copy_only=False)
 
 
 def _texts(column: Any) -> Any:
@@ -210,35 +201,13 @@ def _texts(column: Any) -> Any:
     return column.cast(pa.string()).combine_chunks()
 
 
-def _integers(column: Any, null: int) -> Any:
-    """Return a column of whole numbers or times, these in seconds, as a numpy array."""
-    values = column.cast(pa.int64())
-    if pa.types.is_timestamp(column.type):
-        values = compute.divide(values, {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}[column.type.unit])
-    filled = compute.fill_null(values, null)
-    array = filled.combine_chunks() if isinstance(filled, pa.ChunkedArray) else filled
-    return array.to_numpy(zero_copy_only=False)
-
-
 def _digests(table: Any, names: Sequence[str]) -> Any:
-    """Return a number for each row: the same for rows with the same values, rarely for others."""
+    """Return a number for each row, by the last bytes of its texts: the same for the same values, rarely for others."""
     total = np.zeros(table.num_rows, dtype=np.uint64)
     for name in names:
-        column = table[name]
-        number = pa.types.is_integer(column.type)
-        total = total * _ODD[2] + (_integers(column, -1).astype(np.uint64) if number else _tails(_texts(column)))
+        filled = compute.fill_null(_texts(table[name]), "").cast(pa.binary())
+        padded = compute.binary_join_element_wise(b"\0" * _TAIL, filled, b"")
+        tails = compute.binary_slice(padded, -_TAIL).cast(pa.binary(_TAIL))
+        halves = np.frombuffer(tails.buffers()[1] or b"", dtype=np.uint64, count=2 * len(tails)).reshape(-1, 2)
+        total = total * _ODD[2] + halves[:, 0] * _ODD[0] + halves[:, 1] * _ODD[1]
     return total
-
-
-def _tails(texts: Any) -> Any:
-    """Return a number for each text, by its last bytes."""
-    filled = compute.fill_null(texts, "")
-    offsets, data = filled.buffers()[1:3]
-    ends = np.frombuffer(offsets, dtype=np.int32)[filled.offset : filled.offset + len(filled) + 1].astype(np.int64)
-    if data is None or ends[0] == ends[-1]:
-        return np.zeros(len(filled), dtype=np.uint64)
-    places = ends[1:, None] + np.arange(-_TAIL, 0)
-    inside = places >= ends[:-1, None]
-    tails = np.where(inside, np.frombuffer(data, dtype=np.uint8)[np.maximum(places, 0)], np.uint8(0))
-    halves = np.ascontiguousarray(tails).view(np.uint64)
-    return halves[:, 0] * _ODD[0] + halves[:, 1] * _ODD[1]

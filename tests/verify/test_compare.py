@@ -10,9 +10,8 @@ from msgspec import Raw
 
 from chainq.demo.bodies import Bodies
 from chainq.demo.chain import Chain
-from chainq.verify.blocks import IDENTITY, Facts, Texts, identity, read_block, texts
-from chainq.verify.chain import ChainCheck
-from chainq.verify.compare import check_block, compare_rows, compare_summary
+from chainq.verify.blocks import IDENTITY, Facts, Key, Texts, read_block, texts
+from chainq.verify.compare import ChainCheck, by_identity, check_block, compare_rows, compare_summary
 
 CHAIN = Chain(tip=2500)
 BODIES = Bodies(CHAIN)
@@ -22,6 +21,11 @@ heights = st.sampled_from(RICH)
 
 def raw(row: Any) -> Raw:
     return Raw(json.dumps(row).encode())
+
+
+def identity(command: str, row: Texts) -> Key:
+    (key,) = by_identity(command, [row])
+    return key
 
 
 def facts_of(height: int) -> Facts:
@@ -45,7 +49,9 @@ def test_the_rows_of_a_block_are_those_that_its_full_block_explains(height: int)
     """A clean block: each command has just the rows that are due, and the summary agrees."""
     facts = facts_of(height)
     for command, rows in rows_of(height).items():
-        assert list(compare_rows(command, facts.due[command], rows, optional=facts.optional)) == []
+        assert (
+            list(compare_rows(command, facts.due[command], by_identity(command, rows), optional=facts.optional)) == []
+        )
     assert list(compare_summary(facts, texts(raw(CHAIN.block(height))))) == []
     assert list(check_block(facts)) == []
 
@@ -73,7 +79,7 @@ def test_whatever_is_done_to_rows_is_named(height: int, command: str, rng: rando
         found += {"missing": [], "doubled": [row, row]}.get(fate, [row])
     rng.shuffle(found)
     seen: dict[str, set[str]] = {check: set() for check in expected}
-    for check, wanted, there in compare_rows(command, due, found):
+    for check, wanted, there in compare_rows(command, due, by_identity(command, found)):
         words = (there if check == "unexpected" else wanted) or ""
         seen[check].add(words.split()[1].rstrip(":"))
     assert seen == expected
@@ -86,7 +92,7 @@ def test_a_row_of_another_block_is_misplaced(here: int, there: int) -> None:
     stranger = rows_of(there)["records"][0]
     if here == there:
         return
-    found = list(compare_rows("records", due, [*rows, stranger], elsewhere=lambda _: there))
+    found = list(compare_rows("records", due, by_identity("records", [*rows, stranger]), elsewhere=lambda _: there))
     ((check, expected, _),) = found
     assert check == "misplaced"
     assert (expected or "").endswith(f"at height {there}")
@@ -134,9 +140,16 @@ def test_external_records_may_be_listed_or_not() -> None:
     transition = {"id": "au1a", "program": "a.aleo", "function": "f", "inputs": [{"type": "external_record"}]}
     block = {"transactions": [{"transaction": {"id": "at1a", "execution": {"transitions": [transition]}}}]}
     facts = read_block(raw(block), 5)
-    assert list(compare_rows("transitions", facts.due["transitions"], [], optional=facts.optional)) == []
+    assert list(compare_rows("transitions", facts.due["transitions"], {}, optional=facts.optional)) == []
     row: Texts = {"transition_id": "au1a"}
-    assert list(compare_rows("transitions", facts.due["transitions"], [row], optional=facts.optional)) == []
+    assert (
+        list(
+            compare_rows(
+                "transitions", facts.due["transitions"], by_identity("transitions", [row]), optional=facts.optional
+            )
+        )
+        == []
+    )
 
 
 def test_a_chain_is_followed() -> None:

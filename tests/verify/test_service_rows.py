@@ -7,7 +7,7 @@ import pytest
 
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.verify.feeds import WINDOW, Part, RangeFeed
+from chainq.verify.service_rows import WINDOW, CommandRows, Part
 
 
 @pytest.mark.parametrize("faults", [1, 2, 3, 8])
@@ -15,7 +15,7 @@ def test_a_fault_that_does_not_come_back_is_searched_for_where_it_came(faults: i
     """What follows is read in one run again; every height comes once."""
     left, asked = faults, []
 
-    class Feed(RangeFeed):
+    class Rows(CommandRows):
         def _proved(self, heights: HeightRange) -> Iterator[Part]:
             nonlocal left
             asked.append(heights)
@@ -27,6 +27,6 @@ def test_a_fault_that_does_not_come_back_is_searched_for_where_it_came(faults: i
         def single(self, height: int, doubt: str = "") -> Part:
             return Part(HeightRange(height, height + 1), [], doubt)
 
-    parts = list(Feed(Mock(), "records", HeightRange(0, 100_000)).parts)
+    parts = list(Rows(Mock(), "records").parts(HeightRange(0, 100_000)))
     assert [height for part in parts for height in range(part.heights.start, part.heights.end)] == list(range(100_000))
     assert len(asked) <= 20 + faults + 1_000 // WINDOW

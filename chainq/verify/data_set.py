@@ -1,0 +1,198 @@
+"""Verifies what `chainq export` wrote, without a network: receipts, grid, rows, and one command against another.
+
+A listing shows which partitions are there and what their receipts say of them. Then each partition is read once, with
+all commands of the same heights side by side, since they are compared with each other.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from hashlib import file_digest, sha256
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from chainq.catalog.methods import BY_COMMAND
+from chainq.errors import UsageError
+from chainq.formats.arrow_rows import ArrowRows
+from chainq.heights.grid import partition_name
+from chainq.heights.range import HeightRange
+from chainq.lake.content import ContentHash
+from chainq.lake.receipt import METADATA_KEY, Receipt, entry_of
+from chainq.lake.store import Listed, Store
+from chainq.verify.against import compared_columns
+from chainq.verify.file_rows import FileRows, ParquetRows, reason, tables_of, unreadable
+from chainq.verify.findings import Contradiction, Finding, Located, Step, by_height
+from chainq.verify.partitions import Partition, Partitions
+
+
+def check_packages() -> None:
+    """Raise UsageError without the packages that read files."""
+    try:
+        import numpy
+        import pyarrow
+    except ImportError:
+        raise UsageError("verifying files needs numpy and pyarrow", "pip install 'chainq[parquet]'") from None
+    del numpy
+    pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # Arrow's own keeps what was freed: 90 MB more
+
+
+class DataSetCheck:
+    """A data set that is to be verified. Raises UsageError where there is none."""
+
+    unseen = ""  # its receipts show which rows are due
+
+    def __init__(self, store: Store) -> None:
+        import pyarrow
+
+        self._arrow, self._store = pyarrow, store
+        self.partitions = Partitions(store)
+        self.heights = self.partitions.heights
+        self._unreadable: set[str] = set()  # names of files; `steps` finds them
+
+    def steps(self) -> Iterator[Step]:
+        """Yield what is wrong, partition by partition; all that the listing shows comes first."""
+        from chainq.verify.across import check_across
+
+        start = self.heights.start
+        yield Step(HeightRange(start, start), self.partitions.findings(), {})
+        in_order = sorted(self.partitions.found, key=lambda one: one.spec.start)
+        for start, group in groupby(in_order, lambda one: one.spec.start):
+            findings: list[Finding] = []
+            tables: dict[str, Any] = {}
+            specs = {partition.spec.command: partition for partition in group}
+            for command, partition in specs.items():
+                table, found = self._check(partition)
+                findings += [self.partitions.finding(partition.spec, *one) for one in found]
+                if table is not None:
+                    tables[command] = table
+            for command, at, one in check_across(tables, {name: specs[name].spec.heights for name in tables}):
+                findings.append(self.partitions.finding(specs[command].spec, at, one))
+            heights = HeightRange(start, max(partition.spec.end for partition in specs.values()))
+            rows = {command: table.num_rows for command, table in tables.items()}
+            yield Step(heights, sorted(findings, key=by_height), rows)
+
+    def parts(self) -> Iterator[FileRows]:
+        """Yield the rows of each partition that has a file that can be read, for a comparison, after `steps`."""
+        for spec, _, size in self.partitions.found:
+            if size is not None and spec.name not in self._unreadable:
+                method = BY_COMMAND[spec.command]
+                file = ParquetRows(partial(self._source, Listed(spec.name, size)), spec.name)
+                columns = compared_columns(method, (column.path for column in method.columns))
+                yield FileRows(file, method, columns, spec.heights, partial(self.partitions.finding, spec))
+
+    def _source(self, listed: Listed) -> Any:
+        """Return what Arrow reads a file by: its path, or an object that was fetched as a whole, in one request."""
+        found = self._store.source(listed)
+        return found if isinstance(found, str) else self._arrow.BufferReader(self._store.read(listed.name) or b"")
+
+    def _digest(self, listed: Listed) -> str:
+        """Return the SHA-256 of a file's bytes."""
+        source = self._source(listed)
+        if not isinstance(source, str):
+            return sha256(source.read_buffer()).hexdigest()
+        with Path(source).open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+
+    def _check(self, partition: Partition) -> tuple[Any | None, list[Located]]:
+        """Return what other commands are compared with, None where nothing can be read, and what is wrong."""
+        from pyarrow import parquet
+
+        spec, entry, size = partition
+        if size is None:
+            return None, [(None, Contradiction("missing", spec.name, None))]
+        found: list[Located] = []
+        if entry is None:
+            found.append((None, Contradiction("receipt", f"a receipt of {spec.name}", None)))
+        elif entry.size != size:
+            found.append((None, Contradiction("receipt", f"{entry.size} bytes", f"{size} bytes")))
+        if spec.start % self.partitions.grid:
+            return None, found  # whatever its rows are, it should not be there
+        try:
+            with parquet.ParquetFile(self._source(Listed(spec.name, size))) as file:
+                sealed = (file.metadata.metadata or {}).get(METADATA_KEY.encode())
+                own = _receipt(sealed)
+                if own is not None and (own.command, own.start) != (spec.command, spec.start):
+                    # Not read: each of its rows would be a finding, and each row of other commands that lacks one here.
+                    other = partition_name(own.command, own.start)
+                    return None, [(None, Contradiction("misplaced", spec.name, other))]
+                table, more = self._read(file, partition, sealed)
+        except unreadable() as error:
+            self._unreadable.add(spec.name)
+            return None, [*found, (None, Contradiction("invalid", "a Parquet file", f"{spec.name}: {reason(error)}"))]
+        return table, found + more
+
+    def _read(self, file: Any, partition: Partition, sealed: bytes | None) -> tuple[Any | None, list[Located]]:
+        """Read a file, one row group at a time; return the same as `_check`."""
+        from chainq.verify.across import COMPARED
+        from chainq.verify.tables import TableCheck
+
+        spec, receipt = partition.spec, _receipt(sealed)
+        if partition.entry is None and receipt is not None and receipt.end > spec.start:
+            spec = spec._replace(end=receipt.end)
+        method = BY_COMMAND[spec.command]
+        due = ArrowRows(method.columns, self._arrow).schema
+        if not file.schema_arrow.equals(due):
+            wrong = next((str(one) for one in file.schema_arrow if one not in list(due)), "columns are missing")
+            return None, [(None, Contradiction("schema", "the schema of the command", wrong))]
+        content, check = ContentHash(self._arrow), TableCheck(method, due.names, spec.heights)
+        names = [name for name in due.names if name.rpartition(".")[2] in {*COMPARED, "previous_hash"}]
+        kept = [due.empty_table().select(names)]
+        found: list[Located] = []
+        for table in tables_of(file):
+            content.update(table)
+            found += check.take(table)
+            # A copy, which does not keep the rest of the row group in memory.
+            kept.append(self._arrow.concat_tables([table.select(names)]).combine_chunks())
+        found += check.finish(lambda names: tables_of(file, names))
+        narrow = self._arrow.concat_tables(kept)
+        if receipt is None:
+            found.append((None, Contradiction("receipt", "a receipt in the metadata of the file", None)))
+        else:
+            partition = partition._replace(spec=spec)
+            said = self._contradictions(partition, receipt, sealed or b"", narrow, content.hexdigest())
+            found += [(None, one) for one in said]
+        return narrow, found
+
+    def _contradictions(
+        self, partition: Partition, receipt: Receipt, sealed: bytes, table: Any, content: str
+    ) -> Iterator[Contradiction]:
+        """Yield where the receipt in a file, the one beside it, its name and the rows contradict each other."""
+        spec, entry, size = partition
+        said: dict[str, tuple[object, object]] = {
+            "end": (spec.end, receipt.end),
+            "rows": (receipt.rows, table.num_rows),
+        }
+        if entry is not None:
+            other = entry_of(receipt, entry.size)
+            said["rows in its name"] = (receipt.rows, entry.rows)
+            said["hash of the last block in its name"] = (other.last, entry.last)
+            said["hash before the first block in its name"] = (other.previous, entry.previous)
+        if spec.command in ("blocks", "full-blocks") and table.num_rows:
+            said["first_hash"] = (receipt.first_hash, table["block_hash"][0].as_py())
+            said["last_hash"] = (receipt.last_hash, table["block_hash"][-1].as_py())
+            said["previous_hash"] = (receipt.previous_hash, table["previous_hash"][0].as_py())
+        for name, (due, found) in said.items():
+            if due != found:
+                yield Contradiction("receipt", f"{name}: {due}", f"{name}: {found}")
+        if content != receipt.content:
+            yield Contradiction("content", f"content {receipt.content}", f"content {content}")
+        beside = self._store.read(entry.name) if entry else None
+        digest = self._digest(Listed(spec.name, size or 0))
+        if beside is None or beside in (sealed, structs.replace(receipt, file=digest).encode()):
+            return
+        outer = _receipt(beside)
+        if outer is None or not outer.file or structs.replace(outer, file="") != receipt:
+            yield Contradiction("receipt", "the same receipt in the file and beside it", "two receipts")
+        elif content == receipt.content:
+            yield Contradiction("receipt", f"SHA-256 of the file: {outer.file}", digest)
+
+
+def _receipt(sealed: bytes | None) -> Receipt | None:
+    """Return the receipt in the metadata of a file, None where it cannot be read."""
+    try:
+        return msgspec.json.decode(sealed or b"null", type=Receipt)
+    except msgspec.DecodeError:
+        return None

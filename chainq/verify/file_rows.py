@@ -1,0 +1,285 @@
+"""Files that chainq wrote with `-o`, read back as Arrow tables, whatever their format.
+
+Tables have the columns that are asked for, in the types of a Parquet file, else as texts. What cannot be read is left
+out and told to `damaged`, so that the rest is still verified.
+"""
+
+import csv
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from msgspec import Raw
+
+from chainq.catalog.methods import Column, Method
+from chainq.errors import IncompleteError, OutputError, UsageError
+from chainq.formats.arrow_rows import ArrowRows
+from chainq.formats.parquet_footer import footer_size, is_damaged
+from chainq.heights.range import HeightRange
+from chainq.rows.fields import Picker, text_of
+from chainq.rows.raw_json import members
+from chainq.text.sanitize import excerpt
+from chainq.verify.blocks import Texts
+from chainq.verify.findings import Contradiction, Finding
+
+BATCH = 4096  # rows that are read at a time
+Damaged = Callable[[str], None]
+"""Takes where something cannot be read, and why."""
+
+
+class RowsFile:
+    """A file of rows: of text here, where all columns are texts. `names`: its columns by their dotted paths."""
+
+    names: list[str]
+
+    def tables(self, columns: Sequence[Column], damaged: Damaged) -> Iterator[Any]:
+        """Yield the rows as Arrow tables of these columns. May be called again."""
+        rows = self._values([column.path for column in columns], damaged)
+        while batch := list(islice(rows, BATCH)):
+            yield _table(columns, batch)
+
+    def table(self, columns: Sequence[Column], sent: Sequence[Raw]) -> Any:
+        """Return rows of a service as `tables` yields those of the file that they are written to."""
+        return _table(columns, map(Picker([column.path for column in columns]), sent))
+
+    def _values(self, names: Sequence[str], damaged: Damaged) -> Iterator[Sequence[Raw | str | None]]:
+        """Yield the values of each row."""
+        raise NotImplementedError
+
+
+class FileRows(NamedTuple):
+    """The rows of one command in a file. `columns`: those that are compared. `heights`: what the rows are of.
+    `finding` makes a finding about them of a height, None where that is not known, and what is wrong."""
+
+    file: RowsFile
+    method: Method
+    columns: Sequence[Column]
+    heights: HeightRange
+    finding: Callable[[int | None, Contradiction], Finding]
+
+    def rows(self) -> Iterator[Texts]:
+        """Yield the rows; none of what cannot be read, which was a finding before. May be called again."""
+        for table in self.file.tables(self.columns, nothing):
+            yield from map(_as_texts, table.to_pylist())
+
+    def as_rows(self, sent: Sequence[Raw]) -> Iterator[Texts]:
+        """Yield rows of a service as they would be in the file."""
+        return map(_as_texts, self.file.table(self.columns, sent).to_pylist())
+
+
+class ParquetRows(RowsFile):
+    """A Parquet file. `source` returns its path, or an open file; `name` is for messages. `footer`: to be checked."""
+
+    def __init__(self, source: Callable[[], Any], name: str, footer: bytes = b"") -> None:
+        import pyarrow
+        from pyarrow import parquet
+
+        self._arrow, self._parquet, self._source, self._name, self._footer = pyarrow, parquet, source, name, footer
+        try:
+            self.names = list(parquet.read_schema(source()).names)
+        except unreadable() as error:
+            if isinstance(error, OSError) and error.errno:  # the file system's, and no damage
+                raise
+            raise IncompleteError(f"{name} is not a whole Parquet file: {reason(error)}") from None
+
+    def tables(self, columns: Sequence[Column], damaged: Damaged) -> Iterator[Any]:
+        """Yield the rows as tables. All columns are read, so that damage in any of them is noticed."""
+        try:
+            with self._parquet.ParquetFile(self._source()) as file:
+                for table in tables_of(file):
+                    yield table.select([column.path for column in columns])
+        except unreadable() as error:
+            damaged(f"{self._name}: {reason(error)}")
+            return
+        if is_damaged(self._footer):
+            damaged(f"{self._name}: its footer is not the one that was written")
+
+    def table(self, columns: Sequence[Column], sent: Sequence[Raw]) -> Any:
+        """Return rows of a service as a table."""
+        made = ArrowRows(columns, self._arrow)
+        names = [column.path for column in columns]
+        return self._arrow.Table.from_batches(made.batches(sent), made.schema).select(names)
+
+
+class CsvRows(RowsFile):
+    """A file with a header, and cells between `delimiter`."""
+
+    def __init__(self, path: Path, delimiter: str) -> None:
+        self._path, self._delimiter = path, delimiter
+        self.names = next(self._cells(), [])
+
+    def _cells(self) -> Iterator[list[str]]:
+        csv.field_size_limit(sys.maxsize)  # a full block is a large row
+        with self._path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+            yield from csv.reader(file, delimiter=self._delimiter)
+
+    def _values(self, names: Sequence[str], damaged: Damaged) -> Iterator[Sequence[Raw | str | None]]:
+        places = [self.names.index(name) for name in names]
+        for number, row in enumerate(self._cells(), 1):
+            if number == 1 or not row:
+                continue
+            if len(row) != len(self.names):
+                damaged(f"row {number}: {len(row)} columns, expected {len(self.names)}")
+            elif not _is_text("".join(row)):
+                damaged(f"row {number}: not UTF-8")
+            else:
+                yield [row[place] for place in places]
+        with self._path.open("rb") as file:
+            if file.seek(0, 2) and file.seek(-1, 2) and file.read(1) != b"\n":
+                damaged("the last line has no end")
+
+
+class JsonlRows(RowsFile):
+    """A file with one JSON object a line: rows as a service sent them, or flat ones that `--columns` made."""
+
+    _first_line = 1  # that holds a row
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with path.open("rb") as file:
+            first = next(self._lines(file, nothing), b"")
+        try:
+            self.names = list(_paths(first, ""))
+        except ValueError:
+            raise IncompleteError(f"{path}: line {self._first_line} is not a JSON object") from None
+        self._flat = any("." in key for key in members(first)) if first else False
+
+    def _values(self, names: Sequence[str], damaged: Damaged) -> Iterator[Sequence[Raw | str | None]]:
+        pick = Picker(names)
+        with self._path.open("rb") as file:
+            for number, line in enumerate(self._lines(file, damaged), self._first_line):
+                try:
+                    line.decode()  # msgspec does not check what it only passes on
+                    fields = members(line)
+                    yield [fields.get(name) for name in names] if self._flat else pick(line)
+                except ValueError:
+                    damaged(f"line {number}: {excerpt(line.decode(errors='replace').strip(), 60)}")
+
+    def _lines(self, file: BinaryIO, damaged: Damaged) -> Iterator[bytes]:
+        """Yield the lines with rows."""
+        line = b"\n"
+        for line in file:
+            yield line
+        if not line.endswith(b"\n"):
+            damaged("the last line has no end")
+
+
+class JsonRows(JsonlRows):
+    """A file with one JSON array, a row on each line as chainq writes it; any other would have to be read at once."""
+
+    _first_line = 2
+
+    def _lines(self, file: BinaryIO, damaged: Damaged) -> Iterator[bytes]:
+        """Yield the lines with rows, without the commas between them."""
+        start = file.read(2)
+        if start == b"[]":
+            return
+        if start != b"[\n":
+            hint = "expected a JSON array with one row a line, as chainq writes it"
+            raise UsageError(f"cannot verify {self._path}", hint)
+        line, whole, comma = b"", True, True  # the bracket does as a comma: a row may follow
+        for line in file:
+            if line.rstrip() == b"]":
+                break
+            row = line.removesuffix(b",\n")
+            whole, comma = whole and comma, row != line
+            yield row
+        if comma or not whole or line.rstrip() != b"]" or file.read(1):
+            damaged("not a whole JSON array")
+
+
+def open_file(path: Path) -> RowsFile:
+    """Return a file by its extension. Raises UsageError for another format, and ChainqError where it cannot be read."""
+    kinds: dict[str, Callable[[Path], RowsFile]] = {
+        ".parquet": lambda path: ParquetRows(lambda: path, str(path), _footer(path)),
+        ".jsonl": JsonlRows,
+        ".ndjson": JsonlRows,
+        ".json": JsonRows,
+        ".csv": lambda path: CsvRows(path, ","),
+        ".tsv": lambda path: CsvRows(path, "\t"),
+    }
+    make = kinds.get(path.suffix.lower())
+    if make is None:
+        raise UsageError(f"cannot verify {path}", f"expected a file that ends in {', '.join(kinds)}")
+    try:
+        return make(path)
+    except OSError as error:
+        raise OutputError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def _footer(path: Path) -> bytes:
+    """Return the footer of a Parquet file."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - 8))
+        file.seek(max(0, size - footer_size(file.read())))
+        return file.read()
+
+
+def tables_of(file: Any, names: Sequence[str] | None = None) -> Iterator[Any]:
+    """Yield the rows of an open Parquet file, a few at a time, with some of its columns or all.
+
+    Raises what `unreadable` returns. pyarrow takes bytes that are not UTF-8 for text, so texts are validated here.
+    """
+    import pyarrow
+
+    for batch in file.iter_batches(BATCH, columns=None if names is None else list(names), use_threads=False):
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            try:
+                column.validate(full=True)
+            except pyarrow.ArrowInvalid as error:
+                raise pyarrow.ArrowInvalid(f"column {name}: {reason(error)}") from None
+        yield pyarrow.Table.from_batches([batch])
+
+
+def unreadable() -> tuple[type[Exception], ...]:
+    """Return what pyarrow raises for a damaged Parquet file: in its texts, its pages and its metadata."""
+    import pyarrow
+
+    return pyarrow.ArrowException, OSError, UnicodeDecodeError
+
+
+def reason(error: Exception) -> str:
+    """Return the first line of an error, or its type where it has none."""
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def nothing(_: str) -> None:
+    """Ignore what cannot be read: it was a finding before."""
+
+
+def _table(columns: Sequence[Column], rows: Iterable[Sequence[Raw | str | None]]) -> Any:
+    """Return rows of JSON values or cells as a table of texts; null for null and for an empty text."""
+    import pyarrow
+
+    names = [column.path for column in columns]
+    arrays = []
+    for cells in list(zip(*rows, strict=True)) or [()] * len(names):
+        texts = [(cell if isinstance(cell, str) else text_of(cell)) or None for cell in cells]
+        if not all(text is None or text.isascii() or _is_text(text) for text in texts):
+            texts = [text and text.encode(errors="backslashreplace").decode() for text in texts]
+        arrays.append(pyarrow.array(texts, pyarrow.string()))
+    return pyarrow.table(arrays, names=names)
+
+
+def _is_text(text: str) -> bool:
+    """Return whether a text is valid Unicode."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _as_texts(row: dict[str, Any]) -> Texts:
+    return {name: None if value is None else str(value) for name, value in row.items()}
+
+
+def _paths(row: bytes, outer: str) -> Iterator[str]:
+    """Yield the dotted paths of a row, of objects and of what is in them. Raises ValueError for no object."""
+    for name, value in members(row).items() if row else ():
+        yield outer + name
+        if bytes(value)[:1] == b"{":
+            yield from _paths(bytes(value), f"{outer}{name}.")

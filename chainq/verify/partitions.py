@@ -1,0 +1,124 @@
+"""The partitions of a data set, by one listing: what their receipts say in their names, and how they adjoin."""
+
+import shlex
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from chainq.catalog.methods import BY_COMMAND
+from chainq.errors import UsageError
+from chainq.heights.grid import PartitionSpec, parse_name, partitions
+from chainq.heights.range import HeightRange
+from chainq.lake import data_set
+from chainq.lake.plan import broken
+from chainq.lake.receipt import Entry, parse_entry
+from chainq.lake.store import Store
+from chainq.verify.findings import Contradiction, Finding, by_height
+
+
+class Partition(NamedTuple):
+    """A partition: what the name of its receipt says, None without one, and the size of its file, None without one."""
+
+    spec: PartitionSpec
+    entry: Entry | None
+    size: int | None
+
+
+class Partitions:
+    """The partitions of a data set. Raises UsageError where there is none.
+
+    `grid`: heights in a partition. `found`: those with a file or a receipt, sorted by command and height.
+    """
+
+    def __init__(self, store: Store) -> None:
+        stored = data_set.read(store)
+        if stored is None:
+            raise UsageError(f"{store.label} is not a data set that chainq export wrote", "it has no chainq.json")
+        self._label, self._commands, self.grid = store.label, tuple(stored.schemas), stored.partition
+        sizes: dict[tuple[str, int], int] = {}
+        entries: dict[tuple[str, int], list[Entry]] = {}
+        self._foreign: list[str] = []
+        for name, size in store.listing():
+            if (key := parse_name(name)) and key[0] in BY_COMMAND:
+                sizes[key] = size
+            elif (entry := parse_entry(name)) and entry.spec.command in BY_COMMAND:
+                entries.setdefault((entry.spec.command, entry.spec.start), []).append(entry)
+            elif _is_data(name):
+                self._foreign.append(name)
+        self.found: list[Partition] = []
+        self._odd: list[tuple[PartitionSpec, str]] = []
+        for key in sorted(sizes.keys() | entries.keys()):
+            same = entries.get(key, [])
+            spec = same[0].spec if same else PartitionSpec(*key, key[1] + self.grid)
+            self.found.append(Partition(spec, same[0] if len(same) == 1 else None, sizes.get(key)))
+            if len(same) > 1:
+                self._odd.append((spec, f"{len(same)} receipts"))
+        self.heights = _spanned(partition.spec for partition in self.found)
+
+    def uneven(self) -> Iterator[str]:
+        """Yield in words which commands of the data set do not span the heights that all of them together do."""
+        for command in self._commands:
+            spanned = _spanned(one.spec for one in self.found if one.spec.command == command)
+            if not len(spanned):
+                yield f"{command}: no partitions"
+            elif spanned != self.heights:
+                yield f"{command}: {spanned} only"
+
+    def findings(self) -> list[Finding]:
+        """Return what is wrong, by height."""
+        odd = [self.finding(spec, None, Contradiction("receipt", "one receipt", found)) for spec, found in self._odd]
+        foreign = [Finding(*_place(name), "foreign", None, name, None) for name in self._foreign]
+        return sorted([*odd, *foreign, *self._off_the_grid(), *self._not_linked()], key=by_height)
+
+    def finding(self, spec: PartitionSpec, height: int | None, contradiction: Contradiction) -> Finding:
+        """Return a finding about a partition, at its first height where no other is known.
+
+        It is repaired by an export; off the grid by none, for no export writes there.
+        """
+        heights = f"{spec.start}:{spec.end}"
+        export = f"chainq export {spec.command} {heights} --to {shlex.quote(self._label)} --repair all"
+        repair = None if spec.start % self.grid else export
+        return Finding(spec.start if height is None else height, spec.command, *contradiction, repair)
+
+    def _off_the_grid(self) -> Iterator[Finding]:
+        for spec, _, _ in self.found:
+            if spec.start % self.grid or not 0 < len(spec.heights) <= self.grid:
+                due = f"at most {self.grid} heights from a multiple of it"
+                yield self.finding(spec, None, Contradiction("grid", due, f"{spec.heights} in {spec.name}"))
+
+    def _not_linked(self) -> Iterator[Finding]:
+        """Yield gaps and overlaps, and partitions that are not linked to the one before. Those off the grid say nothing
+        of their neighbours."""
+        for before, after in pairwise(one for one in self.found if not one.spec.start % self.grid):
+            end, spec = before.spec.end, after.spec
+            if before.spec.command != spec.command:
+                continue
+            if end < spec.start:
+                for gap in partitions(spec.command, HeightRange(end, spec.start), self.grid):
+                    at = max(gap.start, end)
+                    yield self.finding(gap, at, Contradiction("missing", str(HeightRange(at, gap.end)), None))
+            elif end > spec.start:
+                overlap = Contradiction("grid", f"from height {end}", f"from height {spec.start}")
+                yield self.finding(spec, None, overlap)
+            elif before.entry and after.entry and broken(before.entry, after.entry):
+                due = f"SHA-256 of the previous hash {before.entry.last}"
+                yield self.finding(spec, None, Contradiction("link", due, after.entry.previous))
+
+
+def _spanned(specs: Iterable[PartitionSpec]) -> HeightRange:
+    """Return the heights from the first to the last of some partitions, none of none."""
+    edges = [(spec.start, spec.end) for spec in specs]
+    return HeightRange(min(start for start, _ in edges), max(end for _, end in edges)) if edges else HeightRange(0, 0)
+
+
+def _is_data(name: str) -> bool:
+    """Return whether readers of a command's folder take a file for data."""
+    folder, *rest = name.split("/")
+    return bool(rest) and folder in BY_COMMAND and not any(part[0] in "._" for part in rest)
+
+
+def _place(name: str) -> tuple[int | None, str]:
+    """Return the first height of the partition in whose folder a file lies, if it does, and the command."""
+    command, *rest = name.split("/")
+    key = parse_name(f"{command}/{rest[0]}/data.parquet")
+    return (key[1] if key else None), command

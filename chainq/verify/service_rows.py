@@ -1,0 +1,231 @@
+"""The rows of a service: of one command in order of height, and of several side by side, whatever it does wrong.
+
+Rows come as they do for the command itself: proved complete, in few calls. Where the proof fails, the height that it
+fails at is searched by halves, and its rows are taken as one response holds them: so that they can be compared, and
+the fault be named, and the heights after it are read as before.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from hashlib import sha256
+from typing import NamedTuple
+
+from msgspec import Raw
+
+from chainq.catalog.methods import BY_COMMAND, Role
+from chainq.errors import IncompleteError
+from chainq.fetching.service import Service
+from chainq.heights.range import HeightRange
+from chainq.planning.query import Query
+from chainq.process.threads import in_order
+from chainq.rows.fields import Picker, integer_of, object_of, text_of
+from chainq.transport.jsonrpc import decode_rows
+from chainq.verify.blocks import IDENTITY, Facts, read_block
+
+BLOCKS = ("blocks", "full-blocks")
+COMMANDS = (*BLOCKS, *IDENTITY)
+"""The commands that can be verified."""
+WINDOW = 64  # heights of the first request of a search for a fault
+FEW = 2  # requests at a time for all but full blocks, which are the slowest by far; more would only fill the memory
+LARGEST = 100_000  # rows that a single height is asked for
+
+
+class Part(NamedTuple):
+    """The rows of `heights`, each with its height, None where it has none to be read.
+
+    `doubt`: why rows may be missing, empty where all are there.
+    """
+
+    heights: HeightRange
+    rows: list[tuple[int | None, Raw]]
+    doubt: str = ""
+
+
+class CommandRows:
+    """The rows of a command with a height range. Raises ChainqError where the service fails."""
+
+    def __init__(self, service: Service, command: str) -> None:
+        self._service, self._method = service, BY_COMMAND[command]
+        self._height = Picker([self._method.height]) if self._method.height else None
+        self._concurrency = None if command == "full-blocks" else FEW
+
+    def parts(self, heights: HeightRange) -> Iterator[Part]:
+        """Yield the rows of some heights, in order."""
+        at, width = heights.start, len(heights)
+        while at < heights.end:
+            part = HeightRange(at, min(at + width, heights.end))
+            try:
+                for found in self._proved(part):
+                    yield found
+                    at = found.heights.end
+                at, width = part.end, width * 2
+            except IncompleteError as error:
+                if len(part) > 1:
+                    width = min(WINDOW, max(1, (part.end - at) // 2))
+                    continue
+                yield self.single(at, error.message)
+                at, width = at + 1, len(heights)
+
+    def rows(self, heights: HeightRange) -> list[Raw]:
+        """Return all rows of some heights."""
+        return [row for part in self.parts(heights) for _, row in part.rows]
+
+    def single(self, height: int, doubt: str = "") -> Part:
+        """Return the rows of one height as one response holds them, in doubt only if a page follows.
+
+        That is enough here: whoever compares them with the full block sees what is missing.
+        """
+        heights = HeightRange(height, height + 1)
+        rows = self._page(heights, 0, LARGEST)
+        more = self._method.page_size is not None and rows and self._page(heights, 1, len(rows))
+        return Part(heights, [(height, row) for row in rows], doubt if more else "")
+
+    def _page(self, heights: HeightRange, page: int, size: int) -> list[Raw]:
+        query = Query(self._method, page=page, page_size=size)
+        return [row for batch in self._service.fetch_one_page(query, heights) for row in batch.rows]
+
+    def _proved(self, heights: HeightRange) -> Iterator[Part]:
+        query = Query(self._method, verify=False)
+        for batch in self._service.fetch_range(query, heights, concurrency=self._concurrency):
+            if batch.heights is not None:
+                yield Part(batch.heights, [(self._height_of(row), row) for row in batch.rows])
+
+    def _height_of(self, row: Raw) -> int | None:
+        return integer_of(self._height(row)[0]) if self._height else None
+
+
+def list_rows(service: Service, heights: HeightRange, row_ids: Mapping[int, int]) -> Part:
+    """Return the transaction lists of blocks, one call for each; a block without a row id has none where the dialect
+    needs it. Rejected: `Service.fetch_lookups`, which ends at the first list that is wrong."""
+    method = BY_COMMAND["transactions"]
+    dialect = service.dialect_for(method)
+
+    def listed(height: int) -> list[tuple[int | None, Raw]]:
+        sent = row_ids.get(height) if dialect.transactions_by_row_id else height
+        if sent is None:
+            return []
+        name, params = dialect.call(method, {Role.HEIGHT: sent})
+        rows = service.connection.call(name, params, decode_rows, f"height {height}", divisible=False)
+        return [(height, row) for row in rows]
+
+    threads = service.connection.endpoint.concurrency
+    found = in_order(threads, (partial(listed, height) for height in range(*heights.edges)), threads + 2)
+    return Part(heights, [row for rows in found for row in rows])
+
+
+class HeightRows(NamedTuple):
+    """The rows of one command at one height. `doubt`: why some may be missing, empty where all are there."""
+
+    rows: list[Raw]
+    doubt: str
+
+
+class ServiceRows:
+    """The rows of several commands of a service, their heights in step.
+
+    Of a full block its facts are kept, and in place of the row its SHA-256, for these rows are the largest by far.
+    `facts`: of the blocks that are not taken yet, or those of another service. `row_ids`: of the blocks. `counts`: rows
+    that were read, by command. Rejected: one command after the other, which would fetch the full blocks once for each.
+    """
+
+    def __init__(
+        self, service: Service, heights: HeightRange, commands: Iterable[str], facts: Mapping[int, Facts] | None = None
+    ) -> None:
+        self._service, self._heights, self._commands = service, heights, tuple(commands)
+        self._ranged = {name: CommandRows(service, name) for name in COMMANDS if BY_COMMAND[name].ranged}
+        self._parts = {name: self._ranged[name].parts(heights) for name in self._ranged if name in self._commands}
+        self._read = dict.fromkeys(self._commands, heights.start)  # where each command continues
+        self._rows: dict[str, dict[int, list[Raw]]] = {name: {} for name in self._commands}
+        self._doubts: dict[tuple[str, int], str] = {}
+        self._own: dict[int, Facts] = {}
+        self.facts = self._own if facts is None else facts
+        self.row_ids: dict[int, int] = {}
+        self.counts: Counter[str] = Counter()
+
+    def windows(self) -> Iterator[HeightRange]:
+        """Read all commands on; yield heights that all of them have reached.
+
+        Ownership rows, which have no height, set the pace: the full blocks of all of theirs must be read.
+        """
+        pace = "ownership" if "ownership" in self._commands else "full-blocks"
+        at = self._heights.start
+        while at < self._heights.end:
+            part = self._next(pace)
+            self.read(part.heights.end, besides=pace)
+            self._take(pace, part)
+            yield HeightRange(at, part.heights.end)
+            at = part.heights.end
+
+    def read(self, end: int, *, besides: str = "") -> None:
+        """Read all commands but one up to a height at least; ownership just to it, as far as the blocks are known."""
+        for command in (name for name in self._commands if name != besides):  # blocks first: lists need their row ids
+            while self._read[command] < end:
+                left = HeightRange(self._read[command], end)
+                if command == "transactions":
+                    self._take(command, list_rows(self._service, left, self.row_ids))
+                elif command == "ownership":
+                    for part in self._ranged[command].parts(left):
+                        self._take(command, part)
+                else:
+                    self._take(command, self._next(command))
+
+    def take(self, command: str, height: int) -> HeightRows:
+        """Return the rows of a height, and forget them."""
+        return HeightRows(self._rows[command].pop(height, []), self._doubts.pop((command, height), ""))
+
+    def forget(self, height: int) -> None:
+        """Forget the block of a height."""
+        self._own.pop(height, None)
+        self.row_ids.pop(height, None)
+
+    def ahead(self, command: str) -> Mapping[int, list[Raw]]:
+        """Return the rows that are not taken yet, by height."""
+        return self._rows[command]
+
+    def single(self, command: str, height: int) -> list[Raw]:
+        """Return the rows of a height as one response holds them."""
+        return [row for _, row in self._ranged[command].single(height).rows]
+
+    def learn(self, height: int, row: Raw) -> Facts:
+        """Return what a full block says, and keep it."""
+        return self._own.setdefault(height, read_block(row, height))
+
+    def _next(self, command: str) -> Part:
+        # Without a part the chain ends here, as far as this command shows it.
+        return next(self._parts[command], Part(HeightRange(self._read[command], self._heights.end), []))
+
+    def _take(self, command: str, part: Part) -> None:
+        self._read[command] = part.heights.end
+        self.counts[command] += len(part.rows)
+        if part.doubt:
+            self._doubts[command, part.heights.start] = part.doubt
+        for height, row in self._placed(part):
+            if command == "full-blocks" and self.facts is self._own and height not in self._own:
+                self.learn(height, row)
+            if command == "blocks" and (row_id := integer_of(object_of(row).get("id"))) is not None:
+                self.row_ids[height] = row_id
+            kept = Raw(b'"%s"' % sha256(row).hexdigest().encode()) if command == "full-blocks" else row.copy()
+            self._rows[command].setdefault(height, []).append(kept)
+
+    def _placed(self, part: Part) -> Iterator[tuple[int, Raw]]:
+        """Yield rows with their heights; of those without any, of ownership, by the transitions of the full blocks."""
+        if all(height is not None for height, _ in part.rows):
+            yield from ((height or 0, row) for height, row in part.rows)
+            return
+        blocks = [facts for at in range(*part.heights.edges) if (facts := self.facts.get(at))]
+        heights = {key[0]: facts.height for facts in blocks for key in facts.due["ownership"]}
+        found = [(heights.get(text_of(object_of(row).get("transition_id"))), row) for _, row in part.rows]
+        located = dict(self._located({bytes(row) for height, row in found if height is None}, part.heights))
+        for height, row in found:
+            yield (located.get(bytes(row), part.heights.start) if height is None else height), row
+
+    def _located(self, strays: set[bytes], heights: HeightRange) -> Iterator[tuple[bytes, int]]:
+        """Yield the heights of rows that no full block explains, by asking for ever fewer heights."""
+        if not strays or len(heights) == 1:
+            yield from ((row, heights.start) for row in strays)
+            return
+        lower, upper = heights.halves()
+        there = set(map(bytes, self._ranged["ownership"].rows(lower))) & strays
+        yield from self._located(there, lower)
+        yield from self._located(strays - there, upper)
