@@ -1,6 +1,8 @@
 """HTTP: what goes over the wire and what comes back, on sockets of the loopback."""
 
 import gzip
+import hashlib
+import itertools
 import ssl
 import time
 
@@ -152,6 +154,25 @@ def test_a_response_has_a_bound(level: int) -> None:
     for sent, headers in ((content, ()), (packed, ("Content-Encoding: gzip",))):
         with server(answering(sent, *headers)) as (url, _), pytest.raises(TooHeavyError, match="1 MiB of --max-memory"):
             exchange(url, max_memory=1 << 20)
+
+
+def test_a_body_that_inflates_without_end_is_refused() -> None:
+    """It is no response of rows, of which a narrower range would have fewer; and it is not inflated any further."""
+    member = gzip.compress(b" " * 2**20, 9)
+    inflated = body.decompress(itertools.repeat(member))
+    with pytest.raises(ResponseError, match="inflates to more than 500 times its size"):
+        list(itertools.islice(inflated, 100))
+
+
+def test_rows_that_repeat_a_long_text_are_no_such_body() -> None:
+    """Rows that carry the same program of 30 KB, and each an ID of its own."""
+    ids = [hashlib.sha256(str(number).encode()).hexdigest() for number in range(1500)]
+    program = "".join(ids[:470])
+    rows = "".join(f"{program}{name}" for name in ids).encode()
+    assert len(rows) > 2 * body.FREE_BYTES
+    packed = gzip.compress(rows, 9)
+    assert sum(map(len, body.decompress([packed]))) == len(rows)
+    assert len(rows) / len(packed) > 100
 
 
 def test_a_response_that_says_its_length_is_not_read_where_it_cannot_fit() -> None:
