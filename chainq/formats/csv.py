@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from chainq.formats.protocol import Output, OutputSpec, text_encoder, unknown_field_warner
+from chainq.formats.protocol import Output, OutputSpec, check_text, unknown_field_warner
 from chainq.rows.fields import Picker, text_of
 from chainq.rows.raw_json import members
 from chainq.text.sanitize import printable
@@ -37,7 +37,7 @@ class Csv:
         self._out = out
         self._paths = [column.path for column in spec.columns]
         self._warn_unknown = unknown_field_warner(spec, self.name)
-        self._encode = text_encoder(spec)
+        self._spec = spec
         self._unknown: list[str] = []  # unknown fields seen so far, which readers skip
         self._pick = Picker(self._paths, self._on_unknown if self._warn_unknown else None)
         self._sanitize = printable if spec.terminal else str
@@ -47,7 +47,8 @@ class Csv:
             self._write_records([self._paths])
 
     def write(self, rows: Sequence[Raw]) -> None:
-        """Write each row as a record."""
+        """Write each row as a record. Raises OutputError for text that is not valid Unicode, before any of them."""
+        check_text(rows, self._spec)
         for start in range(0, len(rows), _BATCH):
             self._write_batch(rows[start : start + _BATCH])
 
@@ -90,7 +91,7 @@ class Csv:
     def _write_records(self, records: Iterable[Sequence[str]]) -> None:
         text = io.StringIO(newline="")
         csv.writer(text, delimiter=self.delimiter, lineterminator=self.line_end).writerows(records)
-        self._out.write(self._encode(text.getvalue()))
+        self._out.write(text.getvalue().encode())
 
 
 class Tsv(Csv):

@@ -13,10 +13,10 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw
 
-from chainq.errors import ChainqError, OutputError, ResponseError, UsageError
+from chainq.errors import ChainqError, ResponseError, UsageError
 from chainq.formats.arrow_json import FLAT, read_columns
 from chainq.formats.parquet_types import Read, integer, text, type_of
-from chainq.formats.protocol import Output, OutputSpec, unknown_field_warner
+from chainq.formats.protocol import AS_SENT, Output, OutputSpec, not_unicode, unknown_field_warner
 from chainq.rows.fields import Picker
 from chainq.text.sanitize import excerpt, printable
 
@@ -25,7 +25,6 @@ GROUP_BYTES = 64 << 20
 _READ_AT_ONCE = 10_000  # rows that pyarrow reads at a time
 _BATCH = 512  # rows that are Python objects at a time
 _INTEGERS = re.compile(rb'(?:(?:"-?[0-9]+"|-?[0-9]+|null)(?:,|$))+')
-_HINT = "use jsonl, which writes it as it was sent, or leave the column out with --columns"
 
 
 class Parquet:
@@ -44,7 +43,7 @@ class Parquet:
         except ImportError:
             raise UsageError("parquet needs the package pyarrow", "pip install 'chainq[parquet]'") from None
         names = [column.path for column in spec.columns]
-        self._out, self._command = out, spec.command
+        self._out, self._spec = out, spec
         self._arrow = pyarrow
         self._warn_unknown = unknown_field_warner(spec, "parquet")
         self._pick = Picker(names, self._warn_unknown)
@@ -123,13 +122,13 @@ class Parquet:
     def _refusal(self, column: str, read: Read, values: Iterable[bytes]) -> ChainqError:
         """Return the error for the first value that cannot be written."""
         for value in values:
-            shown = excerpt(value.decode(errors="replace"), 80)
             try:
                 str(read(value)).encode()
             except UnicodeError:
-                return OutputError(f"{self._command}: {printable(column)} {shown} is not valid Unicode", _HINT)
+                return not_unicode(self._spec, column, value)
             except ValueError as reason:
-                return ResponseError(f"{self._command}: invalid {printable(column)} {shown}: {reason}", _HINT)
+                shown = excerpt(value.decode(errors="replace"), 80)
+                return ResponseError(f"{self._spec.command}: invalid {printable(column)} {shown}: {reason}", AS_SENT)
         raise AssertionError("pyarrow refused values that are valid")
 
 

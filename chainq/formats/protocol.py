@@ -18,7 +18,13 @@ from typing import NamedTuple, Protocol
 from msgspec import Raw
 
 from chainq.catalog.methods import Column
+from chainq.errors import OutputError
+from chainq.rows.fields import Picker, text_of
+from chainq.text.sanitize import abridged, printable
 
+_BATCH = 512  # rows that are joined at a time
+AS_SENT = "use jsonl, which writes it as it was sent, or leave the column out with --columns"
+"""The hint for a value that a format cannot write."""
 MAX_UNKNOWN = 5  # unknown fields that a warning names
 
 
@@ -112,18 +118,28 @@ def unknown_field_warner(spec: OutputSpec, name: str) -> Callable[[str], None] |
     return None if spec.selected else warn
 
 
-def text_encoder(spec: OutputSpec) -> Callable[[str], bytes]:
-    """Return what encodes text as UTF-8; a lone surrogate, which that cannot hold, becomes `?`, with one warning."""
-    warned = False
+def check_text(rows: Sequence[Raw], spec: OutputSpec) -> None:
+    """Raise OutputError for the first value that UTF-8 cannot hold, such as half of a surrogate pair (`"\\ud800"`).
 
-    def encode(text: str) -> bytes:
-        nonlocal warned
-        try:
-            return text.encode()
-        except UnicodeEncodeError:
-            if not warned:
-                spec.warn("a lone surrogate is written as '?', because UTF-8 cannot encode it; jsonl keeps it as sent")
-            warned = True
-            return text.encode(errors="replace")
+    For formats of text: before the first of the rows is written, so that what is written ends where an earlier call
+    ended. On a terminal such characters are shown as escapes.
+    """
+    paths = [column.path for column in spec.columns]
+    for start in range(0, 0 if spec.terminal else len(rows), _BATCH):
+        some = rows[start : start + _BATCH]
+        # JSON can name half of a pair, but must be UTF-8 itself (RFC 8259, section 8). One byte is found much sooner.
+        joined = b"".join(some)
+        if b"\\" in joined and b"\\u" in joined:
+            for path, value in (pair for row in some for pair in zip(paths, Picker(paths)(row), strict=True)):
+                try:
+                    text_of(value).encode()
+                except UnicodeEncodeError:
+                    raise not_unicode(spec, path, bytes(value or b"")) from None
 
-    return encode
+
+def not_unicode(spec: OutputSpec, path: str, value: bytes) -> OutputError:
+    """Return the error for a value that is not valid Unicode, so that only JSON can hold it."""
+    shown = printable(
+        abridged(value.decode(errors="replace"), 80)
+    )  # whole: an excerpt would lose what looks like a tag
+    return OutputError(f"{spec.command}: {printable(path)} {shown} is not valid Unicode", AS_SENT)

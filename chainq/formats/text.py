@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from msgspec import Raw
 
-from chainq.formats.protocol import Output, OutputSpec, text_encoder, unknown_field_warner
+from chainq.formats.protocol import Output, OutputSpec, check_text, unknown_field_warner
 from chainq.rows.fields import Picker, text_of
 from chainq.text.sanitize import printable
 
@@ -25,16 +25,16 @@ class Text:
     append = endless = True
 
     def __init__(self, out: Output, spec: OutputSpec) -> None:
-        self._out = out
+        self._out, self._spec = out, spec
         self._pick = Picker([column.path for column in spec.columns], unknown_field_warner(spec, "text"))
         self._sanitize = printable if spec.terminal else str
-        self._encode = text_encoder(spec)
 
     def write(self, rows: Sequence[Raw]) -> None:
-        """Write each row as a line."""
+        """Write each row as a line. Raises OutputError for text that is not valid Unicode, before any of them."""
+        check_text(rows, self._spec)
         for start in range(0, len(rows), _BATCH):
             lines = ("\t".join(map(self._cell, self._pick(row))) + "\n" for row in rows[start : start + _BATCH])
-            self._out.write(self._encode("".join(lines)))
+            self._out.write("".join(lines).encode())
 
     def close(self) -> None:
         """Do nothing: every row is a line of its own."""

@@ -51,12 +51,15 @@ def pairs(field: str, value: str) -> list[list[str]]:
     return [[row, plain], [plain, row], [f'{{"{field}":{value},"{field}":7}}'], [row, "{}"], [row, PLAIN[3], row]]
 
 
-def as_csv(rows: Sequence[str], *, fast: bool) -> tuple[bytes, list[str]]:
-    """Return what csv writes, and its warnings."""
+def as_csv(rows: Sequence[str], *, fast: bool) -> tuple[object, list[str]]:
+    """Return what csv writes, or the error; and its warnings."""
     out, warned = io.BytesIO(), list[str]()
     writer = csv.Csv(out, OutputSpec("records", BY_COMMAND["records"].columns, warn=warned.append))
     writer._flat = fast
-    writer.write(raw(rows))
+    try:
+        writer.write(raw(rows))
+    except ChainqError as error:
+        return (type(error), str(error)), warned
     return out.getvalue(), warned
 
 

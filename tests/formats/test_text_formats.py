@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from chainq.catalog.methods import METHODS, Column
-from chainq.errors import UsageError
+from chainq.errors import OutputError, UsageError
 from chainq.formats import registry
 from chainq.formats.protocol import OutputSpec
 from harness.program import ROOT
@@ -119,10 +119,33 @@ def test_csv_is_rfc_4180() -> None:
     assert written("csv", [[row]], spec()) == b'a,b.c,d\r\n"say ""hi""","x,y","one\r\ntwo"\r\n'
 
 
-def test_csv_of_what_utf8_cannot_carry() -> None:
-    """A lone surrogate becomes a question mark; NUL and 100 KB of text stay."""
-    row = r'{"a":"<\ud800>","b":{"c":"\u0000"},"d":"' + "z" * 100_000 + '"}'
-    assert written("csv", [[row]], spec()) == b"a,b.c,d\r\n<?>,\x00," + b"z" * 100_000 + b"\r\n"
+def test_csv_of_unusual_text() -> None:
+    """NUL, 100 KB of text and a character that JSON writes as a surrogate pair stay; nested JSON is as it was sent."""
+    row = r'{"a":"\ud83d\ude00","b":{"c":"\u0000"},"d":"' + "z" * 100_000 + '"}'
+    nested = r'{"a":1,"b":{"c":2},"d":["\ud800"]}'
+    expected = "a,b.c,d\r\n😀,\x00," + "z" * 100_000 + "\r\n" + r'1,2,"[""\ud800""]"' + "\r\n"
+    assert written("csv", [[row, nested]], spec()) == expected.encode()
+
+
+@pytest.mark.parametrize("name", ["csv", "tsv", "text"])
+def test_what_utf8_cannot_hold_is_an_error(name: str) -> None:
+    """Half of a surrogate pair is never written as another character; nothing of its batch is written before it."""
+    rows = [Raw(b'{"a":5,"b":{"c":"x"},"d":0}')] * 600
+    odd = Raw(rb'{"a":5,"b":{"c":"<\ud800>"},"d":0}')
+    out = io.BytesIO()
+    writer = registry.load(name)(out, spec())
+    writer.write(rows[:2])
+    before = out.getvalue()
+    with pytest.raises(OutputError, match=r'^records: b\.c "<\\ud800>" is not valid Unicode; use jsonl, .*--columns$'):
+        writer.write([*rows, odd])
+    assert out.getvalue() == before
+
+
+def test_a_terminal_shows_what_utf8_cannot_hold_as_an_escape() -> None:
+    """There every such character is an escape."""
+    row = r'{"a":"<\ud800>","b":{"c":""},"d":0}'
+    for name in ("csv", "text"):
+        assert rb"<\ud800>" in written(name, [[row]], spec()._replace(terminal=True))
 
 
 @pytest.mark.parametrize("name", ["jsonl", "json", "csv"])
