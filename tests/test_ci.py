@@ -1,0 +1,62 @@
+"""`.ci/run`, with tools that only write down that they were called."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.program import ROOT
+
+LINTERS = ["ruff check .", "ruff format --check .", "mypy", "lint-imports"]
+PYTHON = """#!/bin/bash
+bin=$3/bin
+mkdir -p "$bin"
+for tool in pip ruff mypy lint-imports pytest; do
+    echo "#!/bin/bash" > "$bin/$tool"
+    echo "echo $tool \\$* >> $CALLS; [ $tool != '$FAILING' ]" >> "$bin/$tool"
+    chmod +x "$bin/$tool"
+done
+echo "environment" >> "$CALLS"
+"""
+
+
+def run(folder: Path, failing: str = "") -> tuple[int, list[str]]:
+    """Run it in a copy of what it reads: its exit code, and what was called."""
+    (folder / "bin").mkdir()
+    (folder / "bin" / "python3").write_text(PYTHON)
+    (folder / "bin" / "python3").chmod(0o755)
+    (folder / "project" / ".ci").mkdir(parents=True)
+    shutil.copy(ROOT / ".ci" / "run", folder / "project" / ".ci")
+    shutil.copy(ROOT / "README.md", folder / "project")
+    calls = folder / "calls"
+    path = f"{folder / 'bin'}:{os.environ['PATH']}"
+    env = {"PATH": path, "CALLS": str(calls), "FAILING": failing, "TMPDIR": str(folder)}
+    code = subprocess.run([folder / "project" / ".ci" / "run"], env=env, check=False, capture_output=True).returncode
+    assert not [*folder.glob("tmp.*")], "an environment was left behind"
+    return code, [line.strip() for line in calls.read_text().splitlines()]
+
+
+def test_linters_come_first_and_tests_have_an_environment_of_their_own(tmp_path: Path) -> None:
+    """The README's command installs all that the tests need: nothing that was installed for the linters helps."""
+    code, calls = run(tmp_path)
+    assert (code, calls[0], calls[1][:12]) == (0, "environment", "pip install ")
+    assert calls[2:6] == LINTERS
+    assert calls[6:9] == ["environment", "pip install -e .[test]", "pytest"]
+    assert [line.split()[0] for line in calls[9:]] == ["pytest"]
+
+
+@pytest.mark.parametrize("tool", ["ruff", "mypy", "lint-imports"])
+def test_no_test_runs_after_a_linter_that_fails(tool: str, tmp_path: Path) -> None:
+    """That is known within seconds, and the suite takes minutes."""
+    code, calls = run(tmp_path, tool)
+    assert code != 0
+    assert "pytest" not in calls
+
+
+def test_a_test_that_fails_is_told(tmp_path: Path) -> None:
+    """By the exit code, as soon as the suite has ended."""
+    code, calls = run(tmp_path, "pytest")
+    assert code != 0
+    assert [line.split()[0] for line in calls].count("pytest") == 1
