@@ -28,7 +28,7 @@ from chainq.resume.history import TAIL, Position, digests
 from chainq.resume.journal import Journal
 from chainq.resume.reorg import ReorgCheck
 from chainq.resume.settings import ResumeSettings
-from chainq.resume.settling import UnsteadyError, new_positions, shown_to
+from chainq.resume.settling import UnsteadyError, late_heights, new_positions, shown_to
 from chainq.text.humanize import counted, duration
 
 MAX_LAG = 16  # blocks below the tip that a run learns to leave out
@@ -167,7 +167,7 @@ class Rounds:
         rows = [row for batch in batches for row in batch.rows]
         shown, before = Counter(digests(rows)), history.rows
         if late := shown - before:
-            self._write_late(writer, rows, late, heights)
+            self._write_late(writer, rows, late, late_heights(self.query.method, batches, late))
         elif gone := before - shown:
             self._miss(heights, gone.total(), top)
             return False
@@ -176,14 +176,14 @@ class Rounds:
             self.journal.settle(min(deep, max([*ends, heights.end - TAIL])))
         return True
 
-    def _write_late(self, writer: Writer, rows: list[Raw], late: Counter[str], heights: HeightRange) -> None:
-        """Bring rows that came late into the output.
+    def _write_late(self, writer: Writer, rows: list[Raw], late: Counter[str], where: str) -> None:
+        """Bring rows that came late into the output. `where`: their heights in words.
 
         A file is cut back to what is settled, and the round goes on from there. Elsewhere, and where rows of other runs
         stand in between, they follow what was written meanwhile.
         """
         journal, removable = self.journal, self.journal.history.removable
-        came = f"{counted(late.total(), 'row')} of {heights} came late{'' if removable else ', after later ones'}"
+        came = f"{counted(late.total(), 'row')} of {where} came late{'' if removable else ', after later ones'}"
         if more := self._raise_lag(max(1, self._lag * 2)):
             self.warn(f"{came}{more}")
         if removable:

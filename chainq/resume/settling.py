@@ -4,6 +4,9 @@ An indexer writes rows in order. So where a response shows a row, the service ha
 (docs/completeness.md, "Following the tip").
 """
 
+from collections import Counter
+from collections.abc import Iterable
+
 from msgspec import UNSET, UnsetType
 
 from chainq.catalog.methods import Method
@@ -13,6 +16,8 @@ from chainq.planning.query import Batch
 from chainq.planning.steps import ProofKind
 from chainq.resume.history import TAIL, digests
 from chainq.rows.fields import Picker, integer_of
+
+_NAMED = 8  # heights or stretches of them that a warning names
 
 
 class UnsteadyError(Exception):
@@ -60,3 +65,23 @@ def new_positions(
     if settled < heights.end:
         positions[heights.end] = []
     return positions
+
+
+def late_heights(method: Method, batches: Iterable[Batch], late: Counter[str]) -> str:
+    """Return the heights of late rows in words: `height 5`, `heights 5, 7-9`. `late`: their digests, and how many.
+
+    Rows of some methods have no height; then the heights of their batch are named, of which each may be meant.
+    """
+    left, found = late.copy(), set[int]()
+    for batch in batches:
+        for row, digest in zip(batch.rows, digests(batch.rows), strict=True):
+            if left[digest]:
+                left[digest] -= 1
+                height = None if method.height is None else integer_of(Picker([method.height])(row)[0])
+                meant = batch.heights if height is None else HeightRange(height, height + 1)
+                found.update(range(*meant.edges) if meant else ())
+    starts = [height for height in sorted(found) if height - 1 not in found]
+    ends = [height for height in sorted(found) if height + 1 not in found]
+    spans = [f"{start}" if start == end else f"{start}-{end}" for start, end in zip(starts, ends, strict=True)]
+    more = ", …" if len(spans) > _NAMED else ""
+    return f"height{'s' if len(found) > 1 else ''} {', '.join(spans[:_NAMED])}{more}"

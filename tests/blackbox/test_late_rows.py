@@ -146,7 +146,7 @@ def test_late_rows_are_told(chainq: Program, truth: Truth) -> None:
         said(first, 0, "the output is a pipe")
         service.heal()
         service.tip += 2
-        late = "5 rows of heights 2395-2400 came late"
+        late = "5 rows of height 2400 came late"
         said(file(), 0, f"{late}; from now on runs stay 1 block below the tip")
         second = pipe(out="")
         said(second, 0, f"{late}, after later ones; from now on runs stay 1 block below the tip")

@@ -1,5 +1,7 @@
 """Up to which height a batch settles rows, by itself."""
 
+from collections import Counter
+
 import pytest
 from msgspec import UNSET, Raw, UnsetType
 
@@ -7,8 +9,8 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.heights.range import HeightRange
 from chainq.planning.query import Batch
 from chainq.planning.steps import Proof, ProofKind
-from chainq.resume.history import TAIL
-from chainq.resume.settling import new_positions, shown_to
+from chainq.resume.history import TAIL, digests
+from chainq.resume.settling import late_heights, new_positions, shown_to
 
 RECORDS, BLOCKS = BY_COMMAND["records"], BY_COMMAND["blocks"]
 HEIGHTS = HeightRange(5000, 5100)
@@ -58,3 +60,26 @@ def test_rows_near_the_tip_are_kept_as_digests() -> None:
     near = new_positions(RECORDS, batch(5001, 5040), HEIGHTS, None)
     assert [(end, len(rows or ())) for end, rows in near.items()] == [(5100, 2)]
     assert new_positions(BLOCKS, batch(5099), HEIGHTS, 5100) == {5100: UNSET}
+
+
+@pytest.mark.parametrize(
+    ("late", "words"),
+    [
+        ((5040,), "height 5040"),
+        ((5040, 5040), "height 5040"),
+        ((5010, 5011, 5040, 5012), "heights 5010-5012, 5040"),
+        (range(5000, 5040, 2), "heights 5000, 5002, 5004, 5006, 5008, 5010, 5012, 5014, …"),
+    ],
+    ids=["one", "two rows", "a stretch and one", "many"],
+)
+def test_heights_of_late_rows(late: tuple[int, ...], words: str) -> None:
+    """Only those where rows were late are named, whatever was looked at."""
+    rows = [Raw(b'{"height":%d,"id":%d}' % (height, height in late)) for height in (5001, *late, 5099)]
+    came = Counter(digests(rows[1:-1]))
+    assert late_heights(RECORDS, [Batch(rows[:2], HEIGHTS), Batch(rows[2:], HEIGHTS)], came) == words
+
+
+def test_heights_of_late_rows_without_a_height() -> None:
+    """Those of the batch that they came in, of which each may be meant."""
+    batches = [Batch([Raw(b'{"a":1}')], HeightRange(5, 9)), Batch([Raw(b'{"a":2}')], HeightRange(9, 12))]
+    assert late_heights(BY_COMMAND["ownership"], batches, Counter(digests(batches[1].rows))) == "heights 9-11"
