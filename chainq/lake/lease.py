@@ -59,7 +59,7 @@ class Lease:
             raise BusyError(f"the lock of {self._store.label} was lost: {self._lost}", "run the command again")
 
     def _taken_over(self) -> Any:
-        """Return the version of the lock after taking over one that has expired, or one that a retry wrote for us."""
+        """Return the version of the lock after taking over one that has expired."""
         found = self._store.content(NAME)
         if found is None:
             return self._store.put(NAME, self._content(), "create") or self._busy("")
@@ -67,8 +67,6 @@ class Lease:
             holder = msgspec.json.decode(found.data, type=_Holder)
         except msgspec.DecodeError:
             return self._busy(f"; {NAME} holds something else")
-        if holder.id == self._id:  # the first request was repeated, because its response was lost
-            return found.version
         left = holder.expires - time.time()
         if left > 0:
             who = f"process {holder.process} on {excerpt(holder.host, 40)}"
@@ -98,7 +96,7 @@ class Lease:
             self._version, expires = version, sent_at + SECONDS
 
     def _own(self) -> Any:
-        """Return the version of the lock where it is ours after all: a renewal was repeated by the store's client."""
+        """Return the version of the lock where it is ours after all: a renewal that failed was done later."""
         try:
             found = self._store.content(NAME)
             ours = found is not None and msgspec.json.decode(found.data, type=_Holder).id == self._id

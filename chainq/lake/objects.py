@@ -131,8 +131,9 @@ class ObjectStore:
     def put(self, name: str, data: bytes, mode: Any) -> Any:
         """Write an object in one request; None where the condition `mode` is not met, else its version.
 
-        obstore repeats no conditional write that timed out, because the store may have done it. Here it is repeated:
-        whoever gets None looks whose the object is.
+        A write whose response was lost is repeated, by obstore or, after a timeout, here; the store may have done it,
+        and then refuses the repetition. So an object that holds `data` is this write's own: no two writers of an object
+        may write the same, unless it does not matter whose it is.
         """
 
         def put() -> Any:
@@ -147,7 +148,8 @@ class ObjectStore:
         try:
             return self._guarded("write", put)
         except (self._errors.AlreadyExistsError, self._errors.PreconditionError):
-            return None
+            found = self.content(name)
+            return found.version if found and found.data == data else None
 
     def send(self, name: str, file: BinaryIO) -> None:
         """Write an object from a file; a large one in several parts, which appear together."""

@@ -4,6 +4,7 @@ import json
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -158,6 +159,30 @@ def test_a_store_that_does_not_respond(
     assert ran.code == 0, ran.err
     assert bucket.rows("records") == due(truth.rows("records", FIRST, FIRST + 200))
     assert LOCK not in bucket.names()
+
+
+@pytest.mark.parametrize("lost", range(1, 5))
+def test_a_store_whose_responses_are_lost(
+    chainq: Program, bucket: Bucket, server: Servers, truth: Truth, lost: int
+) -> None:
+    """Of the writes of each object, that one is done and its response lost: the repetition meets what was written."""
+    lock, written = threading.Lock(), Counter[str]()
+
+    def lose(request: Request) -> bool:
+        if request.method != "PUT":
+            return False
+        with lock:
+            kind = "probe" if "_chainq/probe" in request.path else request.path
+            written[kind] += 1
+            return written[kind] == lost
+
+    with proxied(bucket.endpoint, lambda _: None, lose) as endpoint:
+        ran = export(chainq, server(), bucket, *WORDS, endpoint=endpoint)
+    assert ran.code == 0, ran.err
+    assert written["probe"] >= lost
+    assert bucket.rows("records") == due(truth.rows("records", FIRST, FIRST + 200))
+    assert LOCK not in bucket.names()
+    assert not any(name.startswith("_chainq/probe") for name in bucket.names())
 
 
 @pytest.mark.parametrize("seed", range(KILLS))

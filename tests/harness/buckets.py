@@ -92,8 +92,8 @@ def storing() -> Iterator[str]:
 
 
 @contextmanager
-def proxied(endpoint: str, hook: Hook) -> Iterator[str]:
-    """The endpoint of a proxy."""
+def proxied(endpoint: str, hook: Hook, lose: Callable[[Request], bool] = lambda _: False) -> Iterator[str]:
+    """The endpoint of a proxy. `lose`: whether the response to a request that was passed on is lost."""
     host = urlsplit(endpoint).netloc
 
     class Handler(BaseHTTPRequestHandler):
@@ -113,6 +113,9 @@ def proxied(endpoint: str, hook: Hook) -> Iterator[str]:
             upstream.request(self.command, self.path, body, request.headers)
             response = upstream.getresponse()
             content = response.read()
+            if lose(request):
+                self.close_connection = True
+                return
             self._answer(response.status, content, dict(response.headers))
             upstream.close()
 
