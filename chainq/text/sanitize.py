@@ -1,6 +1,7 @@
 """Sanitizes text for terminals and masks secrets. Text from outside is shown only after it went through here."""
 
 import re
+from collections.abc import Mapping
 from urllib.parse import urlsplit, urlunsplit
 
 # Cc: control characters (ANSI sequences begin with one); Cf: bidirectional overrides, zero-width marks;
@@ -19,6 +20,8 @@ _WORDS = (
 )
 _NO_KEY = rf"[a-z]{{0,5}}|(?:{_WORDS})[0-9]{{0,3}}(?:[-_.](?:{_WORDS})?[0-9]{{0,3}})*"
 _HOST = r"[a-z0-9-]{1,20}(?:\.[a-z0-9-]{1,20})*(?::[0-9]{1,5}|(?<=\.[a-z]{2})|(?<=\.[a-z]{3}))"  # no scheme
+_MOST_SENT = 64  # requests whose secrets are known: a process that makes clients without end must not grow
+_sent: dict[str, re.Pattern[str]] = {}  # by what finds them
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -54,9 +57,9 @@ def printable_json(text: bytes) -> bytes:
 def excerpt(text: str, length: int = 200) -> str:
     """Return one sanitized line of at most `length` characters, for error messages; tags and repeated spaces go.
 
-    What is too long loses its middle: what happened often stands at the end.
+    What is too long loses its middle: what happened often stands at the end. Secrets that were sent are masked.
     """
-    return printable(abridged(" ".join(re.sub(r"<[^>]*>", " ", text).split()), length))
+    return printable(abridged(" ".join(re.sub(r"<[^>]*>", " ", mask_sent(text)).split()), length))
 
 
 def abridged(text: str, length: int) -> str:
@@ -76,6 +79,31 @@ def quoted(text: str, length: int = 80) -> str:
 def mask_keys(text: str) -> str:
     """Return the text with `***` for all of a private or view key but how it begins, wherever it is in the text."""
     return re.sub(rf"({'|'.join(KEYS)})\w+", rf"\1{_MASK}", text)
+
+
+def keep_secret(url: str, headers: Mapping[str, str]) -> None:
+    """Have `mask_sent` mask the secrets in a URL and in headers from now on, in whatever is shown by this process.
+
+    Rejected: to pass them to all places where text of a server is shown, of which one would be forgotten.
+    """
+    if headers or mask_url(url) != url:
+        from chainq.text import secrets
+
+        if found := secrets.pattern(secrets.secrets(url, headers, _NO_KEY)):
+            _sent.pop(found, None)
+            _sent[found] = re.compile(found)
+            for old in list(_sent)[:-_MOST_SENT]:
+                _sent.pop(old, None)
+
+
+def mask_sent(text: str) -> str:
+    """Return the text with `***` for secrets that were sent, however they are encoded: servers repeat requests.
+
+    For a text that will be cut: what is left of a secret would not be known any more. `excerpt` does it by itself.
+    """
+    for found in list(_sent.values()):
+        text = found.sub(_MASK, text)
+    return text
 
 
 def mask_url(url: str) -> str:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
 from chainq.errors import BrokenBodyError, ChainqError, ServiceError, TooHeavyError
+from chainq.text.sanitize import keep_secret
 from chainq.transport import failures
 from chainq.transport.base import Endpoint, ExchangeError, Report, Request, Response, Stopped, Transport
 from chainq.transport.concurrency import ConcurrencyLimit
@@ -49,6 +50,7 @@ class Connection:
     def __init__(
         self, endpoint: Endpoint, report: Callable[[Report], None] = lambda _: None, *, clock: Clock | None = None
     ) -> None:
+        keep_secret(endpoint.url, endpoint.headers)
         self.endpoint = endpoint
         self._report = report
         self._clock = clock or Clock()

@@ -14,7 +14,7 @@ from chainq.errors import (
     TooHeavyError,
     UnreachableError,
 )
-from chainq.text.sanitize import excerpt, mask_url
+from chainq.text.sanitize import excerpt, mask_sent, mask_url
 from chainq.transport.base import (
     BrokenResponseError,
     DeadlineError,
@@ -25,6 +25,7 @@ from chainq.transport.base import (
     UnusableRequestError,
 )
 
+SHOWN_BYTES = 64 * 2**10  # of a body, among which is what is shown of it: no secret in that may be cut in two
 # With these, many services send a JSON-RPC error as well: it says no more than the status, and is as transient.
 ALWAYS_BY_STATUS = {429, 503}
 _TRANSIENT = {408, 500, 502, 503, 504}
@@ -85,7 +86,7 @@ class UnavailableError(ServiceError):
 def of_error(code: str, message: str) -> ServiceError:
     """Return the error for the code and message of a JSON-RPC error (docs/protocol.md, "Envelope and errors")."""
     lowered = message.lower()
-    text = f"the service returned error {excerpt(code, 20) or '(no code)'}: {excerpt(_without_sql(message))}"
+    text = f"the service returned error {excerpt(code, 20) or '(no code)'}: {excerpt(_without_sql(mask_sent(message)))}"
     uncoded = code in _NO_CODE
     if re.fullmatch(_TRANSIENT_CODES, code) or (uncoded and any(words in lowered for words in _LOST + _NO_CONNECTION)):
         return UnavailableError(text, code=code)
@@ -149,7 +150,8 @@ def of_status(response: Response, url: str, now: float) -> ChainqError | Transie
     """
     status = response.status
     message = f"{mask_url(url)}: HTTP {status}"
-    if text := excerpt(response.body[:2000].decode(errors="replace"), 120):
+    body = response.body[:SHOWN_BYTES].decode(errors="replace")
+    if text := excerpt(mask_sent(body)[:2000], 120):
         message += f": {text}"
     if status == 429:
         error = UnreachableError(message, "lower --rate or -j")

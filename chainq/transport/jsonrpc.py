@@ -11,8 +11,8 @@ from msgspec import UNSET, Raw, UnsetType
 from chainq.errors import BrokenBodyError, ResponseError, ServiceError
 from chainq.rows import fields, raw_json
 from chainq.rows.response import Rows
-from chainq.text.sanitize import excerpt
-from chainq.transport.failures import of_error
+from chainq.text.sanitize import excerpt, mask_sent
+from chainq.transport.failures import SHOWN_BYTES, of_error
 
 PIECE = 128 * 2**10  # bytes
 
@@ -119,7 +119,7 @@ def compact(body: bytes) -> bytes:
 
 
 def _not_json(body: bytes | memoryview) -> BrokenBodyError:
-    shown = excerpt(bytes(body[:200]).decode(errors="replace"), 80)
+    shown = excerpt(mask_sent(bytes(body[:SHOWN_BYTES]).decode(errors="replace"))[:200], 80)
     return BrokenBodyError(f"response is not JSON, or ends early: {len(body)} bytes, {shown}")
 
 

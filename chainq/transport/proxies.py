@@ -10,7 +10,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from chainq.errors import UsageError
-from chainq.text.sanitize import excerpt
+from chainq.text.sanitize import excerpt, keep_secret
 from chainq.transport.http1 import exchange
 from chainq.transport.network import Channel, Now, Tcp, Tls, connect
 
@@ -24,8 +24,10 @@ def named_proxy(url: str) -> httpx.Proxy | None:
     proxy = named.get(parts.scheme) or named.get("all")
     if not proxy or proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    keep_secret(proxy, {})
     try:
-        return httpx.Proxy(proxy if "://" in proxy else f"http://{proxy}")
+        return httpx.Proxy(proxy)
     except (ValueError, httpx.InvalidURL):  # whose texts hold the proxy's password
         raise UsageError(
             "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is not a valid proxy URL",

@@ -1,0 +1,76 @@
+"""Finds in other text the secrets that requests carry: values of headers, and what a URL holds beside its host.
+
+Servers repeat requests in their errors: `Cannot POST /v1/<key>`, or all headers. Which encoding they use for that is
+theirs to choose, so a secret is found however its characters are escaped, and in base64.
+"""
+
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from urllib.parse import unquote, urlsplit
+
+_PUBLIC = {"accept", "accept-encoding", "accept-language", "cache-control", "connection", "host", "user-agent"}
+_NAMES = {'"': "quot", "&": "amp", "<": "lt", ">": "gt", "'": "apos"}  # of characters in HTML
+LONG = 8  # characters of a secret that is found inside of words, too; a shorter one may be a word by chance
+
+
+def secrets(url: str, headers: Mapping[str, str], harmless: str) -> Iterator[str]:
+    """Yield what of a request must not be shown.
+
+    `harmless`: an expression for parts of a path, values of a query and of headers that are surely no secrets.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # no valid URL, to which nothing is sent
+        return
+    login = parts.netloc.rpartition("@")[0]
+    yield from _login(unquote(login))
+    yield from (login, *login.split(":", 1))
+    pairs = [pair.partition("=") for pair in parts.query.split("&")]
+    words = [*(value or name for name, _, value in pairs), *re.split("[/;]", parts.path)]
+    for name, value in headers.items():
+        if name.lower() not in _PUBLIC:
+            scheme, _, rest = value.partition(" ")
+            if scheme.lower() == "basic":
+                yield from _login(_decoded(rest))
+            words += [value, *(part for part in re.split(r"[\s;,=]+", value) if len(part) >= LONG)]
+    yield from (form for word in words for form in {word, unquote(word)} if not re.fullmatch(harmless, word))
+
+
+def pattern(found: Iterable[str]) -> str:
+    """Return an expression for these secrets in any of their encodings, the longest first."""
+    raw = {secret for secret in found if len(secret) > 1}
+    packed = {b64encode(secret.encode()).decode().rstrip("=") for secret in raw if len(secret) >= LONG // 2}
+    packed |= {text.translate({43: "-", 47: "_"}) for text in packed}  # as in URLs (RFC 4648, section 5)
+    ordered = sorted(raw | packed, key=len, reverse=True)
+    return "|".join(_expression(text) + ("={0,2}" if text in packed else "") for text in ordered)
+
+
+def _login(login: str) -> tuple[str, ...]:
+    """Return a user name and a password, separate and together, as Basic authentication has them (RFC 7617)."""
+    name, colon, password = login.partition(":")
+    return (login, name, password) if colon else (login,)
+
+
+def _decoded(text: str) -> str:
+    try:
+        return b64decode(text + "==").decode()
+    except ValueError:
+        return ""
+
+
+def _expression(secret: str) -> str:
+    whole = "".join(map(_character, secret))
+    return whole if len(secret) >= LONG else rf"(?<![A-Za-z0-9]){whole}(?![A-Za-z0-9])"
+
+
+def _character(character: str) -> str:
+    """Return an expression for a character as it is, and as URLs, JSON, HTML and programming languages escape it."""
+    if character.isascii() and character.isalnum():
+        return character  # which nobody escapes
+    code = ord(character)  # repetitions are bounded: searching for an unbounded one takes the square of the length
+    octets = "".join(f"%{octet:02x}" for octet in character.encode())
+    forms = [octets, rf"\\{{1,3}}(?:u00|x){code:02x}", f"&#0{{0,5}}{code};", f"&#x0{{0,5}}{code:x};"]
+    forms += [f"&(?:amp;)?{_NAMES[character]};"] if character in _NAMES else []
+    forms += [r"\+"] if character == " " else []
+    return rf"(?:\\{{0,3}}{re.escape(character)}|(?i:{'|'.join(forms)}))"
