@@ -94,6 +94,7 @@ def _fetch(database: Database, query: str, bounds: Bounds, values: Mapping[str, 
                 database.add_rows(command, _rows(service, BY_COMMAND[command], heights, reporter))
         finally:
             reporter.end()
+            connect.warn_of_belief(service.believed, reporter, hint="")
 
 
 def _rows(service: Service, method: Method, heights: HeightRange, reporter: Reporter) -> Iterator[list[Raw]]:

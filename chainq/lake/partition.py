@@ -84,6 +84,7 @@ class Worker:
         calls = self._calls
         with self._store.upload() as upload:
             for left in reversed(range(ATTEMPTS)):
+                self._service.believed.clear()
                 upload.file.seek(0)
                 upload.file.truncate()
                 file = PartitionFile(upload.file, method, self._warn)
@@ -116,7 +117,8 @@ class Worker:
             size = upload.publish(spec.name)
         entry = receipts.entry_of(receipt, size)
         self._store.write(entry.name, sealed.encode())
-        return Done(spec, receipt.rows, size, receipt.calls, entry.name, known)
+        believed = tuple(self._service.believed.get(method.name, ()))
+        return Done(spec, receipt.rows, size, receipt.calls, entry.name, known, believed)
 
     def hold_back(self, hold: Hold) -> None:
         """Make no call of a method for a while; for any thread."""
@@ -166,7 +168,7 @@ def _write(batches: Iterator[Batch], file: PartitionFile, proofs: Counter[str]) 
     last: Raw | None = None
     for batch in batches:
         if batch.proof is not None:
-            proofs[batch.proof.kind.value] += 1
+            proofs[batch.proof.grade.value] += 1
         if batch.rows:
             first = first if first is not None else batch.rows[0].copy()
             last = batch.rows[-1].copy()

@@ -32,19 +32,15 @@ def page_sizes(method: Method, page_size: int | None) -> tuple[int | None, float
 
 
 class Chunker:
-    """Chooses the lengths of chunks. `rows`: that a chunk should hold, None for methods without pages. `alone`: chunks
-    are requested one after the other, or from the last to the first.
+    """Chooses the lengths of chunks. `rows`: that a chunk should hold, None for methods without pages.
 
     What is `known` of ranges before counts as one response: whatever the next ones show has the same weight.
     """
 
-    def __init__(
-        self, method: Method, rows: float | None, known: Known = NOTHING_KNOWN, *, alone: bool = False
-    ) -> None:
+    def __init__(self, method: Method, rows: float | None, known: Known = NOTHING_KNOWN) -> None:
         self._limit = method.max_heights or (WIDEST_LINKED if method.linked else WIDEST)
         self._first = min(method.first_heights or self._limit, self._limit)
-        self._overlaps = method.height is not None and not method.linked
-        self._overlaps_next = method.height is None and not alone  # the next chunk's response shows where it begins
+        self._overlaps = not method.linked
         self._exact = method.linked  # one row for each height
         self._page_rows: float = rows or self._limit
         self._ceiling: float = self._page_rows  # rows; lower while responses are cut or fail
@@ -98,8 +94,6 @@ class Chunker:
         if self._overlaps:
             overlap = ceil(OVERLAP_ROWS / density) if density else length // 4
             overlap = max(1, min(overlap, length // 4))
-        elif self._overlaps_next and self.settled and density and OVERLAP_ROWS / density <= length / 16:
-            overlap = ceil(OVERLAP_ROWS / density)
         return max(1, length - overlap), overlap
 
     def _aim(self) -> float:
