@@ -159,6 +159,8 @@ _chainq_row '--quiet -q' flag 'Suppress warnings and progress'
 _chainq_row '--verbose -v' flag 'Log every request to stderr'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned
 _chainq_row --no-check flag 'Skip argument checks'
+_chainq_for blocks full-blocks program-transactions records ownership transitions address-transactions owned export
+_chainq_row --strict flag 'Exit with code 6 before rows whose completeness is not proved'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned rpc
 _chainq_row --dry-run flag 'Print requests as JSON lines, send none'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify profiles serve completion help version

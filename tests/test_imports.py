@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import chainq
-from harness.program import Program, Servers
+from harness.belief import besides_belief
+from harness.program import Program, Ran, Servers
 
 ROOT = Path(chainq.__file__).parent
 
@@ -33,7 +34,7 @@ ANSWERED = SHELL | {
     *("catalog.bech32", "catalog.dialects", "catalog.identifiers", "config", "config.server", "config.values"),
     *("cli.connect", "cli.output", "cli.query", "cli.report", "cli.run", "cli.stdin"),
     *("fetching", "fetching.service", "fetching.tip", "formats", "formats.protocol", "formats.registry"),
-    *("heights", "heights.block_time", "heights.bounds", "heights.range", "planning", "planning.query"),
+    *("heights", "heights.block_time", "heights.bounds", "heights.range", "query"),
     *(
         "process.progress",
         "process.threads",
@@ -53,14 +54,28 @@ ANSWERED = SHELL | {
 }
 LOOKED_UP = ANSWERED | {"fetching.lookups", "fetching.single_rows"}
 RANGED = LOOKED_UP | {
-    *("fetching.ranges", "planning.absence", "planning.chunking", "planning.completeness", "planning.counts"),
-    "planning.dense_height",
-    *("planning.exact_heights", "planning.heightless", "planning.links", "planning.look_ahead", "planning.neighbours"),
-    *("planning.ordering", "planning.overlaps", "planning.range_plan", "planning.server", "planning.steps"),
+    *(
+        "planning",
+        "fetching.ranges",
+        "planning.belief",
+        "planning.chunking",
+        "planning.evidence",
+        "planning.exact_heights",
+    ),
+    *("planning.links", "planning.order", "planning.ordering", "planning.questions", "planning.range_plan"),
+    *("planning.spans", "planning.steps"),
 }
+WITNESSED = RANGED | {"fetching.witness", "rows.full_block"}
 PAGED = LOOKED_UP | {
-    *("fetching.pages", "planning.list_end", "planning.ordering", "planning.page_facts", "planning.page_plan"),
-    *("planning.page_steps", "planning.split_block", "planning.steps", "text.humanize"),
+    *(
+        "planning",
+        "fetching.pages",
+        "planning.list_end",
+        "planning.ordering",
+        "planning.page_facts",
+        "planning.page_plan",
+    ),
+    *("planning.page_steps", "planning.split_block", "planning.steps"),
 }
 DETECTED = {"config.dialect_cache", "config.paths", "fetching.dialect_detection", "sinks.atomic_file"}
 TABLE = {
@@ -75,17 +90,19 @@ BUDGETS: dict[str, Set[str]] = {
     "serve --help": SHELL | {"cli.serve", "demo", "demo.list_faults"},
     "block 5 --jsonl": LOOKED_UP | {"formats.jsonl"},
     "latest --jsonl": LOOKED_UP | {"formats.jsonl"},
-    "records --start 0 --end 5 --jsonl": RANGED | {"formats.jsonl"},
-    "records --start 0 --end 5 --csv": RANGED | {"formats.csv"},
-    "records --start 0 --end 5 --json": RANGED | {"formats.json"},
-    "records --start 0 --end 5 --table": RANGED | TABLE,
-    "records --start 0 --end 5 --jsonl --dry-run": RANGED | {"formats.jsonl", "cli.dry_run"},
+    "blocks --start 0 --end 5 --jsonl": RANGED | DETECTED | {"formats.jsonl"},
+    "records --start 0 --end 5 --jsonl": WITNESSED | {"formats.jsonl"},
+    "records --start 0 --end 5 --csv": WITNESSED | {"formats.csv"},
+    "records --start 0 --end 5 --json": WITNESSED | {"formats.json"},
+    "records --start 0 --end 5 --table": WITNESSED | TABLE,
+    "records --start 0 --end 5 --jsonl --dry-run": LOOKED_UP
+    | {"formats.jsonl", "cli.dry_run", "planning", "planning.chunking", "planning.steps"},
     "program-transactions a.aleo b --limit 1 --jsonl": PAGED | DETECTED | {"formats.jsonl"},
     "program-transactions a.aleo b --newest --limit 1 --jsonl": PAGED
     | DETECTED
     | {"formats.jsonl", "planning.newest_plan"},
     "show --help": SHELL | {"cli.tools"},
-    "show 5 --json": (RANGED - {"cli.run", "cli.query", "cli.stdin"})
+    "show 5 --json": (WITNESSED - {"cli.run", "cli.query", "cli.stdin"})
     | DETECTED
     | {"catalog.kinds", "cli.show", "cli.tools", "show", "show.parts", "show.as_json"},
 }
@@ -116,7 +133,8 @@ def loaded(program: Program, line: str, url: str | None = None) -> set[str]:
         timeout=60,
         check=True,
     )
-    code, *names = (name for name in ended.stderr.split() if name != "click")
+    ran = besides_belief(Ran(ended.returncode, b"", ended.stderr), line.split()[0])
+    code, *names = (name for name in ran.err.split() if name != "click")
     assert code == "0", ended.stderr
     return set(names)
 

@@ -78,7 +78,8 @@ class Method(NamedTuple):
     `max_heights`: documented limit of heights in a request; `first_heights`: heights of the first request where there
     is none. `page_size`: initial page size; `page_size_max`: documented limit of it. `height`, `order`: path of a row's
     height, and of the value that orders rows within a height. `linked`: one row for each height, with the hash of the
-    block before. `repeats`: equal rows may occur in one response, so that a row has no identity.
+    block before. `repeats`: equal rows may occur in one response, so that a row has no identity. `identity`: the paths
+    that identify a row in every method and full block that has it.
     """
 
     command: str
@@ -97,6 +98,7 @@ class Method(NamedTuple):
     order: str | None = None
     linked: bool = False
     repeats: bool = False
+    identity: tuple[str, ...] = ()
 
     def param(self, role: Role) -> Param | None:
         """Return the parameter with that role, or None."""
@@ -367,6 +369,7 @@ METHODS = (
         page_size=10_000,
         height="height",
         order="id",
+        identity=("transition_id", "output_index"),
     ),
     Method(
         command="ownership",
@@ -384,6 +387,7 @@ METHODS = (
         example="chainq ownership --last 100",
         first_heights=500,
         page_size=10_000,
+        identity=("transition_id", "output_index"),
     ),
     Method(
         command="transitions",
@@ -398,6 +402,7 @@ METHODS = (
         page_size=1000,
         height="height",
         order="transition_id",
+        identity=("transition_id",),
     ),
     Method(
         command="address-transactions",

@@ -48,6 +48,7 @@ def groups_of(method: Method) -> list[type[options.Group]]:
         options.DetailOptions: method.param(Role.ADDRESS) is not None,
         options.ServiceOptions: True,
         options.CheckOptions: True,
+        options.StrictOptions: method.ranged or sized,
         options.RequestOptions: True,
     }
     return [group for group, wanted in groups.items() if wanted]

@@ -13,7 +13,10 @@ from chainq.fetching.service import Service
 from chainq.text.sanitize import mask_url
 
 if TYPE_CHECKING:
+    from chainq.heights.height_set import HeightSet
     from chainq.lake.job import ServiceSettings
+
+STRICT = "; --strict makes this an error"
 
 
 class ConnectionSettings(NamedTuple):
@@ -21,7 +24,8 @@ class ConnectionSettings(NamedTuple):
 
     `url`, `profile`, `dialect`, `timeout` (seconds per request) and `rate` (requests per second) are None where neither
     an option nor the environment sets them; then the profile does, or a default. `dry_run`: nothing
-    will be sent; `follow`: the run goes on when the service is down. Not every command has these.
+    will be sent; `follow`: the run goes on when the service is down; `strict`: rows that rest on belief are an error.
+    Not every command has these.
     """
 
     url: str | None
@@ -35,6 +39,7 @@ class ConnectionSettings(NamedTuple):
     header: list[str] | None
     dry_run: bool = False
     follow: bool = False
+    strict: bool = False
 
 
 def settings(values: Mapping[str, Any]) -> ConnectionSettings:
@@ -73,6 +78,7 @@ def open_service(settings: ConnectionSettings, reporter: Reporter, make: Callabl
         concurrency=settings.concurrency,
         max_memory=config_values.memory(settings.max_memory),
         patient=settings.follow,
+        strict=settings.strict,
         report=reporter.call,
         warn=reporter.warn,
         trace=reporter.trace,
@@ -94,7 +100,15 @@ def worker_settings(settings: ConnectionSettings, service: Service) -> "ServiceS
         max_memory=endpoint.max_memory,
         headers=dict(config_values.header(header) for header in settings.header or []),
         profile=(settings.profile or "") if settings.profile or not settings.url else None,
+        strict=settings.strict,
     )
+
+
+def warn_of_belief(believed: "Mapping[str, HeightSet]", reporter: Reporter, *, hint: str = STRICT) -> None:
+    """Say once a run which rows rest on belief: of which method, and at which heights where it has any."""
+    if believed:
+        rows = "; ".join(f"{method} {heights}".rstrip() for method, heights in believed.items())
+        reporter.warn(f'{rows}: nothing proves that these are all rows (docs/completeness.md, "Belief"){hint}')
 
 
 def _shadowed(settings: ConnectionSettings) -> bool:

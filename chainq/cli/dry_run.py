@@ -10,7 +10,7 @@ from chainq.cli.query import check_one_page, lookups
 from chainq.heights.bounds import DEFAULT_LAST, LATEST, Bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import first_requests, page_sizes
-from chainq.planning.query import Lookup, Query
+from chainq.query import Lookup, Query
 from chainq.transport.jsonrpc import encode
 
 

@@ -64,6 +64,7 @@ def run(values: Mapping[str, Any]) -> None:
             )
         finally:
             reporter.end()
+            connect.warn_of_belief(export.believed, reporter)
         if totals is None:
             reporter.warn(f"no blocks in that range: the tip is {service.tip_height()}")
         elif not reporter.quiet:

@@ -300,6 +300,19 @@ class CheckOptions(Group):
     no_check: Annotated[bool, Option("--no-check", rich_help_panel=SERVICE, help="Skip argument checks.")] = False
 
 
+class StrictOptions(Group):
+    """Which proof of completeness is enough."""
+
+    strict: Annotated[
+        bool,
+        Option(
+            "--strict",
+            rich_help_panel=SERVICE,
+            help="Exit with code 6 before rows whose completeness is not proved.",
+        ),
+    ] = False
+
+
 class RequestOptions(Group):
     """Whether the requests of a command are sent."""
 

@@ -18,7 +18,7 @@ from chainq.errors import UsageError
 from chainq.heights.block_time import parse_age, parse_time
 from chainq.heights.bounds import LATEST, MINUS, Bounds, parse_count, parse_end, parse_height, parse_range, parse_start
 from chainq.heights.range import HeightRange
-from chainq.planning.query import STDIN, Lookup, Query
+from chainq.query import STDIN, Lookup, Query
 
 if TYPE_CHECKING:
     from chainq.resume.settings import ResumeSettings

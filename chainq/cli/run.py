@@ -5,6 +5,7 @@ What fails is raised, with a note on how to get the rest where that is known; `m
 
 import gc
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -21,8 +22,8 @@ from chainq.fetching.service import Service
 from chainq.formats.protocol import Writer
 from chainq.heights.bounds import LATEST, Bounds
 from chainq.heights.range import HeightRange
-from chainq.planning.query import STDIN, Batch, Lookup, Query
 from chainq.process.signals import PipeClosed, signals_deferred
+from chainq.query import STDIN, Batch, Lookup, Query
 from chainq.rows.fields import Picker, integer_of
 from chainq.rows.raw_json import put_first
 from chainq.sinks.base import Sink
@@ -54,9 +55,11 @@ def run(
     if query.newest and query.endless and not output.on_terminal(settings.file):
         raise UsageError("--newest needs --limit N", "a list is read from its end only as far as N rows")
     reporter = connect.reporter(values)
-    with connect.open_service(connect.settings(values), reporter, make) as service:
+    with ExitStack() as stack:
+        service = stack.enter_context(connect.open_service(connect.settings(values), reporter, make))
         if method.page_size_max is not None:
             check_page_size(query, service.known_dialect(method) or service.published_dialect)
+        stack.callback(lambda: connect.warn_of_belief(service.believed, reporter))
         if resume is not None:
             from chainq.resume import follow
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from chainq.planning.query import Batch, Query
+from chainq.query import Batch, Query
 
 ROWS = 50
 

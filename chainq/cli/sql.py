@@ -19,8 +19,8 @@ from chainq.heights.range import HeightRange
 from chainq.lake.open import open_store
 from chainq.lake.sql import Database, Result, view_name
 from chainq.planning.chunking import first_requests
-from chainq.planning.query import Query
 from chainq.process.signals import signals_deferred
+from chainq.query import Query
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
@@ -94,6 +94,7 @@ def _fetch(database: Database, query: str, bounds: Bounds, values: Mapping[str, 
                 database.add_rows(command, _rows(service, BY_COMMAND[command], heights, reporter))
         finally:
             reporter.end()
+            connect.warn_of_belief(service.believed, reporter, hint="")
 
 
 def _rows(service: Service, method: Method, heights: HeightRange, reporter: Reporter) -> Iterator[list[Raw]]:

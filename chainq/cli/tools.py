@@ -27,6 +27,7 @@ from chainq.cli.options import (
     RequestOptions,
     ResumeOptions,
     ServiceOptions,
+    StrictOptions,
 )
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def _owned() -> "Command":
         ColorOptions,
         ServiceOptions,
         CheckOptions,
+        StrictOptions,
         RequestOptions,
     )
     return build(
@@ -222,7 +224,7 @@ def _export() -> "Command":
     return build(
         "export",
         call,
-        [words, *parameters(ExportOptions, RangeOptions, ServiceOptions)],
+        [words, *parameters(ExportOptions, RangeOptions, ServiceOptions, StrictOptions)],
         "Write the rows of range commands as Parquet files, a partition each, into a folder or an object store.\n\n"
         "Run it again to resume: partitions that are complete are skipped, the last one is replaced as the chain grows,"
         " and so are those that a reorg touched.",

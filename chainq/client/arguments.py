@@ -15,7 +15,7 @@ from chainq.config import values
 from chainq.errors import UsageError
 from chainq.heights.block_time import parse_time
 from chainq.heights.bounds import HIGHEST, Bounds
-from chainq.planning.query import Query
+from chainq.query import Query
 from chainq.text.sanitize import excerpt
 
 Time = datetime | float | str

@@ -21,7 +21,7 @@ from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import HIGHEST, Bounds
-from chainq.planning.query import Batch, Query
+from chainq.query import Batch, Query
 
 MOST_REQUESTS = 64  # at a time
 
@@ -34,7 +34,8 @@ class Client:
 
     `dialect`: `chain`, `aleo`, or `auto` to detect it. `timeout`: seconds per request. `retries`: for transient
     failures. `rate`: maximum requests per second. `headers`: HTTP headers of every request. `concurrency`: parallel
-    requests, up to 64. `max_memory`: bytes that responses may take up, all of them together. `typed`: rows hold heights
+    requests, up to 64. `max_memory`: bytes that responses may take up, all of them together. `strict`: IncompleteError
+    before rows whose completeness is not proved (docs/completeness.md, "Belief"). `typed`: rows hold heights
     and other numbers as int and times as datetime (UTC) where the service sends strings; a value that is not of its
     column's kind stays as sent. `progress`: draw a bar by rich for ranges that take long, in a notebook too.
     Raises UsageError for an invalid argument.
@@ -58,6 +59,7 @@ class Client:
         headers: Mapping[str, str] | None = None,
         concurrency: int = CONCURRENCY,
         max_memory: int = MAX_MEMORY,
+        strict: bool = False,
         typed: bool = False,
         progress: bool = False,
     ) -> None:
@@ -83,6 +85,7 @@ class Client:
             retries=arguments.integer("retries", retries, 0, HIGHEST),
             concurrency=arguments.integer("concurrency", concurrency, 1, MOST_REQUESTS),
             max_memory=arguments.integer("max_memory", max_memory, values.LEAST_MEMORY, HIGHEST),
+            strict=strict,
             report=self._progress.count if self._progress else lambda _: None,
         )
 
@@ -206,8 +209,8 @@ class Client:
 
         >>> with Client("demo:") as client:
         ...     batch = next(client.batches("records", 0, 500))
-        ...     len(batch.rows), batch.heights, batch.proof.kind.value
-        (2867, (0, 500), 'overlap')
+        ...     len(batch.rows), batch.heights, batch.proof.grade.value
+        (2867, (0, 500), 'order')
         """
         from chainq.heights.grid import COMMANDS
 

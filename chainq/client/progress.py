@@ -3,8 +3,8 @@
 import threading
 from collections.abc import Iterator
 
-from chainq.planning.query import Batch
 from chainq.process.progress import Bar
+from chainq.query import Batch
 from chainq.transport.base import Report
 
 

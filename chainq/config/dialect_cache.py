@@ -8,7 +8,6 @@ from urllib.parse import urlsplit, urlunsplit
 from chainq.catalog.dialects import DIALECTS
 from chainq.config.paths import dialects_file
 from chainq.errors import OutputError
-from chainq.sinks.atomic_file import AtomicFileSink
 
 
 def remembered(url: str) -> str | None:
@@ -35,6 +34,8 @@ def _store(names: dict[str, str]) -> None:
         return
     with suppress(OSError, OutputError):
         path.parent.mkdir(parents=True, exist_ok=True)
+        from chainq.sinks.atomic_file import AtomicFileSink
+
         with AtomicFileSink(path) as sink:
             sink.write(json.dumps(names, indent=0).encode())
 

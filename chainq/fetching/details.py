@@ -8,7 +8,7 @@ from chainq.catalog.kinds import TextKind, kind_of
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import NotFoundError, ServiceError, UnreachableError
 from chainq.fetching.service import Service
-from chainq.planning.query import Batch
+from chainq.query import Batch
 from chainq.rows.fields import Picker, object_of, text_of
 from chainq.rows.raw_json import put_first
 from chainq.rows.transaction import details_of

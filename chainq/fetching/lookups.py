@@ -14,8 +14,8 @@ from chainq.catalog.methods import Method, Role, Shape
 from chainq.errors import NotFoundError
 from chainq.fetching.single_rows import fetch_block, fetch_transaction
 from chainq.heights.range import HeightRange
-from chainq.planning.query import Batch, Lookup
 from chainq.process.threads import in_order
+from chainq.query import Batch, Lookup
 from chainq.transport.connection import Connection
 
 _Found = list[Raw] | None

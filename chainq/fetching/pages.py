@@ -9,13 +9,13 @@ from msgspec import Raw
 from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import Role
 from chainq.defaults import CONCURRENCY
-from chainq.errors import ChainqError
+from chainq.errors import ChainqError, ResponseError
 from chainq.planning.page_plan import PagePlan
 from chainq.planning.page_steps import PageRequest, PageResult
-from chainq.planning.query import Batch, Query
 from chainq.process.threads import Pool
+from chainq.query import Batch, Query
 from chainq.transport.connection import Connection
-from chainq.transport.jsonrpc import decode_rows
+from chainq.transport.jsonrpc import decode_result, decode_rows
 
 if TYPE_CHECKING:
     from chainq.planning.newest_plan import NewestPlan
@@ -31,27 +31,30 @@ def fetch_pages(
     concurrency: int = CONCURRENCY,
     warn: Callable[[str], None] = lambda _: None,
     trace: Callable[[str], None] = lambda _: None,
+    strict: bool = False,
 ) -> Iterator[Batch]:
     """Yield every row of a method that has pages but no heights, exactly once, in batches of whole blocks.
 
-    `concurrency`: requests at a time. `warn` is called with what the user should know of the service, `trace` with how
-    each batch was proved complete. Raises ChainqError.
+    `concurrency`: requests at a time. `warn` is called with what the user should know of the service, `trace` with what
+    the proof of each batch rests on. `strict`: rows that rest on belief are an error. Raises ChainqError.
     """
     method = query.method
     name = dialect.wire(method).name
 
+    decode = _Decode()
+
     def send(number: int, size: int) -> list[Raw]:
         _, params = dialect.call(method, {**query.arguments, Role.PAGE: number, Role.SIZE: size})
-        return connection.call(name, params, decode_rows, f"page {number} of {size} rows")
+        return connection.call(name, params, decode, f"page {number} of {size} rows", divisible=size > 1)
 
-    plan = _plan(query, dialect.page_size_max(method), concurrency + 2)
+    plan = _plan(query, dialect.page_size_max(method), concurrency + 2, strict=strict)
     steps, pages = plan.steps(), _ReadAhead(send, concurrency + 2)
     warned = 0
     try:
         step = next(steps, None)
         while step is not None:
             if isinstance(step, PageResult):
-                trace(f"{method.name}: {len(step.rows)} rows, proved by {step.proof}")
+                trace(f"{method.name}: {len(step.rows)} rows, proof: {step.proof}")
                 yield Batch(step.rows, None, step.proof)
                 step = next(steps, None)
                 continue
@@ -68,15 +71,44 @@ def fetch_pages(
             error.message = f"{name} {error.message}"
         raise
     finally:
+        if plan.believed is not None:
+            warn(f"{method.name}: {_believed(plan.believed)}")
         pages.close()
 
 
-def _plan(query: Query, largest: int | None, window: int) -> "PagePlan | NewestPlan":
+def _plan(query: Query, largest: int | None, window: int, *, strict: bool) -> "PagePlan | NewestPlan":
     if not query.newest:
-        return PagePlan(query, largest=largest, window=window)
+        return PagePlan(query, largest=largest, window=window, strict=strict)
     from chainq.planning.newest_plan import NewestPlan
 
-    return NewestPlan(query, largest=largest)
+    return NewestPlan(query, largest=largest, strict=strict)
+
+
+def _believed(positions: range) -> str:
+    """Return the warning that rows at these positions of the list rest on belief."""
+    rows = f"rows {positions.start} to {positions.stop - 1} of the list" if positions else "no rows"
+    return (
+        f'{rows}: nothing proves that these are all rows, though responses agree (docs/completeness.md, "Belief");'
+        " --strict makes this an error"
+    )
+
+
+class _Decode:
+    """Decodes the rows of responses. Of a service that has shown rows, null is an empty page, which proves nothing."""
+
+    def __init__(self) -> None:
+        self._shown = False
+
+    def __call__(self, text: memoryview, call_id: int) -> list[Raw]:
+        """Return the rows. Raises ServiceError and ResponseError."""
+        try:
+            rows = decode_rows(text, call_id)
+        except ResponseError:
+            if not self._shown or bytes(decode_result(text, call_id)) != b"null":
+                raise
+            return []
+        self._shown = self._shown or bool(rows)
+        return rows
 
 
 class _ReadAhead:

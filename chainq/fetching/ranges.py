@@ -1,21 +1,39 @@
 """Drives a range plan: sends its requests from threads, and hands complete chunks on as batches."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
 from chainq.catalog.dialects import Dialect
-from chainq.catalog.methods import Role
+from chainq.catalog.methods import Method, Role
 from chainq.defaults import CONCURRENCY
-from chainq.errors import ChainqError
+from chainq.errors import ChainqError, ServiceError
 from chainq.heights.range import HeightRange
-from chainq.planning.query import Batch, Query
 from chainq.planning.range_plan import RangePlan
-from chainq.planning.steps import NOTHING_KNOWN, Known, Page, Request, TipRequest
+from chainq.planning.steps import (
+    NOTHING_KNOWN,
+    ChunkResult,
+    Due,
+    DueRequest,
+    Grade,
+    Known,
+    Located,
+    Page,
+    Request,
+    TipRequest,
+)
 from chainq.process.threads import Pool
+from chainq.query import Batch, Query
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_array
+
+if TYPE_CHECKING:
+    from chainq.fetching.witness import Witness
+
+NOWHERE = HeightRange(0, 0)
 
 
 def fetch_range(
@@ -29,15 +47,24 @@ def fetch_range(
     concurrency: int = CONCURRENCY,
     warn: Callable[[str], None] = lambda _: None,
     trace: Callable[[str], None] = lambda _: None,
+    believed: Callable[[HeightRange], None] = lambda _: None,
     known: Known = NOTHING_KNOWN,
     learned: Callable[[Known], None] = lambda _: None,
+    witness: "Witness | None" = None,
+    hashes: Mapping[int, str] = MappingProxyType({}),
+    compared: HeightRange = NOWHERE,
+    strict: bool = False,
 ) -> Iterator[Batch]:
     """Yield every row of a height range, exactly once, in batches that end with the last row of a height.
 
     `tip`: the tip height where it is known already; else `tip_height` is called if the range turns out to need it.
     `concurrency`: requests at a time; a few chunks more are decoded or held until their turn comes. `warn` is called
-    with what the user should know of the server, `trace` with how each chunk was proved complete. `known`: by ranges
-    before; `learned` is called with that for the next one at the end. Raises ChainqError.
+    with what the user should know of the server, `trace` with what the proof of each batch rests on, `believed` with
+    the heights of a batch that rests on belief. `known`: by ranges before; `learned` is called with that for the next
+    one at the end. `witness`: the other methods that say which rows are due, None where they are not to be asked.
+    `hashes`: of blocks by height, of which rows must be. `compared`: heights whose rows must be those of their full
+    blocks, if the service has these. `strict`: heights that rest on belief are an error. Raises
+    ChainqError.
     """
     plan = RangePlan(
         query.method,
@@ -49,9 +76,12 @@ def fetch_range(
         tip=tip,
         window=concurrency + 2,
         known=known,
+        witness=witness is not None,
+        strict=strict,
     )
+    plan.evidence.know_hashes(hashes)
 
-    send = _sender(connection, dialect, query, tip_height, plan.page)
+    send = _sender(connection, dialect, query, tip_height, plan.page, witness)
     pool: Pool[int] = Pool(plan.window)
     warned = 0
 
@@ -60,20 +90,20 @@ def fetch_range(
             pool.submit(number, partial(send, request))
 
     try:
+        _compare(plan, witness, compared)
         while not plan.done:
             for result in plan.ready():
-                trace(f"{query.method.name} {result.heights}: {len(result.rows)} rows, proved by {result.proof}")
                 if query.limit is None:  # the server works while the rows are drawn; with a limit they may be the last
                     submit()
-                yield Batch(result.rows, result.heights, result.proof)
+                yield _batch(query.method, result, trace, believed)
                 del result  # its rows keep their whole response alive, and the next wait may be long
             submit()
             if plan.waiting:
                 number, outcome = pool.wait()
                 plan.receive(number, outcome)
                 del outcome  # a response is large, and the next wait may be long
-            while warned < len(plan.server.notes):
-                warn(f"{query.method.name}: {plan.server.notes[warned]}")
+            while warned < len(plan.facts.notes):
+                warn(f"{query.method.name}: {plan.facts.notes[warned]}")
                 warned += 1
         learned(plan.known)
     except ChainqError as error:
@@ -85,18 +115,39 @@ def fetch_range(
         pool.close()
 
 
+def _compare(plan: RangePlan, witness: "Witness | None", heights: HeightRange) -> None:
+    """Have the rows of some heights compared with their full blocks."""
+    if witness is not None:
+        for due in witness.blocks_of(heights):
+            plan.evidence.witness(due)
+
+
+def _batch(
+    method: Method, result: ChunkResult, trace: Callable[[str], None], believed: Callable[[HeightRange], None]
+) -> Batch:
+    trace(f"{method.name} {result.heights}: {len(result.rows)} rows, proof: {result.proof}")
+    if result.proof.grade is Grade.BELIEF:
+        believed(result.heights)
+    return Batch(result.rows, result.heights, result.proof)
+
+
 def _sender(
     connection: Connection,
     dialect: Dialect,
     query: Query,
     tip_height: Callable[[], int],
     page: Callable[[Request, list[Raw]], Page],
-) -> Callable[[Request | TipRequest], Page | int]:
-    """Return what sends a request of the plan and gives the outcome that the plan wants: a page, or the tip height."""
+    witness: "Witness | None",
+) -> Callable[[Request | TipRequest | DueRequest], Page | Due | Located | int]:
+    """Return what sends a request of the plan and gives the outcome that the plan wants."""
 
-    def send(request: Request | TipRequest) -> Page | int:
+    def send(request: Request | TipRequest | DueRequest) -> Page | Due | Located | int:
         if isinstance(request, TipRequest):
             return tip_height()
+        if isinstance(request, DueRequest):
+            if witness is None:
+                raise ServiceError("no other method is asked")
+            return witness.located(request) if request.located else witness.due(request.heights)
         arguments = {**query.arguments, Role.START: request.heights.start, Role.END: request.heights.end}
         if request.page_size is not None:
             arguments |= {Role.PAGE: request.page, Role.SIZE: request.page_size}

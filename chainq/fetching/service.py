@@ -1,7 +1,9 @@
 """`Service`: one chain data service, as the command line and the Python API use it. Every row passes through here."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from threading import Lock
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import Raw
@@ -14,14 +16,17 @@ from chainq.fetching import lookups, single_rows
 from chainq.fetching.tip import Tip, highest_block
 from chainq.heights import bounds
 from chainq.heights.range import HeightRange
-from chainq.planning.query import Batch, Lookup, Query
+from chainq.query import Batch, Lookup, Query
 from chainq.rows import fields
 from chainq.text.sanitize import printable, quoted
 from chainq.transport.base import Endpoint, Report
 from chainq.transport.connection import Connection
+from chainq.transport.failures import is_misunderstood
 from chainq.transport.jsonrpc import decode_result, decode_rows
 
 if TYPE_CHECKING:
+    from chainq.fetching.witness import Witness
+    from chainq.heights.height_set import HeightSet
     from chainq.planning.steps import Known
 
 _NO_BLOCK = "the chain has no blocks yet"
@@ -35,11 +40,13 @@ class Service:
 
     `dialect`: one of `DIALECTS`, or `auto` to detect it; `names`: the server's own names beside it.
     `timeout`: seconds per request. `retries`: for transient failures. `rate`: requests per second, None for no limit.
-    `headers`: sent with every request. `concurrency`: requests at a time. `patient`: retry also where no
-    server responds at first. `max_memory`: bytes that all responses may
-    take up. `report`: called after every attempt of a request. `warn`: called with what the user should know of the
-    server; `trace`: with how each chunk was proved complete.
+    `headers`: sent with every request. `concurrency`: requests at a time. `patient`: retry also where no server
+    responds at first. `max_memory`: bytes that all responses may take up. `strict`: rows whose completeness rests on
+    belief are an error. `report`: called after every attempt of a request. `warn`: called with what the user should
+    know of the server; `trace`: with how each chunk was proved complete.
     Raises UsageError for an unknown dialect or an invalid concurrency.
+
+    `believed`: what of the rows so far rests on belief: heights, by the name of the method; none of a method without.
     """
 
     def __init__(
@@ -55,6 +62,7 @@ class Service:
         concurrency: int = CONCURRENCY,
         max_memory: int = MAX_MEMORY,
         patient: bool = False,
+        strict: bool = False,
         report: Callable[[Report], None] = lambda _: None,
         warn: Callable[[str], None] = lambda _: None,
         trace: Callable[[str], None] = lambda _: None,
@@ -86,7 +94,8 @@ class Service:
             transport=transport,
         )
         self.connection = Connection(endpoint, report)
-        self._concurrency, self._warn, self._trace = concurrency, warn, trace
+        self._concurrency, self._warn, self._trace, self._strict = concurrency, warn, trace, strict
+        self.believed: dict[str, HeightSet] = {}
         self._tip: Tip | None = None
         self._tip_lock = Lock()  # so that threads that need the tip request it once
         self._tip_block: Raw | None = None  # the summary that it was read from
@@ -206,6 +215,50 @@ class Service:
             return None
         return hash_text(fields.Picker(["block_hash"])(found.rows[0])[0])
 
+    def block_hashes(self, heights: HeightRange) -> dict[int, str]:
+        """Return the hashes of blocks by height, of one chain: of the last one that exists, and of those it links to.
+
+        By one request; where the service does not answer it, only the last height is looked up.
+        """
+        links: dict[int, tuple[str, str]] = {}
+        rows = self._summaries(heights)
+        if rows is None:
+            found = self.block_hash(heights.end - 1)
+            return {} if found is None else {heights.end - 1: found}
+        for row in rows:
+            sent = fields.Picker(["height", "block_hash", "previous_hash"])(row)
+            height = fields.integer_of(sent[0])
+            if height is not None and heights.start <= height < heights.end:
+                links[height] = hash_text(sent[1]), hash_text(sent[2])
+        at = max(links, default=-1)
+        if at < heights.end - 1 and (found := self.block_hash(heights.end - 1)) is not None:  # a list may be cut
+            return {heights.end - 1: found}
+        hashes = {at: links[at][0]} if links else {}
+        while at - 1 in links and links[at][1] == links[at - 1][0] != "":
+            at -= 1
+            hashes[at] = links[at][0]
+        return hashes
+
+    def _summaries(self, heights: HeightRange) -> list[Raw] | None:
+        """Return the summaries of blocks, by one request of at most 1,000; None where the service does not have it.
+
+        `blocks` differs between dialects. So that commands that do not are spared its detection, the published name is
+        tried where no dialect is known.
+        """
+        method = BY_COMMAND["blocks"]
+        arguments: dict[Role, int | str] = {Role.START: heights.start, Role.END: heights.end}
+        try:
+            name, params = (self.known_dialect(method) or self.published_dialect).call(method, arguments)
+            try:
+                return self.connection.call(name, params, decode_rows, str(heights))
+            except ServiceError as error:
+                if self.known_dialect(method) is not None or not is_misunderstood(error.code, error.message):
+                    raise
+            name, params = self.dialect_for(method).call(method, arguments)
+            return self.connection.call(name, params, decode_rows, str(heights))
+        except ServiceError:
+            return None
+
     def _latest(self) -> list[Raw]:
         """Return the summary of the tip as one row; no row for a chain without blocks."""
         return single_rows.fetch_latest(self.connection, self.dialect_for(BY_COMMAND["latest"]))
@@ -243,13 +296,16 @@ class Service:
         concurrency: int | None = None,
         known: "Known | None" = None,
         learned: "Callable[[Known], None]" = lambda _: None,
+        hashes: Mapping[int, str] = MappingProxyType({}),
+        compared: HeightRange | None = None,
     ) -> Iterator[Batch]:
         """Yield every row of a height range (what the query's bounds resolve to), exactly once, in height order.
 
         `concurrency`: requests at a time, where fewer than the service's are enough. `known`: by ranges of the same
-        method before; `learned` is called at the end with that for the next one.
+        method before; `learned` is called at the end with that for the next one. `hashes`: of blocks by height, which
+        rows must be of. `compared`: heights whose rows must be those of their full blocks, if the service has these.
         """
-        from chainq.fetching.ranges import fetch_range
+        from chainq.fetching.ranges import NOWHERE, fetch_range
         from chainq.planning.steps import NOTHING_KNOWN
 
         tip = None if self._tip is None else self._tip.height
@@ -263,10 +319,24 @@ class Service:
             concurrency=min(concurrency or self._concurrency, self._concurrency),
             warn=self._warn,
             trace=self._trace,
+            believed=lambda part: self._believed(query.method).add(part),
             known=known or NOTHING_KNOWN,
             learned=learned,
+            witness=self._witness(query.method),
+            hashes=hashes,
+            compared=compared or NOWHERE,
+            strict=self._strict,
         )
         return self._explained(query.method, batches)
+
+    def _witness(self, method: Method) -> "Witness | None":
+        """Return what asks other methods which rows of this one are due; None where no other tells."""
+        if not method.identity:
+            return None
+        from chainq.fetching.witness import Witness
+
+        dialect = partial(self.known_dialect, BY_COMMAND["full-blocks"])
+        return Witness(self.connection, method, dialect, self.published_dialect)
 
     def fetch_pages(self, query: Query) -> Iterator[Batch]:
         """Yield every row of a method that has pages but no heights."""
@@ -279,8 +349,14 @@ class Service:
             concurrency=self._concurrency,
             warn=self._warn,
             trace=self._trace,
+            strict=self._strict,
         )
         return self._explained(query.method, batches)
+
+    def _believed(self, method: Method) -> "HeightSet":
+        from chainq.heights.height_set import HeightSet
+
+        return self.believed.setdefault(method.name, HeightSet())
 
     def fetch_one_page(self, query: Query, heights: HeightRange | None) -> Iterator[Batch]:
         """Yield the one page that the query names, unverified and in the server's order."""

@@ -8,7 +8,7 @@ from msgspec import Raw
 from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.errors import IncompleteError, ResponseError
-from chainq.planning.query import Lookup
+from chainq.query import Lookup
 from chainq.rows import fields
 from chainq.text.sanitize import excerpt
 from chainq.transport.connection import Connection

@@ -17,6 +17,7 @@ from chainq.errors import IncompleteError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.grid import COMMANDS, PartitionSpec, partitions
+from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
 from chainq.lake import data_set, plan
 from chainq.lake.data_set import Origin, Wanted
@@ -69,7 +70,10 @@ class Totals(NamedTuple):
 
 
 class Export:
-    """One export into a store. `warn` takes a line for the user. Raises UsageError for a command without partitions."""
+    """One export into a store. `warn` takes a line for the user. Raises UsageError for a command without partitions.
+
+    `believed`: the heights that rest on belief, by the name of the method.
+    """
 
     def __init__(self, service: Service, store: Store, query: ExportQuery, warn: Callable[[str], None]) -> None:
         for command in query.commands:
@@ -77,6 +81,7 @@ class Export:
                 raise UsageError(f"{command!r} cannot be exported", f"the commands are {', '.join(COMMANDS)}")
         self._service, self._store, self._query, self._warn = service, store, query, warn
         self._hash_at = cache(service.hash_of)
+        self.believed: dict[str, HeightSet] = {}
         self._schemas = {command: schema_of(BY_COMMAND[command]) for command in query.commands}
 
     def plan(self, *, write: bool) -> ExportPlan | None:
@@ -159,6 +164,8 @@ class Export:
                         totals.size + done.size,
                         totals.calls + done.calls,
                     )
+                    for heights in done.believed:
+                        self.believed.setdefault(BY_COMMAND[done.spec.command].name, HeightSet()).add(heights)
                     wrote(done)
             except BaseException as error:
                 error.add_note(_rest(totals.written, len(tasks)))

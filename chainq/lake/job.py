@@ -8,6 +8,7 @@ from chainq.config.values import LEAST_MEMORY
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
 from chainq.heights.grid import PartitionSpec
+from chainq.heights.range import HeightRange
 from chainq.lake.open import open_store
 from chainq.lake.store import Store
 from chainq.planning.steps import NOTHING_KNOWN, Known
@@ -31,6 +32,7 @@ class ServiceSettings(msgspec.Struct, frozen=True):
     max_memory: int
     headers: dict[str, str]
     profile: str | None
+    strict: bool = False
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -78,6 +80,7 @@ class Job(msgspec.Struct, frozen=True):
             headers=headers,
             concurrency=settings.concurrency,
             max_memory=settings.max_memory,
+            strict=settings.strict,
             report=report,
             warn=warn,
             trace=trace,
@@ -109,7 +112,7 @@ class Task(msgspec.Struct, frozen=True):
 
 class Done(msgspec.Struct, frozen=True):
     """A partition that is written. `size`: bytes of its file; `receipt`: the name of its receipt; `known`: what it
-    taught."""
+    taught; `believed`: the heights that rest on belief."""
 
     spec: PartitionSpec
     rows: int
@@ -117,3 +120,4 @@ class Done(msgspec.Struct, frozen=True):
     calls: int
     receipt: str
     known: Known = NOTHING_KNOWN
+    believed: tuple[HeightRange, ...] = ()

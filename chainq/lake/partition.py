@@ -22,8 +22,9 @@ from chainq.lake import receipt as receipts
 from chainq.lake.job import Done, Hold, Job, Task
 from chainq.lake.receipt import Receipt
 from chainq.lake.table import PartitionFile
-from chainq.planning.query import Batch, Query
+from chainq.planning.questions import BehindError
 from chainq.planning.steps import Known
+from chainq.query import Batch, Query
 from chainq.rows.fields import Picker
 from chainq.transport.base import Report
 
@@ -84,6 +85,7 @@ class Worker:
         calls = self._calls
         with self._store.upload() as upload:
             for left in reversed(range(ATTEMPTS)):
+                self._service.believed.clear()
                 upload.file.seek(0)
                 upload.file.truncate()
                 file = PartitionFile(upload.file, method, self._warn)
@@ -92,7 +94,11 @@ class Worker:
                     break
                 except BaseException as error:
                     file.abandon()
-                    if not isinstance(error, _ReorgError) or not left:
+                    if isinstance(error, BehindError) and spec.start < error.height and left:
+                        spec = spec._replace(end=error.height)  # the next run writes what is missing now
+                        task = structs.replace(task, spec=spec)
+                        self._warn(f"{error.message}: this run ends before that height")
+                    elif not isinstance(error, _ReorgError) or not left:
                         raise
             receipt = Receipt(
                 receipt=receipts.VERSION,
@@ -116,7 +122,8 @@ class Worker:
             size = upload.publish(spec.name)
         entry = receipts.entry_of(receipt, size)
         self._store.write(entry.name, sealed.encode())
-        return Done(spec, receipt.rows, size, receipt.calls, entry.name, known)
+        believed = tuple(self._service.believed.get(method.name, ()))
+        return Done(spec, receipt.rows, size, receipt.calls, entry.name, known, believed)
 
     def hold_back(self, hold: Hold) -> None:
         """Make no call of a method for a while; for any thread."""
@@ -166,7 +173,7 @@ def _write(batches: Iterator[Batch], file: PartitionFile, proofs: Counter[str]) 
     last: Raw | None = None
     for batch in batches:
         if batch.proof is not None:
-            proofs[batch.proof.kind.value] += 1
+            proofs[batch.proof.grade.value] += 1
         if batch.rows:
             first = first if first is not None else batch.rows[0].copy()
             last = batch.rows[-1].copy()

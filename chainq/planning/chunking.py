@@ -32,19 +32,15 @@ def page_sizes(method: Method, page_size: int | None) -> tuple[int | None, float
 
 
 class Chunker:
-    """Chooses the lengths of chunks. `rows`: that a chunk should hold, None for methods without pages. `alone`: chunks
-    are requested one after the other, or from the last to the first.
+    """Chooses the lengths of chunks. `rows`: that a chunk should hold, None for methods without pages.
 
     What is `known` of ranges before counts as one response: whatever the next ones show has the same weight.
     """
 
-    def __init__(
-        self, method: Method, rows: float | None, known: Known = NOTHING_KNOWN, *, alone: bool = False
-    ) -> None:
+    def __init__(self, method: Method, rows: float | None, known: Known = NOTHING_KNOWN) -> None:
         self._limit = method.max_heights or (WIDEST_LINKED if method.linked else WIDEST)
         self._first = min(method.first_heights or self._limit, self._limit)
-        self._overlaps = method.height is not None and not method.linked
-        self._overlaps_next = method.height is None and not alone  # the next chunk's response shows where it begins
+        self._overlaps = not method.linked
         self._exact = method.linked  # one row for each height
         self._page_rows: float = rows or self._limit
         self._ceiling: float = self._page_rows  # rows; lower while responses are cut or fail
@@ -98,8 +94,6 @@ class Chunker:
         if self._overlaps:
             overlap = ceil(OVERLAP_ROWS / density) if density else length // 4
             overlap = max(1, min(overlap, length // 4))
-        elif self._overlaps_next and self.settled and density and OVERLAP_ROWS / density <= length / 16:
-            overlap = ceil(OVERLAP_ROWS / density)
         return max(1, length - overlap), overlap
 
     def _aim(self) -> float:
@@ -117,10 +111,21 @@ class Chunker:
         if complete:
             self._ceiling = min(self._page_rows if self._cap is None else self._cap, self._ceiling * 1.25)
 
-    def cut(self, rows: int) -> None:
-        """Take in that the server cuts responses at about so many rows."""
-        self._cap = max(1.0, 0.9 * rows) if self._cap is None else min(self._cap, max(1.0, 0.9 * rows))
+    def cut(self, heights: HeightRange, rows: int) -> None:
+        """Take in that the server cut a response after so many rows, those of `heights`.
+
+        What earlier responses seemed to tell of the density is wrong then: they may have been cut as well.
+        """
+        cap = max(1.0, 0.9 * rows)
+        self._cap = cap if self._cap is None else min(self._cap, cap)
         self._ceiling = min(self._ceiling, self._cap)
+        size = ceil(self.row_bytes * rows)
+        self._seen.clear()
+        self.learn(heights, rows, size, complete=False)
+
+    def longest(self) -> int:
+        """Return how many heights a chunk may have that was cut before the server was seen to cut responses."""
+        return self._limit if self._cap is None else 2 * self.choose()[0]
 
     def too_heavy(self, heights: HeightRange) -> None:
         """Take in that a response to so many heights failed for its size."""
@@ -161,6 +166,6 @@ def first_requests(
             start, end = max(heights.start, heights.end - at - length), heights.end - at
         else:
             start, end = heights.start + at, min(heights.end, heights.start + at + length)
-        yield Request(HeightRange(start, max(end, min(end + overlap, heights.end))), page_size)
+        yield Request(HeightRange(start, end + overlap), page_size)
         if limit is not None and not method.linked:
             return

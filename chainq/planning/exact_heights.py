@@ -1,76 +1,63 @@
-"""Proves chunks of blocks: every height up to the tip comes exactly once."""
+"""Asks for blocks: every height up to the tip has one, so what is missing is seen."""
 
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.server import BELOW_TIP, NO_VERIFY, ServerFacts
-from chainq.planning.steps import (
-    DIVISIBLE,
-    Asking,
-    ChunkResult,
-    ChunkSpec,
-    Page,
-    Proof,
-    ProofKind,
-    Request,
-    Steps,
-    TipRequest,
-)
+from chainq.planning.questions import BELOW_TIP, Facts
+from chainq.planning.steps import DIVISIBLE, Asking, Page, Request, TipRequest
 
 NEAR = 64  # blocks below the tip that a server which is behind may lack
+ATTEMPTS = 2  # for blocks that are missing: the tip may have come after the first response
+NO_VERIFY = "blocks and full-blocks skip this check with --no-verify"
 
 
-def prove_blocks(chunk: ChunkSpec, server: ServerFacts, *, verify: bool) -> Steps:
-    """Fetch a chunk of blocks and prove that every height up to the tip is there once.
+def ask_blocks(heights: HeightRange, facts: Facts, *, verify: bool) -> Asking[int]:
+    """Ask for blocks until every height up to the tip is there once; return where the others are handed back.
 
     Without `verify` what is missing or doubled is noted and passed on. Raises IncompleteError.
     """
-    heights, page = yield from _request(chunk.heights)
-    if _exact(page, heights):
-        return ChunkResult(heights, page.rows, page.heights, Proof(ProofKind.EXACT))
-    if server.tip is None:
-        server.tip = yield TipRequest()
-    if _missing(page, heights, server):  # the tip may have come after the first response
-        heights, page = yield from _request(heights)
-    faults = list(_faults(page, heights, server))
-    if faults and verify:
-        behind = f"where a server is behind, {BELOW_TIP}; " if heights.end + NEAR > (server.top or 0) else ""
-        raise IncompleteError(f"{heights}: {faults[0]}", f"{behind}{NO_VERIFY}")
-    for fault in faults:
-        server.note(f"{heights}: {fault}")
-    end = max(heights.start, min(heights.end, server.top or 0))
-    return ChunkResult(HeightRange(heights.start, end), page.rows, page.heights, Proof(ProofKind.EXACT, 2))
+    end, ev = heights.end, facts.evidence
+    for _ in range(ATTEMPTS):
+        end, page = yield from _request(heights.start, end)
+        if ev.reach(heights.start, end) == end:
+            return end
+        if facts.tip is None:
+            facts.tip = yield TipRequest()
+        end = max(heights.start, min(end, facts.top or 0))
+        if end <= ev.reach(heights.start, end):
+            return end
+    asked = HeightRange(heights.start, end)
+    said = _fault(page, asked, ev.reach(heights.start, end), facts)
+    if verify:
+        behind = f"where a server is behind, {BELOW_TIP}; " if end + NEAR > (facts.top or 0) else ""
+        raise IncompleteError(f"{asked}: {said}", f"{behind}{NO_VERIFY}")
+    facts.note(f"{asked}: {said}")
+    ev.believe(HeightRange(ev.reach(heights.start, end), end), page.rows, page.heights)
+    return end
 
 
-def _request(heights: HeightRange) -> Asking[tuple[HeightRange, Page]]:
+def _request(start: int, end: int) -> Asking[tuple[int, Page]]:
+    """Request blocks, fewer of them where a response fails for its size."""
     while True:
         try:
-            page: Page = yield Request(heights)
+            page: Page = yield Request(HeightRange(start, end))
         except DIVISIBLE:
-            if len(heights) == 1:
+            if end - start == 1:
                 raise
-            heights = HeightRange(heights.start, heights.start + len(heights) // 2)
+            end = (start + end) // 2
         else:
-            return heights, page
+            return end, page
 
 
-def _exact(page: Page, heights: HeightRange) -> bool:
-    return page.heights == list(range(heights.start, heights.end))
-
-
-def _missing(page: Page, heights: HeightRange, server: ServerFacts) -> list[int]:
-    return sorted(set(range(heights.start, min(heights.end, server.top or 0))) - set(page.heights))
-
-
-def _faults(page: Page, heights: HeightRange, server: ServerFacts) -> list[str]:
+def _fault(page: Page, heights: HeightRange, reach: int, facts: Facts) -> str:
     """Return what is wrong with a response, in words that follow its heights."""
     if len(page.heights) < len(page.rows):
-        return ["a block has no valid height, so no height can be proved present"]
-    faults = []
-    if missing := _missing(page, heights, server):
-        faults.append(f"missing {listed(missing)}, though the tip is {(server.top or 0) - 1}")
-    if doubled := sorted({one for one, other in zip(page.heights, page.heights[1:], strict=False) if one == other}):
-        faults.append(f"twice in one response: {listed(doubled)}")
-    return faults
+        return "a block has no valid height, so no height can be proved present"
+    doubled = sorted({a for a, b in zip(page.heights, page.heights[1:], strict=False) if a == b})
+    missing = sorted(set(range(reach, heights.end)) - set(page.heights))
+    said = [f"twice in one response: {listed(doubled)}"] if doubled else []
+    if missing:
+        said.append(f"missing {listed(missing)}, though the tip is {(facts.top or 0) - 1}")
+    return "; ".join(said)
 
 
 def listed(heights: list[int]) -> str:

@@ -4,19 +4,22 @@ The service lists the oldest rows first and says nothing of their number (docs/p
 one row are requested, further and further along, until one is empty; then the gap between the last row seen and that
 page is halved until it is no longer than what is to be read. That is about 20 calls for a million rows, each as light
 as the service has them. An empty page that should have had a row does no harm: what is read from there on goes to the
-proven end of the list (`page_plan`).
+end of the list (`page_plan`).
 
 Pure, as `page_plan` is.
 """
 
-from msgspec import Raw
+from typing import TYPE_CHECKING
 
-from chainq.errors import ChainqError, IncompleteError
+from chainq.errors import IncompleteError
 from chainq.planning.page_facts import PageFacts
 from chainq.planning.page_plan import BEYOND_LIMIT, PagePlan
 from chainq.planning.page_steps import PageAsking, PageRequest, PageResult, PageSteps
-from chainq.planning.query import Query
-from chainq.planning.steps import Proof, ProofKind
+from chainq.planning.steps import Grade, Proof
+from chainq.query import Query
+
+if TYPE_CHECKING:
+    from msgspec import Raw
 
 _HINT = "chainq program-transactions reads the list from its beginning without --newest"
 STRIDE = 8  # times as far along goes each request for the end; each gap of that size then takes three to halve
@@ -24,34 +27,34 @@ LONGEST = 2**40  # rows: no list has as many
 
 
 class NewestPlan:
-    """One run of a query for the newest `query.limit` rows, the newest first.
+    """One run of a query for the newest `query.limit` rows, newest first. All else is as of PagePlan."""
 
-    `largest`: the most rows that the service allows in a page, None where no limit is known.
-    """
-
-    def __init__(self, query: Query, *, largest: int | None = None) -> None:
-        self._query, self._largest = query, largest
-        self._wanted = query.limit or 0
+    def __init__(self, query: Query, *, largest: int | None = None, strict: bool = False) -> None:
+        self._query, self._largest, self._strict = query, largest, strict
         self._responses = 0
         self.facts = PageFacts(1, 1, 0)
+        self.believed: range | None = None
 
     def steps(self) -> PageSteps:
         """Yield requests and one result. Raises IncompleteError where rows are missing, and what requests raise."""
         most = self._query.page_size or self._largest or self._query.method.page_size or 1
-        behind = self._wanted + BEYOND_LIMIT
+        wanted = self._query.limit or 0
+        behind = wanted + BEYOND_LIMIT
         end = yield from self._end(behind)
-        while True:
+        kept: list[Raw] = []
+        start = end
+        while len(kept) < wanted and start:  # else it began inside a block with very many rows
             size = max(1, min(behind, most))
             start = max(0, end - behind) // size * size
-            plan = PagePlan(self._query._replace(limit=None, page_size=size), largest=self._largest, start=start)
+            query = self._query._replace(limit=None, page_size=size)
+            plan = PagePlan(query, largest=self._largest, start=start, keep=wanted, strict=self._strict)
             self.facts = plan.facts
-            rows = yield from self._read(plan)
-            if len(rows) >= self._wanted or not start:
-                break
-            behind *= 2  # it began inside a block with very many rows
-        newest = rows[::-1][: self._wanted]
-        if newest:
-            yield PageResult(newest, Proof(ProofKind.TAIL, self._responses))
+            yield from plan.steps()
+            kept, stop = plan.kept, plan.believed.stop if plan.believed else 0
+            self.believed = range(stop - len(kept), stop)
+            behind *= 2
+        if kept:
+            yield PageResult(kept[::-1], Proof(Grade.BELIEF, self._responses))
 
     def _end(self, near: int) -> PageAsking[int]:
         """Return a position after which few rows follow: `near` of them at most, as far as empty pages tell."""
@@ -78,25 +81,3 @@ class NewestPlan:
                 _HINT,
             )
         return bool(rows)
-
-    def _read(self, plan: PagePlan) -> PageAsking[list[Raw]]:
-        """Return the last rows of a plan: as many as are wanted and perhaps some more."""
-        steps: PageSteps = plan.steps()
-        rows: list[Raw] = []
-        step = next(steps, None)
-        while step is not None:
-            if isinstance(step, PageResult):
-                rows = [*rows[-self._wanted :], *step.rows]
-                step = next(steps, None)
-                continue
-            self._responses += 1
-            try:
-                try:
-                    sent = yield step
-                except ChainqError as error:
-                    step = steps.throw(error)
-                else:
-                    step = steps.send(sent)
-            except StopIteration:
-                step = None
-        return rows

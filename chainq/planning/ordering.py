@@ -56,7 +56,8 @@ class Sorter:
         places = sorted(range(len(keys)), key=keys.__getitem__)
         if not _rising([keys[i] for i in places]) and (verify or not self._method.linked):
             self._refuse_duplicates(rows, keys, places, found)
-        return Page([rows[i] for i in places], [found[i] for i in places], ordered)
+        texts = [] if ordered else list(map(str, found))
+        return Page([rows[i] for i in places], [found[i] for i in places], ordered, texts == sorted(texts))
 
     def _without_heights(self, rows: list[Raw], heights: HeightRange, *, verify: bool) -> Page:
         if self._method.height and not self._method.linked:

@@ -1,10 +1,12 @@
-"""Plans the pages of a method that has no heights (`chainTransactionsForProgram`), and proves that all rows came.
+"""Plans the pages of a method that has no heights (`chainTransactionsForProgram`), and says what their rows rest on.
 
 The service's list of rows is ordered by block. The rows of one block change positions from response to response
 (docs/protocol.md, "Pagination"), while the block as a whole keeps its positions. Therefore
 
-- a block whose rows all came in one response is exact;
+- page 0 that shows a row of a later block holds all blocks before it (rule 1 of `evidence`). All else is belief:
+- a block whose rows all came in one response is taken as it came;
 - a block that a page edge divides is taken from one page that covers it, or collected from several (`split_block`);
+- pages begin where their numbers say, if page 1 of a smaller size begins with the row that page 0 has there;
 - a page with fewer rows than were asked for is the last one only if pages of another size agree (`list_end`). Else the
   page was cut, or lacks rows, and is requested again, then in smaller pages.
 
@@ -12,14 +14,14 @@ Pure, as `range_plan` is: a generator that yields requests and is sent their row
 Failures are thrown in when their turn comes.
 """
 
-from enum import Enum, auto
+from operator import eq
 from typing import NamedTuple
 
 from msgspec import Raw
 
 from chainq.catalog.methods import Role
 from chainq.errors import IncompleteError
-from chainq.planning.list_end import ATTEMPTS, list_ends
+from chainq.planning.list_end import ATTEMPTS, SHORT, list_ends
 from chainq.planning.ordering import in_place
 from chainq.planning.page_facts import PageFacts
 from chainq.planning.page_steps import (
@@ -31,27 +33,19 @@ from chainq.planning.page_steps import (
     blocks_of,
     earlier,
     times_of,
-    together,
 )
-from chainq.planning.query import Query
-from chainq.planning.split_block import Block, BlockTally, Calls, whole_block
-from chainq.planning.steps import DIVISIBLE, Proof, ProofKind
+from chainq.planning.split_block import Block, Calls, whole_block
+from chainq.planning.steps import Grade, Proof
+from chainq.query import Query
 
 BEYOND_LIMIT = 50  # rows requested beyond --limit, to see where its last block ends
 
 
-class _After(Enum):
-    """What comes after a page."""
-
-    MORE = auto()
-    NOTHING = auto()
-    NEW_ROWS = auto()  # that were not there when the run began, and come faster than they are read
-
-
 class _Page(NamedTuple):
-    """The rows of a response from position `start` on. `sent`: how many rows it had in all; `full`: as many as were
+    """The rows of page `number` from position `start` on. `sent`: how many rows it had in all; `full`: as many as were
     asked for; `misplaced`: it does not continue where the page before it ended."""
 
+    number: int
     start: int
     rows: list[Raw]
     times: list[Time]
@@ -64,74 +58,101 @@ class PagePlan:
     """One run of a query without heights.
 
     `largest`: the most rows that the service allows in a page, None where no limit is known. `window`: pages to request
-    ahead. `start`: position to read from; above 0 the block there, of which rows may come before, is left out.
-    `facts` has what the pages have shown of the service.
+    ahead. `start`: position to read from; above 0 the block there, of which rows may come before, is left out. `keep`:
+    that many rows, the last ones, are kept in `kept`, and none are given. `strict`: rows that rest on belief are an
+    error. `facts` has what the pages have shown of the service, `believed` the positions of the rows that rest on
+    belief: none where the list is believed to be empty, None for no belief.
     """
 
-    def __init__(self, query: Query, *, largest: int | None = None, window: int = 10, start: int = 0) -> None:
+    def __init__(
+        self,
+        query: Query,
+        *,
+        largest: int | None = None,
+        window: int = 10,
+        start: int = 0,
+        keep: int = 0,
+        strict: bool = False,
+    ) -> None:
         size = query.page_size or query.method.page_size or 1
         if query.limit is not None:  # what is requested ahead, or far beyond the limit, may not be needed
             window = 0
             size = query.page_size or min(size, query.limit + BEYOND_LIMIT)
-        self._limit, self._order, self._start = query.limit, query.method.order or "", start
+        self._limit, self._order = query.limit, query.method.order or ""
+        self._start, self._keep, self._strict = start, keep, strict
         self._calls = Calls(str(query.arguments.get(Role.PROGRAM)), str(query.arguments.get(Role.FUNCTION)))
         self._given = 0  # rows
         self.facts = PageFacts(size, largest or size, window)
+        self.believed: range | None = None
+        self.kept: list[Raw] = []
 
     def steps(self) -> PageSteps:
         """Yield requests and results, in the order in which they are wanted.
 
         Raises IncompleteError where rows are missing or contradict each other, and the failures of requests.
         """
-        block, after = Block(self._start, self._calls), _After.MORE
-        while after is _After.MORE and (self._limit is None or self._given < self._limit):
-            page, after = yield from self._next_page(block)
+        block = Block(self._start, self._calls)
+        ends: bool | None = False
+        while ends is False and (self._limit is None or self._given < self._limit):
+            page, ends = yield from self._next_page(block)
             if page.start < block.end:  # it holds the whole block once more
                 block = Block(page.start, self._calls)
             whole: list[Raw] = []
             for rows in blocks_of(page.times):
-                if block.rows and not together(block.times[-1], page.times[rows.start]):
-                    if self._is_partial(block):
-                        block = Block(block.end, self._calls)
-                        block.add(page.rows[rows], page.times[rows])
-                        continue
-                    found, responses = yield from whole_block(block, self._calls, self.facts)
-                    if responses > 1:  # at the beginning of a page
-                        yield from self._give(in_place(found, self._order), ProofKind.WALK, responses)
-                    else:
+                if block.rows and len(blocks_of([block.times[-1], page.times[rows.start]])) > 1:
+                    if block.position > self._start or not self._start:
+                        found, responses = yield from whole_block(block, self.facts)
                         whole += in_place(found, self._order)
+                        if responses > 1:  # at the beginning of a page
+                            yield from self._give(whole, block.end, Grade.BELIEF, responses)
+                            whole = []
                     block = Block(block.end, self._calls)
                 block.add(page.rows[rows], page.times[rows])
-            yield from self._give(whole, ProofKind.OVERLAP, 1)
-        if after is _After.NOTHING and block.rows and not self._is_partial(block):
+            yield from self._give(whole, block.position, Grade.BELIEF if page.number else Grade.ORDER, 1)
+        if ends and (block.position > self._start or not self._start):
             yield from self._last(block)
 
-    def _is_partial(self, block: Block) -> bool:
-        """Return whether rows of a block may come before the position that the plan reads from."""
-        return block.position == self._start > 0
-
-    def _give(self, rows: list[Raw], kind: ProofKind, responses: int) -> PageSteps:
+    def _give(self, rows: list[Raw], end: int, grade: Grade, responses: int) -> PageSteps:
         self._given += len(rows)
-        if rows:
-            yield PageResult(rows, Proof(kind, responses))
+        if rows and (grade is Grade.BELIEF or self._keep):
+            self._believe(range(end - len(rows), end))
+        if self._keep:
+            self.kept = [*self.kept, *rows][-self._keep :]
+        elif rows:
+            yield PageResult(rows, Proof(grade, responses))
 
-    def _next_page(self, block: Block) -> PageAsking[tuple[_Page, _After]]:
-        """Request the page after a block's rows until it comes full, or is the last."""
-        before: int | None = None
-        attempts = grown = 0
+    def _believe(self, positions: range) -> None:
+        """Note that rows rest on belief. Raises IncompleteError where that is not enough."""
+        if self._strict:
+            raise IncompleteError(
+                f"row {positions.start}: nothing proves that from there on these are all rows",
+                "leave out --strict to get them",
+            )
+        self.believed = range(self.believed.start if self.believed else positions.start, positions.stop)
+
+    def _next_page(self, block: Block) -> PageAsking[tuple[_Page, bool | None]]:
+        """Request the page after a block's rows until it comes full, or is the last.
+
+        Return whether the list ends with it; None where rows come faster than they are read: they are left out.
+        """
+        before, attempts, grown = -1, 0, 0
         while True:
             page = yield from self._page(block)
-            if page.full or self._enough(page):
-                return page, _After.MORE
+            enough = self._enough(page)
+            if enough or page.full:
+                if not enough and not page.number:
+                    yield from self._check_numbers(page.times)
+                return page, False
             end = page.start + len(page.rows)
-            if not page.misplaced and (yield from list_ends(end, [*block.times, *page.times], self.facts)):
-                return page, _After.NOTHING
+            ends = list_ends(end, [*block.times, *page.times], self.facts)
+            if end >= before and not page.misplaced and (yield from ends):
+                return page, True
             # Rows follow: the page was cut, or lacks rows that the next response may show; or the list has grown.
-            if before is not None and page.sent > before:
+            if end > before >= 0:  # it has grown
                 grown += 1
                 if grown == ATTEMPTS:
-                    return page, _After.NEW_ROWS
-            elif before is not None or page.misplaced:
+                    return page, None
+            elif before >= 0 or page.misplaced:
                 attempts += 1
                 if attempts > ATTEMPTS or self.facts.fixed:
                     raise IncompleteError(
@@ -142,24 +163,23 @@ class PagePlan:
                     self.facts.cut_at(page.sent if attempts == 1 else min(page.sent, self.facts.size // 2))
                 else:
                     self.facts.failed()
-            before = page.sent
+            before = max(before, end)
+
+    def _enough(self, page: _Page) -> bool:
+        """Return whether the first page has all blocks that are wanted, and a row of the next one."""
+        blocks = blocks_of(page.times)
+        return self._limit is not None and not page.number and bool(blocks) and blocks[-1].start >= self._limit
 
     def _page(self, block: Block) -> PageAsking[_Page]:
         """Request the page with the position after a block's rows, a smaller one after failures.
 
         Raises IncompleteError for a page that does not go on where those rows end.
         """
-        facts, position = self.facts, block.end
-        while True:
+        facts, position, sent = self.facts, block.end, None
+        while sent is None:
             size = facts.size
             number, known = divmod(position, size)
-            try:
-                sent: list[Raw] = yield PageRequest(number, size, facts.ahead)
-            except DIVISIBLE:
-                if not facts.failed():
-                    raise
-            else:
-                break
+            sent = yield from facts.ask(PageRequest(number, size, facts.ahead))
         times = times_of(sent)
         if len(sent) > size:
             if position:
@@ -182,22 +202,37 @@ class PagePlan:
             facts.worked((number + 1) * size)
         start = number * size
         first = block.position if start <= block.position else position
-        return _Page(first, sent[first - start :], times[first - start :], len(sent), full, misplaced)
+        return _Page(number, first, sent[first - start :], times[first - start :], len(sent), full, misplaced)
 
-    def _enough(self, page: _Page) -> bool:
-        """Return whether the blocks before the last one of page 0 have all rows that are wanted."""
-        blocks = blocks_of(page.times)
-        return self._limit is not None and page.start == 0 and bool(blocks) and blocks[-1].start >= self._limit
+    def _check_numbers(self, times: list[Time]) -> PageAsking[None]:
+        """Have page 1 of a smaller size begin with a row of page 0: the last of its block, so that the next one would
+        be noticed. Raises IncompleteError where it does not."""
+        if len(times) < SHORT <= self.facts.largest:
+            times = times_of((yield from self.facts.ask(PageRequest(0, SHORT))) or [])
+        ends = [rows.stop - 1 for rows in blocks_of(times)[:-1]]
+        size = next((end for end in ends if end > 1), min(2, len(times) - 1))
+        for _ in range(ATTEMPTS if size > 0 and not self.facts.fixed else 0):
+            rows = yield from self.facts.ask(PageRequest(1, size))
+            if rows and len(rows) > size:
+                self.facts.ignores_size(len(rows))
+                return
+            if rows and all(map(eq, times_of(rows), times[size:])):
+                return
+        if size > 0 and not self.facts.fixed:
+            raise IncompleteError(
+                f"row {size}: page 1 of {size} rows does not begin with the row that page 0 has there",
+                "the service counts pages in its own way",
+            )
 
     def _last(self, block: Block) -> PageSteps:
         """Give the last block. Raises IncompleteError where it lacks rows, by the transitions of those that it has."""
-        rows, responses = yield from whole_block(block, self._calls, self.facts)
-        if self.facts.by_transition:
-            tally = BlockTally(self._calls)
-            tally.add(rows)
-            if tally.weight != len(rows):
-                raise IncompleteError(
-                    f"row {block.end}: the list ends inside a block: {len(rows)} rows, and {tally}",
-                    "the service may show no more rows than that",
-                )
-        yield from self._give(in_place(rows, self._order), ProofKind.TAIL, responses + 2)
+        if not block.rows:
+            self._believe(range(0))
+            return
+        rows, responses = yield from whole_block(block, self.facts)
+        if self.facts.by_transition and not block.adds_up():
+            raise IncompleteError(
+                f"row {block.end}: the list ends inside a block: {len(rows)} rows, and {block}",
+                "the service may show no more rows than that",
+            )
+        yield from self._give(in_place(rows, self._order), block.end, Grade.BELIEF, responses + 2)

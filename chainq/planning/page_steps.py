@@ -23,7 +23,7 @@ class PageRequest(NamedTuple):
 
 
 class PageResult(NamedTuple):
-    """Rows of whole blocks in the order of the output, and how they were proved."""
+    """Rows of whole blocks in the order of the output, and what their completeness rests on."""
 
     rows: list[Raw]
     proof: Proof
@@ -40,11 +40,8 @@ _pick_time = Picker(["finalizedAt"])
 
 def times_of(rows: Sequence[Raw]) -> list[Time]:
     """Return when the rows of a page were finalized. Raises IncompleteError where they are not in that order."""
-    times: list[Time] = []
-    for row in rows:
-        sent = _pick_time(row)[0]
-        number = integer_of(sent)
-        times.append(text_of(sent) if number is None else number)
+    sent = [_pick_time(row)[0] for row in rows]
+    times = [text_of(time) if (number := integer_of(time)) is None else number for time in sent]
     for one, other in pairwise(times):
         if earlier(other, one):
             raise IncompleteError(
@@ -59,12 +56,8 @@ def earlier(one: Time, other: Time) -> bool:
     return isinstance(one, int) and isinstance(other, int) and one < other
 
 
-def together(one: Time, other: Time) -> bool:
-    """Return whether neighbours may be rows of one block. A row without a time may belong to any."""
-    return one == other or "" in (one, other)
-
-
 def blocks_of(times: Sequence[Time]) -> list[slice]:
-    """Return which rows of a page belong to each block."""
-    edges = [place for place in range(1, len(times)) if not together(times[place - 1], times[place])]
-    return [slice(start, end) for start, end in pairwise([0, *edges, len(times)])] if times else []
+    """Return which rows of a page belong to each block. A row without a time may belong to any."""
+    pairs = enumerate(pairwise(times), 1)
+    edges = [place for place, (one, other) in pairs if one != other and "" not in (one, other)]
+    return [slice(*edge) for edge in pairwise([0, *edges, len(times)])] if times else []

@@ -1,8 +1,8 @@
-"""Plans one run over a height range: which requests to send next, and which chunks are complete.
+"""Plans one run over a height range: which requests to send next, and which rows the kernel has proved complete.
 
 A pure state machine, in the manner of sans-I/O protocol libraries: no threads, no clock, no network. Whoever drives it
 sends what `requests` gives, has the rows of each response put in order by `page`, hands each outcome to `receive`, and
-takes complete chunks from `ready`:
+takes what is proved from `ready`:
 
     plan = RangePlan(method, HeightRange(0, 5000), ...)
     while not plan.done:
@@ -11,14 +11,14 @@ takes complete chunks from `ready`:
         plan.receive(number, outcome)
         yield from plan.ready()
 
-A chunk is proved by a generator of its own (`completeness`, `heightless`, `exact_heights`). It may prove less than its
-chunk; the rest goes back into the line as new chunks. An error is raised when its turn comes: whatever can be printed
-before it is printed, in every run alike.
+The range is a line of chunks in the order of the output. Each has a generator that asks for it (`questions`,
+`exact_heights`); every response becomes evidence, and what the kernel (`evidence`) proves at the front of the line is
+handed on, whichever chunk's response showed it. An error is raised when its turn comes: whatever can be printed before
+it is printed, in every run alike.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from msgspec import Raw
@@ -26,54 +26,56 @@ from msgspec import Raw
 from chainq.catalog.methods import Method
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.chunking import Chunker, page_sizes, within_limit
-from chainq.planning.completeness import prove_rows
-from chainq.planning.exact_heights import prove_blocks
-from chainq.planning.heightless import prove_heightless
+from chainq.planning.belief import believe
+from chainq.planning.chunking import WIDEST, Chunker, page_sizes, within_limit
+from chainq.planning.evidence import Evidence, Proved
+from chainq.planning.exact_heights import ask_blocks
 from chainq.planning.links import Links
-from chainq.planning.neighbours import Neighbours
 from chainq.planning.ordering import Sorter, turned
-from chainq.planning.overlaps import Shown
-from chainq.planning.server import ServerFacts
+from chainq.planning.questions import BehindError, Facts, pursue
 from chainq.planning.steps import (
-    DIVISIBLE,
     NOTHING_KNOWN,
+    Asking,
     ChunkResult,
-    ChunkSpec,
+    Due,
+    DueRequest,
+    Grade,
+    HandBack,
     Known,
-    OverlapRequest,
+    Located,
     Page,
-    ProofKind,
+    Proof,
     Request,
-    Steps,
     TipRequest,
-    Unsettled,
+    Wait,
 )
+from chainq.rows.fields import Picker, text_of
+from chainq.rows.response import name_reader
+from chainq.text.sanitize import printable
 
 FRONT = 4  # chunks at the front of the line, which all others wait for, are sent beyond the window
-RETRIES = 2  # of a chunk whose response contradicts its neighbour's
+RETRIES = 2  # of a chunk whose responses contradict others
+NEIGHBOURS = 2  # chunks above, whose responses show where the rows of a chunk without heights end
+MOST_ROUNDS = 3  # of questions for one chunk that prove nothing
 
 
 @dataclass(slots=True, eq=False)
 class _Chunk:
-    """A chunk in the line: waiting (no steps), being proved (steps), parked (its turn must come first), or complete."""
+    """A chunk in the line: not begun, asked for (steps), or waiting for its turn. `answered`: a response has come.
+    `rest`: a response that began below it ended at its first row."""
 
     heights: HeightRange
     overlap: int
-    steps: Steps | None = None
-    request: Request | TipRequest | OverlapRequest | None = None
-    shown: Shown = field(default_factory=Shown)
+    rest: bool = False
+    steps: Asking[int] | None = None
+    request: Request | TipRequest | DueRequest | Wait | HandBack | None = None
     sent: bool = False
-    parked: bool = False
-    result: ChunkResult | None = None
+    answered: bool = False
+    proved: bool = False
     error: BaseException | None = None
     retries: int = 0
-    doubtful: bool = False
-    full: bool = False
-
-    @property
-    def settled(self) -> bool:
-        return self.result is not None or self.error is not None
+    rounds: int = 0
+    responses: int = 0
 
 
 class RangePlan:
@@ -81,7 +83,8 @@ class RangePlan:
 
     `tip`: the tip height, None where it is not known yet (it is then requested only if needed). `limit`: rows after
     which no further request is made. `window`: requests at one time. `verify`: blocks must be all there and linked.
-    `known`: by ranges before.
+    `known`: by ranges before. `witness`: whether other methods may be asked what is due. `strict`: rows that rest on
+    belief are an error.
     """
 
     def __init__(
@@ -96,24 +99,44 @@ class RangePlan:
         tip: int | None = None,
         window: int = 10,
         known: Known = NOTHING_KNOWN,
+        witness: bool = True,
+        strict: bool = False,
     ) -> None:
-        self._method, self._reverse, self._verify, self._limit = method, reverse, verify, limit
+        self._method, self._reverse, self._verify, self._strict = method, reverse, verify, strict
         heights = within_limit(method, heights, limit, reverse=reverse)
-        self._page_size, chunk_rows = page_sizes(method, page_size)
+        size, chunk_rows = page_sizes(method, page_size)
         self._rest = heights
-        self._end = heights.end
         # With a limit, one after the other: a request too many would be one that was not needed.
-        self.window = 1 if limit is not None and not method.linked else window
-        self._chunker = Chunker(method, chunk_rows, known, alone=reverse or self.window == 1)
+        self._alone = limit is not None and not method.linked
+        self.window = 1 if self._alone else window
+        self._chunker = Chunker(method, chunk_rows, known)
         self._sort = Sorter(method)
         self._links = Links(method, reverse) if method.linked and verify else None
         self._line: list[_Chunk] = []  # in the order of the output
         self._waiting: dict[int, _Chunk] = {}  # by the number of their request
         self._number = 0
-        self._anchor: int | None = None
-        self._ended = False  # whether nothing is to follow the rows given so far
-        self._neighbours = Neighbours()
-        self.server = ServerFacts(tip=tip, page_size=self._page_size, trusted_width=known.trusted_width)
+        self.evidence = Evidence(
+            heights=method.height is not None,
+            linked=method.linked,
+            names=name_reader(method.identity),
+            block_hash=_hash_reader(method),
+        )
+        self.evidence.widest = known.shown_width
+        identified = bool(method.identity) and witness
+        self.facts = Facts(
+            self.evidence,
+            self._chunker,
+            heights.end,
+            size,
+            method.max_heights or WIDEST,
+            believe,
+            heights.start,
+            tip,
+            blocks=identified,
+            locate=identified and method.height is None,
+            repeats=method.repeats,
+        )
+        self.believed: list[HeightRange] = []
 
     @property
     def done(self) -> bool:
@@ -123,56 +146,64 @@ class RangePlan:
     @property
     def known(self) -> Known:
         """Return what this range teaches about the next ones."""
-        return Known(self._chunker.rows_per_height, self._chunker.row_bytes, self.server.trusted_width)
+        return Known(self._chunker.rows_per_height, self._chunker.row_bytes, self.evidence.widest)
 
     @property
     def waiting(self) -> bool:
         """Return whether an outcome is due."""
         return bool(self._waiting)
 
-    def requests(self) -> Iterator[tuple[int, Request | TipRequest]]:
+    def requests(self) -> Iterator[tuple[int, Request | TipRequest | DueRequest]]:
         """Yield the requests to send now, each with the number under which `receive` wants its outcome."""
+        self._end_at_tip()
         self._extend()
-        self._divide()
         for place, chunk in enumerate(self._line):
-            if chunk.settled or chunk.sent or isinstance(chunk.request, OverlapRequest):
+            if chunk.sent or chunk.error is not None or (chunk.proved and chunk.steps is None):
                 continue
             if len(self._waiting) >= self.window and place >= FRONT:
-                return
-            if chunk.steps is None and (not chunk.parked or place == 0):
-                self._begin(chunk, first=place == 0)
+                break
+            if chunk.steps is None:
+                try:
+                    self._begin(chunk)
+                except IncompleteError as error:
+                    self._contradicted(chunk, error)
+                    continue
             if isinstance(chunk.request, TipRequest) and self._tip_requested(chunk):
                 continue
-            if chunk.request is not None:
+            if isinstance(chunk.request, Wait) and (
+                self._above_answered(place) or (place == 0 and self._provable(chunk))
+            ):
+                self._step(chunk)
+            if isinstance(chunk.request, Request | TipRequest | DueRequest):
                 self._number += 1
                 self._waiting[self._number] = chunk
                 chunk.sent = True
                 yield self._number, chunk.request
-        if not self._waiting and self._line and isinstance(self._line[0].request, OverlapRequest):
-            self._step(self._line[0])  # the next chunk is not in the line: nothing will show it
+        if not self._waiting and (stuck := next((c for c in self._line if isinstance(c.request, Wait)), None)):
+            self._step(stuck)  # nothing is under way that it could wait for
             yield from self.requests()
 
-    def _divide(self) -> None:
-        """Tell chunks which of their rows come before those of the next chunk, where responses show it by now."""
-        asking = [
-            (chunk, chunk.request.heights.end, following)
-            for chunk, following in pairwise(self._line)
-            if isinstance(chunk.request, OverlapRequest)
-        ]
-        for chunk, _, following in asking:
-            chunk.shown.compare(following.shown.rows if following.result is None else following.result.rows)
-        for chunk, end, following in asking:
-            shows = following.result is not None or following.shown.before is not None
-            if following.error is not None or chunk.shown.apart or following.heights.end < end:
-                self._step(chunk)
-            elif shows and chunk.shown.before is not None:
-                self._step(chunk, chunk.shown.before)
+    def _provable(self, chunk: _Chunk) -> bool:
+        try:
+            reach = self.evidence.reach(*chunk.heights.edges)
+        except IncompleteError:  # it is raised when the chunk goes on
+            return True
+        return reach == chunk.heights.end or (self.evidence.with_heights and reach > chunk.heights.start)
+
+    def _above_answered(self, place: int) -> bool:
+        """Return whether the responses are there that a chunk may wait for."""
+        if self._reverse:
+            return True
+        wanted = 1 if self.evidence.with_heights else NEIGHBOURS
+        above = self._line[place + 1 : place + 1 + wanted]
+        ends = not len(self._rest)
+        return (ends or len(above) == wanted) and all(chunk.answered or chunk.error for chunk in above)
 
     def _tip_requested(self, chunk: _Chunk) -> bool:
         """Return whether the tip is known, and the chunk goes on with it, or another chunk waits for it already."""
-        if self.server.tip is not None:
-            self._step(chunk, self.server.tip)
-            return chunk.request is None
+        if self.facts.tip is not None:
+            self._step(chunk, self.facts.tip)
+            return not isinstance(chunk.request, Request | DueRequest)
         return any(isinstance(other.request, TipRequest) for other in self._waiting.values())
 
     def page(self, request: Request, rows: list[Raw]) -> Page:
@@ -183,60 +214,132 @@ class RangePlan:
         return self._sort(rows, request.heights, verify=self._verify)
 
     def receive(self, number: int, outcome: object) -> None:
-        """Take in the outcome of a request: a page, a tip height, or the failure."""
+        """Take in the outcome of a request: a page, what is due, a tip height, or the failure."""
         chunk = self._waiting.pop(number)
         request, chunk.sent = chunk.request, False
-        if self._method.height is None and chunk.shown.rows is None and isinstance(outcome, Page):
-            chunk.shown.rows = outcome.rows
+        chunk.responses += 1
+        try:
+            if isinstance(outcome, Page) and isinstance(request, Request):
+                self._learn(chunk, request, outcome)
+                self.evidence.see(request, outcome)
+            elif isinstance(outcome, Due):
+                self.evidence.witness(outcome)
+            elif isinstance(outcome, Located) and isinstance(request, DueRequest):
+                self.evidence.locate(request, outcome)
+        except IncompleteError as error:
+            self._contradicted(chunk, error)
+            return
         if isinstance(outcome, BaseException):
-            if (
-                isinstance(outcome, DIVISIBLE)
-                and isinstance(request, Request)
-                and request.heights.start == chunk.heights.start
-            ):
-                self._chunker.too_heavy(request.heights)
             self._step(chunk, failure=outcome)
         else:
-            if isinstance(request, Request) and isinstance(outcome, Page) and self._method.height is not None:
-                self.server.see(request, outcome)
             self._step(chunk, outcome)
 
+    def _learn(self, chunk: _Chunk, request: Request, page: Page) -> None:
+        """Learn from the first response to a chunk how long chunks should be."""
+        if page.heights and self._method.height is not None:
+            self.facts.highest = max(self.facts.highest, page.heights[-1])
+        if chunk.answered or request.page or chunk.rest:
+            return
+        covered, full = request.heights, request.page_size is not None and len(page.rows) >= request.page_size
+        chunk.answered = not full or self.evidence.with_heights or len(covered) == 1
+        if full and self.evidence.with_heights:
+            covered = HeightRange(covered.start, page.heights[-1])
+        self._chunker.learn(covered, len(page.rows), _bytes(page.rows), complete=not full)
+
+    def _contradicted(self, chunk: _Chunk, error: IncompleteError) -> None:
+        """Ask for a chunk anew whose responses contradict others, or end in an error where they do so again."""
+        chunk.steps = chunk.request = None
+        chunk.retries += 1
+        if chunk.retries > RETRIES:
+            chunk.error = error
+        else:
+            self.evidence.forget(chunk.heights)
+            for other in self._line:
+                other.proved, other.rounds = False, 0
+
     def ready(self) -> Iterator[ChunkResult]:
-        """Yield the complete chunks whose turn it is, in the order of the output. Raises an error in its turn."""
-        while self._line and self._line[0].settled:
+        """Yield what is proved and whose turn it is, in the order of the output. Raises an error in its turn."""
+        while self._line:
             chunk = self._line[0]
-            if chunk.error is not None:
-                raise chunk.error
-            result = chunk.result
-            if result is None:
+            if chunk.steps is not None:  # it goes on from what is not given yet
                 return
-            if self._links is not None and len(result.row_heights) == len(result.rows):
-                rows, row_heights = turned(result) if self._reverse else (result.rows, result.row_heights)
-                self._links.check(rows, row_heights)
-            if result.rows and self._ended and not self._reverse:
-                raise IncompleteError(
-                    f"{result.heights}: rows appeared after two responses had none from height {self._anchor} on",
-                    "the data changed while it was read, or the service leaves out rows; run the command again",
-                )
-            self._ended |= result.proof.kind is ProofKind.TAIL and self._method.height is not None
+            wrong = isinstance(chunk.error, IncompleteError) and not isinstance(chunk.error, BehindError)
+            if chunk.error is not None and wrong and not chunk.sent:  # then what proves its first rows may be wrong too
+                raise chunk.error
+            proved = self._prove(chunk)
+            if proved is not None:
+                yield self._hand_on(chunk, proved)
+            elif not len(chunk.heights):
+                self._line.pop(0)
+            elif chunk.error is not None and not chunk.sent:
+                raise chunk.error
+            else:
+                chunk.proved = False  # what proved it was forgotten
+                return
+
+    def _prove(self, chunk: _Chunk) -> Proved | None:
+        try:
+            return self.evidence.prove(chunk.heights, reverse=self._reverse)
+        except IncompleteError as error:
+            self._contradicted(chunk, error)
+            return None
+
+    def _hand_on(self, chunk: _Chunk, proved: Proved) -> ChunkResult:
+        """Return what is proved at the front of the line, in the order of the output, and take it off there.
+
+        Raises IncompleteError.
+        """
+        if proved.grade is Grade.BELIEF:
+            self._believe(proved.heights)
+        if proved.grade is Grade.WITNESS and proved.row_heights:  # in the order of the other method
+            page = self._sort(proved.rows, proved.heights, verify=self._verify)
+            proved = proved._replace(rows=page.rows, row_heights=page.heights)
+        result = ChunkResult(*proved[:3], Proof(proved.grade, max(1, chunk.responses)))
+        chunk.responses = 0
+        self._shorten(chunk, proved.heights)
+        if self._reverse:
+            rows, row_heights = turned(result)
+            result = result._replace(rows=rows, row_heights=row_heights)
+        if self._links is not None and len(result.row_heights) == len(result.rows):
+            self._links.check(result.rows, result.row_heights)
+        self.evidence.given(proved.heights, reverse=self._reverse)
+        return result
+
+    def _believe(self, heights: HeightRange) -> None:
+        """Note that heights rest on belief. Raises IncompleteError where that is not enough."""
+        if self._strict:
+            raise IncompleteError(
+                f"{heights}: nothing proves that these are all rows: no row beyond, and no other method tells",
+                "leave out --strict to get them",
+            )
+        self.believed.append(heights)
+
+    def _shorten(self, chunk: _Chunk, given: HeightRange) -> None:
+        """Take the heights that were given off the front of the line."""
+        start, end = chunk.heights.start, chunk.heights.end
+        chunk.heights = HeightRange(start, given.start) if self._reverse else HeightRange(given.end, end)
+        if not len(chunk.heights):
             self._line.pop(0)
-            self._neighbours.given(result, reverse=self._reverse)
-            self.server.proved(result.heights, result.row_heights)
-            if result.row_heights:
-                self._anchor = result.row_heights[-1]
-            if self._reverse:
-                rows, row_heights = turned(result)
-                result = result._replace(rows=rows, row_heights=row_heights)
-            yield result
+        chunk.proved = False
+
+    def _end_at_tip(self) -> None:
+        """Leave out heights above the tip, where it is known: there are no blocks."""
+        if (top := self.facts.top) is None or self.facts.end <= top:
+            return
+        self._rest = HeightRange(min(self._rest.start, top), min(self._rest.end, top))
+        for chunk in self._line:
+            if chunk.heights.end > top and not chunk.sent:
+                chunk.heights = HeightRange(min(chunk.heights.start, top), top)
+                if chunk.heights.start == top:
+                    chunk.steps = chunk.request = None
+        self._line = [chunk for chunk in self._line if len(chunk.heights)]
 
     def _extend(self) -> None:
         """Cut new chunks off the rest while the window has room; one after the other while their length still grows."""
-        if (top := self.server.top) is not None and self._rest.end > top:
-            self._rest = HeightRange(min(self._rest.start, top), top)
-        # Where rows carry no heights the first chunk makes sure how the service takes bounds; others would do so again.
-        alone = self._method.height is None and self.server.proved_start is None
-        wanted = self.window if self._chunker.settled and not alone else 1
-        while len(self._rest) and len(self._line) < wanted:
+        wanted = self.window if self._chunker.settled else 1
+        while len(self._rest) and len(self._line) < self.window + NEIGHBOURS:
+            if sum(not chunk.answered for chunk in self._line) >= wanted or (self._alone and self._line):
+                return
             length, overlap = self._chunker.choose()
             rest = self._rest
             if self._reverse:
@@ -247,98 +350,80 @@ class RangePlan:
                 heights, self._rest = HeightRange(rest.start, middle), HeightRange(middle, rest.end)
             self._line.append(_Chunk(heights, overlap))
 
-    def _begin(self, chunk: _Chunk, *, first: bool) -> None:
-        horizon = self._end + chunk.overlap
-        if self.server.top is not None:  # nothing is to be seen beyond the tip
-            horizon = max(self._end, min(horizon, self.server.top))
-        spec = ChunkSpec(
-            chunk.heights,
-            chunk.overlap,
-            self._end,
-            horizon,
-            self._page_size,
-            first,
-            self._anchor if first and not self._reverse else None,
-            chunk.doubtful,
-            chunk.full,
-        )
+    def _begin(self, chunk: _Chunk) -> None:
+        """Start asking for a chunk. The kernel may be able to prove it by now, or its beginning."""
+        chunk.rounds += 1
+        start = self.evidence.reach(chunk.heights.start, chunk.heights.end)
+        if start > chunk.heights.start:
+            self._divide(chunk, start)
+            return
         if self._method.linked:
-            chunk.steps = prove_blocks(spec, self.server, verify=self._verify)
-        elif self._method.height is None:
-            chunk.steps = prove_heightless(spec, self.server, repeats=self._method.repeats)
+            chunk.steps = ask_blocks(chunk.heights, self.facts, verify=self._verify)
         else:
-            chunk.steps = prove_rows(spec, self.server)
+            chunk.steps = pursue(chunk.heights, chunk.overlap, self.facts, rest=chunk.rest)
         self._step(chunk)
 
     def _step(self, chunk: _Chunk, value: Any = None, failure: BaseException | None = None) -> None:
-        """Let the proof of a chunk take its next step."""
+        """Let the questions of a chunk take their next step."""
         if chunk.steps is None:
             return
         chunk.request = None
         try:
             chunk.request = chunk.steps.throw(failure) if failure is not None else chunk.steps.send(value)
+            if isinstance(chunk.request, HandBack):
+                self._divide(chunk, chunk.request.end)
+                chunk.request = next(chunk.steps)
         except StopIteration as stop:
-            chunk.steps = None
-            if isinstance(stop.value, Unsettled):
-                chunk.parked = True
-            else:
-                self._finish(chunk, stop.value)
+            chunk.steps, asked = None, stop.value
         except Exception as error:
             chunk.steps, chunk.error = None, error
-
-    def _finish(self, chunk: _Chunk, result: ChunkResult) -> None:
-        """Take in a result: learn from it, hold it against its neighbours', put what it leaves back into the line."""
-        covered, wanted = result.heights, chunk.heights
-        if result.proof.kind is ProofKind.WALK:  # rows of many pages, each in an order of its own
-            result = result._replace(rows=self._sort(result.rows, covered).rows)
-        if len(covered) > 1 or len(wanted) == 1:
-            size = _bytes(result.rows)
-            self._chunker.learn(covered, len(result.rows), size, complete=covered == wanted)
-        if self.server.cut_rows is not None:
-            self._chunker.cut(self.server.cut_rows)
-        if not self._agrees(chunk, result):
             return
-        chunk.result, chunk.heights = result, covered
-        # 0 for an empty chain: not the same as a tip that is not known
-        top = wanted.end if self.server.top is None else self.server.top
-        if covered.end < wanted.end and not (self._method.linked and top <= covered.end):
-            self._put_back(chunk, HeightRange(covered.end, wanted.end), result)
+        else:
+            return
+        try:
+            self._divide(chunk, asked)
+        except IncompleteError as error:
+            self._contradicted(chunk, error)
 
-    def _put_back(self, chunk: _Chunk, rest: HeightRange, result: ChunkResult) -> None:
-        """Divide what a result leaves of its chunk into chunks of the length that suits now."""
-        length, overlap = self._chunker.choose()
-        doubtful = result.more
+    def _divide(self, chunk: _Chunk, asked: int) -> None:
+        """Cut what was not asked for, or is not proved yet, off a chunk, into chunks of a length that suits now."""
+        start, end = chunk.heights.start, chunk.heights.end
+        if self.facts.top is not None and end > self.facts.top:  # no blocks there
+            end = max(start, self.facts.top)
+            chunk.heights = HeightRange(start, end)
+        reach = self.evidence.reach(start, end)
+        if reach > start:
+            chunk.rounds = 0
+        elif asked >= end:
+            if chunk.rounds > MOST_ROUNDS:
+                chunk.error = IncompleteError(f"{chunk.heights}: its rows cannot be proved complete")
+            return
         parts = []
-        if rest.start < result.full_until <= rest.end:
-            parts.append(_Chunk(HeightRange(rest.start, result.full_until), overlap, doubtful=doubtful, full=True))
-            rest = HeightRange(result.full_until, rest.end)
-        while len(rest):
-            middle = min(rest.end, rest.start + length)
-            parts.append(_Chunk(HeightRange(rest.start, middle), overlap, doubtful=doubtful))
-            rest = HeightRange(middle, rest.end)
+        middle = reach if reach > start else asked
+        chunk.proved = reach > start
+        chunk.heights = HeightRange(start, middle)
+        length, overlap = self._chunker.choose()
+        beyond = self.facts.top is None or self.facts.end < self.facts.top  # a request may show rows there
+        at = middle
+        while at < end:
+            upto = min(end, at + length)
+            most = max(2 * overlap, length // 4) if upto < self.facts.end else int(not beyond)
+            rest = at == reach and upto - at <= most
+            parts.append(_Chunk(HeightRange(at, upto), overlap, rest, retries=chunk.retries))
+            at = upto
         place = self._line.index(chunk)
         if self._reverse:
             self._line[place:place] = parts[::-1]
         else:
             self._line[place + 1 : place + 1] = parts
 
-    def _agrees(self, chunk: _Chunk, result: ChunkResult) -> bool:
-        """Hold a result against its neighbours; where they differ, have the chunk fetched again, or end in an error."""
-        if self._method.linked:
-            return True
-        wrong = self._neighbours.contradiction(result, chunk.overlap)
-        if wrong is None:
-            return True
-        self._neighbours.drop(result)
-        chunk.shown = Shown()
-        chunk.retries += 1
-        if chunk.retries > RETRIES:
-            chunk.error = IncompleteError(
-                f"height {wrong}: two responses differ in its rows",
-                "the data changed while it was read, or the service includes `end` or leaves out `start`;"
-                " run the command again",
-            )
-        return False
+
+def _hash_reader(method: Method) -> Callable[[Raw], str] | None:
+    """Return what reads the block that a row names; None for methods whose rows name none, or are blocks."""
+    if method.linked or all(column.path != "block_hash" for column in method.columns):
+        return None
+    pick = Picker(["block_hash"])
+    return lambda row: printable(text_of(pick(row)[0]))  # as the hashes of blocks are kept
 
 
 def _bytes(rows: list[Raw]) -> int:

@@ -1,9 +1,9 @@
-"""The values that planning exchanges with whoever sends requests: requests, pages of rows, chunks and their proofs.
+"""The values that planning exchanges with whoever sends requests: requests, pages of rows, proofs.
 
-All of them are plain and can be pickled, so that another process or machine can fetch and prove a chunk.
+All of them are plain and can be pickled, so that another process or machine can fetch and prove a range.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeVar
 
@@ -14,6 +14,9 @@ from chainq.heights.range import HeightRange
 
 DIVISIBLE = (TooHeavyError, GatewayError, BrokenBodyError)
 """Failures that a request for fewer rows may avoid."""
+
+Key = tuple[str, ...]
+"""What identifies a row in every method that has it: the values of `Method.identity`."""
 
 
 class Request(NamedTuple):
@@ -28,111 +31,103 @@ class TipRequest(NamedTuple):
     """The tip height, -1 for a chain without blocks."""
 
 
-class OverlapRequest(NamedTuple):
-    """Which rows of the response received last come before `heights`, where the next chunk begins: a list of them, None
-    where the responses to the next chunks do not show that. It is not sent; the plan holds these responses."""
+class DueRequest(NamedTuple):
+    """What another method says of these heights: the full blocks which rows are due, or, of `located`, `records` where
+    some rows lie: its page of `page_size` rows."""
 
     heights: HeightRange
+    located: bool = False
+    page_size: int = 100
+    page: int = 0
+
+
+class Wait(NamedTuple):
+    """Nothing to send: resume when other responses have come, or when none is under way."""
+
+
+class HandBack(NamedTuple):
+    """Nothing to send: the heights from `end` on are not asked for, and are a chunk of their own."""
+
+    end: int
 
 
 class Page(NamedTuple):
     """The rows of one response, sorted by height and inside a height by the method's order.
 
     `heights`: the height of each row; empty where rows of the method carry none. `ordered`: whether the rows came in
-    height order.
+    height order; `as_text`: else, whether they came in the order of heights as text ("10" before "9").
     """
 
     rows: list[Raw]
     heights: list[int]
     ordered: bool = True
-
-    def rows_at(self, height: int) -> set[bytes]:
-        """Return the rows of a height."""
-        return {bytes(row) for row, at in zip(self.rows, self.heights, strict=False) if at == height}
+    as_text: bool = False
 
 
-class ProofKind(StrEnum):
-    """How a chunk was proved complete (docs/completeness.md)."""
+class Due(NamedTuple):
+    """What another method says of the rows of these heights.
 
-    OVERLAP = "overlap"  # the response shows a row at or beyond the end of the chunk, or rows of the next chunk
-    TAIL = "tail"  # a second response shows the last row again, and none after it
-    COUNTS = "counts"  # a second page, one row shorter than the response, holds exactly one row
-    EXACT = "exact heights"  # every height came once
-    WALK = "walk"  # the pages of one height, until as many distinct rows were seen as the pages add up to
-
-
-class Proof(NamedTuple):
-    """How a chunk was proved complete, and from how many responses."""
-
-    kind: ProofKind
-    responses: int = 1
-
-    def __str__(self) -> str:
-        return f"{self.kind} ({self.responses} response{'s' if self.responses > 1 else ''})"
-
-
-class Known(NamedTuple):
-    """What a range teaches about the next ones of the same method and run, as plain values; 0 for nothing.
-
-    `rows_per_height` and `row_bytes` decide how long chunks are at first. `trusted_width`: as in `ServerFacts`. Not
-    `start_included`: near empty heights it is a weak finding, and each range makes sure of it again.
-    """
-
-    rows_per_height: float = 0.0
-    row_bytes: float = 0.0
-    trusted_width: int = 0
-
-
-NOTHING_KNOWN = Known()
-
-
-class ChunkSpec(NamedTuple):
-    """A chunk to fetch and prove.
-
-    `overlap`: how many heights beyond its end a request reaches, for a row that proves the response complete; but not
-    beyond `run_end`, the end of the run. `horizon`: where the search for a following row ends. `first`: all heights
-    before the chunk are proved (in reverse: all after it). `anchor`: then the height of the last row before the chunk,
-    None where there is none. `doubtful`: an earlier response showed rows of these heights, or of some next to them.
-    `full`: a response to the whole chunk is likely to fill its page.
+    `at`: the height of every row that is due. `shown`: of rows elsewhere, which are there, though not all of them may
+    be named. `hashes`: of blocks. `strict`: a row that is due and missing contradicts the other method; else the server
+    may not list it.
     """
 
     heights: HeightRange
-    overlap: int
-    run_end: int
-    horizon: int
-    page_size: int | None = None
-    first: bool = False
-    anchor: int | None = None
-    doubtful: bool = False
-    full: bool = False
+    at: Mapping[Key, int]
+    shown: Mapping[Key, int] = {}
+    hashes: Mapping[int, str] = {}
+    strict: bool = True
+
+
+class Located(NamedTuple):
+    """Rows of `records` in some heights: what identifies each, its height, and whether they came in order."""
+
+    keys: list[Key]
+    heights: list[int]
+    ordered: bool = True
+
+
+class Grade(StrEnum):
+    """What a proof rests on (docs/completeness.md)."""
+
+    ORDER = "order"  # a response shows a row beyond; or, of blocks, every height once
+    WITNESS = "witness"  # another method of the service names the rows that are due
+    BELIEF = "belief"  # neither: several responses agree
+
+
+class Proof(NamedTuple):
+    """What the completeness of rows rests on, and from how many responses."""
+
+    grade: Grade
+    responses: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.grade} ({self.responses} response{'' if self.responses == 1 else 's'})"
 
 
 class ChunkResult(NamedTuple):
-    """All rows of `heights`, which may end before the chunk does: the rest is still to be fetched.
-
-    `row_heights`: the height of each row, empty where rows carry none. `beyond`: the rows that the response showed
-    after `heights`; all of them, but for those of the last height shown. `more`: the rest of the chunk
-    is known to hold rows. `full_until`: the rest up to this height is likely to fill a response; 0 where that is not
-    known.
-    """
+    """All rows of `heights`. `row_heights`: the height of each row, empty where rows carry none."""
 
     heights: HeightRange
     rows: list[Raw]
     row_heights: list[int]
     proof: Proof
-    beyond: Page | None = None
-    more: bool = False
-    full_until: int = 0
 
 
-class Unsettled(NamedTuple):
-    """A chunk without rows: to be proved empty when its turn comes, and the last row before it is known."""
+class Known(NamedTuple):
+    """What a range teaches about the next ones of the same method and run, as plain values; 0 for nothing.
 
+    `rows_per_height` and `row_bytes` decide how long chunks are at first. `shown_width`: the widest request, in
+    heights, that showed a row at its far end.
+    """
+
+    rows_per_height: float = 0.0
+    row_bytes: float = 0.0
+    shown_width: int = 0
+
+
+NOTHING_KNOWN = Known()
 
 T = TypeVar("T")
-Asking = Generator[Request | TipRequest | OverlapRequest, Any, T]
-"""Yields requests; is sent the Page (or tip height, or rows) that answers each, or has its failure thrown in; and
-returns a T."""
-
-Steps = Asking[ChunkResult | Unsettled]
-"""The proof of a chunk."""
+Asking = Generator[Request | TipRequest | DueRequest | Wait | HandBack, Any, T]
+"""Yields requests; is sent what answers each, or has its failure thrown in; and returns a T."""

@@ -7,7 +7,7 @@ recorded length is removed by the next run.
 
 import fcntl
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -15,6 +15,8 @@ from typing import Any, Self
 import msgspec
 
 from chainq.errors import BusyError, OutputError, UsageError
+from chainq.heights.height_set import HeightSet
+from chainq.heights.range import HeightRange
 from chainq.resume.history import History, Position
 from chainq.text.sanitize import abridged, excerpt, printable
 
@@ -27,7 +29,7 @@ class _Content(msgspec.Struct, forbid_unknown_fields=True):
     `chainq`: VERSION. `query`: what identifies the query. `positions`: the last one is how far the output has come.
     `output`: the path of the output file, empty for standard output; `output_end`: a hash of its end at that length;
     `writing`: whether a run is writing to it, or was killed when it did. `lag`: blocks below the tip that runs learned
-    to leave out.
+    to leave out. `believed`: heights, from and below, whose rows rest on belief (docs/completeness.md, "Belief").
     """
 
     chainq: int
@@ -37,6 +39,7 @@ class _Content(msgspec.Struct, forbid_unknown_fields=True):
     output_end: str = ""
     writing: bool = True
     lag: int = 0
+    believed: list[tuple[int, int]] = []
 
 
 class _Version(msgspec.Struct):
@@ -92,11 +95,25 @@ class Checkpoint:
         """Return how many blocks below the tip earlier runs learned to leave out."""
         return self._content.lag
 
-    def save(self, *, output: str, output_end: str = "", writing: bool = True, lag: int = 0) -> None:
+    @property
+    def believed(self) -> HeightSet:
+        """Return the heights whose rows rest on belief."""
+        return HeightSet(HeightRange(*edges) for edges in self._content.believed)
+
+    def save(
+        self,
+        *,
+        output: str,
+        output_end: str = "",
+        writing: bool = True,
+        lag: int = 0,
+        believed: Iterable[HeightRange] = (),
+    ) -> None:
         """Record durably that `output` holds everything below the last position of the history. Raises OutputError."""
         self._content.positions = self.history.positions
         self._content.output, self._content.output_end = output, output_end
         self._content.writing, self._content.lag = writing, lag
+        self._content.believed = [heights.edges for heights in believed]
         self._write()
 
     def _locked(self) -> int:
@@ -138,7 +155,9 @@ class Checkpoint:
             raise UsageError(f"checkpoint {self._name} is damaged: {excerpt(str(error), 80)}", remedy) from None
         heights = [position.next for position in content.positions]
         ascending = heights and heights == sorted(set(heights)) and heights[0] >= 0
-        if not ascending or min(position.length for position in content.positions) < 0 or content.lag < 0:
+        ranges = all(0 <= start < end for start, end in content.believed)
+        lengths = all(position.length >= 0 for position in content.positions)
+        if not (ascending and ranges and lengths) or content.lag < 0:
             raise UsageError(f"checkpoint {self._name} is damaged: its positions do not ascend from 0", remedy)
         for key in sorted(self._content.query.keys() | content.query.keys()):
             now, then = self._content.query.get(key), content.query.get(key)

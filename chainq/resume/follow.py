@@ -22,8 +22,8 @@ from chainq.errors import (
 from chainq.fetching.service import Service
 from chainq.formats.protocol import Writer
 from chainq.heights.bounds import Bounds
-from chainq.planning.query import Query
 from chainq.process.signals import Interrupted, PipeClosed, raise_if_ending, signals_deferred
+from chainq.query import Query
 from chainq.resume.checkpoint import Checkpoint, recorded_output
 from chainq.resume.history import History
 from chainq.resume.journal import Journal

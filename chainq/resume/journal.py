@@ -7,6 +7,10 @@ from msgspec.structs import replace
 
 from chainq.errors import OutputError
 from chainq.formats.protocol import Writer
+from chainq.heights.height_set import HeightSet
+from chainq.heights.range import HeightRange
+from chainq.planning.steps import Grade
+from chainq.query import Batch
 from chainq.resume.checkpoint import Checkpoint
 from chainq.resume.history import History, Position
 from chainq.sinks.base import Sink
@@ -17,12 +21,15 @@ class Journal:
     """The output of a run, its history, and the checkpoint that records both; without one they last as long as the run.
 
     `output`: the path of the output file, empty for standard output. `learned_lag`: blocks below the tip that runs
-    learned to leave out.
+    learned to leave out. `believed`: heights whose rows rest on belief. `rewound`: heights that this run
+    has gone back over.
     """
 
     def __init__(self, sink: Sink, history: History, checkpoint: Checkpoint | None, output: str) -> None:
         self.sink, self.history, self.checkpoint, self._output = sink, history, checkpoint, output
         self.learned_lag = checkpoint.lag if checkpoint else 0
+        self.believed = checkpoint.believed if checkpoint else HeightSet()
+        self.rewound = HeightRange(0, 0)
 
     @property
     def position(self) -> Position:
@@ -81,6 +88,8 @@ class Journal:
         before = self.position.next
         self.history.rewind(blocks)
         again = before - self.position.next
+        self.rewound = HeightRange(self.position.next, before)
+        self.believed.remove(self.rewound)
         if not self.sink.appends and again != blocks:
             warn(
                 f"--rewind {blocks} goes back to the nearest checkpoint position, height {self.position.next}:"
@@ -109,7 +118,15 @@ class Journal:
                 output_end=self.sink.end_hash(self.position.length),
                 writing=writing and self.sink.appends,
                 lag=self.learned_lag,
+                believed=self.believed,
             )
+
+    def note_grade(self, batch: Batch) -> None:
+        """Take in on what the rows of a batch rest; to be recorded with what is recorded next."""
+        if batch.heights is not None:
+            self.believed.remove(batch.heights)
+            if batch.proof is not None and batch.proof.grade is Grade.BELIEF:
+                self.believed.add(batch.heights)
 
     def learn_lag(self, lag: int) -> None:
         """Record that runs leave out `lag` blocks below the tip from now on. Raises OutputError."""
@@ -131,7 +148,9 @@ class Journal:
 
     def go_back(self) -> None:
         """Remove the rows that are not settled. Raises OutputError."""
+        before = self.position.next
         self.history.go_back()
+        self.believed.remove(HeightRange(self.position.next, before))
         self.save()
         self.sink.truncate(self.position.length)
 

@@ -8,18 +8,21 @@ anything else (`seen`), then the last known one, then the rows, then the last bl
 before, all rows between them are of one chain.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from chainq.errors import IncompleteError
 from chainq.fetching.service import Service, hash_text
-from chainq.planning.query import Batch, Query
+from chainq.heights.range import HeightRange
+from chainq.query import Batch, Query
 from chainq.resume.history import Position
 from chainq.resume.journal import Journal
 from chainq.rows.fields import Picker, integer_of
 from chainq.text.sanitize import excerpt
 
 LOOKS = 6  # requests for a block that was there before; where one of two servers is behind, 1 round in 64 needs more
+
+LEAST_HASHES, MOST_HASHES = 16, 64  # of the last blocks, with which rows are compared
 
 
 class ReorgError(IncompleteError):
@@ -44,7 +47,7 @@ class ReorgCheck:
     """The blocks by which the rounds of a run tell a reorg. Methods that check raise IncompleteError for one.
 
     `known`: the last block known before this round. `seen`: the last block of this round, before its rows were
-    requested.
+    requested; `hashes`: of it and of some below, all of one chain, by height.
     """
 
     service: Service
@@ -52,12 +55,38 @@ class ReorgCheck:
     journal: Journal
     known: Position = field(default=Position(0))
     seen: Position = field(default=Position(0))
+    hashes: Mapping[int, str] = field(default_factory=dict)
 
     def begin(self) -> Position:
         """Begin a round; return the last known block."""
         # Without a checkpoint hashes are requested once a round. Where one broke off, that of its last block counts.
         self.known = self.journal.position if self.journal.position.hash else self.seen
         return self.known
+
+    def see(self, end: int, blocks: int) -> bool:
+        """Request the last block of this round, which ends at height `end`; return whether the service has it.
+
+        With it come the hashes of as many `blocks` up to it as `MOST_HASHES` allows: rows that name a block must name
+        one of these.
+        """
+        if self.query.method.linked:  # its rows are blocks, and checked to link
+            return self.service.block_hash(end - 1) is not None
+        first = max(0, end - min(max(blocks, LEAST_HASHES), MOST_HASHES))
+        self.hashes = self.service.block_hashes(HeightRange(first, end))
+        if end - 1 in self.hashes:
+            self.seen = Position(end, self.hashes[end - 1])
+        return end - 1 in self.hashes
+
+    def compared(self, heights: HeightRange) -> HeightRange:
+        """Return of which heights the rows are to be compared with full blocks: the last ones that were rewound.
+
+        That is done after a reorg, of which a cache may know nothing. Rows that name their block need no such request.
+        """
+        columns, rewound = self.query.method.columns, self.journal.rewound
+        if self.query.method.linked or any(column.path == "block_hash" for column in columns):
+            return HeightRange(0, 0)
+        end = min(rewound.end, heights.end)
+        return HeightRange(min(end, max(rewound.start, heights.start, rewound.end - MOST_HASHES)), end)
 
     def check_known(self, hash_of: Callable[[int], str | None]) -> bool:
         """Check that the last known block is still the same; return whether the service has it.
@@ -70,6 +99,11 @@ class ReorgCheck:
         if found is not None:
             self._check(self.known, found)
         return found is not None
+
+    def check_seen(self) -> None:
+        """Check that the last block of this round is still the same, after responses that contradict each other."""
+        if self.seen.hash and (found := self.service.block_hash(self.seen.next - 1)) is not None:
+            self._check(self.seen, found)
 
     def check_link(self, batch: Batch) -> None:
         """Check that no reorg happened between the check of this round and the response."""
@@ -91,6 +125,8 @@ class ReorgCheck:
         for end in ends:
             if self.journal.checkpoint is None and end < self.seen.next:
                 hashes.append("")
+            elif end < self.seen.next and end - 1 in self.hashes:
+                hashes.append(self.hashes[end - 1])  # `seen` links to it
             elif (found := _look(self.service.block_hash, end - 1)) is None:
                 return None
             else:

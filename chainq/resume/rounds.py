@@ -22,8 +22,9 @@ from chainq.fetching.tip import Tip
 from chainq.formats.protocol import Writer
 from chainq.heights.block_time import format_age
 from chainq.heights.range import HeightRange
-from chainq.planning.query import Batch, Query
+from chainq.planning.questions import BehindError
 from chainq.process.signals import signals_deferred
+from chainq.query import Batch, Query
 from chainq.resume.history import TAIL, Position, digests
 from chainq.resume.journal import Journal
 from chainq.resume.reorg import ReorgCheck
@@ -73,7 +74,10 @@ class Rounds:
             self._warn_behind(f"its tip is {tip.height}, but {before}{f'; {self._if_reset}' if far else ''}")
         elif self.reorg.check_known(self.service.hash_of):
             self.behind = False
-            self._write_new(writer, tip)
+            try:
+                self._write_new(writer, tip)
+            except BehindError as error:
+                self._lack_rows(error, tip.height)
         else:
             self._lack_known(tip.height)
         self._check_age(tip)
@@ -119,10 +123,7 @@ class Rounds:
         """Return `end`, or less where the service does not have the block below it, although it names its tip."""
         wanted, step, least = end, 1, self.journal.history.settled.next
         while end > least and self.query.verify:
-            found = self.service.block_hash(end - 1)
-            if found is not None:
-                if not self.query.method.linked:  # its rows carry no hash, or one that nobody checks
-                    self.reorg.seen = Position(end, found)
+            if self.reorg.see(end, end - least):
                 break
             end, step = end - step, step * 2
         if end < wanted:
@@ -144,6 +145,12 @@ class Rounds:
                 )
             )
         self._stop_behind(f"it does not have block {height}, which {before}")
+
+    def _lack_rows(self, error: BehindError, tip: int) -> None:
+        """Take in that the service has a block, and not all of its rows. Raises UnsteadyError far below the tip."""
+        if tip - error.height >= TAIL:
+            raise UnsteadyError(error)
+        self._stop_behind(f"it has block {error.height}, and not all of its rows")
 
     @property
     def _if_reset(self) -> str:
@@ -172,6 +179,8 @@ class Rounds:
             self._miss(heights, gone.total(), top)
             return False
         else:
+            for batch in batches:
+                self.journal.note_grade(batch)
             ends = [end for batch in batches if (end := shown_to(self.query.method, batch)) is not None]
             self.journal.settle(min(deep, max([*ends, heights.end - TAIL])))
         return True
@@ -240,7 +249,9 @@ class Rounds:
         method = self.query.method
         if deep is not None and batch.shown and self.journal.history.unsettled:
             self._settle_before()
-        ends = new_positions(method, batch, heights, deep)
+        # Heights without rows, even proved, say nothing of heights before them that are not settled.
+        settles = batch.shown or not self.journal.history.unsettled
+        ends = new_positions(method, batch, heights, deep if settles or method.linked else None)
         hashes = self.reorg.hashes_after(batch, [*ends])
         if hashes is None:
             self._stop_behind(f"it does not have block {heights.end - 1} any more")
@@ -249,6 +260,7 @@ class Rounds:
         with signals_deferred():
             self.journal.expect_rows()
             writer.write(rows)
+            self.journal.note_grade(batch)
             length = self.journal.sink.length
             recorded = zip(ends.items(), hashes, strict=True)
             self.journal.record(*(Position(end, found, length, left) for (end, left), found in recorded))
@@ -274,8 +286,12 @@ class Rounds:
 
     def _batches(self, query: Query, heights: HeightRange) -> Generator[Batch]:
         try:
-            yield from self.service.fetch_range(query, heights)
+            compared = self.reorg.compared(heights)
+            yield from self.service.fetch_range(query, heights, hashes=self.reorg.hashes, compared=compared)
+        except BehindError:
+            raise
         except IncompleteError as error:
+            self.reorg.check_seen()
             raise UnsteadyError(error) from error
 
     def _check_age(self, tip: Tip) -> None:

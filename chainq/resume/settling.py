@@ -12,8 +12,8 @@ from msgspec import UNSET, UnsetType
 from chainq.catalog.methods import Method
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.query import Batch
-from chainq.planning.steps import ProofKind
+from chainq.planning.steps import Grade
+from chainq.query import Batch
 from chainq.resume.history import TAIL, digests
 from chainq.rows.fields import Picker, integer_of
 
@@ -36,7 +36,7 @@ def shown_to(method: Method, batch: Batch) -> int | None:
     """
     if batch.heights is None:
         return None
-    if batch.proof is not None and batch.proof.kind is ProofKind.OVERLAP:
+    if batch.proof is not None and batch.proof.grade is not Grade.BELIEF:
         return batch.heights.end
     if not batch.shown:
         return None

@@ -1,9 +1,12 @@
 """The rows of one response, read together: one pass over the text takes less time than a call for each row."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Raw
+
+from chainq.rows.fields import Picker, text_of
 
 
 class Rows(list[Raw]):
@@ -38,3 +41,23 @@ def struct_of(fields: dict[str, Any]) -> type[msgspec.Struct]:
             parts[head] = kind
     kinds = [(name, struct_of(kind) if isinstance(kind, dict) else kind) for name, kind in parts.items()]
     return msgspec.defstruct("Keys", kinds, order=True, gc=False)
+
+
+def name_reader(paths: Sequence[str]) -> Callable[[list[Raw]], list[tuple[str, ...]]]:
+    """Return what reads of rows the values at some paths as text: what identifies them in every method."""
+    slow = Picker(list(paths))
+    decode = RowDecoder(struct_of({path: Raw if at else str for at, path in enumerate(paths)})) if paths else None
+    others = paths[1:]
+
+    def read(rows: list[Raw]) -> list[tuple[str, ...]]:
+        try:
+            found = decode(rows) if decode else []
+        except msgspec.DecodeError:  # a value of another type, or one that is missing
+            found = []
+        if len(found) != len(rows):
+            return [tuple(map(text_of, slow(row))) for row in rows]
+        first = [getattr(row, paths[0]) for row in found]
+        rest = [[text_of(getattr(row, path)) for row in found] for path in others]
+        return list(zip(first, *rest, strict=True))
+
+    return read

@@ -16,8 +16,8 @@ from chainq.errors import IncompleteError, NotFoundError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import LATEST, Bounds, parse_height
 from chainq.heights.range import HeightRange
-from chainq.planning.query import Batch, Query
 from chainq.process.threads import in_order
+from chainq.query import Batch, Query
 from chainq.rows.fields import Picker, text_of
 
 if TYPE_CHECKING:

@@ -35,7 +35,8 @@ _TRANSIENT_CODES = (
     r"08...|40001|40P01|53300|57P0[123]|ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN"
 )
 _LOST = ("connection terminated", "econnrefused", "econnreset", "the database system is")
-_NO_CONNECTION = ("timeout acquiring a connection", "too many clients", "too many connections")
+_POOL_EMPTY = "timeout acquiring a connection"  # after a wait of half a minute; for heavy queries, or too many
+_NO_CONNECTION = (_POOL_EMPTY, "too many clients", "too many connections")
 _NO_CODE = ("0", "-32603", "")  # with which servers send errors that have none
 _PROTOCOL_CODES = ("-32700", "-32600", "-32601", "-32602")  # JSON-RPC 2.0, section 5.1: another attempt says the same
 _SQL = r"(?is)\s*(select|with|insert|update|delete)\b.* - "
@@ -113,7 +114,10 @@ def of_body(error: BrokenBodyError | ServiceError, status: int, divisible: bool)
     if isinstance(error, TooHeavyError):
         return error if divisible or not error.code else TransientFailure(error)
     if isinstance(error, UnavailableError) or (status >= 500 and error.code not in _PROTOCOL_CODES):
-        overloaded = error.code == "53300" or any(words in error.message.lower() for words in _NO_CONNECTION)
+        lowered = error.message.lower()
+        if _POOL_EMPTY in lowered:
+            return TransientFailure(GatewayError(error.message), timed_out=True)
+        overloaded = error.code == "53300" or any(words in lowered for words in _NO_CONNECTION)
         return TransientFailure(UnreachableError(error.message), overloaded=overloaded)
     return error
 

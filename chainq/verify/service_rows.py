@@ -17,8 +17,8 @@ from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.errors import IncompleteError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
-from chainq.planning.query import Query
 from chainq.process.threads import in_order
+from chainq.query import Query
 from chainq.rows.fields import Picker, integer_of, object_of, text_of
 from chainq.transport.jsonrpc import decode_rows
 from chainq.verify.blocks import IDENTITY, Facts, read_block

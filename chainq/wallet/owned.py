@@ -12,7 +12,7 @@ from chainq.catalog.owned import OWNER, PLAINTEXT, SHARED
 from chainq.errors import IncompleteError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
-from chainq.planning.query import Batch, Query
+from chainq.query import Batch, Query
 from chainq.rows import fields, raw_json
 from chainq.text.humanize import counted
 from chainq.wallet.keys import ViewKey

@@ -13,7 +13,7 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.query import Batch, Query
+from chainq.query import Batch, Query
 from chainq.rows import fields
 from chainq.text.sanitize import excerpt
 from chainq.wallet.keys import ViewKey

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple, Self
 
-from chainq.planning.query import Batch
 from chainq.process.pool import Workers
 from chainq.process.threads import in_order
+from chainq.query import Batch
 from chainq.wallet.keys import VARIABLE
 from chainq.wallet.ownership import Findings, Matcher, matcher
 

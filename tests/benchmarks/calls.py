@@ -72,7 +72,8 @@ def chain(numbers: list[int]) -> Chain:
     """A chain with so many rows at each height."""
     rows, row_id = [], 0
     for height, number in enumerate(numbers):
-        rows.append([b'{"id":%d,"height":%d}' % (row_id + place, height) for place in range(number)])
+        row = b'{"id":%d,"height":%d,"transition_id":"t","output_index":%d}'
+        rows.append([row % (row_id + place, height, row_id + place) for place in range(number)])
         row_id += number
     return Chain(Random(0), "records", 0.0, bursts=False, rows=rows)  # noqa: S311  # it makes no rows of its own
 

@@ -104,4 +104,4 @@ def test_how_a_chunk_was_proved_is_shown(chainq: Program, server: Servers) -> No
     """-v names the proof of each chunk."""
     ran = chainq("records", "--start", "3000", "--end", "6000", "-v", url=server())
     assert ran.code == 0
-    assert "proved by overlap" in ran.err
+    assert "rows, proof: order (1 response)" in ran.err

@@ -6,6 +6,7 @@
 import json
 import os
 import random
+import re
 import signal
 import threading
 
@@ -143,7 +144,11 @@ def test_a_reorg_is_noticed(chainq: Program) -> None:
         service._results._results._bodies._chain = fork
         service.tip += 5
         ran = job(env={VARIABLE: key.text})
-    said(ran, 6, "reorg: block ", "--rewind 41 goes back far enough")
+        said(ran, 6, "reorg: block ", "goes back far enough")
+        needed = re.search(r"--rewind (\d+) goes", ran.err)
+        assert needed
+        assert 11 <= int(needed[1]) <= 41
+        assert job("--rewind", needed[1], env={VARIABLE: key.text}).code == 0
 
 
 def test_malformed_rows_end_a_run_once(chainq: Program) -> None:

@@ -90,7 +90,7 @@ def test_a_block_with_more_calls_than_a_page_holds(chainq: Program) -> None:
         ran = chainq(*WORDS, "-v", url=url)
         assert ran.code == 0, ran.err
         assert ran.rows == server.due
-    assert "1500 rows, proved by walk" in ran.err
+    assert "1500 rows, proof: belief (" in ran.err
 
 
 def test_a_limit_reads_one_page(chainq: Program) -> None:
@@ -121,6 +121,22 @@ def test_the_faults_of_the_sample_server(
     assert ran.rows == due[: len(ran.rows) if ran.code else None]
 
 
+def test_a_pool_without_connections_is_asked_less(chainq: Program, server: Servers, truth: Truth) -> None:
+    """The whole list comes, in smaller pages, though the service had refused 500 rows at a time."""
+    ran = chainq(*HELLO, "-q", url=server("--fault", "busy-pool:5"))
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.rows == truth.program_transactions("hello_hello.aleo", "hello")
+
+
+def test_null_for_an_empty_page_proves_nothing_and_loses_nothing(
+    chainq: Program, server: Servers, truth: Truth
+) -> None:
+    """Of a service that has shown rows; a first response of null is exit 5 (test_exit_codes.py)."""
+    ran = chainq(*HELLO, "-q", url=server("--fault", "null-lists"))
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.rows == truth.program_transactions("hello_hello.aleo", "hello")
+
+
 def test_a_server_without_order_is_exit_6(chainq: Program, server: Servers) -> None:
     """Pages whose rows are in no order."""
     assert "not in order" in one_line(chainq(*HELLO, url=server("--shuffle-heights")), 6)
@@ -131,7 +147,9 @@ def test_newest_rows_come_first(limit: int, chainq: Program, truth: Truth) -> No
     """With --newest the last rows of the list, in the reverse order."""
     due = truth.program_transactions("hello_hello.aleo", "hello")
     ran = chainq(*HELLO, "--newest", "--limit", str(limit), url="demo:")
-    assert (ran.code, ran.err) == (0, "")
+    assert ran.code == 0
+    assert f"rows {len(due) - limit} to {len(due) - 1} of the list: nothing proves" in ran.err
+    assert ran.err.count("\n") == 1
     assert ran.rows == due[::-1][:limit]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.program import Program, Servers, one_line
-from harness.services import witnessed
+from harness.services import FULL_BLOCKS, witnessed
 from harness.truth import Truth
 
 pytest.importorskip("duckdb")
@@ -130,7 +130,7 @@ def test_without_an_export_the_last_blocks_are_fetched(chainq: Program, truth: T
         assert ran.code == 0, ran.err
         first = truth.tip - 49
         assert json.loads(ran.out) == {"n": len(truth.rows("records", first, truth.tip + 1)), "h": first}
-        assert {call.method for call in calls} <= {"latest/block", "records/all"}
+        assert {call.method for call in calls} <= {"latest/block", "records/all", *FULL_BLOCKS}
     assert f"fetching records of heights {first}-{truth.tip}: about 1 call" in ran.err
 
 

@@ -11,7 +11,7 @@ from chainq.cli.commands import groups_of
 from chainq.cli.query import lookups, read_query, resume_settings
 from chainq.errors import UsageError
 from chainq.heights.bounds import LATEST, Bounds
-from chainq.planning.query import STDIN, Query
+from chainq.query import STDIN, Query
 from chainq.resume.settings import ResumeSettings
 
 

@@ -8,19 +8,22 @@ from itertools import accumulate
 
 from msgspec import Raw
 
+from chainq.catalog.methods import BY_COMMAND
 from chainq.demo.faulty_lists import Asked, FaultyLists, Item
 from chainq.demo.list_faults import ListFault
-from chainq.errors import TooHeavyError
-from chainq.planning.steps import Request
+from chainq.errors import IncompleteError, ServiceError, TooHeavyError
+from chainq.heights.range import HeightRange
+from chainq.planning.steps import Due, DueRequest, Located, Request
+from chainq.rows.response import name_reader
 
 PADS = (b"x" * 10, b"x" * 80, b"x" * 80, b"x" * 400)
 BURSTS = (50, 400, 1500)  # rows of a height that holds many
 MAKE_ROW = {
-    "records": b'{"id":%(number)d,"height":%(height)d,"pad":"%(pad)b"}',
+    "records": b'{"id":%(number)d,"height":%(height)d,"transition_id":"t%(number)d","output_index":0,"pad":"%(pad)b"}',
     "blocks": b'{"block_hash":"%(fork)b%(height)d","previous_hash":"%(parent)b%(previous)d","height":%(height)d}',
 }
 """By command. The rows of all other commands carry no height."""
-WITHOUT_HEIGHT = b'{"nonce":%(number)d,"pad":"%(pad)b"}'
+WITHOUT_HEIGHT = b'{"nonce":%(number)d,"transition_id":"t%(number)d","output_index":0,"pad":"%(pad)b"}'
 
 
 @dataclass
@@ -116,6 +119,7 @@ class Faults:
     reorg: int = 0  # blocks that are replaced once, in the middle of the run
     hidden_cap: int = 0  # rows of a range that there are for all pages together
     lists: tuple[ListFault, ...] = ()  # as of `chainq serve --fault`
+    no_blocks: bool = False  # no full blocks
 
     @property
     def unsettled(self) -> int:
@@ -152,6 +156,32 @@ class Server:
             self.chain.reorg(faults.reorg)
         lacks = faults.lagging if faults.lagging and rng.random() < 0.5 else 0
         return max(0, len(self.chain.rows) - lacks)
+
+    def due(self, heights: HeightRange) -> Due:
+        """What the full blocks of some heights say. Raises ServiceError where the server has none."""
+        blocks = self._blocks()
+        if self.faults.no_blocks:
+            raise ServiceError("unknown method", code="-32601")
+        end = max(heights.start, min(heights.end, blocks))
+        names = name_reader(BY_COMMAND[self.chain.command].identity)
+        at = {
+            key: height
+            for height in range(heights.start, end)
+            for key in names(list(map(Raw, self.chain.rows[height])))
+        }
+        return Due(HeightRange(heights.start, end), at)
+
+    def located(self, request: DueRequest) -> Located:
+        """What a page of `records` shows of some heights. Raises IncompleteError for rows of others."""
+        heights = request.heights
+        if self.faults.no_blocks:
+            raise ServiceError("unknown method", code="-32601")
+        rows = self.answer(Request(heights, request.page_size, request.page))
+        lies = {row: height for height, rows in enumerate(self.chain.rows) for row in rows}
+        found = [lies.get(bytes(row), heights.start) for row in rows]
+        if found and not heights.start <= min(found) <= max(found) < heights.end:
+            raise IncompleteError(f"{heights}: rows of others")
+        return Located(name_reader(BY_COMMAND[self.chain.command].identity)(rows), found, found == sorted(found))
 
     def answer(self, request: Request) -> list[Raw]:
         """The rows of a response. Raises TooHeavyError."""

@@ -17,6 +17,8 @@ from chainq.demo.service import Reply, Service
 from harness.program import DIALECT
 from harness.truth import Truth
 
+FULL_BLOCKS = ("getChainBlocks", "getAleoBlocks")  # by dialect: they name the rows that other methods must show
+
 
 class Canned(NamedTuple):
     """An HTTP answer."""
@@ -115,6 +117,29 @@ class Moving(Service):
         if reply.status == 429:
             self.refused.append(method)
         return reply
+
+
+def lacking(request: bytes) -> Reply | None:
+    """The answer of a server without full blocks, which cannot prove its last rows; None to other calls."""
+    call = json.loads(request)
+    if call["method"] not in FULL_BLOCKS:
+        return None
+    error = {"code": -32601, "message": "Method not found"}
+    return Reply(200, "application/json", json.dumps({"jsonrpc": "2.0", "id": call["id"], "error": error}).encode())
+
+
+class Blockless(Service):
+    """A service without full blocks."""
+
+    def respond(self, body: bytes) -> Reply:
+        return lacking(body) or super().respond(body)
+
+
+class BlocklessMoving(Moving):
+    """The same, its tip in the hands of the test."""
+
+    def respond(self, body: bytes) -> Reply:
+        return lacking(body) or super().respond(body)
 
 
 @contextmanager

@@ -26,6 +26,6 @@ def test_chunks_stay_below_the_cap_of_a_server() -> None:
     """Nine tenths of the shortest response that was cut."""
     made = chunker((500, 2500))
     assert sum(made.choose()) * 5 > 1000
-    made.cut(100)
-    made.cut(400)
+    made.cut(HeightRange(500, 520), 100)
+    made.cut(HeightRange(520, 600), 400)
     assert sum(made.choose()) * 5 <= 90

@@ -5,51 +5,75 @@ from collections.abc import Sequence
 import pytest
 from msgspec import Raw
 
+from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.exact_heights import prove_blocks
-from chainq.planning.server import ServerFacts
-from chainq.planning.steps import ChunkResult, ChunkSpec, Page
+from chainq.planning.range_plan import RangePlan
+from chainq.planning.steps import ChunkResult, Grade, Page, Request, TipRequest
 
-CHUNK = ChunkSpec(HeightRange(0, 4), 0, 4, 4)
+HEIGHTS = HeightRange(0, 4)
 
 
-def prove(responses: Sequence[list[int]], facts: ServerFacts, *, verify: bool = True) -> ChunkResult:
-    """Prove heights 0 to 3 from responses with blocks of these heights; a height of -1 is one that is not valid."""
-    steps = prove_blocks(CHUNK, facts, verify=verify)
-    steps.send(None)
-    for heights in responses:
-        page = Page([Raw(b"{}")] * len(heights), [] if -1 in heights else heights)
-        try:
-            steps.send(page)
-        except StopIteration as stop:
-            assert isinstance(stop.value, ChunkResult)
-            return stop.value
-    raise AssertionError("the proof wants more responses")
+def prove(
+    responses: Sequence[list[int]], tip: int, *, verify: bool = True, known: bool = True
+) -> tuple[list[ChunkResult], list[str]]:
+    """Blocks 0 to 3, and what is noted, from responses with blocks of these heights; -1 is one that is not valid."""
+    plan = RangePlan(BY_COMMAND["blocks"], HEIGHTS, tip=tip if known else None, verify=verify)
+    left, results = list(responses), list(plan.ready())
+    while not plan.done:
+        for number, request in list(plan.requests()):
+            outcome: object = tip
+            if isinstance(request, Request):
+                shown = left.pop(0)
+                rows = [
+                    Raw(b'{"height":%d,"block_hash":"b%d","previous_hash":"b%d"}' % (height, height, height - 1))
+                    for height in shown
+                ]
+                outcome = Page(rows, [] if -1 in shown else shown)
+            else:
+                assert isinstance(request, TipRequest)
+            plan.receive(number, outcome)
+        results += plan.ready()
+    assert not left
+    return results, plan.facts.notes
+
+
+def given(found: tuple[list[ChunkResult], list[str]]) -> list[int]:
+    """The heights of the blocks."""
+    return [height for result in found[0] for height in result.row_heights]
 
 
 def test_a_block_that_comes_twice_is_an_error() -> None:
     """Without verification it is passed on, and noted."""
     with pytest.raises(IncompleteError, match="twice in one response: height 1"):
-        prove([[0, 1, 1, 2, 3]], ServerFacts(tip=9))
-    facts = ServerFacts(tip=9)
-    assert prove([[0, 1, 1, 2, 3]], facts, verify=False).row_heights == [0, 1, 1, 2, 3]
-    assert facts.notes == ["heights 0-3: twice in one response: height 1"]
+        prove([[0, 1, 1, 3], [0, 1, 1, 3]], 9)
+    found = prove([[0, 1, 1, 3], [2, 2, 3]], 9, verify=False)
+    assert given(found) == [0, 1, 1, 2, 2, 3]
 
 
 def test_a_block_below_the_tip_may_come_with_the_second_response() -> None:
     """The tip came after the first response."""
-    assert prove([[0, 1, 2], [0, 1, 2, 3]], ServerFacts(tip=3)).row_heights == [0, 1, 2, 3]
+    assert given(prove([[0, 1, 2], [3]], 3)) == [0, 1, 2, 3]
     with pytest.raises(IncompleteError, match="missing height 3, though the tip is 9"):
-        prove([[0, 1, 2], [0, 1, 2]], ServerFacts(tip=9))
+        prove([[0, 1, 2], []], 9)
 
 
-def test_a_chunk_ends_at_the_tip() -> None:
-    """No more heights are given as complete than there are blocks."""
-    assert prove([[0, 1]], ServerFacts(tip=1)).heights == HeightRange(0, 2)
+def test_missing_blocks_are_noted_without_verification() -> None:
+    """And rest on belief."""
+    results, notes = prove([[0, 2, 3], [2, 3]], 9, verify=False)
+    assert given((results, notes)) == [0, 2, 3]
+    assert results[-1].proof.grade is Grade.BELIEF
+    assert notes == ["heights 0-3: missing height 1, though the tip is 9"]
+
+
+def test_blocks_end_at_the_tip() -> None:
+    """No more heights are given as complete than there are blocks, whether the tip was known before or not."""
+    for known in (True, False):
+        results, _ = prove([[0, 1]], 1, known=known)
+        assert results[-1].heights.end == 2
 
 
 def test_blocks_without_heights_prove_nothing() -> None:
     """Not even those that nobody requires, above the tip."""
     with pytest.raises(IncompleteError, match="no valid height"):
-        prove([[-1]], ServerFacts(tip=-1))
+        prove([[-1], [-1]], 5)

@@ -14,9 +14,10 @@ from msgspec import Raw
 from chainq.errors import ChainqError, GatewayError, IncompleteError
 from chainq.planning.page_facts import PageFacts
 from chainq.planning.page_steps import PageRequest
-from chainq.planning.split_block import BlockTally, Calls
-from chainq.planning.steps import ProofKind
-from harness.page_model import KINDS, Blocks, PageFaults, PageServer, blocks, plan, results, transaction
+from chainq.planning.split_block import Block, Calls
+from chainq.planning.steps import Grade
+from harness.page_model import KINDS, WRONG, Blocks, PageFaults, PageServer, blocks, plan, results, transaction
+from harness.wrong import wrong
 
 EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "500"))
 
@@ -70,18 +71,18 @@ def test_what_can_be_proved_is_not_refused(kind: str, seed: int) -> None:
     assert run(server, rng.choice([None, 7, 61])) == (server.due, "")
 
 
-def test_a_list_that_fits_a_page_takes_four_requests() -> None:
-    """The page, one that shows its last row once more and none after it, and two looks beyond."""
+def test_a_list_that_fits_a_page_takes_ten_requests() -> None:
+    """The page, one row of it, its last row shown once more and none after it, and looks at seven positions beyond."""
     server = PageServer(singles(100), PageFaults(), 0)
     assert run(server) == (server.due, "")
-    assert numbers(server) == [(0, 500), (33, 3), (1, 500), (100, 1)]
+    assert numbers(server) == [(0, 500), (0, 1), (33, 3), (1, 500), *((100 + more, 1) for more in (0, 1, 2, 4, 8, 16))]
 
 
 def test_a_list_without_rows_is_looked_at_again() -> None:
     """No row can be shown again there, so that several looks must agree."""
     server = PageServer([], PageFaults(), 0)
     assert run(server) == ([], "")
-    assert numbers(server) == [(0, 500), (0, 500), (0, 1), (0, 500)]
+    assert numbers(server) == [(0, 500), (0, 1), (0, 500), (0, 1), (1, 1), (2, 1), (4, 1), (8, 1), (16, 1)]
 
 
 @pytest.mark.parametrize(("size", "before", "last"), [(2, 1, 2), (30, 29, 2), (30, 25, 13)])
@@ -104,10 +105,10 @@ def test_a_limit_takes_one_small_page() -> None:
 
 
 def test_pages_are_requested_ahead() -> None:
-    """Page 0 alone, for most lists have no more; then more with each page that comes whole."""
+    """Page 0 alone, for most lists have no more; the look at page 1; then more with each page that comes whole."""
     server = PageServer(singles(100), PageFaults(), 0)
     run(server, 10)
-    assert [request.ahead for request in server.requests[:6]] == [0, 1, 3, 7, 10, 10]
+    assert [request.ahead for request in server.requests[:7]] == [0, 0, 1, 3, 7, 10, 10]
 
 
 class Busy(PageServer):
@@ -154,7 +155,7 @@ def test_a_block_larger_than_any_page_is_collected() -> None:
     server = PageServer(one_block(3000), PageFaults(), 0)
     found = list(results(plan(), server))
     assert [bytes(row) for result in found for row in result.rows] == server.due
-    assert found[0].proof.kind is ProofKind.TAIL
+    assert found[0].proof.grade is Grade.BELIEF
     assert found[0].proof.responses > 12
 
 
@@ -162,7 +163,54 @@ def test_a_block_of_transactions_with_many_transitions_is_collected() -> None:
     """Few distinct transactions: their transitions add up to the rows."""
     server = PageServer(one_block(100, 25), PageFaults(), 0)
     assert run(server) == (server.due, "")
-    assert len(server.requests) < 15
+    assert len(server.requests) < 18
+
+
+def test_rows_rest_on_order_or_on_belief() -> None:
+    """Page 0 proves its blocks but the last; the rest is believed, which `strict` refuses before it is given."""
+    server = PageServer(singles(20), PageFaults(), 0)
+    made = plan(8)
+    found = [(len(result.rows), result.proof.grade) for result in results(made, server)]
+    assert found == [(7, Grade.ORDER), (8, Grade.BELIEF), (4, Grade.BELIEF), (1, Grade.BELIEF)]
+    assert made.believed == range(7, 20)
+    strict = results(plan(8, strict=True), server)
+    assert next(strict).proof.grade is Grade.ORDER
+    with pytest.raises(IncompleteError, match="row 7: nothing proves"):
+        next(strict)
+    empty = plan()
+    assert [*results(empty, PageServer([], PageFaults(), 0))] == []
+    assert empty.believed == range(0)
+
+
+@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize(
+    "kind", ["heavy is empty", "pool", "short pages", "page 0 skipped", "late pages", "newest first"]
+)
+def test_a_server_that_is_wrong_in_one_way_loses_nothing_in_silence(kind: str, seed: int) -> None:
+    """The truth, or an error after a whole prefix of it: where page 0 has some rows and the list goes on."""
+    rng = Random(seed)  # noqa: S311  # as above
+    server = PageServer(blocks(rng, rng.choice([20, 60]), rng.choice([3, 10, 60])), WRONG[kind](rng), seed)
+    rows, error = run(server, rng.choice([7, 33, 61, 500]))
+    assert rows == server.due[: len(rows)]
+    assert error or rows == server.due
+
+
+def test_a_long_row_that_hides_itself_and_those_after_it_is_found_out() -> None:
+    """Single rows further on show that the list goes on, also where several rows never come."""
+    made = singles(60)
+    made[30:33] = [[transaction(n, 0, 10 * n, 1, 900)] for n in (31, 32, 33)]
+    server = PageServer(made, PageFaults(lists=wrong("long-row-hides:800")), 0)
+    rows, error = run(server)
+    assert (rows, "row 30" in error) == (server.due[: len(rows)], True)
+
+
+def test_a_pool_without_connections_slows_the_run_down() -> None:
+    """After the first failure one smaller page at a time, and all rows come."""
+    heavy = [transaction(n, n, 5000, 1) for n in range(500, 560)]
+    server = PageServer([*singles(200), heavy], PageFaults(lists=wrong("busy-pool:10")), 0)
+    assert run(server, 40) == (server.due, "")
+    first = next(n for n, request in enumerate(server.requests) if request.size < 40 and n > 2)
+    assert {request.ahead for request in server.requests[first:]} == {0}
 
 
 def test_a_walk_proves_nothing_where_transitions_do_not_add_up() -> None:
@@ -233,16 +281,16 @@ def test_a_list_that_changes_is_found_out(faults: PageFaults) -> None:
 
 
 class Elsewhere(PageServer):
-    """One page, the third that is requested, is another one: as many rows of it as are asked for, or fewer."""
+    """Page 2 is another one the first time: as many rows of it as are asked for, or fewer."""
 
     def __init__(self, number: int, rows: int) -> None:
         super().__init__([[transaction(time, 0, time, 3)] * 3 for time in range(1, 101)], PageFaults(), 0)
-        self.number, self.rows = number, rows
+        self.number, self.rows, self.wrong = number, rows, True
 
     def page(self, request: PageRequest) -> list[Raw]:
-        if len(self.requests) != 2:
+        if not self.wrong or (request.number, request.size) != (2, 20):
             return super().page(request)
-        self.requests.append(request)
+        self.wrong = False
         return [Raw(row) for row in self.due[self.number * request.size :][: self.rows]]
 
 
@@ -298,9 +346,10 @@ def test_a_block_is_proved_by_its_distinct_rows_or_by_their_transitions() -> Non
     twice, once = (transaction(number, number, 10, calls) for number, calls in ((1, 2), (2, 1)))
 
     def proved(shown: list[bytes], count: int, *, by_transition: bool | None) -> list[bytes] | None:
-        tally = BlockTally(Calls("a.aleo", "f"))
-        tally.add(map(Raw, shown))
-        rows = tally.proved(count, by_transition=by_transition)
+        block = Block(0, Calls("a.aleo", "f"))
+        block.add([*map(Raw, shown)], [10] * len(shown))
+        block.rows = [Raw(b"{}")] * count
+        rows = block.collected(by_transition=by_transition)
         return None if rows is None else sorted(map(bytes, rows))
 
     assert proved([twice, once], 3, by_transition=True) == sorted([twice, twice, once])

@@ -9,9 +9,9 @@ from typing import Any, cast
 import pytest
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.planning.query import Query
 from chainq.process import signals
 from chainq.process.signals import Interrupted
+from chainq.query import Query
 from chainq.resume import follow
 from chainq.resume.history import History
 from chainq.resume.settings import ResumeSettings

@@ -20,9 +20,10 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError, UnreachableError
 from chainq.fetching.tip import Tip
 from chainq.heights.bounds import Bounds
+from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
-from chainq.planning.query import Batch, Query
-from chainq.planning.steps import Proof, ProofKind
+from chainq.planning.steps import Grade, Proof
+from chainq.query import Batch, Query
 from chainq.resume.history import History, Position
 from chainq.resume.journal import Journal
 from chainq.resume.rounds import Rounds
@@ -87,14 +88,19 @@ class Chain:
 
     hash_of = block_hash
 
-    def fetch_range(self, _: Query, heights: HeightRange) -> Iterator[Batch]:
+    def block_hashes(self, heights: HeightRange) -> dict[int, str]:
+        behind = self.step()
+        top = min(heights.end, self.height - behind + 1)
+        return {height: self.hash(height) for height in range(heights.start, top)}
+
+    def fetch_range(self, _: Query, heights: HeightRange, **__: object) -> Iterator[Batch]:
         """Chunks of at most seven heights; each is proved by a row of the next seven where there is one."""
         for start in range(heights.start, heights.end, 7):
             behind = self.step()
             chunk = HeightRange(start, min(heights.end, start + 7))
             rows = [Raw(row) for height in range(chunk.start, chunk.end) for row in self.shown(height, behind)]
             above = any(self.shown(height, behind) for height in range(chunk.end, min(heights.end, chunk.end + 7)))
-            yield Batch(rows, chunk, Proof(ProofKind.OVERLAP if above else ProofKind.TAIL))
+            yield Batch(rows, chunk, Proof(Grade.ORDER if above else Grade.BELIEF))
 
 
 class Output:
@@ -141,6 +147,7 @@ class Record:
 
     def __init__(self) -> None:
         self.history, self.lag, self.output, self.writing = History(), 0, "", False
+        self.believed = HeightSet()
         self.kept: list[Position] = []
 
     def save(self, *, lag: int, **_: Any) -> None:

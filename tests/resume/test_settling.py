@@ -7,8 +7,8 @@ from msgspec import UNSET, Raw, UnsetType
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.heights.range import HeightRange
-from chainq.planning.query import Batch
-from chainq.planning.steps import Proof, ProofKind
+from chainq.planning.steps import Grade, Proof
+from chainq.query import Batch
 from chainq.resume.history import TAIL, digests
 from chainq.resume.settling import late_heights, new_positions, shown_to
 
@@ -19,7 +19,7 @@ HEIGHTS = HeightRange(5000, 5100)
 def batch(*heights: int, above: bool = False) -> Batch:
     """A batch with a row at each of the heights; `above`: the server showed a row above the batch as well."""
     rows = [Raw(b'{"height":%d}' % height) for height in heights]
-    return Batch(rows, HEIGHTS, Proof(ProofKind.OVERLAP if above else ProofKind.TAIL))
+    return Batch(rows, HEIGHTS, Proof(Grade.ORDER if above else Grade.BELIEF))
 
 
 @pytest.mark.parametrize(

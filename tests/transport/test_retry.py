@@ -176,11 +176,20 @@ def test_trouble_of_the_database_is_transient(
 ) -> None:
     """A minute later the same call succeeds. In the end the service is unreachable, with the reason."""
     trouble = Response(status, failure(code, message))
-    assert call(connect(FakeTransport(trouble, trouble), retries=2), divisible=divisible) == []
-    assert len(clock.waits) == 2
+    times = 1 if divisible and message == POOL else 2
+    assert call(connect(FakeTransport(*[trouble] * times), retries=2), divisible=divisible) == []
+    assert len(clock.waits) == times
     with pytest.raises(UnreachableError, match=re.escape(message.rpartition(" - ")[2][-60:])) as caught:
         call(connect(FakeTransport(trouble), retries=0), divisible=divisible)
     assert code.strip('"') in str(caught.value)
+
+
+def test_a_service_without_connections_is_tried_again_once_where_the_caller_can_ask_for_less(connect: Connect) -> None:
+    """A heavy query is one reason for it, and the same query would meet it again half a minute later."""
+    transport = FakeTransport(*[Response(200, failure("0", POOL))] * 100)
+    with pytest.raises(GatewayError, match="after 2 attempts"):
+        call(connect(transport, retries=50))
+    assert len(transport.requests) == 2
 
 
 @pytest.mark.parametrize(("code", "retried"), [("0", True), ('"XX000"', True), ("-32602", False), ("-32601", False)])

@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from chainq.errors import IncompleteError, UnreachableError
 from chainq.heights.range import HeightRange
-from chainq.planning.query import Batch
+from chainq.query import Batch
 from harness.wallet import PUBLISHED
 
 pytest.importorskip("aleo")

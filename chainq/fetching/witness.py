@@ -1,0 +1,96 @@
+"""Asks other methods of the service which rows are due: full blocks, and for `ownership` the records."""
+
+from collections.abc import Callable, Iterator
+
+from msgspec import Raw
+
+from chainq.catalog.dialects import DIALECTS, Dialect, Value
+from chainq.catalog.methods import BY_COMMAND, Method, Role
+from chainq.errors import ResponseError, ServiceError, UnreachableError
+from chainq.heights.range import HeightRange
+from chainq.planning.ordering import Sorter
+from chainq.planning.steps import DIVISIBLE, Due, DueRequest, Key, Located
+from chainq.rows.full_block import FullBlock, read_full_block
+from chainq.rows.response import name_reader
+from chainq.transport.connection import Connection
+from chainq.transport.failures import is_misunderstood
+from chainq.transport.jsonrpc import decode_array
+
+_BLOCKS, _RECORDS = BY_COMMAND["full-blocks"], BY_COMMAND["records"]
+
+
+class Witness:
+    """What other methods say of the rows of one method.
+
+    `dialect` returns that of the server, None where it is not known. Then the name of the method for full blocks is
+    tried in each: a command that is the same in all dialects needs no detection.
+    """
+
+    def __init__(
+        self, connection: Connection, method: Method, dialect: Callable[[], Dialect | None], published: Dialect
+    ) -> None:
+        self._connection, self._method, self._records, self._dialect = connection, method, published, dialect
+        self._dialects: list[Dialect] = []  # to try
+        self._sort, self._names = Sorter(_RECORDS), name_reader(_RECORDS.identity)
+
+    def due(self, heights: HeightRange) -> Due:
+        """Return the rows that are due, from the first height to the last one before a block that does not come.
+
+        Raises ServiceError where the service has no full blocks, and the other failures of a request.
+        """
+        blocks: dict[int, FullBlock] = {}
+        for row in self._full_blocks(heights):
+            block = read_full_block(row)
+            if block.height is not None and heights.start <= block.height < heights.end:
+                blocks[block.height] = block
+        end = next((height for height in range(heights.start, heights.end) if height not in blocks), heights.end)
+        named = [(height, blocks[height]) for height in range(heights.start, end)]
+        hashes = {height: block.hash for height, block in named}
+        covered = HeightRange(heights.start, end)
+        if self._method.command == "transitions":
+            at = _by_key(named, lambda block: block.listed)
+            return Due(covered, at, hashes=hashes, strict=False)
+        return Due(covered, _by_key(named, lambda block: block.outputs), hashes=hashes)
+
+    def blocks_of(self, heights: HeightRange) -> Iterator[Due]:
+        """Yield what is due at heights, as far as the service has full blocks; fewer at a time if they are too many."""
+        left = [heights] if len(heights) else []
+        while left:
+            part = left.pop()
+            try:
+                yield self.due(part)
+            except DIVISIBLE:
+                left += part.halves() if len(part) > 1 else ()
+            except (ServiceError, UnreachableError, ResponseError):
+                return
+
+    def _full_blocks(self, heights: HeightRange) -> list[Raw]:
+        arguments: dict[Role, Value] = {Role.START: heights.start, Role.END: heights.end}
+        if not self._dialects:
+            known, published = self._dialect(), self._records
+            self._dialects = [known] if known else [published, *(one for one in DIALECTS.values() if one != published)]
+        while True:
+            name, params = self._dialects[0].call(_BLOCKS, arguments)
+            try:
+                return self._connection.call(name, params, decode_array, str(heights))
+            except ServiceError as error:
+                if len(self._dialects) == 1 or not is_misunderstood(error.code, error.message):
+                    raise
+                del self._dialects[0]
+
+    def located(self, request: DueRequest) -> Located:
+        """Return a page of the records of some heights, in order. Raises IncompleteError and what requests raise."""
+        heights, size = request.heights, request.page_size
+        arguments: dict[Role, Value] = {
+            Role.START: heights.start,
+            Role.END: heights.end,
+            Role.PAGE: request.page,
+            Role.SIZE: size,
+        }
+        name, params = self._records.call(_RECORDS, arguments)
+        page = self._sort(self._connection.call(name, params, decode_array, str(heights)), heights)
+        return Located(self._names(page.rows), page.heights, page.ordered)
+
+
+def _by_key(named: list[tuple[int, FullBlock]], keys: Callable[[FullBlock], list[Key]]) -> dict[Key, int]:
+    return {key: height for height, block in named for key in keys(block)}

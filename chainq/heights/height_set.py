@@ -1,0 +1,55 @@
+"""A set of heights, as a few ranges: the heights of which the rows rest on belief."""
+
+from collections.abc import Iterable, Iterator
+
+from chainq.heights.range import HeightRange
+
+MOST = 64  # ranges; beyond, the two that lie nearest to each other become one
+NAMED = 5  # ranges in words
+
+
+class HeightSet:
+    """Heights as ranges, in order, that neither touch nor overlap. Where there are too many, it holds heights between
+    them as well: it never lacks a height that was added."""
+
+    def __init__(self, ranges: Iterable[HeightRange] = ()) -> None:
+        self._ranges: list[HeightRange] = []
+        for heights in ranges:
+            self.add(heights)
+
+    def __iter__(self) -> Iterator[HeightRange]:
+        return iter(self._ranges)
+
+    def __len__(self) -> int:
+        """Return the number of ranges."""
+        return len(self._ranges)
+
+    def __str__(self) -> str:
+        more = f" and {len(self) - NAMED} more ranges" if len(self) > NAMED else ""
+        return f"{', '.join(map(str, self._ranges[:NAMED]))}{more}"
+
+    def add(self, heights: HeightRange) -> None:
+        """Add heights."""
+        if not len(heights):
+            return
+        near = [r for r in self._ranges if r.start <= heights.end and heights.start <= r.end]
+        start, end = min([heights.start, *(r.start for r in near)]), max([heights.end, *(r.end for r in near)])
+        apart = [r for r in self._ranges if r not in near]
+        self._ranges = sorted([*apart, HeightRange(start, end)], key=lambda r: r.start)
+        if len(self._ranges) > MOST:
+            at = min(range(MOST), key=lambda i: self._ranges[i + 1].start - self._ranges[i].end)
+            self._ranges[at : at + 2] = [HeightRange(self._ranges[at].start, self._ranges[at + 1].end)]
+
+    def remove(self, heights: HeightRange) -> None:
+        """Remove heights."""
+        if not len(heights):
+            return
+        parts = (
+            part
+            for r in self._ranges
+            for part in (
+                HeightRange(r.start, min(r.end, heights.start)),
+                HeightRange(max(r.start, heights.end), r.end),
+            )
+        )
+        self._ranges = [part for part in parts if part.start < part.end]

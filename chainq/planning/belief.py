@@ -1,0 +1,261 @@
+"""What to make of heights that neither order nor another method proves: responses that agree (docs/completeness.md).
+
+Rule 3 of the kernel. These are the last heights before the tip, and stretches without rows, of a service without full
+blocks; `address-transactions`, of which no other method tells; and servers that do not order rows. Nothing here is a
+proof. What is believed is handed on with that grade.
+"""
+
+from collections import Counter
+from math import ceil, log
+from typing import TYPE_CHECKING
+
+from msgspec import Raw
+
+from chainq.errors import IncompleteError
+from chainq.heights.range import HeightRange
+from chainq.planning.steps import DIVISIBLE, Asking, Page, Request
+
+if TYPE_CHECKING:
+    from chainq.planning.questions import Facts
+
+AGREEING = 2  # responses without rows
+COUNTS = 2  # that no row follows the rows of a response
+NARROWEST = 64  # heights of a window, where no wider request has shown a row at its far end
+PARTS = 8  # of heights without rows, looked into where a run has seen no row at all
+LOOKS = 2  # stretches that are looked into so
+FEW_WINDOWS = 128  # of a stretch without rows, as wide as a row was shown at the far end; wider ones beyond
+MOST_WINDOWS = 1000  # the same, of a service that misses rows of wider ones
+LARGER = 4  # times the page size, for a height that fills a page
+TRIES = 3  # of larger pages
+SMALLEST_PAGE = 50  # rows; a height that is too heavy even so is given up
+UNCHANGED = 3  # walks that show no further row, where single rows cannot be requested
+MOST_PAGES = 10_000  # of one walk
+NO_PAGE = 1000  # a page so far on has no rows, where pages are counted
+
+
+def believe(heights: HeightRange, facts: "Facts") -> Asking[None]:
+    """Look twice at heights, or at the first ones of them, and have the kernel take in what is believed of them.
+
+    Raises IncompleteError where responses do not agree.
+    """
+    ev = facts.evidence
+    at, width = heights.start, _window(heights, facts)
+    if not ev.with_heights and not facts.checked:
+        facts.checked = True
+        yield from _check_edges(heights, facts)
+    while at < heights.end:
+        window = HeightRange(at, min(heights.end, at + width))
+        rows, row_heights = yield from _agreed(window, facts)
+        if rows is None and ev.reach(at, heights.end) > at:
+            return
+        if rows is None:
+            if len(window) == 1:
+                rows = yield from _one_height(at, facts)
+                row_heights = [at] * len(rows)
+            else:
+                width = max(1, len(window) // 2)
+                if facts.misses:
+                    width = min(width, _window(heights, facts))
+                continue
+        ev.believe(window, rows, row_heights)
+        at = window.end
+        if rows and ev.order.usable:
+            return  # the kernel may have proved what follows
+
+
+def _window(heights: HeightRange, facts: "Facts") -> int:
+    """Return how many heights are looked at in one request: as many as showed a row at their far end, if those are not
+    too many requests. Raises IncompleteError where they are, of a service that was seen to miss rows of wider ones."""
+    width = min(facts.widest, facts.evidence.widest or len(heights))
+    if len(heights) > width * MOST_WINDOWS and facts.misses:
+        raise IncompleteError(
+            f"{heights}: the service misses rows of wide ranges, and narrower ones would be {len(heights) // width}"
+            " requests",
+            "narrow the range to heights that have rows",
+        )
+    few = ceil(len(heights) / FEW_WINDOWS)
+    return min(facts.widest, width if facts.misses else max(width, few))
+
+
+def _agreed(window: HeightRange, facts: "Facts") -> Asking[tuple[list[Raw] | None, list[int]]]:
+    """Return the rows of heights on which several responses agree, and their heights; None where they do not."""
+    try:
+        page: Page = yield Request(window, facts.size)
+        if facts.size is not None and len(page.rows) >= facts.size:
+            return None, []
+        if not page.rows:
+            return (yield from _agreed_empty(window, facts)), []
+        if len(window) > max(1, facts.evidence.widest) and (yield from _parts_differ(page, window)):
+            return None, []
+        for _ in range(COUNTS):
+            if (yield from _further(page, window, facts)):
+                return None, []
+    except DIVISIBLE:
+        return None, []
+    return page.rows, page.heights
+
+
+def _agreed_empty(window: HeightRange, facts: "Facts") -> Asking[list[Raw] | None]:
+    for _ in range(AGREEING - 1):
+        again: Page = yield Request(window, facts.size)
+        if again.rows:
+            return None
+    if not facts.evidence.widest and len(window) > 1 and facts.looked < LOOKS:  # no row has shown how wide is too wide
+        facts.looked += 1
+        for width in (ceil(len(window) / PARTS), 16, 1):
+            for at in range(window.start, window.end, max(width, len(window) // PARTS)):
+                part: Page = yield Request(HeightRange(at, min(window.end, at + width)), facts.size)
+                if part.rows:
+                    facts.misses = True
+                    yield from _learn_width(HeightRange(at, min(window.end, at + width)), facts)
+                    return None
+    return []
+
+
+def _learn_width(part: HeightRange, facts: "Facts") -> Asking[None]:
+    """Find out how many heights a request may have, of a service that misses rows of wider ones: both halves of so many
+    show the rows of the whole, and the second half some."""
+    while len(part) > 1:
+        lower, upper = part.halves()
+        whole: Page = yield Request(part, facts.size)
+        below: Page = yield Request(lower, facts.size)
+        above: Page = yield Request(upper, facts.size)
+        if above.rows and Counter(map(bytes, (*below.rows, *above.rows))) == Counter(map(bytes, whole.rows)):
+            break
+        part = lower if below.rows else upper
+    facts.evidence.widest = max(facts.evidence.widest, len(part) // 2 + 1)
+
+
+def _further(page: Page, window: HeightRange, facts: "Facts") -> Asking[bool]:
+    """Return whether rows follow those of a response: of n rows, page 1 of n - 1 rows holds one where none does.
+
+    Of a server that does not page in this way, whether narrower requests show other rows.
+    """
+    count = len(page.rows)
+    size, known = (count - 1, 1) if count > 2 else (count, 0)
+    shown: Page = yield Request(window, size, 1)
+    if len(shown.rows) == known:
+        again: Page = shown if known else (yield Request(window, facts.size))
+        return not known and not facts.repeats and Counter(map(bytes, again.rows)) != Counter(map(bytes, page.rows))
+    if not set(map(bytes, shown.rows)) <= set(map(bytes, page.rows)):
+        return True
+    if shown.rows and not (yield Request(window, size, NO_PAGE)).rows:  # pages are counted, and there is a further one
+        return True
+    return len(window) == 1 or (yield from _parts_differ(page, window))
+
+
+def _parts_differ(page: Page, window: HeightRange) -> Asking[bool]:
+    """Return whether the halves of a range show other rows than the range."""
+    parts: Counter[bytes] = Counter()
+    for half in window.halves():
+        part: Page = yield Request(half, len(page.rows) + 1)
+        parts.update(map(bytes, part.rows))
+    return parts != Counter(map(bytes, page.rows))
+
+
+def _check_edges(heights: HeightRange, facts: "Facts") -> Asking[None]:
+    """Make sure of rows without heights that the service includes `start` and excludes `end`: the kernel compares.
+
+    Raises IncompleteError for rows that are there, and not in a response that starts at their height.
+    """
+    width = min(NARROWEST, heights.start, len(heights))
+    if not width:
+        return
+    around: Page = yield Request(HeightRange(heights.start - width, heights.start + width), facts.size)
+    below: Page = yield Request(HeightRange(heights.start - width, heights.start), facts.size)
+    above: Page = yield Request(HeightRange(heights.start, heights.start + width), facts.size)
+    lower, upper = set(map(bytes, below.rows)), list(map(bytes, above.rows))
+    both = [row in upper[:-1] for row in map(bytes, around.rows)]
+    last = max((i for i, shown in enumerate(both) if shown), default=0)
+    if any(row not in lower and row not in upper for row in map(bytes, around.rows[:last])):
+        raise IncompleteError(
+            f"height {heights.start}: its rows are missing when a range starts there", "the service leaves out `start`"
+        )
+
+
+def _one_height(height: int, facts: "Facts") -> Asking[list[Raw]]:
+    """Return the rows of one height that fills a response: by a larger page, else by walks through its pages.
+
+    Raises IncompleteError.
+    """
+    heights, size = HeightRange(height, height + 1), facts.size or 1
+    for _ in range(TRIES):
+        size *= LARGER
+        try:
+            page: Page = yield Request(heights, size)
+        except DIVISIBLE:
+            break
+        if len(page.rows) < size:
+            if page.rows and not (yield from _further(page, heights, facts)):
+                return page.rows
+            break
+    if facts.repeats:
+        raise IncompleteError(
+            f"{heights}: it holds more rows than one response returns, and they cannot be distinguished"
+        )
+    size = facts.size or 1
+    while True:
+        try:
+            return (yield from _walk(heights, size))
+        except DIVISIBLE:
+            size //= LARGER
+            if size < SMALLEST_PAGE:
+                raise
+
+
+def _walk(heights: HeightRange, size: int) -> Asking[list[Raw]]:
+    """Return all rows of one height by its pages: walked until as many rows were seen as the pages add up to.
+
+    Rows come in another order in each response, so the pages of one walk repeat some and lack others (about 1/e).
+    """
+    seen: dict[bytes, Raw] = {}
+    total = walks = idle = 0
+    while walks < 1 or len(seen) < total or idle:
+        before = len(seen)
+        count, size = yield from _pages(heights, size, total, seen)
+        if walks and count != total:
+            raise IncompleteError(f"{heights}: its pages held {total} rows in total, and later {count}")
+        total, walks = count, walks + 1
+        if walks == 1:
+            idle = yield from _counts_wrongly(heights, total)
+        idle = max(0, idle - 1) if len(seen) == before else idle
+        if walks > 3 * log(total + 1) + 10 + UNCHANGED:
+            raise IncompleteError(
+                f"{heights}: {walks} walks through its pages of {size} rows showed {len(seen)} of {total} rows"
+            )
+    if len(seen) > total:
+        raise IncompleteError(f"{heights}: its {total} rows differ between responses")
+    return list(seen.values())
+
+
+def _pages(heights: HeightRange, size: int, total: int, seen: dict[bytes, Raw]) -> Asking[tuple[int, int]]:
+    """Request the pages of one height up to the last row, and add their rows to `seen`; return how many came, and the
+    size of a page. `total`: the number of rows, 0 while it is not known. Raises IncompleteError."""
+    count = 0
+    for number in range(MOST_PAGES):
+        page: Page = yield Request(heights, size, number)
+        if number == 0 and page.rows:
+            size = min(size, len(page.rows))  # the server's own
+        if page.rows and count != number * size:
+            raise IncompleteError(f"{heights}: its pages of {size} rows differ in length")
+        seen.update((bytes(row), row) for row in page.rows)
+        count += len(page.rows)
+        if not page.rows or (total and count >= total):
+            break
+        if count > 100 * len(seen):
+            raise IncompleteError(f"{heights}: its pages of {size} rows do not end")
+    return count, size
+
+
+def _counts_wrongly(heights: HeightRange, total: int) -> Asking[int]:
+    """Return how many walks must show no further row: none where a page of one row shows the last row at its position.
+
+    That pages add up to a number does not show that: they may be shorter than the steps between them.
+    """
+    last: Page = yield Request(heights, 1, max(0, total - 1))
+    after: Page = yield Request(heights, 1, total)
+    if len(last.rows) == 1 and not after.rows:
+        return 0
+    if len(last.rows) <= 1:
+        raise IncompleteError(f"{heights}: its pages add up to {total} rows, and pages of one row do not")
+    return UNCHANGED

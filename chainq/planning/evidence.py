@@ -1,0 +1,463 @@
+"""The proof kernel: takes every response of a run as evidence, and is the only maker of a proof.
+
+Everything else in `chainq/planning/` chooses what to request next, and may choose badly without harm: what is printed
+is what `Evidence.prove` returns. Its three rules, and the assumption under each (docs/completeness.md has examples):
+
+1.  Order. Assumption A: page 0 of a range is a prefix of the rows due, in order of height, of whatever length.
+    Assumption B: rows lie in the range that was requested. So page 0 that shows a row known to lie at height m or above
+    holds every row below m. That is all a response proves: never its own last height, nothing where it is empty,
+    and pages above 0 prove nothing. Of blocks each height has one: a height that is shown is complete.
+2.  Witness. Assumption C: two methods of the service tell of the same chain. Where another method names the rows that
+    are due at a height, that height is complete when all of them were shown, in whatever response.
+3.  Belief. What `belief.py` found by looking twice. It is handed on as what it is.
+
+Where evidence contradicts itself or an assumption, `see` and `witness` raise IncompleteError.
+
+Rejected: to compare numbers of rows or bytes of responses, and "two responses alike": a server may cut both alike.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from msgspec import Raw
+
+from chainq.errors import IncompleteError
+from chainq.heights.range import HeightRange
+from chainq.planning.order import Order, same_digits
+from chainq.planning.spans import Points, Spans, Whole
+from chainq.planning.steps import Due, DueRequest, Grade, Key, Located, Page, Request
+from chainq.text.sanitize import excerpt
+
+_AGAIN = "the data changed while it was read, or the service contradicts itself; run the command again"
+_RANK = {Grade.ORDER: 0, Grade.WITNESS: 1, Grade.BELIEF: 2}
+
+
+class Proved(NamedTuple):
+    """All rows of `heights`, in order of height, and on what that rests. `row_heights` is empty where rows of the
+    method carry none."""
+
+    heights: HeightRange
+    rows: list[Raw]
+    row_heights: list[int]
+    grade: Grade
+
+
+@dataclass(slots=True, eq=False)
+class _Response:
+    """Page 0 of a range, or what is believed of one. `complete`: the heights whose rows it holds, of rows with heights.
+    Of rows without: `keys`, the rows as a set; `points`: where they lie, None where that is to be found out (again);
+    `names`: the rows by what identifies each, once that is asked for."""
+
+    heights: HeightRange
+    rows: list[Raw]
+    row_heights: list[int]
+    complete: list[HeightRange] = field(default_factory=list)
+    keys: set[bytes] = field(default_factory=set)
+    points: Points | None = None
+    names: dict[Key, Raw] | None = None
+
+
+@dataclass(slots=True, eq=False)
+class _Witness:
+    """What another method said, and the rows shown so far that it names."""
+
+    due: Due
+    found: dict[Key, Raw] = field(default_factory=dict)
+    by_height: list[tuple[int, Key]] = field(default_factory=list)
+
+    def named(self, heights: HeightRange) -> list[tuple[int, Key]]:
+        """Return the rows that are due at some heights."""
+        return self.by_height[slice(*(bisect_left(self.by_height, (edge,)) for edge in heights.edges))]
+
+
+class Evidence:
+    """All that a run has seen of one method.
+
+    `heights`: whether rows carry their height; `linked`: whether each height has exactly one row. `names`: returns what
+    identifies rows in other methods; `block_hash`: the block that a row names, empty where it names none.
+    """
+
+    def __init__(
+        self,
+        *,
+        heights: bool = True,
+        linked: bool = False,
+        names: Callable[[list[Raw]], list[Key]] = lambda _: [],
+        block_hash: Callable[[Raw], str] | None = None,
+    ) -> None:
+        self.with_heights, self._names, self._block_hash = heights, names, block_hash
+        self._responses: list[_Response] = []
+        self._witnesses: list[_Witness] = []
+        self._beliefs: list[_Response] = []
+        self._spans = Spans()
+        self._hashes: dict[int, str] = {}
+        self._dropped: list[_Response] = []  # with heights: their rows must come again
+        self.order = Order(linked)
+        self.start_shown = False  # a response had rows at the first height that was asked for
+        self.widest = 0  # heights of the widest request that showed a row at its far end
+
+    # What comes in
+
+    def see(self, request: Request, page: Page) -> None:
+        """Take in a response. Raises IncompleteError where it contradicts what was seen before."""
+        shown = _Response(request.heights, page.rows, page.heights)
+        if self.with_heights:
+            self._see_heights(shown, page, first=not request.page)
+        else:
+            self._see_rows(shown)
+        for witness in self._witnesses:
+            self._match(witness, shown)
+        for other in (*self._responses, *self._beliefs) if self.order.usable or self.order.linked else ():
+            _agree(shown, other)
+        for complete in shown.complete:
+            self._check_due(complete)
+        if not request.page:
+            self._responses.append(shown)
+
+    def _see_heights(self, shown: _Response, page: Page, *, first: bool) -> None:
+        """Take in rows that carry their height. `first`: of page 0."""
+        self._check_hashes(page.rows, page.heights)
+        if page.ordered:
+            self.order.note(page.heights)
+        elif not self.order.linked and self.order.broken(as_text=page.as_text):
+            for other in self._responses:
+                other.complete = []
+        if first and (self.order.linked or (self.order.usable and (page.ordered or page.as_text))):
+            shown.complete = self.order.complete(shown.heights, page.heights)
+        if page.heights:
+            self.widest = max(self.widest, page.heights[-1] - shown.heights.start + 1)
+            self.start_shown |= page.heights[0] == shown.heights.start
+
+    def _see_rows(self, shown: _Response) -> None:
+        """Take in rows without heights: one that two responses show lies in the heights of both."""
+        rows = list(map(bytes, shown.rows))
+        shown.rows, shown.keys = list(map(Raw, rows)), set(rows)  # a row of a body keeps all of it in memory
+        for belief in self._beliefs:
+            if _common(belief.heights, shown.heights) == shown.heights.edges and not shown.keys <= belief.keys:
+                raise IncompleteError(f"{shown.heights}: two responses differ in their rows", _AGAIN)
+        # A narrower response from the same height on says more of its rows than the one before it.
+        self._responses = [other for other in self._responses if not _narrower(shown, other)]
+        for other in self._responses:
+            other.points = None  # where rows of one response lie may rest on a third one
+            for row in shown.keys & other.keys:
+                self._spans.narrow(row, *other.heights.edges)
+        for row in self._spans.shared(shown.keys):
+            self._spans.narrow(row, *shown.heights.edges)
+
+    def witness(self, due: Due) -> None:
+        """Take in what another method says. Raises IncompleteError where it contradicts the rows shown, or another one.
+
+        It is kept when responses contradict each other: of the two it does not depend on the page that was asked for.
+        """
+        witness = _Witness(due, by_height=sorted((height, key) for key, height in due.at.items()))
+        for other in self._witnesses:
+            both = HeightRange(*_common(due.heights, other.due.heights))
+            if witness.named(both) != other.named(both):
+                raise IncompleteError(f"{both}: other methods differ in the rows that are due", _AGAIN)
+        self.know_hashes(due.hashes)
+        for shown in self._responses:
+            shown.points = None
+            self._match(witness, shown)
+        self._witnesses.append(witness)
+        for shown in self._responses:
+            for complete in shown.complete:
+                self._check_due(complete)
+
+    def locate(self, request: DueRequest, located: Located) -> None:
+        """Take in a page of another method whose rows carry heights, one for each row of this one (rules 1 and 2)."""
+        if not located.ordered:  # nor are rows that show no height
+            self.order.broken(as_text=False)
+            self._spans = Spans()
+            return
+        proved = [] if request.page else self.order.complete(request.heights, located.heights)
+        complete = proved[0] if proved else HeightRange(request.heights.start, request.heights.start)
+        at = dict(zip(located.keys, located.heights, strict=True))
+        inside = {key: height for key, height in at.items() if complete.start <= height < complete.end}
+        self.witness(Due(complete, inside, shown=at))
+
+    def know_hashes(self, hashes: Mapping[int, str]) -> None:
+        """Take in the hashes of blocks by height: rows that name another block there are of another chain."""
+        self._hashes.update(hashes)
+        for shown in self._responses if hashes else ():
+            self._check_hashes(shown.rows, shown.row_heights)
+
+    def believe(self, heights: HeightRange, rows: list[Raw], row_heights: list[int]) -> None:
+        """Take in that these are all rows of the heights, as far as can be found out without a proof (rule 3)."""
+        believed = _Response(heights, rows, row_heights if self.with_heights else [], keys=set(map(bytes, rows)))
+        believed.complete = [heights] if len(believed.row_heights) == len(rows) else []
+        self._beliefs.append(believed)
+
+    def forget(self, heights: HeightRange) -> None:
+        """Drop what was seen and believed of these heights, which contradicts itself, so that it is asked for again.
+
+        A row that was seen must come again: else a response that lacks it would only have to come twice. Where other
+        rows lie without a height may rest on what is wrong: all of it is dropped.
+        """
+        self._beliefs = [one for one in self._beliefs if not _overlap(one.heights, heights)]
+        if self.with_heights:
+            self._dropped += [one for one in self._responses if _overlap(one.heights, heights)]
+            self._responses = [one for one in self._responses if not _overlap(one.heights, heights)]
+        else:
+            self._responses, self._spans = [], Spans()
+
+    # What goes out
+
+    def prove(self, heights: HeightRange, *, reverse: bool = False) -> Proved | None:
+        """Return all rows of some heights, the first ones of these (in reverse the last ones); None where no rule
+        proves any."""
+        proofs = [proof for proof in self._proofs(heights, reverse=reverse) if len(proof.heights)]
+        if not proofs:
+            return None
+        best = min(proofs, key=lambda proof: (_RANK[proof.grade], -len(proof.heights)))
+        for dropped in self._dropped:
+            part = _rows_in(dropped, *best.heights.edges)
+            if not set(map(bytes, dropped.rows[part])) <= set(map(bytes, best.rows)):
+                raise IncompleteError(f"{best.heights}: a row that came before is missing now", _AGAIN)
+        return best
+
+    def reach(self, start: int, end: int) -> int:
+        """Return up to which height, `end` at most, all rows from `start` on can be proved."""
+        while start < end and (proof := self.prove(HeightRange(start, end))) is not None:
+            start = proof.heights.end
+        return start
+
+    def known_row(self, start: int) -> tuple[int, int] | None:
+        """Return between which heights [low, high) the lowest known row lies that is not below `start`, if any."""
+        if self.with_heights:
+            rows = (_first_from(r.row_heights, start) for r in self._responses)
+            lowest = min((height for height in rows if height is not None), default=None)
+            return None if lowest is None else (lowest, lowest + 1)
+        found = [r.heights.edges for r in self._responses if r.rows and r.heights.start >= start]
+        found += self._spans.from_height(start)
+        known = min(found, key=lambda span: (span[1], span[0]), default=None)
+        for witness in self._witnesses:
+            for height in (*witness.due.at.values(), *witness.due.shown.values()):
+                if height >= start and (known is None or height < known[1]):
+                    known = (height, height + 1)
+        return known
+
+    def missing(self, heights: HeightRange) -> tuple[int, int]:
+        """Return how many rows witnesses name at some heights, and how many of them no response has shown."""
+        found: dict[Key, bool] = {}
+        for witness in self._witnesses:
+            for _, key in witness.named(heights):
+                found[key] = found.get(key, False) or key in witness.found
+        return len(found), sum(not shown for shown in found.values())
+
+    def strict_at(self, height: int) -> bool:
+        """Return whether a row that is due at a height must be listed."""
+        return all(w.due.strict for w in self._witnesses if w.due.heights.start <= height < w.due.heights.end)
+
+    def witnessed(self, height: int) -> int:
+        """Return up to which height another method has said what is due from a height on; 0 where it has not."""
+        ends = (w.due.heights.end for w in self._witnesses if w.due.heights.start <= height < w.due.heights.end)
+        return max(ends, default=0)
+
+    def given(self, heights: HeightRange, *, reverse: bool, edge: int = 16) -> None:
+        """Drop rows that were handed on, but for `edge` heights which the next responses may show again."""
+        low, high = (0, heights.start + edge) if reverse else (heights.end, 1 << 63)
+        kept = []
+        for shown in self._responses:
+            if shown.heights.end <= low or shown.heights.start >= high:
+                continue
+            if shown.row_heights and (shown.heights.start < low or shown.heights.end > high):
+                some = slice(bisect_left(shown.row_heights, low), bisect_left(shown.row_heights, high))
+                shown.rows = [Raw(bytes(row)) for row in shown.rows[some]]  # a row keeps its whole response alive
+                shown.row_heights = shown.row_heights[some]
+                shown.heights = HeightRange(max(low, shown.heights.start), min(high, shown.heights.end))
+                shown.complete = [HeightRange(max(low, c.start), min(high, c.end)) for c in shown.complete]
+            kept.append(shown)
+        if len(kept) < len(self._responses) and not self.with_heights:
+            self._spans.keep(set().union(*(response.keys for response in kept)))
+        self._responses = kept
+        self._witnesses = [w for w in self._witnesses if w.due.heights.end >= low and w.due.heights.start <= high]
+        self._beliefs = [b for b in self._beliefs if b.heights.end > low and b.heights.start < high]
+        self._dropped = [d for d in self._dropped if d.heights.end > low and d.heights.start < high]
+
+    # Rule 1
+
+    def _proofs(self, heights: HeightRange, *, reverse: bool) -> Iterator[Proved]:
+        edge = heights.end - 1 if reverse else heights.start
+        for shown in self._responses if self.order.usable or self.order.linked else ():
+            if self.with_heights:
+                yield from (_cut(shown, heights, complete) for complete in shown.complete if _holds(complete, edge))
+            elif _holds(shown.heights, edge):
+                yield from self._cut_without_heights(shown, heights, reverse=reverse)
+        for witness in self._witnesses:
+            if _holds(witness.due.heights, edge):
+                yield self._witnessed(witness, heights, reverse=reverse)
+        for belief in self._beliefs:
+            if _holds(belief.heights, edge):
+                if belief.complete:
+                    yield _cut(belief, heights, belief.heights)._replace(grade=Grade.BELIEF)
+                elif heights.start <= belief.heights.start and belief.heights.end <= heights.end:
+                    yield Proved(belief.heights, belief.rows, [], Grade.BELIEF)
+
+    # Rule 1 for rows without heights
+
+    def _points(self, shown: _Response) -> Points | None:
+        """Return where rows of a response lie; None while it is not known whether the order is numeric.
+
+        A row that is missing where another response or method holds all rows does not lie there; and rows are in order.
+        """
+        if shown.points is not None:
+            return shown.points
+        if not (self.order.numeric or same_digits(shown.heights)):
+            self.order.note(self._spans.exact(map(bytes, shown.rows)))
+            if not self.order.numeric:
+                return None
+        whole = [
+            Whole(other.heights.start, self._spans.far(other.keys), other.keys)
+            for other in self._responses
+            if other is not shown and _overlap(other.heights, shown.heights)
+            if self.order.numeric or same_digits(other.heights)
+        ]
+        for witness in self._witnesses:
+            if _overlap(witness.due.heights, shown.heights):
+                names = self._names_of(shown)
+                named = {bytes(names[key]) for key in names.keys() & witness.due.at.keys()}
+                whole.append(Whole(*witness.due.heights.edges, named))
+        points = self._spans.points(list(map(bytes, shown.rows)), shown.heights, whole)
+        if points.lows and points.lows[-1] > shown.heights.start:
+            self.widest = max(self.widest, points.lows[-1] - shown.heights.start + 1)
+        shown.points = points
+        return points
+
+    def _names_of(self, shown: _Response) -> dict[Key, Raw]:
+        """Return the rows of a response by what identifies each. Raises IncompleteError for two that have the same."""
+        if shown.names is None:
+            shown.names = dict(zip(self._names(shown.rows), shown.rows, strict=True))
+            if len(shown.names) < len(shown.rows):
+                raise IncompleteError(f"{shown.heights}: two rows of a response have the same identity", _AGAIN)
+        return shown.names
+
+    def _cut_without_heights(self, shown: _Response, heights: HeightRange, *, reverse: bool) -> Iterator[Proved]:
+        """Yield the rows of a response in the widest heights whose edges no row may lie across."""
+        points = self._points(shown)
+        start = max(heights.start, shown.heights.start)
+        since = points.first_from(start, len(shown.rows)) if points else None
+        if not points or since is None or not shown.rows:
+            return
+        cuts = [heights.end] if reverse else sorted({low for low in points.lows if low < heights.end} | {heights.end})
+        for cut in reversed(cuts):
+            upto = points.first_from(cut, len(shown.rows))
+            if upto is not None and start < cut <= points.lows[-1]:
+                self._check_due(HeightRange(start, cut))
+                yield Proved(HeightRange(start, cut), shown.rows[since:upto], [], Grade.ORDER)
+                return
+
+    # Rule 2
+
+    def _match(self, witness: _Witness, shown: _Response) -> None:
+        """Hold the rows of a response against those that are due, and keep these. Raises IncompleteError."""
+        due = witness.due
+        if self.with_heights:
+            part = _rows_in(shown, *due.heights.edges)
+            keys, row_heights = self._names(shown.rows[part]), shown.row_heights[part]
+            found = {key: Raw(bytes(row)) for key, row in zip(keys, shown.rows[part], strict=True)}
+            wrong = (height for key, height in zip(keys, row_heights, strict=True) if due.at.get(key) != height)
+            if len(found) < len(keys):
+                raise IncompleteError(f"{shown.heights}: two rows of a response have the same identity", _AGAIN)
+            if (height := next(wrong, None)) is not None:
+                raise IncompleteError(
+                    f"height {height}: a row is not in the block at that height, by its full block", _AGAIN
+                )
+        else:
+            lie = [*due.heights.edges, *due.shown.values()]
+            if not _overlap(shown.heights, HeightRange(min(lie), max(lie) + 1)):
+                return
+            names = self._names_of(shown)
+            found = {key: names[key] for key in names.keys() & (due.at.keys() | due.shown.keys())}
+            for key, row in found.items():
+                height = due.at.get(key, due.shown.get(key, -1))
+                self._spans.narrow(bytes(row), height, height + 1)
+        for key, row in found.items():
+            if bytes(witness.found.setdefault(key, row)) != bytes(row):
+                raise IncompleteError(f"{shown.heights}: a row differs between responses", _AGAIN)
+
+    def _check_due(self, complete: HeightRange) -> None:
+        """Raise IncompleteError where a row is due at heights of which all rows were shown, and is none of them."""
+        for witness in self._witnesses:
+            for height, key in witness.named(complete) if witness.due.strict else ():
+                if key not in witness.found:
+                    raise IncompleteError(f"height {height}: a row that another method has is not listed", _AGAIN)
+
+    def _witnessed(self, witness: _Witness, heights: HeightRange, *, reverse: bool) -> Proved:
+        """Return the rows of the heights that a witness names, up to the first one of which a row was not shown."""
+        low, high = _common(heights, witness.due.heights)
+        due = witness.named(HeightRange(low, high))
+        lacking = [height for height, key in due if key not in witness.found]
+        if lacking and reverse:
+            low = lacking[-1] + 1
+        elif lacking:
+            high = lacking[0]
+        keys = [(height, key) for height, key in due if low <= height < high]
+        rows = [witness.found[key] for _, key in keys]
+        row_heights = [height for height, _ in keys] if self.with_heights else []
+        return Proved(HeightRange(low, max(low, high)), rows, row_heights, Grade.WITNESS)
+
+    def _check_hashes(self, rows: Sequence[Raw], row_heights: Sequence[int]) -> None:
+        """Raise IncompleteError where a row names another block than the one at its height."""
+        if self._block_hash is None or not self._hashes:
+            return
+        for height, known in self._hashes.items():
+            for i in range(bisect_left(row_heights, height), bisect_left(row_heights, height + 1)):
+                named = self._block_hash(rows[i])
+                if named and known and named != known:
+                    raise IncompleteError(
+                        f"height {height}: a row is of block {excerpt(named, 80)},"
+                        f" but the block is {excerpt(known, 80)}",
+                        "the service returns rows of an old fork, perhaps from a cache; run the command again later",
+                    )
+
+
+def _common(one: HeightRange, other: HeightRange) -> tuple[int, int]:
+    """Return the edges of what two ranges have in common, of an empty range where that is nothing."""
+    low = max(one.start, other.start)
+    return low, max(low, min(one.end, other.end))
+
+
+def _overlap(one: HeightRange, other: HeightRange) -> bool:
+    low, high = _common(one, other)
+    return low < high
+
+
+def _narrower(one: _Response, other: _Response) -> bool:
+    return one.heights.start == other.heights.start and one.heights.end <= other.heights.end and bool(one.rows)
+
+
+def _holds(heights: HeightRange, height: int) -> bool:
+    return heights.start <= height < heights.end
+
+
+def _first_from(row_heights: Sequence[int], start: int) -> int | None:
+    at = bisect_left(row_heights, start)
+    return row_heights[at] if at < len(row_heights) else None
+
+
+def _rows_in(shown: _Response, low: int, high: int) -> slice:
+    """Return which rows of a response lie in [low, high)."""
+    return slice(bisect_left(shown.row_heights, low), bisect_left(shown.row_heights, high))
+
+
+def _cut(shown: _Response, heights: HeightRange, complete: HeightRange) -> Proved:
+    """Return the rows of a response at those of some heights of which it holds all."""
+    low, high = _common(heights, complete)
+    rows = _rows_in(shown, low, high)
+    return Proved(HeightRange(low, high), shown.rows[rows], shown.row_heights[rows], Grade.ORDER)
+
+
+def _agree(one: _Response, other: _Response) -> None:
+    """Raise IncompleteError where one response has a row at heights of which the other, without it, holds all."""
+    if not _overlap(one.heights, other.heights):
+        return
+    for whole, some in ((one, other), (other, one)):
+        for complete in whole.complete:
+            low, high = _common(complete, some.heights)
+            rows = set(map(bytes, whole.rows[_rows_in(whole, low, high)]))
+            shown = _rows_in(some, low, high)
+            for row, height in zip(some.rows[shown], some.row_heights[shown], strict=True):
+                if bytes(row) not in rows:
+                    raise IncompleteError(f"height {height}: two responses differ in its rows", _AGAIN)

@@ -1,0 +1,493 @@
+"""Chooses what to request next, so that the kernel (`evidence.py`) can prove more. It may choose badly without harm.
+
+`pursue` is a generator for some heights: it yields requests until the kernel can prove these heights from their start
+on, and returns where it hands the rest back. In this order:
+
+1.  The heights and a few beyond. A row there proves them.
+2.  Where none is there: wait for the responses to the heights above, and request up to a row that they show.
+3.  Where that does not show this row: narrow from the row downwards. What makes the server fail is found, or shown to
+    be a single height, or more heights than it looks at.
+4.  Another method names the rows that are due: at a single height that fills a response, at heights that the server
+    does not show, at the tip, and everywhere where rows are not in order.
+5.  Belief, where there is no such method.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import ceil
+
+from chainq.errors import IncompleteError, ResponseError, ServiceError, UnreachableError
+from chainq.heights.range import HeightRange
+from chainq.planning.chunking import OVERLAP_ROWS, Chunker
+from chainq.planning.evidence import Evidence
+from chainq.planning.steps import DIVISIBLE, Asking, Due, DueRequest, HandBack, Located, Page, Request, TipRequest, Wait
+
+BELOW_TIP = "end the range some blocks below the tip, such as --end -10"
+"""What helps against servers that are behind: the heights that all of them have."""
+UNAVAILABLE = (ServiceError, UnreachableError, ResponseError)
+"""Failures of another method, without which rows can be had."""
+ATTEMPTS = 4  # of what came empty by chance
+LARGER = 4  # times the page size, for a height that fills a page
+TRIES = 2  # of larger pages
+WIDER = 8  # times as many heights, where no row is known beyond some
+SEVERAL = 8  # heights whose records show whether rows come in order
+BLOCKS = 50  # full blocks of one request
+MOST_BLOCKS = 500  # of heights without rows: more are believed to have none
+DENSE = 0.5  # of a full page: so many rows at its last height, and that height is likely to fill a page by itself
+SMALLEST_PAGE = 50  # rows; a height that is too heavy even so is given up
+CERTAIN = 9  # walks that show no further row, where each shows all rows but by chance: 1 in 8,000 lacks one
+MOST_IDLE = 100  # the same, where each shows a few
+NO_HEIGHTS = HeightRange(0, 0)
+
+
+class BehindError(IncompleteError):
+    """The service has a block, and not all of its rows. `height`: of that block."""
+
+    def __init__(self, message: str, hint: str, height: int) -> None:
+        super().__init__(message, hint)
+        self.height = height
+
+
+@dataclass(slots=True)
+class Facts:
+    """What the questions of one run know.
+
+    `end`: of the run. `size`: rows of a page, None for a method without pages. `widest`: the most heights of a request.
+    `tip`: the tip height, None while it is not known; `highest`: of any row. `blocks`, `locate`: whether full blocks
+    name the rows that are due, and `records` where rows lie; both become False where the service lacks them. `checked`:
+    whether that was done at `start`, where the run begins. `repeats`: equal rows may occur in one response. `believe`:
+    the generator for heights without a witness. `named`: heights whose rows another method was asked to name last;
+    `empty`: how many without rows it has named since the last row. `dense`: a height that is likely to fill a response.
+    `looked`: how often parts of a stretch were looked into before any row was seen; `misses`: whether these had rows
+    that it lacked.
+    """
+
+    evidence: Evidence
+    pace: Chunker
+    end: int
+    size: int | None
+    widest: int
+    believe: "Callable[[HeightRange, Facts], Asking[None]]"
+    start: int = 0
+    tip: int | None = None
+    highest: int = -1
+    blocks: bool = False
+    locate: bool = False
+    checked: bool = False
+    repeats: bool = False
+    named: HeightRange = NO_HEIGHTS
+    dense: int = -1
+    empty: int = 0
+    looked: int = 0
+    misses: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def top(self) -> int | None:
+        """Return the height after the highest block known of; None while the tip is not known.
+
+        One of several servers behind a URL may name a stale tip: rows seen above it outrank it.
+        """
+        return None if self.tip is None else max(self.tip, self.highest) + 1
+
+    def full(self, page: Page) -> bool:
+        """Return whether a response has as many rows as were asked for."""
+        return self.size is not None and len(page.rows) >= self.size
+
+    def filled_by(self, height: int, page: Page | None) -> bool:
+        """Return whether a response from a height on may be full of its rows; None failed for its size.
+
+        Where heights are ordered as text, rows of others may fill it.
+        """
+        return page is None or (self.full(page) and (not page.heights or page.heights[0] == height))
+
+    def note_dense(self, page: Page | None, height: int) -> None:
+        """Take in that a response proves the heights below this one, of which it may be full."""
+        if page is not None and self.full(page) and page.heights[int(len(page.heights) * (1 - DENSE))] == height:
+            self.dense = height
+
+    def note(self, text: str) -> None:
+        """Keep what the user should hear of, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+
+def pursue(heights: HeightRange, overlap: int, facts: Facts, *, rest: bool = False) -> Asking[int]:
+    """Ask until the kernel proves some of the heights from their start on; return where the others are handed back.
+
+    `rest`: a response has shown where their first row lies, and nothing beyond. Raises IncompleteError where nothing
+    helps, and the failures of requests.
+    """
+    start, end, ev = heights.start, heights.end, facts.evidence
+    page: Page | None = Page([], [])
+    if end - start > facts.pace.longest():
+        end = start + facts.pace.longest()
+        yield HandBack(end)
+    asked = yield from _known_before(start, end, overlap, facts)
+    if asked is not None:
+        return asked
+    if not rest:
+        wanted = end
+        page, end = yield from _request(start, end, overlap, facts)
+        if end < wanted:
+            yield HandBack(end)
+        yield from _check(start, end, page, facts)
+    reach = ev.reach(start, end)
+    if reach == end or (reach > start and ev.with_heights):
+        facts.note_dense(page, reach)
+    elif not ev.order.usable:
+        yield from _unordered(start, end, facts)
+    elif reach == start and facts.filled_by(start, page):
+        yield from _dense(start, overlap, facts)
+    else:
+        yield Wait()
+        if ev.reach(start, end) == start:
+            follow = _follow(start, end, overlap, facts)
+            yield from follow if ev.with_heights else _bridge(start, end, overlap, page or Page([], []), facts)
+    return end
+
+
+def _known_before(start: int, end: int, overlap: int, facts: Facts) -> Asking[int | None]:
+    """Ask for heights of which a request is known to prove nothing; return up to where, None for others."""
+    if not facts.evidence.order.usable:
+        yield from _unordered(start, end, facts)
+    elif facts.named.start <= start < facts.named.end:
+        yield from _collect(start, min(end, facts.named.end), facts)
+    elif start == facts.dense:
+        yield from _dense(start, overlap, facts)
+    else:
+        return None
+    return end
+
+
+def _check(start: int, end: int, page: Page | None, facts: Facts) -> Asking[None]:
+    """Make sure of what the response alone does not show: rows of the first height, and whether order is numeric."""
+    if start == facts.start and not facts.checked:
+        yield from _check_start(start, end, page, facts)
+    elif facts.locate:
+        yield from _locate_across(start, end, page, facts)
+
+
+def _unordered(start: int, end: int, facts: Facts) -> Asking[None]:
+    """Ask of a service that does not order rows by height."""
+    facts.note("the service does not order rows by height: its full blocks name the rows that are due")
+    yield from _collect(start, end, facts)
+
+
+def _check_start(start: int, end: int, page: Page | None, facts: Facts) -> Asking[None]:
+    """Have another method say what is due at the first height of the run: a service may leave out rows of `start`."""
+    facts.checked = True
+    ev = facts.evidence
+    if facts.locate:
+        if not (yield from _locate_across(start, end, page, facts)):
+            # From height 0 on nothing shows whether ranges are shifted downwards.
+            yield from _locate(start or end, facts, max(SEVERAL, _spread(page, end - start)))
+        known = ev.known_row(start) if start else None
+        seen = known is not None and known[0] == start
+    else:
+        seen = ev.start_shown or not ev.with_heights or page is None or not page.rows
+    if facts.blocks and not seen:
+        due = yield from _due(HeightRange(start, start + 1), facts)
+        if due and due.at and not due.strict:  # rows that it may list: does it list some by themselves?
+            yield from _shown(due.heights, facts)
+    if start and ev.with_heights and not seen and not ev.witnessed(start):
+        yield from _shown(HeightRange(start - 1, start + 1), facts)
+
+
+def _due(heights: HeightRange, facts: Facts) -> Asking[Due | None]:
+    """Return what full blocks say of heights; None where they do not come, or are too many for a response."""
+    try:
+        due: Due = yield DueRequest(heights)
+    except DIVISIBLE:
+        facts.blocks = len(heights) > 1
+    except UNAVAILABLE:
+        facts.blocks = False
+    else:
+        facts.empty = 0 if due.at else facts.empty + len(due.heights)
+        if len(due.heights):
+            return due
+        facts.blocks = len(heights) > 1  # else a server that is behind, or one that leaves blocks out
+    return None
+
+
+def _request(start: int, end: int, overlap: int, facts: Facts) -> Asking[tuple[Page | None, int]]:
+    """Request heights and their overlap, fewer of them where a response fails for its size; no page where that of one
+    height does."""
+    while True:
+        reach = _clip(start, end + overlap, facts)
+        try:
+            page: Page = yield Request(HeightRange(start, max(end, reach)), facts.size)
+        except DIVISIBLE:
+            facts.pace.too_heavy(HeightRange(start, reach))
+            if end - start > 1:
+                end = (start + end) // 2
+                overlap = min(overlap, end - start)
+            elif overlap:
+                overlap = 0
+            else:
+                return None, end
+        else:
+            if not facts.full(page) or facts.evidence.with_heights or end - start == 1:
+                return page, end
+            if facts.locate:
+                facts.dense = yield from _locate_rows(HeightRange(start, max(end, reach)), len(page.rows))
+            if facts.evidence.reach(start, end) > start or facts.dense == start:
+                return page, end if facts.dense > start else start + 1
+            end = (start + end) // 2
+            overlap = min(overlap, end - start)
+
+
+def _locate_rows(heights: HeightRange, rows: int) -> Asking[int]:
+    """Have `records` tell where the rows of a full response lie; return the height at which it ends, -1 if unknown."""
+    try:
+        located: Located = yield DueRequest(heights, located=True, page_size=rows)
+    except UNAVAILABLE:
+        return -1
+    return located.heights[-1] if located.heights else -1
+
+
+def _clip(start: int, reach: int, facts: Facts) -> int:
+    """Return up to where heights from `start` on may be requested at once."""
+    top = facts.top
+    return min(reach, start + facts.widest, reach if top is None else max(facts.end, top))
+
+
+def _top(facts: Facts) -> Asking[int]:
+    """Return the height after the tip."""
+    if facts.tip is None:
+        facts.tip = yield TipRequest()
+    return facts.top or 0
+
+
+def _shown(heights: HeightRange, facts: Facts, size: int | None = None, number: int = 0) -> Asking[Page | None]:
+    """Return the response to a request; None where it fails for its size."""
+    try:
+        page: Page = yield Request(heights, size or facts.size, number)
+    except DIVISIBLE:
+        return None
+    return page
+
+
+def _follow(start: int, end: int, overlap: int, facts: Facts) -> Asking[None]:
+    """Request from a height up to a row that is known beyond it, or to the tip where none is."""
+    ev = facts.evidence
+    width = max(1, end - start)
+    while ev.known_row(start + 1) is None:
+        top = yield from _top(facts)
+        if end >= top or width > facts.widest:  # what is there was requested
+            return (yield from _collect(start, min(end, top), facts)) if start < top else None
+        reach = _clip(start, start + width, facts)
+        if (yield from _shown_or_dense(HeightRange(start, max(start + 1, min(reach, top))), overlap, facts)):
+            return
+        if reach >= top and ev.known_row(start + 1) is None:
+            return (yield from _collect(start, min(end, top), facts))
+        width *= WIDER
+    known = ev.known_row(start + 1)
+    for _ in range(2):
+        fits = known and known[1] - start <= facts.widest
+        if known and fits and (yield from _shown_or_dense(HeightRange(start, known[1]), overlap, facts)):
+            return
+    if known:
+        yield from _narrow(start, end, known, facts)
+
+
+def _shown_or_dense(heights: HeightRange, overlap: int, facts: Facts) -> Asking[bool]:
+    """Request heights; return whether their first rows are proved then, or were asked for as a dense height."""
+    page = yield from _shown(heights, facts)
+    if facts.evidence.reach(*heights.edges) > heights.start:
+        return True
+    if not facts.filled_by(heights.start, page):
+        return False
+    yield from _dense(heights.start, overlap, facts)
+    return True
+
+
+def _narrow(start: int, end: int, known: tuple[int, int], facts: Facts) -> Asking[None]:
+    """Find the lowest height from which a request shows a row known beyond; have the rows below it named otherwise."""
+    ev = facts.evidence
+    bad, good = start, known[0]
+    while good - bad > 1:
+        middle = (bad + good) // 2
+        if known[1] - middle <= facts.widest:
+            yield from _shown(HeightRange(middle, known[1]), facts)
+        if ev.reach(middle, good) > middle:
+            good = middle
+            known = ev.known_row(good) or known
+        else:
+            bad = middle
+        if ev.reach(start, end) > start:
+            return
+    if bad > start:
+        yield from _shown(HeightRange(start, bad + 1), facts)
+        if ev.reach(start, end) > start:
+            return
+    yield from _collect(start, min(end, good), facts)
+
+
+def _dense(start: int, overlap: int, facts: Facts) -> Asking[None]:
+    """Have all rows of a height shown that fills a response: by larger pages, else by name."""
+    size = facts.size or 1
+    known = facts.evidence.known_row(start + 1)
+    reach = min(known[1] if known else start + 1 + max(1, overlap), start + 1 + max(1, overlap))
+    for _ in range(TRIES):
+        size *= LARGER
+        page = yield from _shown(HeightRange(start, _clip(start, reach, facts)), facts, size)
+        if page is None or len(page.rows) < size or facts.evidence.reach(start, start + 1) > start:
+            break
+    if facts.locate and facts.evidence.reach(start, start + 1) == start:  # a row beyond may be there, unknown
+        yield from _locate(start + 1, facts, max(1, overlap))
+    if facts.evidence.reach(start, start + 1) == start:
+        yield from _collect(start, start + 1, facts)
+
+
+def _collect(start: int, end: int, facts: Facts) -> Asking[None]:
+    """Have another method name the rows that are due at the first of some heights, and the rows shown; else believe."""
+    ev, width = facts.evidence, BLOCKS
+    facts.named = HeightRange(start, end)
+    while facts.blocks and not ev.witnessed(start) and (end - start <= MOST_BLOCKS or facts.empty < MOST_BLOCKS):
+        if (yield from _due(HeightRange(start, min(end, start + width)), facts)) is None:
+            width = max(1, width // 2)
+    if not ev.witnessed(start):
+        return (yield from facts.believe(HeightRange(start, end), facts))
+    yield from _show_all(HeightRange(start, ev.witnessed(start)), facts)
+
+
+def _show_all(heights: HeightRange, facts: Facts) -> Asking[None]:
+    """Have every row shown that is due at some heights: by fewer and fewer heights, then by the pages of one.
+
+    The rows of a page come in another order each time, so the pages of a height are requested again and again.
+    """
+    ev = facts.evidence
+    left = [heights]
+    while left:
+        heights = left.pop()
+        due, missing = ev.missing(heights)
+        if missing:
+            yield from _shown(heights, facts)
+            due, missing = ev.missing(heights)
+        if missing and len(heights) > 1:
+            left += reversed(heights.halves())
+        elif missing:
+            yield from _show_pages(heights, due, missing, facts)
+
+
+def _show_pages(heights: HeightRange, due: int, missing: int, facts: Facts) -> Asking[None]:
+    """Have the rows of one height shown by its pages. Raises BehindError where they do not come, and what requests
+    raise where pages are too heavy."""
+    size, failures, idle, enough = facts.size or due, 0, 0, 1
+    while missing and idle < enough:
+        before = missing
+        try:
+            size, shown = yield from _walk(heights, size, due, facts)
+        except DIVISIBLE:
+            failures += 1
+            if failures > ATTEMPTS and size <= SMALLEST_PAGE:
+                raise
+            size = size if failures % 2 else max(SMALLEST_PAGE, size // LARGER)
+            continue
+        missing = facts.evidence.missing(heights)[1]
+        idle, failures = 0 if missing < before else idle + 1, 0
+        # A walk that shows a share of the rows, by chance, lacks the last one again and again.
+        enough = min(MOST_IDLE, ceil(CERTAIN * due / shown)) if shown else ATTEMPTS
+        enough = enough if facts.evidence.strict_at(heights.start) else 1  # others may never come
+    if missing and not facts.evidence.strict_at(heights.start):
+        yield from facts.believe(heights, facts)
+    elif missing:
+        raise BehindError(
+            f"{heights}: {missing} of its {due} rows do not come, by its full block",
+            f"the service lacks them, or one of its servers is behind: {BELOW_TIP}",
+            heights.start,
+        )
+
+
+def _walk(heights: HeightRange, size: int, due: int, facts: Facts) -> Asking[tuple[int, int]]:
+    """Request the pages of a height, until all rows were shown; return the size of a page, and how many rows came."""
+    number = shown = 0
+    while facts.evidence.missing(heights)[1] and number * size < due:
+        page: Page = yield Request(heights, size, number)
+        if not page.rows:
+            break
+        if not number:
+            size = min(size, len(page.rows))  # the server's own, where it is lower than what was asked for
+        shown, number = shown + len(page.rows), number + 1
+    return size, shown
+
+
+# Rows without heights
+
+
+def _spread(page: Page | None, heights: int) -> int:
+    """Return how many heights hold a few rows, by a response to so many."""
+    rows = len(page.rows) if page is not None else 0
+    return max(1, min(heights, ceil(OVERLAP_ROWS * heights / rows))) if rows else heights
+
+
+def _locate(start: int, facts: Facts, width: int) -> Asking[None]:
+    """Have `records` tell where the first rows from a height on lie."""
+    ev = facts.evidence
+    while facts.locate:
+        top = yield from _top(facts)
+        try:
+            yield DueRequest(HeightRange(start, max(start + 1, min(start + width, top))), located=True)
+        except UNAVAILABLE:
+            facts.locate = False
+        if start + width >= top or ev.reach(start, start + 1) > start or ev.known_row(start) is not None:
+            return
+        width *= WIDER
+
+
+def _locate_across(start: int, end: int, page: Page | None, facts: Facts) -> Asking[bool]:
+    """Have `records` tell where rows around a power of ten lie, if heights cross one and their order is not known to be
+    numeric; return whether that was so."""
+    power = 10 ** len(str(start))
+    if facts.evidence.order.numeric or power >= end:
+        return False
+    width = max(SEVERAL, _spread(page, end - start))
+    yield from _locate(max(1, start, power - width), facts, 2 * width)
+    return True
+
+
+def _bridge(start: int, end: int, overlap: int, page: Page, facts: Facts) -> Asking[None]:
+    """Have a response show rows on both sides of the end of some heights."""
+    ev = facts.evidence
+    top = yield from _top(facts)
+    if end >= top:
+        return (yield from _tail(start, top, page, facts)) if start < top else None
+    if ev.known_row(end) is None:
+        yield from _locate(end, facts, 2 * overlap + _spread(page, end - start))
+    known = ev.known_row(end)
+    if ev.reach(start, end) > start:
+        return
+    if known is None:
+        return (yield from _collect(start, end, facts))
+    width, cut = _spread(page, end - start), len(page.rows)
+    while width:
+        if known[1] - (end - width) <= facts.widest:
+            yield from _shown(HeightRange(end - width, known[1]), facts)
+        if ev.reach(start, end) > start or (cut and facts.locate and (yield from _is_cut(start, end, cut, facts))):
+            return
+        cut, width = 0, min(end - start, width * LARGER) if width < end - start else 0
+    yield from _narrow(start, end, known, facts)
+
+
+def _is_cut(start: int, end: int, rows: int, facts: Facts) -> Asking[bool]:
+    """Have `records` tell how far a response goes that shows no row near its end; return whether that proves some."""
+    last = yield from _locate_rows(HeightRange(start, end), rows)
+    if facts.evidence.reach(start, end) == start:
+        return False
+    facts.pace.cut(HeightRange(start, last), rows)
+    return True
+
+
+def _tail(start: int, top: int, page: Page, facts: Facts) -> Asking[None]:
+    """Have full blocks name the last rows before the tip, from the tip downwards."""
+    ev, at = facts.evidence, top
+    width = min(BLOCKS, _spread(page, top - start))
+    while facts.blocks and at > start and ev.reach(start, top) == start and top - at < MOST_BLOCKS:
+        low = max(start, at - width)
+        if (yield from _due(HeightRange(low, at), facts)) is None:
+            width = max(1, width // 2)
+        else:
+            at, width = low, BLOCKS
+    if ev.reach(start, top) == start:
+        yield from _collect(start, top, facts)

@@ -1,0 +1,223 @@
+"""Servers that are wrong in one plain way: a run ends in exactly the truth, or in exit 6 after a whole prefix of it.
+
+"Truth or an error" is not enough, for a program that always ends in an error would pass. So each kind has a floor, the
+number of its runs that must end in the truth, and a ceiling of calls for each run.
+"""
+
+from functools import lru_cache
+from itertools import accumulate, count, groupby
+from typing import Any, NamedTuple
+
+import orjson
+import pytest
+
+from chainq.demo.chain import Chain
+from chainq.demo.faults import Faults
+from chainq.demo.list_faults import parse_fault
+from chainq.demo.service import Reply, Service, page
+from harness.attempts import numbered
+from harness.jobs import Job
+from harness.program import Program, Ran
+from harness.services import Moving, fork_truth, serving
+from harness.truth import Groups, Truth, difference
+
+RANGED = ("records", "ownership", "transitions")
+HEIGHTLESS = ("ownership", "address-transactions")
+LISTED = (*RANGED, "program-transactions")
+PROGRAM, FUNCTION = "hello_hello.aleo", "hello"
+TIP = 200
+RANGES = ((0, TIP + 1, 60), (87, 171, 25))  # start, end, page size; no height of these fills a page
+
+
+class Kind(NamedTuple):
+    """Servers of one kind. `floor`: the runs that must end in the truth, of one for each command and range.
+    `most_calls`: of any of them; the server answers no more. `believed`: of these runs may end in other rows, with the
+    warning that they rest on belief."""
+
+    faults: Faults = Faults()
+    commands: tuple[str, ...] = RANGED
+    shuffle: bool = True
+    floor: int = 0
+    most_calls: int = 120
+    believed: tuple[str, ...] = ()
+
+
+def wrong(
+    *names: str,
+    commands: tuple[str, ...] = RANGED,
+    floor: int = 0,
+    most: int = 120,
+    believed: tuple[str, ...] = (),
+    **others: Any,
+) -> Kind:
+    """Servers with these faults of lists, and with others."""
+    faults = Faults(lists=tuple(map(parse_fault, names)), **others)
+    return Kind(faults, commands, floor=floor, most_calls=most, believed=believed)
+
+
+def still(*, floor: int = 4, **faults: Any) -> Kind:
+    """Servers that have rows without heights always in one order."""
+    return Kind(Faults(**faults), HEIGHTLESS, shuffle=False, floor=floor)
+
+
+KINDS = {
+    "honest": Kind(commands=(*LISTED, "address-transactions"), floor=9),
+    "honest, stable order": Kind(shuffle=False, floor=6),
+    "heavy is empty": wrong("heavy-empty:30", commands=LISTED, floor=5, most=550),
+    "range with many rows is empty": wrong("range-empty:60", floor=6, most=550),
+    "hidden cap": Kind(Faults(result_window=50), floor=6),
+    "hidden cap, stable order": still(result_window=50),
+    "hidden cap, page ignored, stable order": still(result_window=50, repeat_pages=True),
+    "hidden cap, page size ignored, stable order": still(result_window=50, ignore_page_size=True),
+    "row cap, page ignored, stable order": still(row_cap=30, repeat_pages=True, floor=2),
+    "row cap, page size ignored, stable order": still(row_cap=30, ignore_page_size=True),
+    "row cap, pages by the size asked, stable order": still(row_cap=30, offset_by_asked=True),
+    "heights as text": wrong("text-order", floor=6),
+    "heights as text, row cap": wrong("text-order", row_cap=30, floor=6),
+    "nothing after a long row": wrong("long-row-ends:629", commands=("records",), floor=2, most=350),
+    "no long row": wrong("long-row-hides:629", commands=("records",), most=500),
+    "nothing after a long transition": wrong(
+        "long-row-ends:1930", commands=("transitions",), most=300, believed=("transitions",)
+    ),
+    "no long transition": wrong("long-row-hides:1930", commands=("transitions",), most=300, believed=("transitions",)),
+    "nothing after a long transaction": wrong("long-row-ends:8000", commands=("program-transactions",)),
+    "no long transaction": wrong("long-row-hides:8000", commands=("program-transactions",)),
+    "first block": wrong("first-block", floor=6, most=700),
+    "first block, short pages": wrong("first-block", "short-pages", floor=6, most=700),
+    "short pages": wrong("short-pages", commands=LISTED, floor=6),
+    "one height lower": wrong(
+        "shift-down", commands=(*RANGED, "address-transactions"), floor=1, believed=("address-transactions",)
+    ),
+    "page 0 empty": wrong("page-0-empty", commands=LISTED, most=1100, believed=("transitions",)),
+    "busy pool": wrong("busy-pool:40", commands=("program-transactions",), floor=1),
+    "last height left out": wrong("last-height", floor=3, most=500, believed=("transitions",)),
+    "the next range too": wrong("next-range"),
+    "end ignored in pages": wrong("end-ignored", floor=6),
+    "newest first": wrong("newest-first", commands=LISTED, floor=6, most=550),
+    "each page reversed": wrong("reversed-pages", commands=LISTED, floor=6, most=550),
+    "ownership behind": wrong("ownership-behind:20", commands=("ownership",), floor=1),
+    "page 1 repeated": wrong("repeated-page:1", commands=LISTED, floor=6),
+    "late pages": wrong("late-pages", commands=LISTED, floor=6),
+    "heights as text in every second row": wrong("text-heights", floor=2),
+    "null for an empty list": wrong("null-lists", commands=LISTED, floor=6),
+}
+NO_PREFIX = {
+    "few rows of a height": wrong("height-cap:5"),
+    "each transaction once": wrong("distinct", commands=("records", "transitions")),
+    "shards": wrong("shards:2", commands=("records", "transitions")),
+    "gaps in full pages": wrong("page-gaps:10", commands=("records", "transitions")),
+    "page 0 skipped": wrong("page-0-skipped", commands=("records", "ownership")),
+    "one height higher": wrong("shift-up"),
+}
+"""Page 0 of these lacks rows that are due before rows that it shows, in order of height. No order shows that, so a run
+may print other rows, with exit 0 or before it ends in exit 6 (docs/completeness.md); `chainq verify` finds it."""
+
+
+class Counted(Service):
+    """A service that answers so many calls and no more."""
+
+    def __init__(self, chain: Chain, kind: Kind) -> None:
+        super().__init__(chain, kind.faults, shuffle=kind.shuffle)
+        self.calls, self.most = count(1), kind.most_calls
+        self.refused = 0
+
+    def respond(self, body: bytes) -> Reply:
+        """Return the response, or HTTP 410."""
+        if next(self.calls) > self.most:
+            self.refused += 1
+            return page(410, "too many calls")
+        return super().respond(body)
+
+
+def ended(ran: Ran, groups: Groups) -> str:
+    """Return `truth`, `exit 6`, or what is wrong with the end of a run; `groups`: the rows due, height by height."""
+    rows, due = [*map(numbered, ran.rows)], [[*map(numbered, group)] for group in groups]
+    if ran.code == 0:
+        found = difference(rows, due)
+        if found and "nothing proves" in ran.err:
+            return "belief"
+        return f"silent: {found}" if found else "truth"
+    whole = [0, *accumulate(map(len, due))]
+    if len(rows) not in whole or difference(rows, due[: whole.index(len(rows))]):
+        if ran.code == 6 and "nothing proves" in ran.err:
+            return "belief"
+        return f"exit {ran.code} after a hole: {difference(rows, due)}"
+    return "exit 6" if ran.code == 6 else f"exit {ran.code}: {ran.err}"
+
+
+@lru_cache
+def calls_of_a_function() -> tuple[Truth, Groups]:
+    """Return a chain, and its transactions that call the function, block by block."""
+    truth = Truth(1_300)
+    rows = truth.program_transactions(PROGRAM, FUNCTION)
+    return truth, [[*block] for _, block in groupby(rows, lambda row: orjson.loads(row)["finalizedAt"])]
+
+
+def run(program: Program, truth: Truth, kind: Kind, command: str, number: int) -> str:
+    """Return how a run of a command over one of RANGES ended."""
+    start, end, size = RANGES[number]
+    words = [f"{start}:{end}"]
+    groups: Groups
+    if command == "program-transactions":
+        words = [PROGRAM, FUNCTION]
+        truth, groups = calls_of_a_function()
+    elif command == "address-transactions":
+        words.insert(0, truth.chain.addresses[0])
+        groups = truth.groups(command, start, end, words[0])
+    else:
+        groups = truth.groups(command, start, end)
+    service = Counted(truth.chain, kind)
+    with serving(service) as url:
+        ran = program(command, *words, "--page-size", str(size), "--retries", "1", "--dialect", "chain", url=url)
+    assert "Traceback" not in ran.err
+    return "too many calls" if service.refused else ended(ran, groups)
+
+
+@pytest.fixture(scope="module")
+def small() -> Truth:
+    """A chain of a few hundred heights."""
+    return Truth(TIP)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_run_ends_in_the_truth_or_in_exit_6(name: str, program: Program, small: Truth) -> None:
+    """Never in other rows with exit 0, never with a hole before the error; and often enough in the truth."""
+    kind = KINDS[name]
+    ends = {
+        f"{command} {RANGES[number]}": run(program, small, kind, command, number)
+        for command in kind.commands
+        for number in range(len(RANGES))
+        if not (number and command == "program-transactions")
+    }
+    bad = {run: end for run, end in ends.items() if end not in ("truth", "exit 6")}
+    assert {run: end for run, end in bad.items() if end != "belief" or run.split()[0] not in kind.believed} == {}
+    assert [*ends.values()].count("truth") >= kind.floor, ends
+
+
+@pytest.mark.parametrize("name", NO_PREFIX)
+def test_verify_finds_what_order_cannot_show(name: str, program: Program, small: Truth) -> None:
+    """It holds every row against the full block: exit 6, unless no row is missing in this range."""
+    kind = NO_PREFIX[name]
+    with serving(Service(small.chain, kind.faults)) as url:
+        for command in kind.commands:
+            ran = program("verify", "20:60", "--commands", command, "--jsonl", "--dialect", "chain", url=url)
+            rows = sum(map(len, small.groups(command, 20, 60)))
+            assert ran.code == 6 or f" {rows} {command}" in ran.err, (command, ran.err)
+
+
+@pytest.mark.parametrize("command", RANGED)
+def test_cached_rows_of_the_old_fork_are_not_the_truth(command: str, chainq: Program) -> None:
+    """After a reorg `--rewind` ends in the new truth or in exit 6, if the server has new blocks and cached rows."""
+    kind = wrong("cached-rows", reorg_at=250, reorg_after=1_000_000)
+    service = Moving(100, faults=kind.faults)
+    with serving(service) as url:
+        job = Job(chainq, url, command, "--dialect", "chain")
+        for service.tip in (100, 200, 300):
+            assert job().code == 0
+        service._numbers = count(1_000_000)
+        service.tip = 310
+        assert job().code == 6
+        ran = job("--rewind", "100")
+    groups = fork_truth(250, 310).groups(command, 0, 311)
+    printed = Ran(ran.code, job.out.read_bytes(), ran.err)
+    assert ended(printed, groups) in ("truth", "exit 6"), ran.err
