@@ -61,8 +61,10 @@ RANGED = LOOKED_UP | {
         "planning.chunking",
         "planning.evidence",
         "planning.exact_heights",
+        "planning.facts",
+        "planning.naming",
     ),
-    *("planning.links", "planning.order", "planning.ordering", "planning.questions", "planning.range_plan"),
+    *("planning.links", "planning.order", "rows.sorting", "planning.questions", "planning.range_plan"),
     *("planning.spans", "planning.steps"),
 }
 WITNESSED = RANGED | {"fetching.witness", "rows.full_block"}
@@ -71,7 +73,7 @@ PAGED = LOOKED_UP | {
         "planning",
         "fetching.pages",
         "planning.list_end",
-        "planning.ordering",
+        "rows.sorting",
         "planning.page_facts",
         "planning.page_plan",
     ),

@@ -17,8 +17,8 @@ from chainq.catalog.dialects import Dialect, Value
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import BrokenBodyError, GatewayError, IncompleteError, ResponseError, ServiceError
 from chainq.fetching.single_rows import fetch_block
-from chainq.planning.ordering import in_place
 from chainq.rows.fields import Picker, array_of, integer_of, text_of
+from chainq.rows.sorting import in_place
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_rows
 

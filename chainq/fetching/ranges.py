@@ -21,12 +21,12 @@ from chainq.planning.steps import (
     Grade,
     Known,
     Located,
-    Page,
     Request,
     TipRequest,
 )
 from chainq.process.threads import Pool
 from chainq.query import Batch, Query
+from chainq.rows.sorting import Page
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_array
 

@@ -8,10 +8,10 @@ from chainq.catalog.dialects import DIALECTS, Dialect, Value
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import ResponseError, ServiceError, UnreachableError
 from chainq.heights.range import HeightRange
-from chainq.planning.ordering import Sorter
 from chainq.planning.steps import DIVISIBLE, Due, DueRequest, Key, Located
 from chainq.rows.full_block import FullBlock, read_full_block
 from chainq.rows.response import name_reader
+from chainq.rows.sorting import Sorter
 from chainq.transport.connection import Connection
 from chainq.transport.failures import is_misunderstood
 from chainq.transport.jsonrpc import decode_array

@@ -7,16 +7,14 @@ proof. What is believed is handed on with that grade.
 
 from collections import Counter
 from math import ceil, log
-from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.steps import DIVISIBLE, Asking, Page, Request
-
-if TYPE_CHECKING:
-    from chainq.planning.questions import Facts
+from chainq.planning.facts import BELOW_TIP, LARGER, SMALLEST_PAGE, Facts
+from chainq.planning.steps import DIVISIBLE, Asking, Request
+from chainq.rows.sorting import Page
 
 AGREEING = 2  # responses without rows
 COUNTS = 2  # that no row follows the rows of a response
@@ -25,15 +23,13 @@ PARTS = 8  # of heights without rows, looked into where a run has seen no row at
 LOOKS = 2  # stretches that are looked into so
 FEW_WINDOWS = 128  # of a stretch without rows, as wide as a row was shown at the far end; wider ones beyond
 MOST_WINDOWS = 1000  # the same, of a service that misses rows of wider ones
-LARGER = 4  # times the page size, for a height that fills a page
 TRIES = 3  # of larger pages
-SMALLEST_PAGE = 50  # rows; a height that is too heavy even so is given up
 UNCHANGED = 3  # walks that show no further row, where single rows cannot be requested
 MOST_PAGES = 10_000  # of one walk
 NO_PAGE = 1000  # a page so far on has no rows, where pages are counted
 
 
-def believe(heights: HeightRange, facts: "Facts") -> Asking[None]:
+def believe(heights: HeightRange, facts: Facts) -> Asking[None]:
     """Look twice at heights, or at the first ones of them, and have the kernel take in what is believed of them.
 
     Raises IncompleteError where responses do not agree.
@@ -63,7 +59,7 @@ def believe(heights: HeightRange, facts: "Facts") -> Asking[None]:
             return  # the kernel may have proved what follows
 
 
-def _window(heights: HeightRange, facts: "Facts") -> int:
+def _window(heights: HeightRange, facts: Facts) -> int:
     """Return how many heights are looked at in one request: as many as showed a row at their far end, if those are not
     too many requests. Raises IncompleteError where they are, of a service that was seen to miss rows of wider ones."""
     width = min(facts.widest, facts.evidence.widest or len(heights))
@@ -77,7 +73,7 @@ def _window(heights: HeightRange, facts: "Facts") -> int:
     return min(facts.widest, width if facts.misses else max(width, few))
 
 
-def _agreed(window: HeightRange, facts: "Facts") -> Asking[tuple[list[Raw] | None, list[int]]]:
+def _agreed(window: HeightRange, facts: Facts) -> Asking[tuple[list[Raw] | None, list[int]]]:
     """Return the rows of heights on which several responses agree, and their heights; None where they do not."""
     try:
         page: Page = yield Request(window, facts.size)
@@ -95,7 +91,7 @@ def _agreed(window: HeightRange, facts: "Facts") -> Asking[tuple[list[Raw] | Non
     return page.rows, page.heights
 
 
-def _agreed_empty(window: HeightRange, facts: "Facts") -> Asking[list[Raw] | None]:
+def _agreed_empty(window: HeightRange, facts: Facts) -> Asking[list[Raw] | None]:
     for _ in range(AGREEING - 1):
         again: Page = yield Request(window, facts.size)
         if again.rows:
@@ -112,7 +108,7 @@ def _agreed_empty(window: HeightRange, facts: "Facts") -> Asking[list[Raw] | Non
     return []
 
 
-def _learn_width(part: HeightRange, facts: "Facts") -> Asking[None]:
+def _learn_width(part: HeightRange, facts: Facts) -> Asking[None]:
     """Find out how many heights a request may have, of a service that misses rows of wider ones: both halves of so many
     show the rows of the whole, and the second half some."""
     while len(part) > 1:
@@ -126,7 +122,7 @@ def _learn_width(part: HeightRange, facts: "Facts") -> Asking[None]:
     facts.evidence.widest = max(facts.evidence.widest, len(part) // 2 + 1)
 
 
-def _further(page: Page, window: HeightRange, facts: "Facts") -> Asking[bool]:
+def _further(page: Page, window: HeightRange, facts: Facts) -> Asking[bool]:
     """Return whether rows follow those of a response: of n rows, page 1 of n - 1 rows holds one where none does.
 
     Of a server that does not page in this way, whether narrower requests show other rows.
@@ -153,7 +149,7 @@ def _parts_differ(page: Page, window: HeightRange) -> Asking[bool]:
     return parts != Counter(map(bytes, page.rows))
 
 
-def _check_edges(heights: HeightRange, facts: "Facts") -> Asking[None]:
+def _check_edges(heights: HeightRange, facts: Facts) -> Asking[None]:
     """Make sure of rows without heights that the service includes `start` and excludes `end`: the kernel compares.
 
     Raises IncompleteError for rows that are there, and not in a response that starts at their height.
@@ -173,7 +169,7 @@ def _check_edges(heights: HeightRange, facts: "Facts") -> Asking[None]:
         )
 
 
-def _one_height(height: int, facts: "Facts") -> Asking[list[Raw]]:
+def _one_height(height: int, facts: Facts) -> Asking[list[Raw]]:
     """Return the rows of one height that fills a response: by a larger page, else by walks through its pages.
 
     Raises IncompleteError.
@@ -214,17 +210,15 @@ def _walk(heights: HeightRange, size: int) -> Asking[list[Raw]]:
         before = len(seen)
         count, size = yield from _pages(heights, size, total, seen)
         if walks and count != total:
-            raise IncompleteError(f"{heights}: its pages held {total} rows in total, and later {count}")
+            raise _differ(heights, f"its pages held {total} rows in total, and later {count}")
         total, walks = count, walks + 1
         if walks == 1:
             idle = yield from _counts_wrongly(heights, total)
         idle = max(0, idle - 1) if len(seen) == before else idle
         if walks > 3 * log(total + 1) + 10 + UNCHANGED:
-            raise IncompleteError(
-                f"{heights}: {walks} walks through its pages of {size} rows showed {len(seen)} of {total} rows"
-            )
+            raise _differ(heights, f"{walks} walks through its pages of {size} rows showed {len(seen)} of {total} rows")
     if len(seen) > total:
-        raise IncompleteError(f"{heights}: its {total} rows differ between responses")
+        raise _differ(heights, f"its {total} rows differ between responses")
     return list(seen.values())
 
 
@@ -237,13 +231,13 @@ def _pages(heights: HeightRange, size: int, total: int, seen: dict[bytes, Raw]) 
         if number == 0 and page.rows:
             size = min(size, len(page.rows))  # the server's own
         if page.rows and count != number * size:
-            raise IncompleteError(f"{heights}: its pages of {size} rows differ in length")
+            raise _differ(heights, f"its pages of {size} rows differ in length")
         seen.update((bytes(row), row) for row in page.rows)
         count += len(page.rows)
         if not page.rows or (total and count >= total):
             break
         if count > 100 * len(seen):
-            raise IncompleteError(f"{heights}: its pages of {size} rows do not end")
+            raise _differ(heights, f"its pages of {size} rows do not end")
     return count, size
 
 
@@ -257,5 +251,11 @@ def _counts_wrongly(heights: HeightRange, total: int) -> Asking[int]:
     if len(last.rows) == 1 and not after.rows:
         return 0
     if len(last.rows) <= 1:
-        raise IncompleteError(f"{heights}: its pages add up to {total} rows, and pages of one row do not")
+        raise _differ(heights, f"its pages add up to {total} rows, and pages of one row do not")
     return UNCHANGED
+
+
+def _differ(heights: HeightRange, said: str) -> IncompleteError:
+    return IncompleteError(
+        f"{heights}: {said}", f"where one of its servers is behind, {BELOW_TIP}; else try again later"
+    )

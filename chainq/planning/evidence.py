@@ -19,6 +19,8 @@ Rejected: to compare numbers of rows or bytes of responses, and "two responses a
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from msgspec import Raw
@@ -27,7 +29,8 @@ from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.order import Order, same_digits
 from chainq.planning.spans import Points, Spans, Whole
-from chainq.planning.steps import Due, DueRequest, Grade, Key, Located, Page, Request
+from chainq.planning.steps import Due, DueRequest, Grade, Key, Located, Request
+from chainq.rows.sorting import Page
 from chainq.text.sanitize import excerpt
 
 _AGAIN = "the data changed while it was read, or the service contradicts itself; run the command again"
@@ -47,14 +50,14 @@ class Proved(NamedTuple):
 @dataclass(slots=True, eq=False)
 class _Response:
     """Page 0 of a range, or what is believed of one. `complete`: the heights whose rows it holds, of rows with heights.
-    Of rows without: `keys`, the rows as a set; `points`: where they lie, None where that is to be found out (again);
+    Of rows without: `keys`, the place of each; `points`: where they lie, None where that is to be found out (again);
     `names`: the rows by what identifies each, once that is asked for."""
 
     heights: HeightRange
     rows: list[Raw]
     row_heights: list[int]
     complete: list[HeightRange] = field(default_factory=list)
-    keys: set[bytes] = field(default_factory=set)
+    keys: dict[bytes, int] = field(default_factory=dict)
     points: Points | None = None
     names: dict[Key, Raw] | None = None
 
@@ -133,15 +136,19 @@ class Evidence:
     def _see_rows(self, shown: _Response) -> None:
         """Take in rows without heights: one that two responses show lies in the heights of both."""
         rows = list(map(bytes, shown.rows))
-        shown.rows, shown.keys = list(map(Raw, rows)), set(rows)  # a row of a body keeps all of it in memory
+        shown.keys = {row: place for place, row in enumerate(rows)}
+        shown.rows = list(map(Raw, rows))  # a row of a body keeps all of it in memory
         for belief in self._beliefs:
-            if _common(belief.heights, shown.heights) == shown.heights.edges and not shown.keys <= belief.keys:
+            if (
+                _common(belief.heights, shown.heights) == shown.heights.edges
+                and not shown.keys.keys() <= belief.keys.keys()
+            ):
                 raise IncompleteError(f"{shown.heights}: two responses differ in their rows", _AGAIN)
         # A narrower response from the same height on says more of its rows than the one before it.
         self._responses = [other for other in self._responses if not _narrower(shown, other)]
         for other in self._responses:
             other.points = None  # where rows of one response lie may rest on a third one
-            for row in shown.keys & other.keys:
+            for row in shown.keys.keys() & other.keys.keys():
                 self._spans.narrow(row, *other.heights.edges)
         for row in self._spans.shared(shown.keys):
             self._spans.narrow(row, *shown.heights.edges)
@@ -185,7 +192,9 @@ class Evidence:
 
     def believe(self, heights: HeightRange, rows: list[Raw], row_heights: list[int]) -> None:
         """Take in that these are all rows of the heights, as far as can be found out without a proof (rule 3)."""
-        believed = _Response(heights, rows, row_heights if self.with_heights else [], keys=set(map(bytes, rows)))
+        believed = _Response(
+            heights, rows, row_heights if self.with_heights else [], keys=dict.fromkeys(map(bytes, rows), 0)
+        )
         believed.complete = [heights] if len(believed.row_heights) == len(rows) else []
         self._beliefs.append(believed)
 
@@ -319,7 +328,7 @@ class Evidence:
                 names = self._names_of(shown)
                 named = {bytes(names[key]) for key in names.keys() & witness.due.at.keys()}
                 whole.append(Whole(*witness.due.heights.edges, named))
-        points = self._spans.points(list(map(bytes, shown.rows)), shown.heights, whole)
+        points = self._spans.points(shown.rows, shown.keys, shown.heights, whole)
         if points.lows and points.lows[-1] > shown.heights.start:
             self.widest = max(self.widest, points.lows[-1] - shown.heights.start + 1)
         shown.points = points
@@ -369,12 +378,15 @@ class Evidence:
             if not _overlap(shown.heights, HeightRange(min(lie), max(lie) + 1)):
                 return
             names = self._names_of(shown)
-            found = {key: names[key] for key in names.keys() & (due.at.keys() | due.shown.keys())}
-            for key, row in found.items():
-                height = due.at.get(key, due.shown.get(key, -1))
-                self._spans.narrow(bytes(row), height, height + 1)
-        for key, row in found.items():
-            if bytes(witness.found.setdefault(key, row)) != bytes(row):
+            at = {**due.shown, **due.at}
+            found = {key: names[key] for key in names.keys() & at.keys()}
+            placed = sorted((shown.keys[bytes(row)], at[key], bytes(row)) for key, row in found.items())
+            for height, rows in groupby(placed, itemgetter(1)):
+                first, *others = rows  # those between two rows of a height are of this height
+                for _, _, row in (first, *others[-1:]):
+                    self._spans.narrow(row, height, height + 1)
+        for key, raw in found.items():
+            if bytes(witness.found.setdefault(key, raw)) != bytes(raw):
                 raise IncompleteError(f"{shown.heights}: a row differs between responses", _AGAIN)
 
     def _check_due(self, complete: HeightRange) -> None:

@@ -2,8 +2,9 @@
 
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.questions import BELOW_TIP, Facts
-from chainq.planning.steps import DIVISIBLE, Asking, Page, Request, TipRequest
+from chainq.planning.facts import BELOW_TIP, Facts
+from chainq.planning.steps import DIVISIBLE, Asking, Request, TipRequest
+from chainq.rows.sorting import Page
 
 NEAR = 64  # blocks below the tip that a server which is behind may lack
 ATTEMPTS = 2  # for blocks that are missing: the tip may have come after the first response

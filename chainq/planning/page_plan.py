@@ -22,7 +22,6 @@ from msgspec import Raw
 from chainq.catalog.methods import Role
 from chainq.errors import IncompleteError
 from chainq.planning.list_end import ATTEMPTS, SHORT, list_ends
-from chainq.planning.ordering import in_place
 from chainq.planning.page_facts import PageFacts
 from chainq.planning.page_steps import (
     PageAsking,
@@ -37,6 +36,7 @@ from chainq.planning.page_steps import (
 from chainq.planning.split_block import Block, Calls, whole_block
 from chainq.planning.steps import Grade, Proof
 from chainq.query import Query
+from chainq.rows.sorting import in_place
 
 BEYOND_LIMIT = 50  # rows requested beyond --limit, to see where its last block ends
 

@@ -12,104 +12,18 @@ on, and returns where it hands the rest back. In this order:
 5.  Belief, where there is no such method.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from math import ceil
 
-from chainq.errors import IncompleteError, ResponseError, ServiceError, UnreachableError
 from chainq.heights.range import HeightRange
-from chainq.planning.chunking import OVERLAP_ROWS, Chunker
-from chainq.planning.evidence import Evidence
-from chainq.planning.steps import DIVISIBLE, Asking, Due, DueRequest, HandBack, Located, Page, Request, TipRequest, Wait
+from chainq.planning.chunking import OVERLAP_ROWS
+from chainq.planning.facts import LARGER, UNAVAILABLE, Facts, shown
+from chainq.planning.naming import BLOCKS, MOST_BLOCKS, collect, due_rows
+from chainq.planning.steps import DIVISIBLE, Asking, DueRequest, HandBack, Located, Request, TipRequest, Wait
+from chainq.rows.sorting import Page
 
-BELOW_TIP = "end the range some blocks below the tip, such as --end -10"
-"""What helps against servers that are behind: the heights that all of them have."""
-UNAVAILABLE = (ServiceError, UnreachableError, ResponseError)
-"""Failures of another method, without which rows can be had."""
-ATTEMPTS = 4  # of what came empty by chance
-LARGER = 4  # times the page size, for a height that fills a page
 TRIES = 2  # of larger pages
 WIDER = 8  # times as many heights, where no row is known beyond some
 SEVERAL = 8  # heights whose records show whether rows come in order
-BLOCKS = 50  # full blocks of one request
-MOST_BLOCKS = 500  # of heights without rows: more are believed to have none
-DENSE = 0.5  # of a full page: so many rows at its last height, and that height is likely to fill a page by itself
-SMALLEST_PAGE = 50  # rows; a height that is too heavy even so is given up
-CERTAIN = 9  # walks that show no further row, where each shows all rows but by chance: 1 in 8,000 lacks one
-MOST_IDLE = 100  # the same, where each shows a few
-NO_HEIGHTS = HeightRange(0, 0)
-
-
-class BehindError(IncompleteError):
-    """The service has a block, and not all of its rows. `height`: of that block."""
-
-    def __init__(self, message: str, hint: str, height: int) -> None:
-        super().__init__(message, hint)
-        self.height = height
-
-
-@dataclass(slots=True)
-class Facts:
-    """What the questions of one run know.
-
-    `end`: of the run. `size`: rows of a page, None for a method without pages. `widest`: the most heights of a request.
-    `tip`: the tip height, None while it is not known; `highest`: of any row. `blocks`, `locate`: whether full blocks
-    name the rows that are due, and `records` where rows lie; both become False where the service lacks them. `checked`:
-    whether that was done at `start`, where the run begins. `repeats`: equal rows may occur in one response. `believe`:
-    the generator for heights without a witness. `named`: heights whose rows another method was asked to name last;
-    `empty`: how many without rows it has named since the last row. `dense`: a height that is likely to fill a response.
-    `looked`: how often parts of a stretch were looked into before any row was seen; `misses`: whether these had rows
-    that it lacked.
-    """
-
-    evidence: Evidence
-    pace: Chunker
-    end: int
-    size: int | None
-    widest: int
-    believe: "Callable[[HeightRange, Facts], Asking[None]]"
-    start: int = 0
-    tip: int | None = None
-    highest: int = -1
-    blocks: bool = False
-    locate: bool = False
-    checked: bool = False
-    repeats: bool = False
-    named: HeightRange = NO_HEIGHTS
-    dense: int = -1
-    empty: int = 0
-    looked: int = 0
-    misses: bool = False
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def top(self) -> int | None:
-        """Return the height after the highest block known of; None while the tip is not known.
-
-        One of several servers behind a URL may name a stale tip: rows seen above it outrank it.
-        """
-        return None if self.tip is None else max(self.tip, self.highest) + 1
-
-    def full(self, page: Page) -> bool:
-        """Return whether a response has as many rows as were asked for."""
-        return self.size is not None and len(page.rows) >= self.size
-
-    def filled_by(self, height: int, page: Page | None) -> bool:
-        """Return whether a response from a height on may be full of its rows; None failed for its size.
-
-        Where heights are ordered as text, rows of others may fill it.
-        """
-        return page is None or (self.full(page) and (not page.heights or page.heights[0] == height))
-
-    def note_dense(self, page: Page | None, height: int) -> None:
-        """Take in that a response proves the heights below this one, of which it may be full."""
-        if page is not None and self.full(page) and page.heights[int(len(page.heights) * (1 - DENSE))] == height:
-            self.dense = height
-
-    def note(self, text: str) -> None:
-        """Keep what the user should hear of, once."""
-        if text not in self.notes:
-            self.notes.append(text)
 
 
 def pursue(heights: HeightRange, overlap: int, facts: Facts, *, rest: bool = False) -> Asking[int]:
@@ -152,7 +66,7 @@ def _known_before(start: int, end: int, overlap: int, facts: Facts) -> Asking[in
     if not facts.evidence.order.usable:
         yield from _unordered(start, end, facts)
     elif facts.named.start <= start < facts.named.end:
-        yield from _collect(start, min(end, facts.named.end), facts)
+        yield from collect(start, min(end, facts.named.end), facts)
     elif start == facts.dense:
         yield from _dense(start, overlap, facts)
     else:
@@ -171,7 +85,7 @@ def _check(start: int, end: int, page: Page | None, facts: Facts) -> Asking[None
 def _unordered(start: int, end: int, facts: Facts) -> Asking[None]:
     """Ask of a service that does not order rows by height."""
     facts.note("the service does not order rows by height: its full blocks name the rows that are due")
-    yield from _collect(start, end, facts)
+    yield from collect(start, end, facts)
 
 
 def _check_start(start: int, end: int, page: Page | None, facts: Facts) -> Asking[None]:
@@ -187,27 +101,11 @@ def _check_start(start: int, end: int, page: Page | None, facts: Facts) -> Askin
     else:
         seen = ev.start_shown or not ev.with_heights or page is None or not page.rows
     if facts.blocks and not seen:
-        due = yield from _due(HeightRange(start, start + 1), facts)
+        due = yield from due_rows(HeightRange(start, start + 1), facts)
         if due and due.at and not due.strict:  # rows that it may list: does it list some by themselves?
-            yield from _shown(due.heights, facts)
+            yield from shown(due.heights, facts)
     if start and ev.with_heights and not seen and not ev.witnessed(start):
-        yield from _shown(HeightRange(start - 1, start + 1), facts)
-
-
-def _due(heights: HeightRange, facts: Facts) -> Asking[Due | None]:
-    """Return what full blocks say of heights; None where they do not come, or are too many for a response."""
-    try:
-        due: Due = yield DueRequest(heights)
-    except DIVISIBLE:
-        facts.blocks = len(heights) > 1
-    except UNAVAILABLE:
-        facts.blocks = False
-    else:
-        facts.empty = 0 if due.at else facts.empty + len(due.heights)
-        if len(due.heights):
-            return due
-        facts.blocks = len(heights) > 1  # else a server that is behind, or one that leaves blocks out
-    return None
+        yield from shown(HeightRange(start - 1, start + 1), facts)
 
 
 def _request(start: int, end: int, overlap: int, facts: Facts) -> Asking[tuple[Page | None, int]]:
@@ -259,15 +157,6 @@ def _top(facts: Facts) -> Asking[int]:
     return facts.top or 0
 
 
-def _shown(heights: HeightRange, facts: Facts, size: int | None = None, number: int = 0) -> Asking[Page | None]:
-    """Return the response to a request; None where it fails for its size."""
-    try:
-        page: Page = yield Request(heights, size or facts.size, number)
-    except DIVISIBLE:
-        return None
-    return page
-
-
 def _follow(start: int, end: int, overlap: int, facts: Facts) -> Asking[None]:
     """Request from a height up to a row that is known beyond it, or to the tip where none is."""
     ev = facts.evidence
@@ -275,12 +164,12 @@ def _follow(start: int, end: int, overlap: int, facts: Facts) -> Asking[None]:
     while ev.known_row(start + 1) is None:
         top = yield from _top(facts)
         if end >= top or width > facts.widest:  # what is there was requested
-            return (yield from _collect(start, min(end, top), facts)) if start < top else None
+            return (yield from collect(start, min(end, top), facts)) if start < top else None
         reach = _clip(start, start + width, facts)
         if (yield from _shown_or_dense(HeightRange(start, max(start + 1, min(reach, top))), overlap, facts)):
             return
         if reach >= top and ev.known_row(start + 1) is None:
-            return (yield from _collect(start, min(end, top), facts))
+            return (yield from collect(start, min(end, top), facts))
         width *= WIDER
     known = ev.known_row(start + 1)
     for _ in range(2):
@@ -293,7 +182,7 @@ def _follow(start: int, end: int, overlap: int, facts: Facts) -> Asking[None]:
 
 def _shown_or_dense(heights: HeightRange, overlap: int, facts: Facts) -> Asking[bool]:
     """Request heights; return whether their first rows are proved then, or were asked for as a dense height."""
-    page = yield from _shown(heights, facts)
+    page = yield from shown(heights, facts)
     if facts.evidence.reach(*heights.edges) > heights.start:
         return True
     if not facts.filled_by(heights.start, page):
@@ -309,7 +198,7 @@ def _narrow(start: int, end: int, known: tuple[int, int], facts: Facts) -> Askin
     while good - bad > 1:
         middle = (bad + good) // 2
         if known[1] - middle <= facts.widest:
-            yield from _shown(HeightRange(middle, known[1]), facts)
+            yield from shown(HeightRange(middle, known[1]), facts)
         if ev.reach(middle, good) > middle:
             good = middle
             known = ev.known_row(good) or known
@@ -318,10 +207,10 @@ def _narrow(start: int, end: int, known: tuple[int, int], facts: Facts) -> Askin
         if ev.reach(start, end) > start:
             return
     if bad > start:
-        yield from _shown(HeightRange(start, bad + 1), facts)
+        yield from shown(HeightRange(start, bad + 1), facts)
         if ev.reach(start, end) > start:
             return
-    yield from _collect(start, min(end, good), facts)
+    yield from collect(start, min(end, good), facts)
 
 
 def _dense(start: int, overlap: int, facts: Facts) -> Asking[None]:
@@ -331,86 +220,13 @@ def _dense(start: int, overlap: int, facts: Facts) -> Asking[None]:
     reach = min(known[1] if known else start + 1 + max(1, overlap), start + 1 + max(1, overlap))
     for _ in range(TRIES):
         size *= LARGER
-        page = yield from _shown(HeightRange(start, _clip(start, reach, facts)), facts, size)
+        page = yield from shown(HeightRange(start, _clip(start, reach, facts)), facts, size)
         if page is None or len(page.rows) < size or facts.evidence.reach(start, start + 1) > start:
             break
     if facts.locate and facts.evidence.reach(start, start + 1) == start:  # a row beyond may be there, unknown
         yield from _locate(start + 1, facts, max(1, overlap))
     if facts.evidence.reach(start, start + 1) == start:
-        yield from _collect(start, start + 1, facts)
-
-
-def _collect(start: int, end: int, facts: Facts) -> Asking[None]:
-    """Have another method name the rows that are due at the first of some heights, and the rows shown; else believe."""
-    ev, width = facts.evidence, BLOCKS
-    facts.named = HeightRange(start, end)
-    while facts.blocks and not ev.witnessed(start) and (end - start <= MOST_BLOCKS or facts.empty < MOST_BLOCKS):
-        if (yield from _due(HeightRange(start, min(end, start + width)), facts)) is None:
-            width = max(1, width // 2)
-    if not ev.witnessed(start):
-        return (yield from facts.believe(HeightRange(start, end), facts))
-    yield from _show_all(HeightRange(start, ev.witnessed(start)), facts)
-
-
-def _show_all(heights: HeightRange, facts: Facts) -> Asking[None]:
-    """Have every row shown that is due at some heights: by fewer and fewer heights, then by the pages of one.
-
-    The rows of a page come in another order each time, so the pages of a height are requested again and again.
-    """
-    ev = facts.evidence
-    left = [heights]
-    while left:
-        heights = left.pop()
-        due, missing = ev.missing(heights)
-        if missing:
-            yield from _shown(heights, facts)
-            due, missing = ev.missing(heights)
-        if missing and len(heights) > 1:
-            left += reversed(heights.halves())
-        elif missing:
-            yield from _show_pages(heights, due, missing, facts)
-
-
-def _show_pages(heights: HeightRange, due: int, missing: int, facts: Facts) -> Asking[None]:
-    """Have the rows of one height shown by its pages. Raises BehindError where they do not come, and what requests
-    raise where pages are too heavy."""
-    size, failures, idle, enough = facts.size or due, 0, 0, 1
-    while missing and idle < enough:
-        before = missing
-        try:
-            size, shown = yield from _walk(heights, size, due, facts)
-        except DIVISIBLE:
-            failures += 1
-            if failures > ATTEMPTS and size <= SMALLEST_PAGE:
-                raise
-            size = size if failures % 2 else max(SMALLEST_PAGE, size // LARGER)
-            continue
-        missing = facts.evidence.missing(heights)[1]
-        idle, failures = 0 if missing < before else idle + 1, 0
-        # A walk that shows a share of the rows, by chance, lacks the last one again and again.
-        enough = min(MOST_IDLE, ceil(CERTAIN * due / shown)) if shown else ATTEMPTS
-        enough = enough if facts.evidence.strict_at(heights.start) else 1  # others may never come
-    if missing and not facts.evidence.strict_at(heights.start):
-        yield from facts.believe(heights, facts)
-    elif missing:
-        raise BehindError(
-            f"{heights}: {missing} of its {due} rows do not come, by its full block",
-            f"the service lacks them, or one of its servers is behind: {BELOW_TIP}",
-            heights.start,
-        )
-
-
-def _walk(heights: HeightRange, size: int, due: int, facts: Facts) -> Asking[tuple[int, int]]:
-    """Request the pages of a height, until all rows were shown; return the size of a page, and how many rows came."""
-    number = shown = 0
-    while facts.evidence.missing(heights)[1] and number * size < due:
-        page: Page = yield Request(heights, size, number)
-        if not page.rows:
-            break
-        if not number:
-            size = min(size, len(page.rows))  # the server's own, where it is lower than what was asked for
-        shown, number = shown + len(page.rows), number + 1
-    return size, shown
+        yield from collect(start, start + 1, facts)
 
 
 # Rows without heights
@@ -459,11 +275,11 @@ def _bridge(start: int, end: int, overlap: int, page: Page, facts: Facts) -> Ask
     if ev.reach(start, end) > start:
         return
     if known is None:
-        return (yield from _collect(start, end, facts))
+        return (yield from collect(start, end, facts))
     width, cut = _spread(page, end - start), len(page.rows)
     while width:
         if known[1] - (end - width) <= facts.widest:
-            yield from _shown(HeightRange(end - width, known[1]), facts)
+            yield from shown(HeightRange(end - width, known[1]), facts)
         if ev.reach(start, end) > start or (cut and facts.locate and (yield from _is_cut(start, end, cut, facts))):
             return
         cut, width = 0, min(end - start, width * LARGER) if width < end - start else 0
@@ -485,9 +301,9 @@ def _tail(start: int, top: int, page: Page, facts: Facts) -> Asking[None]:
     width = min(BLOCKS, _spread(page, top - start))
     while facts.blocks and at > start and ev.reach(start, top) == start and top - at < MOST_BLOCKS:
         low = max(start, at - width)
-        if (yield from _due(HeightRange(low, at), facts)) is None:
+        if (yield from due_rows(HeightRange(low, at), facts)) is None:
             width = max(1, width // 2)
         else:
             at, width = low, BLOCKS
     if ev.reach(start, top) == start:
-        yield from _collect(start, top, facts)
+        yield from collect(start, top, facts)

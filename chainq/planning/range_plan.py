@@ -19,6 +19,7 @@ it is printed, in every run alike.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from msgspec import Raw
@@ -26,13 +27,12 @@ from msgspec import Raw
 from chainq.catalog.methods import Method
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.belief import believe
 from chainq.planning.chunking import WIDEST, Chunker, page_sizes, within_limit
 from chainq.planning.evidence import Evidence, Proved
 from chainq.planning.exact_heights import ask_blocks
+from chainq.planning.facts import BehindError, Facts
 from chainq.planning.links import Links
-from chainq.planning.ordering import Sorter, turned
-from chainq.planning.questions import BehindError, Facts, pursue
+from chainq.planning.questions import pursue
 from chainq.planning.steps import (
     NOTHING_KNOWN,
     Asking,
@@ -43,7 +43,6 @@ from chainq.planning.steps import (
     HandBack,
     Known,
     Located,
-    Page,
     Proof,
     Request,
     TipRequest,
@@ -51,6 +50,7 @@ from chainq.planning.steps import (
 )
 from chainq.rows.fields import Picker, text_of
 from chainq.rows.response import name_reader
+from chainq.rows.sorting import Page, Sorter, turned
 from chainq.text.sanitize import printable
 
 FRONT = 4  # chunks at the front of the line, which all others wait for, are sent beyond the window
@@ -129,7 +129,6 @@ class RangePlan:
             heights.end,
             size,
             method.max_heights or WIDEST,
-            believe,
             heights.start,
             tip,
             blocks=identified,
@@ -157,33 +156,33 @@ class RangePlan:
         """Yield the requests to send now, each with the number under which `receive` wants its outcome."""
         self._end_at_tip()
         self._extend()
-        for place, chunk in enumerate(self._line):
-            if chunk.sent or chunk.error is not None or (chunk.proved and chunk.steps is None):
-                continue
+        line = list(takewhile(lambda chunk: chunk.error is None, self._line))  # nothing beyond an error is printed
+        for place, chunk in enumerate(line):
             if len(self._waiting) >= self.window and place >= FRONT:
                 break
+            if chunk.sent or (chunk.proved and chunk.steps is None):
+                continue
             if chunk.steps is None:
-                try:
-                    self._begin(chunk)
-                except IncompleteError as error:
-                    self._contradicted(chunk, error)
-                    continue
+                self._begin(chunk)
             if isinstance(chunk.request, TipRequest) and self._tip_requested(chunk):
                 continue
-            if isinstance(chunk.request, Wait) and (
-                self._above_answered(place) or (place == 0 and self._provable(chunk))
-            ):
+            if isinstance(chunk.request, Wait) and self._has_waited(place, chunk):
                 self._step(chunk)
             if isinstance(chunk.request, Request | TipRequest | DueRequest):
                 self._number += 1
                 self._waiting[self._number] = chunk
                 chunk.sent = True
                 yield self._number, chunk.request
-        if not self._waiting and (stuck := next((c for c in self._line if isinstance(c.request, Wait)), None)):
+        if not self._waiting and (stuck := next((c for c in line if isinstance(c.request, Wait)), None)):
             self._step(stuck)  # nothing is under way that it could wait for
             yield from self.requests()
 
-    def _provable(self, chunk: _Chunk) -> bool:
+    def _has_waited(self, place: int, chunk: _Chunk) -> bool:
+        """Return whether the responses are there that a chunk waits for, or have become needless."""
+        if self._above_answered(place):
+            return True
+        if place:
+            return False
         try:
             reach = self.evidence.reach(*chunk.heights.edges)
         except IncompleteError:  # it is raised when the chunk goes on
@@ -196,8 +195,9 @@ class RangePlan:
             return True
         wanted = 1 if self.evidence.with_heights else NEIGHBOURS
         above = self._line[place + 1 : place + 1 + wanted]
-        ends = not len(self._rest)
-        return (ends or len(above) == wanted) and all(chunk.answered or chunk.error for chunk in above)
+        if len(above) < wanted and (len(self._rest) or (above and above[-1].steps is not None)):
+            return False  # the last chunk has the tip tell where its rows lie, and so do those of others
+        return all(chunk.answered or chunk.error for chunk in above)
 
     def _tip_requested(self, chunk: _Chunk) -> bool:
         """Return whether the tip is known, and the chunk goes on with it, or another chunk waits for it already."""
@@ -298,7 +298,7 @@ class RangePlan:
         chunk.responses = 0
         self._shorten(chunk, proved.heights)
         if self._reverse:
-            rows, row_heights = turned(result)
+            rows, row_heights = turned(result.rows, result.row_heights)
             result = result._replace(rows=rows, row_heights=row_heights)
         if self._links is not None and len(result.row_heights) == len(result.rows):
             self._links.check(result.rows, result.row_heights)
@@ -353,9 +353,13 @@ class RangePlan:
     def _begin(self, chunk: _Chunk) -> None:
         """Start asking for a chunk. The kernel may be able to prove it by now, or its beginning."""
         chunk.rounds += 1
-        start = self.evidence.reach(chunk.heights.start, chunk.heights.end)
-        if start > chunk.heights.start:
-            self._divide(chunk, start)
+        try:
+            start = self.evidence.reach(chunk.heights.start, chunk.heights.end)
+            if start > chunk.heights.start:
+                self._divide(chunk, start)
+                return
+        except IncompleteError as error:
+            self._contradicted(chunk, error)
             return
         if self._method.linked:
             chunk.steps = ask_blocks(chunk.heights, self.facts, verify=self._verify)

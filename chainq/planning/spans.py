@@ -1,10 +1,12 @@
 """Where rows without heights lie, for rule 1 of the kernel: [low, high) for each, as narrow as responses tell."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate
 from operator import ge
 from typing import NamedTuple
+
+from msgspec import Raw
 
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
@@ -15,7 +17,7 @@ class Whole(NamedTuple):
 
     start: int
     end: int
-    rows: set[bytes]
+    rows: Collection[bytes]
 
 
 class Points(NamedTuple):
@@ -54,11 +56,11 @@ class Spans:
             )
         self._spans[row] = low, high
 
-    def shared(self, rows: set[bytes]) -> set[bytes]:
+    def shared(self, rows: Mapping[bytes, int]) -> set[bytes]:
         """Return those of some rows of which more is known."""
-        return rows & self._spans.keys()
+        return rows.keys() & self._spans.keys()
 
-    def far(self, rows: set[bytes]) -> int:
+    def far(self, rows: Mapping[bytes, int]) -> int:
         """Return the highest height that a row is known to have or exceed; -1 where nothing is known of them."""
         return max((self._spans[row][0] for row in self.shared(rows)), default=-1)
 
@@ -75,21 +77,31 @@ class Spans:
         """Forget all rows but these."""
         self._spans = {row: span for row, span in self._spans.items() if row in alive}
 
-    def points(self, rows: Sequence[bytes], heights: HeightRange, whole: Sequence[Whole]) -> Points:
+    def points(
+        self, rows: Sequence[Raw], keys: Mapping[bytes, int], heights: HeightRange, whole: list[Whole]
+    ) -> Points:
         """Return where the rows of a response to `heights` lie. Raises IncompleteError where one lies at no height.
 
-        `whole`: other heights of which all rows are known. Of rows that nothing else shows, all say the same: the first
-        and the last of them have a place.
+        `keys`: the places of the rows. `whole`: other heights of which all rows are known. Of rows side by
+        side that nothing else shows, all say the same: the first and the last of them have a place.
         """
-        rising = sorted((known for known in whole if known.start < known.end), key=lambda known: known.start)
-        whole = [*rising, *reversed(rising)]  # one may end where another begins
-        spans = {place: self._spans[row] for place, row in enumerate(rows) if row in self._spans}
-        others = (place for place in range(len(rows)) if place not in spans)
-        reverse = (place for place in range(len(rows) - 1, -1, -1) if place not in spans)
-        spans |= {place: heights.edges for place in (next(others, None), next(reverse, None)) if place is not None}
+        whole = sorted((known for known in whole if known.start < known.end), key=lambda known: known.start)
+        spans = {keys[row]: self._spans[row] for row in keys.keys() & self._spans.keys()}
+        ends = {0, len(rows) - 1, *(place - 1 for place in spans), *(place + 1 for place in spans)}
+        spans |= {place: heights.edges for place in ends if 0 <= place < len(rows) and place not in spans}
         places = sorted(spans)
-        ordered = zip(places, *_in_order([spans[place] for place in places]), strict=True)
-        lows, highs = _in_order([self._narrowed(rows[place], low, high, whole) for place, low, high in ordered])
+        lows, highs = _in_order([spans[place] for place in places])
+        open_ = {place for place, low, high in zip(places, lows, highs, strict=True) if high - low > 1}
+        for known in whole:  # of rows at one height there is more to say only where they do not lie there
+            inside = places[bisect_left(lows, known.start) : bisect_left(lows, known.end)]
+            open_.update(place for place in inside if bytes(rows[place]) not in known.rows)
+        whole += reversed(whole)  # one may end where another begins
+        lows, highs = _in_order(
+            [
+                self._narrowed(bytes(rows[place]), low, high, whole) if place in open_ else (low, high)
+                for place, low, high in zip(places, lows, highs, strict=True)
+            ]
+        )
         if any(map(ge, lows, highs)):
             raise IncompleteError(
                 f"{heights}: a row of the response lies at no height",

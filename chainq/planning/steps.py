@@ -1,4 +1,4 @@
-"""The values that planning exchanges with whoever sends requests: requests, pages of rows, proofs.
+"""The values that planning exchanges with whoever sends requests: requests, what answers them, proofs.
 
 All of them are plain and can be pickled, so that another process or machine can fetch and prove a range.
 """
@@ -49,19 +49,6 @@ class HandBack(NamedTuple):
     """Nothing to send: the heights from `end` on are not asked for, and are a chunk of their own."""
 
     end: int
-
-
-class Page(NamedTuple):
-    """The rows of one response, sorted by height and inside a height by the method's order.
-
-    `heights`: the height of each row; empty where rows of the method carry none. `ordered`: whether the rows came in
-    height order; `as_text`: else, whether they came in the order of heights as text ("10" before "9").
-    """
-
-    rows: list[Raw]
-    heights: list[int]
-    ordered: bool = True
-    as_text: bool = False
 
 
 class Due(NamedTuple):

@@ -22,7 +22,7 @@ from chainq.fetching.tip import Tip
 from chainq.formats.protocol import Writer
 from chainq.heights.block_time import format_age
 from chainq.heights.range import HeightRange
-from chainq.planning.questions import BehindError
+from chainq.planning.facts import BehindError
 from chainq.process.signals import signals_deferred
 from chainq.query import Batch, Query
 from chainq.resume.history import TAIL, Position, digests

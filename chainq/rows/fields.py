@@ -140,7 +140,7 @@ def integer_of(value: bytes | Raw | None) -> int | None:
     """Return the whole number in a value, sent as a number or as a string; None where there is none.
 
     `5.0` and `1e3` are whole numbers too, as for the decoder that reads the heights of many rows at once
-    (`chainq.planning.ordering`).
+    (`chainq.rows.sorting`).
     """
     if value is None:
         return None

@@ -24,7 +24,7 @@ from chainq.formats.jsonl import Jsonl
 from chainq.formats.protocol import OutputSpec
 from chainq.formats.table import Table
 from chainq.heights.range import HeightRange
-from chainq.planning.ordering import Sorter
+from chainq.rows.sorting import Sorter
 from chainq.sinks.stdout import StreamSink
 from chainq.transport import jsonrpc
 from chainq.transport.base import Endpoint

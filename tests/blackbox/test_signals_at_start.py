@@ -38,7 +38,7 @@ def test_130_ctrl_c_while_the_program_loads(module: str, chainq: Program) -> Non
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("module", ["chainq.cli.run", "chainq.formats.csv", "httpx", "chainq.planning.ordering"])
+@pytest.mark.parametrize("module", ["chainq.cli.run", "chainq.formats.csv", "httpx", "chainq.rows.sorting"])
 def test_a_signal_inside_an_import(module: str, number: signal.Signals, chainq: Program, server: Servers) -> None:
     """A signal that comes while a module is imported ends the run when the import has ended, and is not mistaken."""
     words = ("records", "--start", "0", "--end", "5000000", "--csv")

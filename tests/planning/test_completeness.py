@@ -76,7 +76,7 @@ FLOORS = {
     "shards": (1, 140),
     "last height left out": (2, 880),
     "the next range too": (3, 180),
-    "end ignored in pages": (6, 280),
+    "end ignored in pages": (6, 320),
     "each page reversed": (6, 720),
     "few rows of a height": (1, 40),
     "ownership behind": (8, 280),

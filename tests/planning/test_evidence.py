@@ -12,7 +12,8 @@ from msgspec import Raw
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.evidence import Evidence, Proved
-from chainq.planning.steps import Due, DueRequest, Grade, Located, Page, Request
+from chainq.planning.steps import Due, DueRequest, Grade, Located, Request
+from chainq.rows.sorting import Page
 from harness.monkey import BEYOND_ORDER_WITHOUT_HEIGHTS, COMMANDS, SERVERS, monkey, promised
 
 EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "2000"))

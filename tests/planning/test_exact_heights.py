@@ -9,7 +9,8 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.range_plan import RangePlan
-from chainq.planning.steps import ChunkResult, Grade, Page, Request, TipRequest
+from chainq.planning.steps import ChunkResult, Grade, Request, TipRequest
+from chainq.rows.sorting import Page
 
 HEIGHTS = HeightRange(0, 4)
 

@@ -7,7 +7,7 @@ import pytest
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError, ResponseError
 from chainq.heights.range import HeightRange
-from chainq.planning.ordering import Sorter
+from chainq.rows.sorting import Sorter
 from harness.truth import raw
 
 ORDERS = [

@@ -1,9 +1,9 @@
-"""Puts the rows of one answer in order, and checks their heights and hashes. No calls, no output."""
+"""Puts the rows of one response in order, and checks that their heights are those that were requested."""
 
 from collections.abc import Callable, Sequence
 from itertools import groupby, islice
 from operator import attrgetter, le, lt
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -11,10 +11,23 @@ from msgspec import Raw
 from chainq.catalog.methods import Method
 from chainq.errors import IncompleteError, ResponseError
 from chainq.heights.range import HeightRange
-from chainq.planning.steps import ChunkResult, Page
 from chainq.rows.fields import Picker, integer_of, text_of
 from chainq.rows.raw_json import check_objects
 from chainq.rows.response import RowDecoder, struct_of
+
+
+class Page(NamedTuple):
+    """The rows of one response, sorted by height and inside a height by the method's order.
+
+    `heights`: the height of each row; empty where rows of the method carry none. `ordered`: whether the rows came in
+    height order; `as_text`: else, whether they came in the order of heights as text ("10" before "9").
+    """
+
+    rows: list[Raw]
+    heights: list[int]
+    ordered: bool = True
+    as_text: bool = False
+
 
 _Read = tuple[Sequence[Any], list[int]] | None  # keys and heights; None where the height of a row is not to be read
 
@@ -140,15 +153,15 @@ def _reader(height: str, order: str | None) -> Callable[[list[Raw]], _Read]:
     return read
 
 
-def turned(result: ChunkResult) -> tuple[list[Raw], list[int]]:
+def turned(rows: list[Raw], heights: list[int]) -> tuple[list[Raw], list[int]]:
     """Return rows and heights with the highest height first, inside a height in their order.
 
     Rows without heights come from the last one on.
     """
-    if not result.row_heights:
-        return result.rows[::-1], []
-    places = sorted(range(len(result.rows)), key=result.row_heights.__getitem__, reverse=True)
-    return [result.rows[place] for place in places], [result.row_heights[place] for place in places]
+    if not heights:
+        return rows[::-1], []
+    places = sorted(range(len(rows)), key=heights.__getitem__, reverse=True)
+    return [rows[place] for place in places], [heights[place] for place in places]
 
 
 def in_place(found: list[Raw], path: str) -> list[Raw]:

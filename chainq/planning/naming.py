@@ -1,0 +1,107 @@
+"""Rule 2 as questions: has another method name the rows that are due at some heights, and every one of them shown."""
+
+from math import ceil
+from typing import TYPE_CHECKING
+
+from chainq.heights.range import HeightRange
+from chainq.planning.belief import believe
+from chainq.planning.facts import BELOW_TIP, LARGER, SMALLEST_PAGE, UNAVAILABLE, BehindError, Facts, shown
+from chainq.planning.steps import DIVISIBLE, Asking, Due, DueRequest, Request
+
+if TYPE_CHECKING:
+    from chainq.rows.sorting import Page
+
+ATTEMPTS = 4  # of what came empty by chance
+BLOCKS = 50  # full blocks of one request
+MOST_BLOCKS = 500  # of heights without rows: more are believed to have none
+CERTAIN = 9  # walks that show no further row, where each shows all rows but by chance: 1 in 8,000 lacks one
+MOST_IDLE = 100  # the same, where each shows a few
+
+
+def due_rows(heights: HeightRange, facts: Facts) -> Asking[Due | None]:
+    """Return what full blocks say of heights; None where they do not come, or are too many for a response."""
+    try:
+        due: Due = yield DueRequest(heights)
+    except DIVISIBLE:
+        facts.blocks = len(heights) > 1
+    except UNAVAILABLE:
+        facts.blocks = False
+    else:
+        facts.empty = 0 if due.at else facts.empty + len(due.heights)
+        if len(due.heights):
+            return due
+        facts.blocks = len(heights) > 1  # else a server that is behind, or one that leaves blocks out
+    return None
+
+
+def collect(start: int, end: int, facts: Facts) -> Asking[None]:
+    """Have another method name the rows that are due at the first of some heights, and the rows shown; else believe."""
+    ev, width = facts.evidence, BLOCKS
+    facts.named = HeightRange(start, end)
+    while facts.blocks and not ev.witnessed(start) and (end - start <= MOST_BLOCKS or facts.empty < MOST_BLOCKS):
+        if (yield from due_rows(HeightRange(start, min(end, start + width)), facts)) is None:
+            width = max(1, width // 2)
+    if not ev.witnessed(start):
+        return (yield from believe(HeightRange(start, end), facts))
+    yield from _show_all(HeightRange(start, ev.witnessed(start)), facts)
+
+
+def _show_all(heights: HeightRange, facts: Facts) -> Asking[None]:
+    """Have every row shown that is due at some heights: by fewer and fewer heights, then by the pages of one.
+
+    The rows of a page come in another order each time, so the pages of a height are requested again and again.
+    """
+    ev = facts.evidence
+    left = [heights]
+    while left:
+        heights = left.pop()
+        due, missing = ev.missing(heights)
+        if missing:
+            yield from shown(heights, facts)
+            due, missing = ev.missing(heights)
+        if missing and len(heights) > 1:
+            left += reversed(heights.halves())
+        elif missing:
+            yield from _show_pages(heights, due, missing, facts)
+
+
+def _show_pages(heights: HeightRange, due: int, missing: int, facts: Facts) -> Asking[None]:
+    """Have the rows of one height shown by its pages. Raises BehindError where they do not come, and what requests
+    raise where pages are too heavy."""
+    size, failures, idle, enough = facts.size or due, 0, 0, 1
+    while missing and idle < enough:
+        before = missing
+        try:
+            size, came = yield from _walk(heights, size, due, facts)
+        except DIVISIBLE:
+            failures += 1
+            if failures > ATTEMPTS and size <= SMALLEST_PAGE:
+                raise
+            size = size if failures % 2 else max(SMALLEST_PAGE, size // LARGER)
+            continue
+        missing = facts.evidence.missing(heights)[1]
+        idle, failures = 0 if missing < before else idle + 1, 0
+        # A walk that shows a share of the rows, by chance, lacks the last one again and again.
+        enough = min(MOST_IDLE, ceil(CERTAIN * due / came)) if came else ATTEMPTS
+        enough = enough if facts.evidence.strict_at(heights.start) else 1  # others may never come
+    if missing and not facts.evidence.strict_at(heights.start):
+        yield from believe(heights, facts)
+    elif missing:
+        raise BehindError(
+            f"{heights}: {missing} of its {due} rows do not come, by its full block",
+            f"the service lacks them, or one of its servers is behind: {BELOW_TIP}",
+            heights.start,
+        )
+
+
+def _walk(heights: HeightRange, size: int, due: int, facts: Facts) -> Asking[tuple[int, int]]:
+    """Request the pages of a height, until all rows were shown; return the size of a page, and how many rows came."""
+    number = came = 0
+    while facts.evidence.missing(heights)[1] and number * size < due:
+        page: Page = yield Request(heights, size, number)
+        if not page.rows:
+            break
+        if not number:
+            size = min(size, len(page.rows))  # the server's own, where it is lower than what was asked for
+        came, number = came + len(page.rows), number + 1
+    return size, came
