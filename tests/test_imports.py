@@ -70,12 +70,12 @@ PAGED = LOOKED_UP | {
     *(
         "planning",
         "fetching.pages",
-        "planning.list_end",
         "planning.ordering",
-        "planning.page_facts",
+        "planning.page_blocks",
         "planning.page_plan",
+        "planning.page_requests",
     ),
-    *("planning.page_steps", "planning.split_block", "planning.steps"),
+    "planning.steps",
 }
 DETECTED = {"config.dialect_cache", "config.paths", "fetching.dialect_detection", "sinks.atomic_file"}
 TABLE = {
@@ -98,9 +98,7 @@ BUDGETS: dict[str, Set[str]] = {
     "records --start 0 --end 5 --jsonl --dry-run": LOOKED_UP
     | {"formats.jsonl", "cli.dry_run", "planning", "planning.chunking", "planning.steps"},
     "program-transactions a.aleo b --limit 1 --jsonl": PAGED | DETECTED | {"formats.jsonl"},
-    "program-transactions a.aleo b --newest --limit 1 --jsonl": PAGED
-    | DETECTED
-    | {"formats.jsonl", "planning.newest_plan"},
+    "program-transactions a.aleo b --newest --limit 1 --jsonl": PAGED | DETECTED | {"formats.jsonl"},
     "show --help": SHELL | {"cli.tools"},
     "show 5 --json": (WITNESSED - {"cli.run", "cli.query", "cli.stdin"})
     | DETECTED

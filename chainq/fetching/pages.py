@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
@@ -10,15 +9,12 @@ from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import Role
 from chainq.defaults import CONCURRENCY
 from chainq.errors import ChainqError, ResponseError
-from chainq.planning.page_plan import PagePlan
-from chainq.planning.page_steps import PageRequest, PageResult
+from chainq.planning.page_plan import NewestPlan, PagePlan
+from chainq.planning.page_requests import PageRequest, PageResult
 from chainq.process.threads import Pool
 from chainq.query import Batch, Query
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_result, decode_rows
-
-if TYPE_CHECKING:
-    from chainq.planning.newest_plan import NewestPlan
 
 Send = Callable[[int, int], list[Raw]]
 
@@ -47,7 +43,12 @@ def fetch_pages(
         _, params = dialect.call(method, {**query.arguments, Role.PAGE: number, Role.SIZE: size})
         return connection.call(name, params, decode, f"page {number} of {size} rows", divisible=size > 1)
 
-    plan = _plan(query, dialect.page_size_max(method), concurrency + 2, strict=strict)
+    largest = dialect.page_size_max(method)
+    plan = (
+        NewestPlan(query, largest=largest, strict=strict)
+        if query.newest
+        else PagePlan(query, largest=largest, window=concurrency + 2, strict=strict)
+    )
     steps, pages = plan.steps(), _ReadAhead(send, concurrency + 2)
     warned = 0
     try:
@@ -74,14 +75,6 @@ def fetch_pages(
         if plan.believed is not None:
             warn(f"{method.name}: {_believed(plan.believed)}")
         pages.close()
-
-
-def _plan(query: Query, largest: int | None, window: int, *, strict: bool) -> "PagePlan | NewestPlan":
-    if not query.newest:
-        return PagePlan(query, largest=largest, window=window, strict=strict)
-    from chainq.planning.newest_plan import NewestPlan
-
-    return NewestPlan(query, largest=largest, strict=strict)
 
 
 def _believed(positions: range) -> str:
