@@ -72,12 +72,12 @@ PAGED = LOOKED_UP | {
     *(
         "planning",
         "fetching.pages",
-        "planning.list_end",
         "rows.sorting",
-        "planning.page_facts",
+        "planning.page_blocks",
         "planning.page_plan",
+        "planning.page_requests",
     ),
-    *("planning.page_steps", "planning.split_block", "planning.steps"),
+    "planning.steps",
 }
 DETECTED = {"config.dialect_cache", "config.paths", "fetching.dialect_detection", "sinks.atomic_file"}
 TABLE = {
@@ -100,9 +100,7 @@ BUDGETS: dict[str, Set[str]] = {
     "records --start 0 --end 5 --jsonl --dry-run": LOOKED_UP
     | {"formats.jsonl", "cli.dry_run", "planning", "planning.chunking", "planning.steps"},
     "program-transactions a.aleo b --limit 1 --jsonl": PAGED | DETECTED | {"formats.jsonl"},
-    "program-transactions a.aleo b --newest --limit 1 --jsonl": PAGED
-    | DETECTED
-    | {"formats.jsonl", "planning.newest_plan"},
+    "program-transactions a.aleo b --newest --limit 1 --jsonl": PAGED | DETECTED | {"formats.jsonl"},
     "show --help": SHELL | {"cli.tools"},
     "show 5 --json": (WITNESSED - {"cli.run", "cli.query", "cli.stdin"})
     | DETECTED

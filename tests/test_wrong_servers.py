@@ -8,7 +8,7 @@ import pytest
 
 from chainq.errors import ChainqError
 from chainq.heights.range import HeightRange
-from chainq.planning.page_steps import PageRequest
+from chainq.planning.page_requests import PageRequest
 from chainq.planning.steps import Request
 from harness import model, page_model, wrong
 from harness.model import Chain, Faults, Server

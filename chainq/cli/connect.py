@@ -13,10 +13,7 @@ from chainq.fetching.service import Service
 from chainq.text.sanitize import mask_url
 
 if TYPE_CHECKING:
-    from chainq.heights.height_set import HeightSet
     from chainq.lake.job import ServiceSettings
-
-STRICT = "; --strict makes this an error"
 
 
 class ConnectionSettings(NamedTuple):
@@ -104,10 +101,12 @@ def worker_settings(settings: ConnectionSettings, service: Service) -> "ServiceS
     )
 
 
-def warn_of_belief(believed: "Mapping[str, HeightSet]", reporter: Reporter, *, hint: str = STRICT) -> None:
-    """Say once a run which rows rest on belief: of which method, and at which heights where it has any."""
+def warn_of_belief(
+    believed: Mapping[str, object], reporter: Reporter, *, hint: str = "; --strict makes this an error"
+) -> None:
+    """Say once a run which rows rest on belief: of which method, and at which heights or where in its list."""
     if believed:
-        rows = "; ".join(f"{method} {heights}".rstrip() for method, heights in believed.items())
+        rows = "; ".join(f"{method} {where}".rstrip() for method, where in believed.items())
         reporter.warn(f'{rows}: nothing proves that these are all rows (docs/completeness.md, "Belief"){hint}')
 
 

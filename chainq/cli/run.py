@@ -59,7 +59,7 @@ def run(
         service = stack.enter_context(connect.open_service(connect.settings(values), reporter, make))
         if method.page_size_max is not None:
             check_page_size(query, service.known_dialect(method) or service.published_dialect)
-        stack.callback(lambda: connect.warn_of_belief(service.believed, reporter))
+        stack.callback(lambda: connect.warn_of_belief({**service.believed, **service.believed_lists}, reporter))
         if resume is not None:
             from chainq.resume import follow
 

@@ -1,14 +1,13 @@
 """`chainq show X`: one object on one screen. What is gathered and how it looks is in `chainq.show`."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from shlex import quote
 from typing import Any
 
 from chainq.cli import connect
 from chainq.cli.output import on_terminal, use_color
 from chainq.errors import UsageError
-from chainq.fetching.service import Service
 from chainq.formats.protocol import OutputSpec
 from chainq.heights.bounds import parse_count
 from chainq.process.signals import signals_deferred
@@ -26,7 +25,7 @@ def run(text: str, values: Mapping[str, Any]) -> None:
     terminal = on_terminal(None)
     color = use_color(values["color"], terminal=terminal)
     with (
-        connect.open_service(connect.settings(values), connect.reporter(values), _service) as service,
+        connect.open_service(connect.settings(values), connect.reporter(values)) as service,
         open_sink(None, pager=True) as sink,
     ):
         found = parts.gather(service, wanted, last)
@@ -54,11 +53,6 @@ def run(text: str, values: Mapping[str, Any]) -> None:
             output = draw(found, spec, now(), _suffix(values))
         with signals_deferred():
             sink.write(output)
-
-
-def _service(url: str, *, warn: Callable[[str], None], **options: Any) -> Service:
-    """Return a service that leaves out the warning of belief: a screen shows the newest rows, and not all."""
-    return Service(url, warn=lambda text: None if text.endswith(connect.STRICT) else warn(text), **options)
 
 
 def _suffix(values: Mapping[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
@@ -10,15 +9,12 @@ from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import Role
 from chainq.defaults import CONCURRENCY
 from chainq.errors import ChainqError, ResponseError
-from chainq.planning.page_plan import PagePlan
-from chainq.planning.page_steps import PageRequest, PageResult
+from chainq.planning.page_plan import NewestPlan, PagePlan
+from chainq.planning.page_requests import PageRequest, PageResult
 from chainq.process.threads import Pool
 from chainq.query import Batch, Query
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_result, decode_rows
-
-if TYPE_CHECKING:
-    from chainq.planning.newest_plan import NewestPlan
 
 Send = Callable[[int, int], list[Raw]]
 
@@ -31,12 +27,14 @@ def fetch_pages(
     concurrency: int = CONCURRENCY,
     warn: Callable[[str], None] = lambda _: None,
     trace: Callable[[str], None] = lambda _: None,
+    believed: Callable[[str], None] = lambda _: None,
     strict: bool = False,
 ) -> Iterator[Batch]:
     """Yield every row of a method that has pages but no heights, exactly once, in batches of whole blocks.
 
     `concurrency`: requests at a time. `warn` is called with what the user should know of the service, `trace` with what
-    the proof of each batch rests on. `strict`: rows that rest on belief are an error. Raises ChainqError.
+    the proof of each batch rests on, `believed` at the end with the rows that rest on belief, in words. `strict`: these
+    are an error. Raises ChainqError.
     """
     method = query.method
     name = dialect.wire(method).name
@@ -47,7 +45,12 @@ def fetch_pages(
         _, params = dialect.call(method, {**query.arguments, Role.PAGE: number, Role.SIZE: size})
         return connection.call(name, params, decode, f"page {number} of {size} rows", divisible=size > 1)
 
-    plan = _plan(query, dialect.page_size_max(method), concurrency + 2, strict=strict)
+    largest = dialect.page_size_max(method)
+    plan = (
+        NewestPlan(query, largest=largest, strict=strict)
+        if query.newest
+        else PagePlan(query, largest=largest, window=concurrency + 2, strict=strict)
+    )
     steps, pages = plan.steps(), _ReadAhead(send, concurrency + 2)
     warned = 0
     try:
@@ -72,25 +75,9 @@ def fetch_pages(
         raise
     finally:
         if plan.believed is not None:
-            warn(f"{method.name}: {_believed(plan.believed)}")
+            first, last = plan.believed.start, plan.believed.stop - 1
+            believed(f"rows {first} to {last} of the list" if plan.believed else "list without rows")
         pages.close()
-
-
-def _plan(query: Query, largest: int | None, window: int, *, strict: bool) -> "PagePlan | NewestPlan":
-    if not query.newest:
-        return PagePlan(query, largest=largest, window=window, strict=strict)
-    from chainq.planning.newest_plan import NewestPlan
-
-    return NewestPlan(query, largest=largest, strict=strict)
-
-
-def _believed(positions: range) -> str:
-    """Return the warning that rows at these positions of the list rest on belief."""
-    rows = f"rows {positions.start} to {positions.stop - 1} of the list" if positions else "no rows"
-    return (
-        f'{rows}: nothing proves that these are all rows, though responses agree (docs/completeness.md, "Belief");'
-        " --strict makes this an error"
-    )
 
 
 class _Decode:

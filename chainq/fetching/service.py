@@ -46,7 +46,7 @@ class Service:
     know of the server; `trace`: with how each chunk was proved complete.
     Raises UsageError for an unknown dialect or an invalid concurrency.
 
-    `believed`: what of the rows so far rests on belief: heights, by the name of the method; none of a method without.
+    `believed`: heights whose rows rest on belief, by the name of the method; `believed_lists`: rows of lists, in words.
     """
 
     def __init__(
@@ -96,6 +96,7 @@ class Service:
         self.connection = Connection(endpoint, report)
         self._concurrency, self._warn, self._trace, self._strict = concurrency, warn, trace, strict
         self.believed: dict[str, HeightSet] = {}
+        self.believed_lists: dict[str, str] = {}
         self._tip: Tip | None = None
         self._tip_lock = Lock()  # so that threads that need the tip request it once
         self._tip_block: Raw | None = None  # the summary that it was read from
@@ -349,6 +350,7 @@ class Service:
             concurrency=self._concurrency,
             warn=self._warn,
             trace=self._trace,
+            believed=lambda rows: self.believed_lists.__setitem__(query.method.name, rows),
             strict=self._strict,
         )
         return self._explained(query.method, batches)

@@ -1,128 +1,108 @@
 """Plans the pages of a method that has no heights (`chainTransactionsForProgram`), and says what their rows rest on.
 
-The service's list of rows is ordered by block. The rows of one block change positions from response to response
-(docs/protocol.md, "Pagination"), while the block as a whole keeps its positions. Therefore
+The service's list is ordered by block, oldest first, and nothing says how long it is. The rows of one block change
+positions from response to response (docs/protocol.md, "Pagination"), while the block as a whole keeps its positions. So
+one rule decides everything here: known rows before and after it frame what is complete.
 
-- page 0 that shows a row of a later block holds all blocks before it (rule 1 of `evidence`). All else is belief:
-- a block whose rows all came in one response is taken as it came;
-- a block that a page edge divides is taken from one page that covers it, or collected from several (`split_block`);
-- pages begin where their numbers say, if page 1 of a smaller size begins with the row that page 0 has there;
-- a page with fewer rows than were asked for is the last one only if pages of another size agree (`list_end`). Else the
-  page was cut, or lacks rows, and is requested again, then in smaller pages.
+- Page 0 that shows a row of a later block holds all blocks before it (rule 1 of `evidence`). All else is belief:
+- a block fills all positions between the blocks before and after it; `page_blocks` collects its rows;
+- pages begin where their numbers say if a page of another size shows known rows in their places;
+- the list ends after its last rows if a page of another size shows them and none after them, and pages further on are
+  empty. Else a short page was cut, or lacks rows: it is requested again, then smaller.
 
-Pure, as `range_plan` is: a generator that yields requests and is sent their rows, without threads, clock or network.
-Failures are thrown in when their turn comes.
+Pure, as `range_plan` is: generators that yield requests and are sent their rows, or have failures thrown in.
 """
 
+from collections.abc import Sequence
+from math import ceil
 from operator import eq
-from typing import NamedTuple
 
 from msgspec import Raw
 
 from chainq.catalog.methods import Role
 from chainq.errors import IncompleteError
-from chainq.planning.list_end import ATTEMPTS, SHORT, list_ends
-from chainq.planning.page_facts import PageFacts
-from chainq.planning.page_steps import (
-    PageAsking,
-    PageRequest,
-    PageResult,
-    PageSteps,
-    Time,
-    blocks_of,
-    earlier,
-    times_of,
-)
-from chainq.planning.split_block import Block, Calls, whole_block
+from chainq.planning.page_blocks import Block, Calls, Time, blocks_of, in_order, times_of, whole_block
+from chainq.planning.page_requests import PageAsking, PageFacts, PageRequest, PageResult, PageSteps
 from chainq.planning.steps import Grade, Proof
 from chainq.query import Query
 from chainq.rows.sorting import in_place
 
+ATTEMPTS = 6  # requests for rows that are known to exist, before a service that does not show them is given up
+BEYOND = (0, 1, 2, 4, 8, 16)  # rows after the end: one that never comes may hide those after it in longer pages
 BEYOND_LIMIT = 50  # rows requested beyond --limit, to see where its last block ends
-
-
-class _Page(NamedTuple):
-    """The rows of page `number` from position `start` on. `sent`: how many rows it had in all; `full`: as many as were
-    asked for; `misplaced`: it does not continue where the page before it ended."""
-
-    number: int
-    start: int
-    rows: list[Raw]
-    times: list[Time]
-    sent: int
-    full: bool
-    misplaced: bool
+LONGEST = 2**40  # rows: no list has as many
+LOOKS = 3  # at the next page, if its size is ignored and single rows cannot be requested
+PROBE = 64  # rows of a page that shows the last rows again, at most
+ROUND = 500  # rows: a list that ends at a multiple of these may have been ended by a limit of the service
+SHORT = 8  # rows: what shorter pages show may be too little
+STRIDE = 8  # times as far along goes each request for the end; each gap of that size then takes three to halve
 
 
 class PagePlan:
     """One run of a query without heights.
 
-    `largest`: the most rows that the service allows in a page, None where no limit is known. `window`: pages to request
-    ahead. `start`: position to read from; above 0 the block there, of which rows may come before, is left out. `keep`:
-    that many rows, the last ones, are kept in `kept`, and none are given. `strict`: rows that rest on belief are an
-    error. `facts` has what the pages have shown of the service, `believed` the positions of the rows that rest on
-    belief: none where the list is believed to be empty, None for no belief.
+    `largest`: the most rows that the service allows in a page, None if no limit is known. `window`: pages to request
+    ahead. `strict`: rows that rest on belief are an error. `facts` has what the pages have shown of the service,
+    `believed` the positions of the rows that rest on belief: none if the list is believed to be empty, None for no
+    belief.
     """
 
-    def __init__(
-        self,
-        query: Query,
-        *,
-        largest: int | None = None,
-        window: int = 10,
-        start: int = 0,
-        keep: int = 0,
-        strict: bool = False,
-    ) -> None:
+    def __init__(self, query: Query, *, largest: int | None = None, window: int = 10, strict: bool = False) -> None:
         size = query.page_size or query.method.page_size or 1
         if query.limit is not None:  # what is requested ahead, or far beyond the limit, may not be needed
             window = 0
             size = query.page_size or min(size, query.limit + BEYOND_LIMIT)
-        self._limit, self._order = query.limit, query.method.order or ""
-        self._start, self._keep, self._strict = start, keep, strict
+        self._limit, self._order, self._strict = query.limit, query.method.order or "", strict
         self._calls = Calls(str(query.arguments.get(Role.PROGRAM)), str(query.arguments.get(Role.FUNCTION)))
-        self._given = 0  # rows
         self.facts = PageFacts(size, largest or size, window)
         self.believed: range | None = None
-        self.kept: list[Raw] = []
 
     def steps(self) -> PageSteps:
         """Yield requests and results, in the order in which they are wanted.
 
-        Raises IncompleteError where rows are missing or contradict each other, and the failures of requests.
+        Raises IncompleteError if rows are missing or contradict each other, and the failures of requests.
         """
-        block = Block(self._start, self._calls)
-        ends: bool | None = False
-        while ends is False and (self._limit is None or self._given < self._limit):
-            page, ends = yield from self._next_page(block)
-            if page.start < block.end:  # it holds the whole block once more
-                block = Block(page.start, self._calls)
-            whole: list[Raw] = []
-            for rows in blocks_of(page.times):
-                if block.rows and len(blocks_of([block.times[-1], page.times[rows.start]])) > 1:
-                    if block.position > self._start or not self._start:
-                        found, responses = yield from whole_block(block, self.facts)
-                        whole += in_place(found, self._order)
-                        if responses > 1:  # at the beginning of a page
-                            yield from self._give(whole, block.end, Grade.BELIEF, responses)
-                            whole = []
-                    block = Block(block.end, self._calls)
-                block.add(page.rows[rows], page.times[rows])
-            yield from self._give(whole, block.position, Grade.BELIEF if page.number else Grade.ORDER, 1)
-        if ends and (block.position > self._start or not self._start):
-            yield from self._last(block)
+        return self._read(0)
 
-    def _give(self, rows: list[Raw], end: int, grade: Grade, responses: int) -> PageSteps:
-        self._given += len(rows)
-        if rows and (grade is Grade.BELIEF or self._keep):
-            self._believe(range(end - len(rows), end))
-        if self._keep:
-            self.kept = [*self.kept, *rows][-self._keep :]
-        elif rows:
-            yield PageResult(rows, Proof(grade, responses))
+    def _read(self, start: int) -> PageSteps:
+        """Give the list from position `start` on; above 0 without the block there, of which rows may come before."""
+        block = Block(start, self._calls)
+        ends: bool | None = False
+        while ends is False and (self._limit is None or block.position < self._limit):
+            grade = Grade.BELIEF if block.end else Grade.ORDER
+            rows, times, ends = yield from self._next_page(block)
+            whole: list[Raw] = []
+            for place in blocks_of(times):
+                if block.rows and len(blocks_of([block.times[-1], times[place.start]])) > 1:
+                    whole += yield from self._whole(block, start)
+                    block = Block(block.end, self._calls)
+                block.add(rows[place], times[place])
+            yield from self._give(whole, block.position, grade)
+        if ends and block.rows:
+            whole = yield from self._whole(block, start)
+            if whole and self.facts.by_transition and not block.adds_up():
+                raise IncompleteError(
+                    f"row {block.end}: the list ends inside a block: {len(block.rows)} rows, and {block}",
+                    "the service may show no more rows than that",
+                )
+            yield from self._give(whole, block.end, Grade.BELIEF)
+        elif ends:
+            self._believe(range(0))
+
+    def _whole(self, block: Block, start: int) -> PageAsking[list[Raw]]:
+        if block.position == start > 0:
+            return []
+        return in_place((yield from whole_block(block, self.facts)), self._order)
+
+    def _give(self, rows: list[Raw], end: int, grade: Grade) -> PageSteps:
+        if rows:
+            if grade is Grade.BELIEF:
+                self._believe(range(end - len(rows), end))
+            yield PageResult(rows, Proof(grade, self.facts.responses))
+            self.facts.responses = 0
 
     def _believe(self, positions: range) -> None:
-        """Note that rows rest on belief. Raises IncompleteError where that is not enough."""
+        """Record that rows rest on belief. Raises IncompleteError if that is not enough."""
         if self._strict:
             raise IncompleteError(
                 f"row {positions.start}: nothing proves that from there on these are all rows",
@@ -130,109 +110,162 @@ class PagePlan:
             )
         self.believed = range(self.believed.start if self.believed else positions.start, positions.stop)
 
-    def _next_page(self, block: Block) -> PageAsking[tuple[_Page, bool | None]]:
-        """Request the page after a block's rows until it comes full, or is the last.
+    def _next_page(self, block: Block) -> PageAsking[tuple[list[Raw], list[Time], bool | None]]:
+        """Request the page after a block's rows until it comes full, is the last, or holds what --limit wants.
 
-        Return whether the list ends with it; None where rows come faster than they are read: they are left out.
+        Return its rows, and whether the list ends with them; None if rows come faster than they are read.
         """
-        before, attempts, grown = -1, 0, 0
-        while True:
-            page = yield from self._page(block)
-            enough = self._enough(page)
-            if enough or page.full:
-                if not enough and not page.number:
-                    yield from self._check_numbers(page.times)
-                return page, False
-            end = page.start + len(page.rows)
-            ends = list_ends(end, [*block.times, *page.times], self.facts)
-            if end >= before and not page.misplaced and (yield from ends):
-                return page, True
+        facts, longest, grew = self.facts, -1, False
+        for attempt in range(ATTEMPTS + 2):
+            rows, times, sent, full = yield from self._page(block)
+            end = block.end + len(rows)
+            whole = [place.stop for place in blocks_of(times)[:-1]]
+            if not block.end and whole and self._limit is not None and whole[-1] >= self._limit:
+                return rows, times, False
+            if full:
+                if not block.end:
+                    yield from self._check_numbers(times)
+                return rows, times, False
+            if end >= longest and (yield from self._list_ends(end, [*block.times, *times])):
+                return rows, times, True
             # Rows follow: the page was cut, or lacks rows that the next response may show; or the list has grown.
-            if end > before >= 0:  # it has grown
-                grown += 1
-                if grown == ATTEMPTS:
-                    return page, None
-            elif before >= 0 or page.misplaced:
-                attempts += 1
-                if attempts > ATTEMPTS or self.facts.fixed:
-                    raise IncompleteError(
-                        f"row {end}: pages of {self.facts.size} rows end there, although more rows follow",
-                        "run the command again",
-                    )
-                if page.sent:
-                    self.facts.cut_at(page.sent if attempts == 1 else min(page.sent, self.facts.size // 2))
-                else:
-                    self.facts.failed()
-            before = max(before, end)
+            grew = end > longest >= 0
+            if end <= longest:
+                facts.cut_at(sent if attempt == 1 else min(sent, facts.size // 2))
+            longest = max(longest, end)
+        if grew:
+            return rows, times, None
+        raise IncompleteError(
+            f"row {longest}: pages of {facts.size} rows end there, although more rows follow", "run the command again"
+        )
 
-    def _enough(self, page: _Page) -> bool:
-        """Return whether the first page has all blocks that are wanted, and a row of the next one."""
-        blocks = blocks_of(page.times)
-        return self._limit is not None and not page.number and bool(blocks) and blocks[-1].start >= self._limit
-
-    def _page(self, block: Block) -> PageAsking[_Page]:
+    def _page(self, block: Block) -> PageAsking[tuple[list[Raw], list[Time], int, bool]]:
         """Request the page with the position after a block's rows, a smaller one after failures.
 
-        Raises IncompleteError for a page that does not go on where those rows end.
+        Return its rows from there on, none if it does not go on where those end; how many it had in all; and whether
+        that is as many as requested. Raises IncompleteError for such a page that does not go on there.
         """
         facts, position, sent = self.facts, block.end, None
         while sent is None:
             size = facts.size
             number, known = divmod(position, size)
             sent = yield from facts.ask(PageRequest(number, size, facts.ahead))
-        times = times_of(sent)
-        if len(sent) > size:
-            if position:
-                raise IncompleteError(
-                    f"row {position}: a page of {size} rows has {len(sent)}",
-                    "the service sometimes ignores the page size",
-                )
-            facts.ignores_size(len(sent))
-        full = len(sent) >= size
-        last = block.times[-1] if block.times else None
-        misplaced = last is not None and (
-            (0 < known <= len(sent) and times[known - 1] != last) or (known < len(sent) and earlier(times[known], last))
-        )
-        if misplaced and full:
+        times, full = times_of(sent), len(sent) >= size
+        last, here = block.times[-1:], times[max(0, known - 1) :][:1]
+        misplaced = bool(last and here) and (here != last if known else not in_order([*last, *here]))
+        if full and (misplaced or (position and len(sent) > size)):
             raise IncompleteError(
                 f"row {position}: page {number} of {size} rows does not continue where the page before it ended",
                 "the data changed while it was read, or the service ignores `page`; run the command again",
             )
         if full:
             facts.worked((number + 1) * size)
-        start = number * size
-        first = block.position if start <= block.position else position
-        return _Page(number, first, sent[first - start :], times[first - start :], len(sent), full, misplaced)
+        known = len(sent) if misplaced else known
+        return sent[known:], times[known:], len(sent), full
 
-    def _check_numbers(self, times: list[Time]) -> PageAsking[None]:
-        """Have page 1 of a smaller size begin with a row of page 0: the last of its block, so that the next one would
-        be noticed. Raises IncompleteError where it does not."""
+    def _check_numbers(self, times: Sequence[Time]) -> PageAsking[None]:
+        """Have page 1 of a smaller size begin with a row of page 0, the last of its block: the next one would show."""
         if len(times) < SHORT <= self.facts.largest:
             times = times_of((yield from self.facts.ask(PageRequest(0, SHORT))) or [])
-        ends = [rows.stop - 1 for rows in blocks_of(times)[:-1]]
-        size = next((end for end in ends if end > 1), min(2, len(times) - 1))
-        for _ in range(ATTEMPTS if size > 0 and not self.facts.fixed else 0):
-            rows = yield from self.facts.ask(PageRequest(1, size))
-            if rows and len(rows) > size:
-                self.facts.ignores_size(len(rows))
-                return
-            if rows and all(map(eq, times_of(rows), times[size:])):
-                return
+        ends = [place.stop - 1 for place in blocks_of(times)[:-1] if place.stop > 2]
+        size = [*ends, min(2, len(times) - 1)][0]
         if size > 0 and not self.facts.fixed:
-            raise IncompleteError(
-                f"row {size}: page 1 of {size} rows does not begin with the row that page 0 has there",
-                "the service counts pages in its own way",
-            )
+            yield from self._shown_again(len(times[: 2 * size]), times[: 2 * size], size)
 
-    def _last(self, block: Block) -> PageSteps:
-        """Give the last block. Raises IncompleteError where it lacks rows, by the transitions of those that it has."""
-        if not block.rows:
-            self._believe(range(0))
-            return
-        rows, responses = yield from whole_block(block, self.facts)
-        if self.facts.by_transition and not block.adds_up():
-            raise IncompleteError(
-                f"row {block.end}: the list ends inside a block: {len(rows)} rows, and {block}",
-                "the service may show no more rows than that",
-            )
-        yield from self._give(in_place(rows, self._order), block.end, Grade.BELIEF, responses + 2)
+    def _list_ends(self, end: int, times: Sequence[Time]) -> PageAsking[bool]:
+        """Return whether the list has no rows from position `end` on. `times`: of the last rows before it.
+
+        Raises IncompleteError if these rows are not shown again, and the failures of requests.
+        """
+        facts = self.facts
+        if facts.fixed is None and (yield from facts.ask(PageRequest(0, 1))):
+            facts.fixed = bool(facts.fixed)
+        if end and not facts.fixed:
+            # It begins as short before the end as can be, so that what follows is shown even if responses are cut, and
+            # ends two rows or more after it: a service may leave out the last row of a full page.
+            sizes = [n for n in range(3, min(PROBE, facts.largest) + 1) if n != facts.size and 0 < end % n <= n - 2]
+            if (yield from self._shown_again(end, times, min(sizes, key=lambda size: end % size, default=1))):
+                return False
+        size = max(facts.size, min(SHORT, facts.largest))
+        following = PageRequest(ceil(end / size), size)  # where a service goes on that ignores the page size
+        singles = [PageRequest(end + more, 1) for more in BEYOND]
+        for look in [following] * LOOKS if facts.fixed else [following, *singles]:
+            if (yield from facts.ask(look)) != []:
+                return False
+        if end and end % ROUND == 0:
+            facts.notes.append(f"the list ends after exactly {end} rows: the service may show no more than that")
+        return True
+
+    def _shown_again(self, end: int, times: Sequence[Time], size: int) -> PageAsking[bool]:
+        """Have the last rows before position `end` shown again by a page of `size` rows; return whether it has more.
+
+        `times`: of the last rows before `end`. Raises IncompleteError if no page shows them in their places.
+        """
+        for _ in range(ATTEMPTS):
+            number = (end - 1) // size
+            known = end - number * size
+            rows = yield from self.facts.ask(PageRequest(number, size))
+            if self.facts.fixed:
+                return True
+            if rows is None:  # too heavy
+                size = 1
+            elif known <= len(rows) <= size and all(map(eq, times_of(rows)[known - 1 :: -1], times[::-1])):
+                return len(rows) > known
+        raise IncompleteError(
+            f"row {end - 1}: page {number} of {size} rows does not show the last rows that are known up to there",
+            "the service counts pages in its own way, has no further pages, or ends its list early",
+        )
+
+
+class NewestPlan(PagePlan):
+    """One run of a query for the newest `query.limit` rows, newest first. All else is as of PagePlan.
+
+    Pages of one row are requested, further and further along, until one is empty; then the gap between the last row
+    seen and that page is halved until it is no longer than what is to be read. That is about 20 calls for a million
+    rows, each as light as the service has them. An empty page that should have had a row does no harm: what is read
+    from there on goes to the end of the list.
+    """
+
+    def __init__(self, query: Query, *, largest: int | None = None, strict: bool = False) -> None:
+        super().__init__(query._replace(limit=None), largest=largest, strict=strict)
+        self._wanted, self._most = query.limit or 0, query.page_size or self.facts.largest
+        self._largest = largest or 0
+        self._kept: list[Raw] = []
+        self.facts = PageFacts(1, 1, 0)
+
+    def steps(self) -> PageSteps:
+        """Yield requests and one result. Raises IncompleteError if rows are missing, and what requests raise."""
+        behind = self._wanted + BEYOND_LIMIT
+        start = end = yield from self._near_end(behind)
+        while len(self._kept) < self._wanted and start:  # else it began inside a block with very many rows
+            size = max(1, min(behind, self._most))
+            start = max(0, end - behind) // size * size
+            self.facts, self._kept = PageFacts(size, self._largest, 10, self.facts.responses), []
+            yield from self._read(start)
+            behind *= 2
+        if self._kept:
+            yield PageResult(self._kept[::-1], Proof(Grade.BELIEF, self.facts.responses))
+
+    def _give(self, rows: list[Raw], end: int, grade: Grade) -> PageSteps:
+        """Keep the last rows; give none yet."""
+        del grade  # where a list ends is believed in any case
+        self._kept = [*self._kept, *rows][-self._wanted :]
+        self.believed = None  # rows before these are not given
+        if self._kept:
+            self._believe(range(end - len(self._kept), end))
+        yield from ()
+
+    def _near_end(self, near: int) -> PageAsking[int]:
+        """Return a position after which few rows follow: `near` of them at most, as far as empty pages tell."""
+        known = beyond = 0
+        while not beyond or beyond - known > near:
+            position = (known + beyond) // 2 if beyond else max(near, known * STRIDE)
+            rows = yield from self.facts.ask(PageRequest(position, 1))
+            if rows and (self.facts.fixed or position > LONGEST):
+                raise IncompleteError(
+                    f"page {position} of 1 row has {len(rows)}, so the end of the list cannot be found: "
+                    f"the service ignores {'the page size' if self.facts.fixed else '`page`'}",
+                    "chainq program-transactions reads the list from its beginning without --newest",
+                )
+            known, beyond = (position, beyond) if rows else (known, position)
+        return beyond

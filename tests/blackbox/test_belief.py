@@ -63,7 +63,7 @@ def test_lists_without_heights(chainq: Program) -> None:
         ran = chainq("program-transactions", *words, url=url)
         assert ran.code == 0
         assert besides_belief(ran, "program-transactions").err == ""
-        named = re.search(rf"chainTransactionsForProgram: rows (\d+) to (\d+) of the list: {BELIEVED}", ran.err)
+        named = re.search(rf"chainTransactionsForProgram rows (\d+) to (\d+) of the list: {BELIEVED}", ran.err)
         assert named is not None
         first, last = map(int, named.groups())
         assert last == len(ran.rows) - 1

@@ -25,7 +25,7 @@ def singles(count: int) -> Blocks:
 @contextmanager
 def listed(chain: Blocks, faults: PageFaults) -> Iterator[tuple[str, PageServer]]:
     """A server of such a list on a socket, its rows shuffled inside blocks: its URL, and itself."""
-    from chainq.planning.page_steps import PageRequest
+    from chainq.planning.page_requests import PageRequest
 
     server = PageServer(chain, faults, 1)
 

@@ -13,9 +13,8 @@ from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.demo.faulty_lists import POOL_EMPTY, Asked, FaultyLists, Item, PoolEmptyError
 from chainq.demo.list_faults import ListFault
 from chainq.errors import ChainqError, GatewayError, TooHeavyError
-from chainq.planning.newest_plan import NewestPlan
-from chainq.planning.page_plan import PagePlan
-from chainq.planning.page_steps import PageRequest, PageResult
+from chainq.planning.page_plan import NewestPlan, PagePlan
+from chainq.planning.page_requests import PageRequest, PageResult
 from chainq.query import Query
 from harness.wrong import wrong
 

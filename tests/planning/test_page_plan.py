@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from chainq.errors import ChainqError, GatewayError, IncompleteError
-from chainq.planning.page_facts import PageFacts
-from chainq.planning.page_steps import PageRequest
-from chainq.planning.split_block import Block, Calls
+from chainq.planning.page_blocks import Block, Calls
+from chainq.planning.page_requests import PageFacts, PageRequest
 from chainq.planning.steps import Grade
 from harness.page_model import KINDS, WRONG, Blocks, PageFaults, PageServer, blocks, plan, results, transaction
 from harness.wrong import wrong

@@ -1,0 +1,183 @@
+"""Which rows of pages are of one block, and how the rows of a block are collected if no response has them together.
+
+Every response has the rows of a block at the block's positions in another order (docs/protocol.md, "Pagination"), so
+that several responses repeat some rows and lack others. How many rows are due is known: one for each position between
+the blocks before and after. They are all there if one response shows as many; or as many distinct ones were seen; or
+the transitions of the distinct transactions that call the function add up to that number, for a service that pages by
+transition returns a transaction once for each of them.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from math import ceil, log
+
+from msgspec import Raw
+from msgspec.json import encode
+
+from chainq.errors import IncompleteError
+from chainq.planning.page_requests import PageAsking, PageFacts, PageRequest
+from chainq.rows.fields import Picker, array_of, integer_of, text_of
+
+MOST_TRANSITIONS = 64  # of one transaction that call one function; the ledger allows 32 in all
+
+Time = int | None
+"""When a row was finalized, in seconds since 1970; None for a row that does not say so."""
+
+_pick_time = Picker(["finalizedAt"])
+
+
+def times_of(rows: Sequence[Raw]) -> list[Time]:
+    """Return when the rows of a page were finalized. Raises IncompleteError if they are not in that order."""
+    times = [integer_of(_pick_time(row)[0]) for row in rows]
+    if not in_order(times):
+        raise IncompleteError(
+            "a page is not in order: `finalizedAt` falls", "without that order no response can be proved complete"
+        )
+    return times
+
+
+def in_order(times: Sequence[Time]) -> bool:
+    """Return whether no row was finalized before one that precedes it, as far as rows say when."""
+    known = [time for time in times if time is not None]
+    return known == sorted(known)
+
+
+def blocks_of(times: Sequence[Time]) -> list[slice]:
+    """Return which rows of a page belong to each block. A row without a time may belong to any."""
+    pairs = enumerate(pairwise(times), 1)
+    edges = [place for place, (one, other) in pairs if one != other and None not in (one, other)]
+    return [slice(*edge) for edge in pairwise([0, *edges, len(times)])] if times else []
+
+
+class Calls:
+    """Counts how often a transaction calls one function: in its execution and in its fee."""
+
+    def __init__(self, program: str, function: str) -> None:
+        self._called = [program, function]
+        self.name = b'"function":' + encode(function)
+        self._pick = Picker(["transaction.execution.transitions", "transaction.fee.transition"])
+        self._pick_called = Picker(["program", "function"])
+
+    def __call__(self, row: bytes) -> int:
+        """Return the number of matching transitions of a row; 0 for a rejected one, which has them elsewhere."""
+        transitions, fee = self._pick(row)
+        called = map(self._pick_called, [*array_of(transitions), fee or b""])
+        return sum([*map(text_of, names)] == self._called for names in called)
+
+
+class Block:
+    """The rows of a block as responses show them: at its positions, from `position` on, and the distinct ones.
+
+    `together`: whether `rows` came in one response.
+    """
+
+    def __init__(self, position: int, calls: Calls) -> None:
+        self.position, self._calls = position, calls
+        self.rows: list[Raw] = []
+        self.times: list[Time] = []
+        self.together = True
+        self._distinct: Counter[bytes] = Counter()  # row -> the most times that it came in one response
+
+    @property
+    def end(self) -> int:
+        """Return the position after the last row."""
+        return self.position + len(self.rows)
+
+    def add(self, rows: Sequence[Raw], times: Sequence[Time]) -> None:
+        """Add the rows of the next positions, from one response. Raises IncompleteError if rows repeat for ever."""
+        self.together = not self.rows
+        self.rows += rows
+        self.times += times
+        self._show(rows)
+        if not self.together and len(self.rows) > MOST_TRANSITIONS * len(self._distinct):
+            raise IncompleteError(
+                f"row {self.position}: {len(self.rows)} rows repeat {len(self._distinct)}",
+                "the service seems to ignore `page`",
+            )
+
+    def see(self, page: Sequence[Raw]) -> None:
+        """Add what one more response shows of the rows at these positions: those of the block's times."""
+        times = {*self.times}
+        inside = [row for row, time in zip(page, times_of(page), strict=True) if time in times]
+        self._show(inside)
+        if len(inside) == len(self.rows):
+            self.rows, self.together = inside, True
+
+    def _show(self, rows: Sequence[Raw]) -> None:
+        self._distinct |= Counter(map(bytes, rows))
+
+    def _weights(self) -> Counter[bytes]:
+        return Counter({row: max(1, self._calls(row)) for row in self._distinct})
+
+    def adds_up(self) -> bool:
+        """Return whether the distinct transactions have as many matching transitions as the block has positions."""
+        return self._weights().total() == len(self.rows)
+
+    def repeats(self) -> bool:
+        """Return whether a row came twice in a response. Raises IncompleteError if it cannot call as often."""
+        repeated = {row: count for row, count in self._distinct.items() if count > 1}
+        for row, count in repeated.items():
+            if 0 < (most := self._calls(row) or row.count(self._calls.name)) < count:
+                raise IncompleteError(
+                    f"a transaction that calls the function {most} times at most appears {count} times in one response",
+                    "the service repeats rows",
+                )
+        return bool(repeated)
+
+    def collected(self, *, by_transition: bool | None) -> list[Raw] | None:
+        """Return the rows of all positions, from all responses; None if some may be missing.
+
+        `by_transition`: whether the service returns a transaction once for each matching transition, None if other
+        blocks do not tell. Raises IncompleteError if there are more distinct rows than positions.
+        """
+        count, distinct = len(self.rows), self._distinct
+        if len(distinct) > count:
+            raise IncompleteError(
+                f"{count} rows were expected, {len(distinct)} different rows were sent", "run the command again"
+            )
+        if len(distinct) == count:
+            return [*map(Raw, distinct)]
+        if by_transition or (by_transition is None and distinct.total() > len(distinct)):
+            weights = self._weights()
+            if weights.total() == count and distinct <= weights:
+                return [*map(Raw, weights.elements())]
+        return None
+
+    def __str__(self) -> str:
+        return f"{len(self._distinct)} distinct transactions with {self._weights().total()} matching transitions"
+
+
+def whole_block(block: Block, facts: PageFacts) -> PageAsking[list[Raw]]:
+    """Return all rows of a block, whose pages are requested until they are there; learn how transactions repeat.
+
+    Raises IncompleteError if a response repeats rows, or no number of responses shows all.
+    """
+    for size in _sizes(block, facts):
+        last = not size  # pages of one row never show that rows repeat
+        by_transition = facts.by_transition is not False if last else facts.by_transition
+        rows = block.rows if block.together else block.collected(by_transition=by_transition)
+        if rows is not None:
+            if block.repeats() and facts.by_transition is None:
+                facts.by_transition = block.adds_up()
+            return rows
+        numbers = range(block.position // size, (block.end - 1) // size + 1) if size else range(0)
+        for number in numbers:
+            page = yield from facts.ask(PageRequest(number, size, min(facts.ahead, numbers[-1] - number)))
+            if page is None:
+                break
+            block.see(page)
+    raise IncompleteError(
+        f"row {block.position}: a block has {len(block.rows)} rows there, and of several responses, {block}",
+        "chainq program-transactions --page-size N may return all of them in a larger page",
+    )
+
+
+def _sizes(block: Block, facts: PageFacts) -> Iterator[int]:
+    """Yield the sizes of the pages to look into, then 0: the smallest page that frames the block, the lightest for the
+    service; then other sizes, for the order of rows may depend on the size."""
+    sizes = range(len(block.rows) + 1, 1 if facts.fixed else facts.largest + 1)
+    yield from [size for size in sizes if block.position // size == block.end // size][:1]
+    for walk in range(int(3 * log(len(block.rows))) + 10):
+        yield facts.size if facts.fixed else max(ceil(facts.size / 2), facts.size - walk)
+    yield 0

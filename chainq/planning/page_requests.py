@@ -1,0 +1,101 @@
+"""Requests for pages of a list: what is sent and handed back, and how many rows a page is asked for.
+
+A page that is too heavy or too slow is requested again, smaller; pages grow again when all is well.
+"""
+
+from collections.abc import Generator
+from typing import Any, NamedTuple, TypeVar
+
+from msgspec import Raw
+
+from chainq.errors import ChainqError, GatewayError
+from chainq.planning.steps import DIVISIBLE, Proof
+
+GROW_AFTER = 4  # full pages before they grow again after a failure; twice as many after each further failure
+
+
+class PageRequest(NamedTuple):
+    """One call: page `number` of `size` rows. `ahead`: how many pages after it are wanted next, as far as is known."""
+
+    number: int
+    size: int
+    ahead: int = 0
+
+
+class PageResult(NamedTuple):
+    """Rows of whole blocks in the order of the output, and what their completeness rests on."""
+
+    rows: list[Raw]
+    proof: Proof
+
+
+T = TypeVar("T")
+PageAsking = Generator[PageRequest, Any, T]
+"""Yields requests, is sent their rows or has their failures thrown in, and returns a T."""
+PageSteps = Generator[PageRequest | PageResult, Any, None]
+"""The same for a whole run, with results in between."""
+
+
+class PageFacts:
+    """What the pages of one run have shown of the service.
+
+    `size`: rows of a page now. `largest`: the most rows that a single page may be asked for. `window`: the most pages
+    to request ahead. `fixed`: whether the service ignores the page size, `by_transition`: whether it returns a
+    transaction once for each transition that calls the function; both None if nothing has shown that. `responses`: so
+    far, for a proof. `notes`: what the user should hear of.
+    """
+
+    def __init__(self, size: int, largest: int, window: int, responses: int = 0) -> None:
+        self.size = self._most = size  # pages grow back to `_most` rows
+        self.largest, self.window, self.ahead = max(largest, size), window, 0
+        self.fixed: bool | None = None
+        self.by_transition: bool | None = None
+        self.responses = responses
+        self.notes: list[str] = []
+        self._alone = False  # one page at a time, until pages have grown back
+        self._full, self._needed = 0, GROW_AFTER  # full pages since the last change, and before they grow
+
+    def ask(self, request: PageRequest) -> PageAsking[list[Raw] | None]:
+        """Return the rows of a page; None if it failed, and a smaller one, or fewer at a time, may not."""
+        self.responses += 1
+        try:
+            rows: list[Raw] = yield request
+        except DIVISIBLE as failure:
+            if not self.failed(failure) and request.size <= self.size:
+                if request.size == 1:
+                    failure.hint = f"row {request.number} of the list does not come even by itself"
+                raise
+            return None
+        if self.fixed is None and len(rows) > request.size:
+            self.fixed, self.size, self._most, self.largest = True, len(rows), len(rows), len(rows)
+            self.notes.append("the service ignores the page size, so that only an empty page shows where its list ends")
+        return rows
+
+    def worked(self, position: int) -> None:
+        """Record that a page came full; the next one begins at `position`."""
+        self._full += 1
+        larger = min(self._most, 2 * self.size)
+        if self._full >= self._needed and position % larger == 0:  # else it would show rows once more
+            self._alone = self._alone and self.size < self._most
+            self.size, self._full = larger, 0
+        if not self._alone:
+            self.ahead = min(self.window, 2 * self.ahead + 1)  # page 0 alone: most lists have no more
+
+    def failed(self, failure: ChainqError | None = None) -> bool:
+        """Record that a page was too heavy or too slow; return whether a smaller one, or fewer at once, may come."""
+        slow = isinstance(failure, GatewayError)
+        if (self.fixed or self.size == 1) and not (slow and self.ahead):
+            return False
+        if slow:  # perhaps for the number of requests
+            self._alone, self.largest = True, self.size
+        if not self.fixed:
+            self.size = max(1, self.size // 2)
+        self.ahead, self._full, self._needed = 0, 0, 2 * self._needed
+        return True
+
+    def cut_at(self, rows: int) -> None:
+        """Record that a page was cut to so many rows: no later one asks for more. An empty page may be a chance."""
+        if not rows:
+            self.failed()
+        elif not self.fixed:
+            self.size = self._most = self.largest = min(rows, self.size)
