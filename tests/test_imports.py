@@ -47,7 +47,7 @@ ANSWERED = SHELL | {
         "sinks.stdout",
         "sinks.open",
     ),
-    *("text.width",),
+    *("text.width", "tuning"),
     *("transport", "transport.adapter", "transport.base", "transport.body", "transport.concurrency"),
     *("transport.connection", "transport.failures", "transport.http", "transport.http1", "transport.jsonrpc"),
     *("transport.memory", "transport.network", "transport.proxies", "transport.rate_limit", "transport.retry"),

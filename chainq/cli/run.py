@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from chainq import tuning
 from chainq.catalog.dialects import is_shared
 from chainq.catalog.methods import Method, Role
 from chainq.cli import connect, output
@@ -136,9 +137,10 @@ def _write_rows(service: Service, query: Query, sink: Sink, settings: OutputSett
         if any(column.computed for column in spec.columns) and (spec.selected or not settings.can.verbatim):
             batches = map(_with_height, batches)
         if spec.detailed:
-            from chainq.fetching.details import ROWS, joined
+            from chainq.fetching.details import joined
 
-            batches = joined(service, batches, min(ROWS, ROWS if query.limit is None else query.limit), reporter.warn)
+            most = tuning.DETAILED if query.limit is None else min(tuning.DETAILED, query.limit)
+            batches = joined(service, batches, most, reporter.warn)
         _copy(batches, writer, sink, query.limit, rest, reporter)
         if rest is not None and not rest.reached and query.limit is None and query.page is None:
             _warn_unreached(service, query.bounds, reporter)

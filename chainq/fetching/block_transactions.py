@@ -13,6 +13,7 @@ from threading import Lock
 
 from msgspec import Raw
 
+from chainq import tuning
 from chainq.catalog.dialects import Dialect, Value
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import BrokenBodyError, GatewayError, IncompleteError, ResponseError, ServiceError
@@ -22,7 +23,6 @@ from chainq.rows.sorting import in_place
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_rows
 
-SAMPLE = 10  # records that show which transactions a block has
 _METHOD = BY_COMMAND["transactions"]
 _DIALECT_HINT = "this server seems to speak another dialect; chainq doctor finds out which"
 _LAG_HINT = "the server, or one of several behind the URL, may be behind: end the range some blocks below the tip"
@@ -105,7 +105,7 @@ class BlockTransactions:
             if integer_of(at) == height:
                 pick = Picker(["transaction.id"])
                 return {text_of(pick(transaction)[0]) for transaction in array_of(transactions)}, True
-        records = self._call(BY_COMMAND["records"], {**heights, Role.PAGE: 0, Role.SIZE: SAMPLE}, height)
+        records = self._call(BY_COMMAND["records"], {**heights, Role.PAGE: 0, Role.SIZE: tuning.SAMPLE}, height)
         return {text_of(Picker(["transaction_id"])(record)[0]) for record in records}, False
 
     def _block(self, height: int) -> list[Raw] | None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Raw
 
+from chainq import tuning
 from chainq.catalog.kinds import TextKind, kind_of
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import NotFoundError, ServiceError, UnreachableError
@@ -13,8 +14,6 @@ from chainq.rows.fields import Picker, object_of, text_of
 from chainq.rows.raw_json import put_first
 from chainq.rows.transaction import details_of
 from chainq.text.humanize import counted
-
-ROWS = 100  # that are looked up: a few screens
 
 
 def joined(service: Service, batches: Iterator[Batch], rows: int, warn: Callable[[str], None]) -> Iterator[Batch]:
@@ -28,8 +27,8 @@ def joined(service: Service, batches: Iterator[Batch], rows: int, warn: Callable
     missing: list[str] = []
     for batch in batches:
         some = batch.rows[:left]
-        if some and len(batch.rows) > left and rows == ROWS:
-            warn(f"the first {ROWS} transactions have details; chainq transaction ID looks another one up")
+        if some and len(batch.rows) > left and rows == tuning.DETAILED:
+            warn(f"the first {tuning.DETAILED} transactions have details; chainq transaction ID looks another one up")
         if some:
             left -= len(some)
             ids = dict.fromkeys(filter(None, map(_id_of, some)))

@@ -10,23 +10,12 @@ from math import ceil, log
 
 from msgspec import Raw
 
+from chainq import tuning
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.facts import BELOW_TIP, LARGER, SMALLEST_PAGE, Facts
+from chainq.planning.facts import BELOW_TIP, Facts
 from chainq.planning.steps import DIVISIBLE, Asking, Request
 from chainq.rows.sorting import Page
-
-AGREEING = 2  # responses without rows
-COUNTS = 2  # that no row follows the rows of a response
-NARROWEST = 64  # heights of a window, where no wider request has shown a row at its far end
-PARTS = 8  # of heights without rows, looked into where a run has seen no row at all
-LOOKS = 2  # stretches that are looked into so
-FEW_WINDOWS = 128  # of a stretch without rows, as wide as a row was shown at the far end; wider ones beyond
-MOST_WINDOWS = 1000  # the same, of a service that misses rows of wider ones
-TRIES = 3  # of larger pages
-UNCHANGED = 3  # walks that show no further row, where single rows cannot be requested
-MOST_PAGES = 10_000  # of one walk
-NO_PAGE = 1000  # a page so far on has no rows, where pages are counted
 
 
 def believe(heights: HeightRange, facts: Facts) -> Asking[None]:
@@ -63,13 +52,13 @@ def _window(heights: HeightRange, facts: Facts) -> int:
     """Return how many heights are looked at in one request: as many as showed a row at their far end, if those are not
     too many requests. Raises IncompleteError where they are, of a service that was seen to miss rows of wider ones."""
     width = min(facts.widest, facts.evidence.widest or len(heights))
-    if len(heights) > width * MOST_WINDOWS and facts.misses:
+    if len(heights) > width * tuning.MOST_WINDOWS and facts.misses:
         raise IncompleteError(
             f"{heights}: the service misses rows of wide ranges, and narrower ones would be {len(heights) // width}"
             " requests",
             "narrow the range to heights that have rows",
         )
-    few = ceil(len(heights) / FEW_WINDOWS)
+    few = ceil(len(heights) / tuning.FEW_WINDOWS)
     return min(facts.widest, width if facts.misses else max(width, few))
 
 
@@ -83,7 +72,7 @@ def _agreed(window: HeightRange, facts: Facts) -> Asking[tuple[list[Raw] | None,
             return (yield from _agreed_empty(window, facts)), []
         if len(window) > max(1, facts.evidence.widest) and (yield from _parts_differ(page, window)):
             return None, []
-        for _ in range(COUNTS):
+        for _ in range(tuning.COUNTS):
             if (yield from _further(page, window, facts)):
                 return None, []
     except DIVISIBLE:
@@ -92,14 +81,15 @@ def _agreed(window: HeightRange, facts: Facts) -> Asking[tuple[list[Raw] | None,
 
 
 def _agreed_empty(window: HeightRange, facts: Facts) -> Asking[list[Raw] | None]:
-    for _ in range(AGREEING - 1):
+    for _ in range(tuning.AGREEING - 1):
         again: Page = yield Request(window, facts.size)
         if again.rows:
             return None
-    if not facts.evidence.widest and len(window) > 1 and facts.looked < LOOKS:  # no row has shown how wide is too wide
+    no_width = not facts.evidence.widest and len(window) > 1  # no row has shown how wide is too wide
+    if no_width and facts.looked < tuning.LOOKED_INTO:
         facts.looked += 1
-        for width in (ceil(len(window) / PARTS), 16, 1):
-            for at in range(window.start, window.end, max(width, len(window) // PARTS)):
+        for width in (ceil(len(window) / tuning.PARTS), 16, 1):
+            for at in range(window.start, window.end, max(width, len(window) // tuning.PARTS)):
                 part: Page = yield Request(HeightRange(at, min(window.end, at + width)), facts.size)
                 if part.rows:
                     facts.misses = True
@@ -135,7 +125,8 @@ def _further(page: Page, window: HeightRange, facts: Facts) -> Asking[bool]:
         return not known and not facts.repeats and Counter(map(bytes, again.rows)) != Counter(map(bytes, page.rows))
     if not set(map(bytes, shown.rows)) <= set(map(bytes, page.rows)):
         return True
-    if shown.rows and not (yield Request(window, size, NO_PAGE)).rows:  # pages are counted, and there is a further one
+    # Pages are counted, and there is a further one.
+    if shown.rows and not (yield Request(window, size, tuning.NO_PAGE)).rows:
         return True
     return len(window) == 1 or (yield from _parts_differ(page, window))
 
@@ -154,7 +145,7 @@ def _check_edges(heights: HeightRange, facts: Facts) -> Asking[None]:
 
     Raises IncompleteError for rows that are there, and not in a response that starts at their height.
     """
-    width = min(NARROWEST, heights.start, len(heights))
+    width = min(tuning.NARROWEST, heights.start, len(heights))
     if not width:
         return
     around: Page = yield Request(HeightRange(heights.start - width, heights.start + width), facts.size)
@@ -175,8 +166,8 @@ def _one_height(height: int, facts: Facts) -> Asking[list[Raw]]:
     Raises IncompleteError.
     """
     heights, size = HeightRange(height, height + 1), facts.size or 1
-    for _ in range(TRIES):
-        size *= LARGER
+    for _ in range(tuning.BELIEVED_PAGES):
+        size *= tuning.LARGER
         try:
             page: Page = yield Request(heights, size)
         except DIVISIBLE:
@@ -194,8 +185,8 @@ def _one_height(height: int, facts: Facts) -> Asking[list[Raw]]:
         try:
             return (yield from _walk(heights, size))
         except DIVISIBLE:
-            size //= LARGER
-            if size < SMALLEST_PAGE:
+            size //= tuning.LARGER
+            if size < tuning.SMALLEST_PAGE:
                 raise
 
 
@@ -215,7 +206,7 @@ def _walk(heights: HeightRange, size: int) -> Asking[list[Raw]]:
         if walks == 1:
             idle = yield from _counts_wrongly(heights, total)
         idle = max(0, idle - 1) if len(seen) == before else idle
-        if walks > 3 * log(total + 1) + 10 + UNCHANGED:
+        if walks > 3 * log(total + 1) + 10 + tuning.UNCHANGED:
             raise _differ(heights, f"{walks} walks through its pages of {size} rows showed {len(seen)} of {total} rows")
     if len(seen) > total:
         raise _differ(heights, f"its {total} rows differ between responses")
@@ -226,7 +217,7 @@ def _pages(heights: HeightRange, size: int, total: int, seen: dict[bytes, Raw]) 
     """Request the pages of one height up to the last row, and add their rows to `seen`; return how many came, and the
     size of a page. `total`: the number of rows, 0 while it is not known. Raises IncompleteError."""
     count = 0
-    for number in range(MOST_PAGES):
+    for number in range(tuning.MOST_PAGES):
         page: Page = yield Request(heights, size, number)
         if number == 0 and page.rows:
             size = min(size, len(page.rows))  # the server's own
@@ -252,7 +243,7 @@ def _counts_wrongly(heights: HeightRange, total: int) -> Asking[int]:
         return 0
     if len(last.rows) <= 1:
         raise _differ(heights, f"its pages add up to {total} rows, and pages of one row do not")
-    return UNCHANGED
+    return tuning.UNCHANGED
 
 
 def _differ(heights: HeightRange, said: str) -> IncompleteError:

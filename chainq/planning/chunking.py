@@ -4,18 +4,10 @@ from collections import deque
 from collections.abc import Iterator
 from math import ceil
 
+from chainq import tuning
 from chainq.catalog.methods import Method
 from chainq.heights.range import HeightRange
 from chainq.planning.steps import NOTHING_KNOWN, Known, Request
-
-AIM_BYTES = 8 * 2**20  # of a response: larger ones cost memory, smaller ones round trips
-WIDEST = 1_000_000  # heights of a chunk where the document sets no limit
-WIDEST_LINKED = 1000  # the same for full blocks; deployed servers refuse more
-FILL = 0.97  # of a page size of the user's own: chunks differ in density
-ROOM = 1.5  # times the documented page size is asked for, so that a full page is rare
-OVERLAP_ROWS = 8  # expected in an overlap: none comes in 1 of 3,000, where rows are spread evenly
-GROWTH = 8  # times the heights of the longest chunk so far, at most
-RECENT = 8  # responses that the estimate rests on
 
 
 def page_sizes(method: Method, page_size: int | None) -> tuple[int | None, float | None]:
@@ -27,8 +19,8 @@ def page_sizes(method: Method, page_size: int | None) -> tuple[int | None, float
     if method.page_size is None:
         return None, None
     if page_size is not None:
-        return page_size, page_size * FILL
-    return min(ceil(method.page_size * ROOM), method.page_size_max or WIDEST), method.page_size
+        return page_size, page_size * tuning.FILL
+    return min(ceil(method.page_size * tuning.ROOM), method.page_size_max or tuning.WIDEST), method.page_size
 
 
 class Chunker:
@@ -38,17 +30,17 @@ class Chunker:
     """
 
     def __init__(self, method: Method, rows: float | None, known: Known = NOTHING_KNOWN) -> None:
-        self._limit = method.max_heights or (WIDEST_LINKED if method.linked else WIDEST)
+        self._limit = method.max_heights or (tuning.WIDEST_BLOCKS if method.linked else tuning.WIDEST)
         self._first = min(method.first_heights or self._limit, self._limit)
         self._overlaps = not method.linked
         self._exact = method.linked  # one row for each height
         self._page_rows: float = rows or self._limit
         self._ceiling: float = self._page_rows  # rows; lower while responses are cut or fail
         self._cap: float | None = None  # rows, where the server cuts responses
-        self._seen: deque[tuple[int, int, int]] = deque(maxlen=RECENT)  # heights, rows, bytes
+        self._seen: deque[tuple[int, int, int]] = deque(maxlen=tuning.RECENT)  # heights, rows, bytes
         self._longest = 0  # heights of one response
         if known.rows_per_height:
-            aim = min(self._page_rows, AIM_BYTES / max(1.0, known.row_bytes))
+            aim = min(self._page_rows, tuning.AIM_BYTES / max(1.0, known.row_bytes))
             length = max(1, min(self._limit, int(aim / known.rows_per_height)))
             rows_there = ceil(length * known.rows_per_height)
             self.learn(HeightRange(0, length), rows_there, ceil(rows_there * known.row_bytes), complete=True)
@@ -78,9 +70,8 @@ class Chunker:
         """Return whether chunks have the length that fills a response, and are not still growing towards it."""
         if self._exact and self._first == self._limit:
             return True
-        return bool(self._seen) and (
-            GROWTH * self._longest >= self._limit or GROWTH * self._longest * self.rows_per_height >= self._aim()
-        )
+        longest = tuning.GROWTH * self._longest
+        return bool(self._seen) and (longest >= self._limit or longest * self.rows_per_height >= self._aim())
 
     def choose(self) -> tuple[int, int]:
         """Return the length of the next chunk and its overlap, in heights."""
@@ -88,11 +79,11 @@ class Chunker:
             overlap = max(1, self._first // 16) if self._overlaps else 0
             return max(1, self._first - (overlap if self._first == self._limit else 0)), overlap
         density = self.rows_per_height
-        grown = GROWTH * max(1, self._longest)
+        grown = tuning.GROWTH * max(1, self._longest)
         length = min(grown, self._limit, int(self._aim() / density) if density else grown)
         overlap = 0
         if self._overlaps:
-            overlap = ceil(OVERLAP_ROWS / density) if density else length // 4
+            overlap = ceil(tuning.OVERLAP_ROWS / density) if density else length // 4
             overlap = max(1, min(overlap, length // 4))
         return max(1, length - overlap), overlap
 
@@ -101,7 +92,7 @@ class Chunker:
         rows = sum(seen[1] for seen in self._seen)
         size = sum(seen[2] for seen in self._seen)
         aim = min(self._ceiling, self._page_rows)
-        return min(aim, max(1.0, AIM_BYTES * rows / max(1, size))) if rows else aim
+        return min(aim, max(1.0, tuning.AIM_BYTES * rows / max(1, size))) if rows else aim
 
     def learn(self, heights: HeightRange, rows: int, size: int, *, complete: bool) -> None:
         """Take in a response: it covered `heights`, with so many rows and bytes. `complete`: it was not cut."""

@@ -1,13 +1,12 @@
 """Asks for blocks: every height up to the tip has one, so what is missing is seen."""
 
+from chainq import tuning
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.facts import BELOW_TIP, Facts
 from chainq.planning.steps import DIVISIBLE, Asking, Request, TipRequest
 from chainq.rows.sorting import Page
 
-NEAR = 64  # blocks below the tip that a server which is behind may lack
-ATTEMPTS = 2  # for blocks that are missing: the tip may have come after the first response
 NO_VERIFY = "blocks and full-blocks skip this check with --no-verify"
 
 
@@ -17,7 +16,7 @@ def ask_blocks(heights: HeightRange, facts: Facts, *, verify: bool) -> Asking[in
     Without `verify` what is missing or doubled is noted and passed on. Raises IncompleteError.
     """
     end, ev = heights.end, facts.evidence
-    for _ in range(ATTEMPTS):
+    for _ in range(tuning.BLOCK_ATTEMPTS):
         end, page = yield from _request(heights.start, end)
         if ev.reach(heights.start, end) == end:
             return end
@@ -29,7 +28,7 @@ def ask_blocks(heights: HeightRange, facts: Facts, *, verify: bool) -> Asking[in
     asked = HeightRange(heights.start, end)
     said = _fault(page, asked, ev.reach(heights.start, end), facts)
     if verify:
-        behind = f"where a server is behind, {BELOW_TIP}; " if end + NEAR > (facts.top or 0) else ""
+        behind = f"where a server is behind, {BELOW_TIP}; " if end + tuning.NEAR_TIP > (facts.top or 0) else ""
         raise IncompleteError(f"{asked}: {said}", f"{behind}{NO_VERIFY}")
     facts.note(f"{asked}: {said}")
     ev.believe(HeightRange(ev.reach(heights.start, end), end), page.rows, page.heights)

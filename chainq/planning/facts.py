@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from chainq import tuning
 from chainq.errors import IncompleteError, ResponseError, ServiceError, UnreachableError
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import Chunker
@@ -13,9 +14,6 @@ BELOW_TIP = "end the range some blocks below the tip, such as --end -10"
 """What helps against servers that are behind: the heights that all of them have."""
 UNAVAILABLE = (ServiceError, UnreachableError, ResponseError)
 """Failures of another method, without which rows can be had."""
-LARGER = 4  # times the page size, for a height that fills a page; and so much smaller pages where that is too heavy
-SMALLEST_PAGE = 50  # rows; a height that is too heavy even so is given up
-DENSE = 0.5  # of a full page: so many rows at its last height, and that height is likely to fill a page by itself
 NO_HEIGHTS = HeightRange(0, 0)
 
 
@@ -80,7 +78,7 @@ class Facts:
 
     def note_dense(self, page: Page | None, height: int) -> None:
         """Take in that a response proves the heights below this one, of which it may be full."""
-        if page is not None and self.full(page) and page.heights[int(len(page.heights) * (1 - DENSE))] == height:
+        if page is not None and self.full(page) and page.heights[int(len(page.heights) * (1 - tuning.DENSE))] == height:
             self.dense = height
 
     def note(self, text: str) -> None:

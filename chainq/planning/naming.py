@@ -3,19 +3,14 @@
 from math import ceil
 from typing import TYPE_CHECKING
 
+from chainq import tuning
 from chainq.heights.range import HeightRange
 from chainq.planning.belief import believe
-from chainq.planning.facts import BELOW_TIP, LARGER, SMALLEST_PAGE, UNAVAILABLE, BehindError, Facts, shown
+from chainq.planning.facts import BELOW_TIP, UNAVAILABLE, BehindError, Facts, shown
 from chainq.planning.steps import DIVISIBLE, Asking, Due, DueRequest, Request
 
 if TYPE_CHECKING:
     from chainq.rows.sorting import Page
-
-ATTEMPTS = 4  # of what came empty by chance
-BLOCKS = 50  # full blocks of one request
-MOST_BLOCKS = 500  # of heights without rows: more are believed to have none
-CERTAIN = 9  # walks that show no further row, where each shows all rows but by chance: 1 in 8,000 lacks one
-MOST_IDLE = 100  # the same, where each shows a few
 
 
 def due_rows(heights: HeightRange, facts: Facts) -> Asking[Due | None]:
@@ -36,9 +31,9 @@ def due_rows(heights: HeightRange, facts: Facts) -> Asking[Due | None]:
 
 def collect(start: int, end: int, facts: Facts) -> Asking[None]:
     """Have another method name the rows that are due at the first of some heights, and the rows shown; else believe."""
-    ev, width = facts.evidence, BLOCKS
+    ev, width, most = facts.evidence, tuning.NAMED_BLOCKS, tuning.MOST_EMPTY
     facts.named = HeightRange(start, end)
-    while facts.blocks and not ev.witnessed(start) and (end - start <= MOST_BLOCKS or facts.empty < MOST_BLOCKS):
+    while facts.blocks and not ev.witnessed(start) and (end - start <= most or facts.empty < most):
         if (yield from due_rows(HeightRange(start, min(end, start + width)), facts)) is None:
             width = max(1, width // 2)
     if not ev.witnessed(start):
@@ -75,14 +70,14 @@ def _show_pages(heights: HeightRange, due: int, missing: int, facts: Facts) -> A
             size, came = yield from _walk(heights, size, due, facts)
         except DIVISIBLE:
             failures += 1
-            if failures > ATTEMPTS and size <= SMALLEST_PAGE:
+            if failures > tuning.EMPTY_WALKS and size <= tuning.SMALLEST_PAGE:
                 raise
-            size = size if failures % 2 else max(SMALLEST_PAGE, size // LARGER)
+            size = size if failures % 2 else max(tuning.SMALLEST_PAGE, size // tuning.LARGER)
             continue
         missing = facts.evidence.missing(heights)[1]
         idle, failures = 0 if missing < before else idle + 1, 0
         # A walk that shows a share of the rows, by chance, lacks the last one again and again.
-        enough = min(MOST_IDLE, ceil(CERTAIN * due / came)) if came else ATTEMPTS
+        enough = min(tuning.MOST_IDLE, ceil(tuning.CERTAIN * due / came)) if came else tuning.EMPTY_WALKS
         enough = enough if facts.evidence.strict_at(heights.start) else 1  # others may never come
     if missing and not facts.evidence.strict_at(heights.start):
         yield from believe(heights, facts)

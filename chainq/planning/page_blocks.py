@@ -15,11 +15,10 @@ from math import ceil, log
 from msgspec import Raw
 from msgspec.json import encode
 
+from chainq import tuning
 from chainq.errors import IncompleteError
 from chainq.planning.page_requests import PageAsking, PageFacts, PageRequest
 from chainq.rows.fields import Picker, array_of, integer_of, text_of
-
-MOST_TRANSITIONS = 64  # of one transaction that call one function; the ledger allows 32 in all
 
 Time = int | None
 """When a row was finalized, in seconds since 1970; None for a row that does not say so."""
@@ -90,7 +89,7 @@ class Block:
         self.rows += rows
         self.times += times
         self._show(rows)
-        if not self.together and len(self.rows) > MOST_TRANSITIONS * len(self._distinct):
+        if not self.together and len(self.rows) > tuning.MOST_TRANSITIONS * len(self._distinct):
             raise IncompleteError(
                 f"row {self.position}: {len(self.rows)} rows repeat {len(self._distinct)}",
                 "the service seems to ignore `page`",

@@ -19,6 +19,7 @@ from operator import eq
 
 from msgspec import Raw
 
+from chainq import tuning
 from chainq.catalog.methods import Role
 from chainq.errors import IncompleteError
 from chainq.planning.page_blocks import Block, Calls, Time, blocks_of, in_order, times_of, whole_block
@@ -26,16 +27,6 @@ from chainq.planning.page_requests import PageAsking, PageFacts, PageRequest, Pa
 from chainq.planning.steps import Grade, Proof
 from chainq.query import Query
 from chainq.rows.sorting import in_place
-
-ATTEMPTS = 6  # requests for rows that are known to exist, before a service that does not show them is given up
-BEYOND = (0, 1, 2, 4, 8, 16)  # rows after the end: one that never comes may hide those after it in longer pages
-BEYOND_LIMIT = 50  # rows requested beyond --limit, to see where its last block ends
-LONGEST = 2**40  # rows: no list has as many
-LOOKS = 3  # at the next page, if its size is ignored and single rows cannot be requested
-PROBE = 64  # rows of a page that shows the last rows again, at most
-ROUND = 500  # rows: a list that ends at a multiple of these may have been ended by a limit of the service
-SHORT = 8  # rows: what shorter pages show may be too little
-STRIDE = 8  # times as far along goes each request for the end; each gap of that size then takes three to halve
 
 
 class PagePlan:
@@ -51,7 +42,7 @@ class PagePlan:
         size = query.page_size or query.method.page_size or 1
         if query.limit is not None:  # what is requested ahead, or far beyond the limit, may not be needed
             window = 0
-            size = query.page_size or min(size, query.limit + BEYOND_LIMIT)
+            size = query.page_size or min(size, query.limit + tuning.BEYOND_LIMIT)
         self._limit, self._order, self._strict = query.limit, query.method.order or "", strict
         self._calls = Calls(str(query.arguments.get(Role.PROGRAM)), str(query.arguments.get(Role.FUNCTION)))
         self.facts = PageFacts(size, largest or size, window)
@@ -116,7 +107,7 @@ class PagePlan:
         Return its rows, and whether the list ends with them; None if rows come faster than they are read.
         """
         facts, longest, grew = self.facts, -1, False
-        for attempt in range(ATTEMPTS + 2):
+        for attempt in range(tuning.LIST_ATTEMPTS + 2):
             rows, times, sent, full = yield from self._page(block)
             end = block.end + len(rows)
             whole = [place.stop for place in blocks_of(times)[:-1]]
@@ -165,8 +156,8 @@ class PagePlan:
 
     def _check_numbers(self, times: Sequence[Time]) -> PageAsking[None]:
         """Have page 1 of a smaller size begin with a row of page 0, the last of its block: the next one would show."""
-        if len(times) < SHORT <= self.facts.largest:
-            times = times_of((yield from self.facts.ask(PageRequest(0, SHORT))) or [])
+        if len(times) < tuning.SHORT <= self.facts.largest:
+            times = times_of((yield from self.facts.ask(PageRequest(0, tuning.SHORT))) or [])
         ends = [place.stop - 1 for place in blocks_of(times)[:-1] if place.stop > 2]
         size = [*ends, min(2, len(times) - 1)][0]
         if size > 0 and not self.facts.fixed:
@@ -183,16 +174,18 @@ class PagePlan:
         if end and not facts.fixed:
             # It begins as short before the end as can be, so that what follows is shown even if responses are cut, and
             # ends two rows or more after it: a service may leave out the last row of a full page.
-            sizes = [n for n in range(3, min(PROBE, facts.largest) + 1) if n != facts.size and 0 < end % n <= n - 2]
+            sizes = [
+                n for n in range(3, min(tuning.PROBE, facts.largest) + 1) if n != facts.size and 0 < end % n <= n - 2
+            ]
             if (yield from self._shown_again(end, times, min(sizes, key=lambda size: end % size, default=1))):
                 return False
-        size = max(facts.size, min(SHORT, facts.largest))
+        size = max(facts.size, min(tuning.SHORT, facts.largest))
         following = PageRequest(ceil(end / size), size)  # where a service goes on that ignores the page size
-        singles = [PageRequest(end + more, 1) for more in BEYOND]
-        for look in [following] * LOOKS if facts.fixed else [following, *singles]:
+        singles = [PageRequest(end + more, 1) for more in tuning.BEYOND]
+        for look in [following] * tuning.NEXT_PAGES if facts.fixed else [following, *singles]:
             if (yield from facts.ask(look)) != []:
                 return False
-        if end and end % ROUND == 0:
+        if end and end % tuning.ROUND == 0:
             facts.notes.append(f"the list ends after exactly {end} rows: the service may show no more than that")
         return True
 
@@ -201,7 +194,7 @@ class PagePlan:
 
         `times`: of the last rows before `end`. Raises IncompleteError if no page shows them in their places.
         """
-        for _ in range(ATTEMPTS):
+        for _ in range(tuning.LIST_ATTEMPTS):
             number = (end - 1) // size
             known = end - number * size
             rows = yield from self.facts.ask(PageRequest(number, size))
@@ -235,7 +228,7 @@ class NewestPlan(PagePlan):
 
     def steps(self) -> PageSteps:
         """Yield requests and one result. Raises IncompleteError if rows are missing, and what requests raise."""
-        behind = self._wanted + BEYOND_LIMIT
+        behind = self._wanted + tuning.BEYOND_LIMIT
         start = end = yield from self._near_end(behind)
         while len(self._kept) < self._wanted and start:  # else it began inside a block with very many rows
             size = max(1, min(behind, self._most))
@@ -259,9 +252,9 @@ class NewestPlan(PagePlan):
         """Return a position after which few rows follow: `near` of them at most, as far as empty pages tell."""
         known = beyond = 0
         while not beyond or beyond - known > near:
-            position = (known + beyond) // 2 if beyond else max(near, known * STRIDE)
+            position = (known + beyond) // 2 if beyond else max(near, known * tuning.STRIDE)
             rows = yield from self.facts.ask(PageRequest(position, 1))
-            if rows and (self.facts.fixed or position > LONGEST):
+            if rows and (self.facts.fixed or position > tuning.LONGEST_LIST):
                 raise IncompleteError(
                     f"page {position} of 1 row has {len(rows)}, so the end of the list cannot be found: "
                     f"the service ignores {'the page size' if self.facts.fixed else '`page`'}",

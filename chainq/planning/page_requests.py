@@ -8,10 +8,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Raw
 
+from chainq import tuning
 from chainq.errors import ChainqError, GatewayError
 from chainq.planning.steps import DIVISIBLE, Proof
-
-GROW_AFTER = 4  # full pages before they grow again after a failure; twice as many after each further failure
 
 
 class PageRequest(NamedTuple):
@@ -53,7 +52,7 @@ class PageFacts:
         self.responses = responses
         self.notes: list[str] = []
         self._alone = False  # one page at a time, until pages have grown back
-        self._full, self._needed = 0, GROW_AFTER  # full pages since the last change, and before they grow
+        self._full, self._needed = 0, tuning.GROW_AFTER  # full pages since the last change, and before they grow
 
     def ask(self, request: PageRequest) -> PageAsking[list[Raw] | None]:
         """Return the rows of a page; None if it failed, and a smaller one, or fewer at a time, may not."""

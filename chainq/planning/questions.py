@@ -14,16 +14,12 @@ on, and returns where it hands the rest back. In this order:
 
 from math import ceil
 
+from chainq import tuning
 from chainq.heights.range import HeightRange
-from chainq.planning.chunking import OVERLAP_ROWS
-from chainq.planning.facts import LARGER, UNAVAILABLE, Facts, shown
-from chainq.planning.naming import BLOCKS, MOST_BLOCKS, collect, due_rows
+from chainq.planning.facts import UNAVAILABLE, Facts, shown
+from chainq.planning.naming import collect, due_rows
 from chainq.planning.steps import DIVISIBLE, Asking, DueRequest, HandBack, Located, Request, TipRequest, Wait
 from chainq.rows.sorting import Page
-
-TRIES = 2  # of larger pages
-WIDER = 8  # times as many heights, where no row is known beyond some
-SEVERAL = 8  # heights whose records show whether rows come in order
 
 
 def pursue(heights: HeightRange, overlap: int, facts: Facts, *, rest: bool = False) -> Asking[int]:
@@ -95,7 +91,7 @@ def _check_start(start: int, end: int, page: Page | None, facts: Facts) -> Askin
     if facts.locate:
         if not (yield from _locate_across(start, end, page, facts)):
             # From height 0 on nothing shows whether ranges are shifted downwards.
-            yield from _locate(start or end, facts, max(SEVERAL, _spread(page, end - start)))
+            yield from _locate(start or end, facts, max(tuning.SEVERAL, _spread(page, end - start)))
         known = ev.known_row(start) if start else None
         seen = known is not None and known[0] == start
     else:
@@ -170,7 +166,7 @@ def _follow(start: int, end: int, overlap: int, facts: Facts) -> Asking[None]:
             return
         if reach >= top and ev.known_row(start + 1) is None:
             return (yield from collect(start, min(end, top), facts))
-        width *= WIDER
+        width *= tuning.WIDER
     known = ev.known_row(start + 1)
     for _ in range(2):
         fits = known and known[1] - start <= facts.widest
@@ -218,8 +214,8 @@ def _dense(start: int, overlap: int, facts: Facts) -> Asking[None]:
     size = facts.size or 1
     known = facts.evidence.known_row(start + 1)
     reach = min(known[1] if known else start + 1 + max(1, overlap), start + 1 + max(1, overlap))
-    for _ in range(TRIES):
-        size *= LARGER
+    for _ in range(tuning.LARGER_PAGES):
+        size *= tuning.LARGER
         page = yield from shown(HeightRange(start, _clip(start, reach, facts)), facts, size)
         if page is None or len(page.rows) < size or facts.evidence.reach(start, start + 1) > start:
             break
@@ -235,7 +231,7 @@ def _dense(start: int, overlap: int, facts: Facts) -> Asking[None]:
 def _spread(page: Page | None, heights: int) -> int:
     """Return how many heights hold a few rows, by a response to so many."""
     rows = len(page.rows) if page is not None else 0
-    return max(1, min(heights, ceil(OVERLAP_ROWS * heights / rows))) if rows else heights
+    return max(1, min(heights, ceil(tuning.OVERLAP_ROWS * heights / rows))) if rows else heights
 
 
 def _locate(start: int, facts: Facts, width: int) -> Asking[None]:
@@ -249,7 +245,7 @@ def _locate(start: int, facts: Facts, width: int) -> Asking[None]:
             facts.locate = False
         if start + width >= top or ev.reach(start, start + 1) > start or ev.known_row(start) is not None:
             return
-        width *= WIDER
+        width *= tuning.WIDER
 
 
 def _locate_across(start: int, end: int, page: Page | None, facts: Facts) -> Asking[bool]:
@@ -258,7 +254,7 @@ def _locate_across(start: int, end: int, page: Page | None, facts: Facts) -> Ask
     power = 10 ** len(str(start))
     if facts.evidence.order.numeric or power >= end:
         return False
-    width = max(SEVERAL, _spread(page, end - start))
+    width = max(tuning.SEVERAL, _spread(page, end - start))
     yield from _locate(max(1, start, power - width), facts, 2 * width)
     return True
 
@@ -282,7 +278,7 @@ def _bridge(start: int, end: int, overlap: int, page: Page, facts: Facts) -> Ask
             yield from shown(HeightRange(end - width, known[1]), facts)
         if ev.reach(start, end) > start or (cut and facts.locate and (yield from _is_cut(start, end, cut, facts))):
             return
-        cut, width = 0, min(end - start, width * LARGER) if width < end - start else 0
+        cut, width = 0, min(end - start, width * tuning.LARGER) if width < end - start else 0
     yield from _narrow(start, end, known, facts)
 
 
@@ -298,12 +294,12 @@ def _is_cut(start: int, end: int, rows: int, facts: Facts) -> Asking[bool]:
 def _tail(start: int, top: int, page: Page, facts: Facts) -> Asking[None]:
     """Have full blocks name the last rows before the tip, from the tip downwards."""
     ev, at = facts.evidence, top
-    width = min(BLOCKS, _spread(page, top - start))
-    while facts.blocks and at > start and ev.reach(start, top) == start and top - at < MOST_BLOCKS:
+    width = min(tuning.NAMED_BLOCKS, _spread(page, top - start))
+    while facts.blocks and at > start and ev.reach(start, top) == start and top - at < tuning.MOST_EMPTY:
         low = max(start, at - width)
         if (yield from due_rows(HeightRange(low, at), facts)) is None:
             width = max(1, width // 2)
         else:
-            at, width = low, BLOCKS
+            at, width = low, tuning.NAMED_BLOCKS
     if ev.reach(start, top) == start:
         yield from collect(start, top, facts)

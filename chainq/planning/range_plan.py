@@ -24,10 +24,11 @@ from typing import Any
 
 from msgspec import Raw
 
+from chainq import tuning
 from chainq.catalog.methods import Method
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.chunking import WIDEST, Chunker, page_sizes, within_limit
+from chainq.planning.chunking import Chunker, page_sizes, within_limit
 from chainq.planning.evidence import Evidence, Proved
 from chainq.planning.exact_heights import ask_blocks
 from chainq.planning.facts import BehindError, Facts
@@ -52,11 +53,6 @@ from chainq.rows.fields import Picker, text_of
 from chainq.rows.response import name_reader
 from chainq.rows.sorting import Page, Sorter, turned
 from chainq.text.sanitize import printable
-
-FRONT = 4  # chunks at the front of the line, which all others wait for, are sent beyond the window
-RETRIES = 2  # of a chunk whose responses contradict others
-NEIGHBOURS = 2  # chunks above, whose responses show where the rows of a chunk without heights end
-MOST_ROUNDS = 3  # of questions for one chunk that prove nothing
 
 
 @dataclass(slots=True, eq=False)
@@ -128,7 +124,7 @@ class RangePlan:
             self._chunker,
             heights.end,
             size,
-            method.max_heights or WIDEST,
+            method.max_heights or tuning.WIDEST,
             heights.start,
             tip,
             blocks=identified,
@@ -158,7 +154,7 @@ class RangePlan:
         self._extend()
         line = list(takewhile(lambda chunk: chunk.error is None, self._line))  # nothing beyond an error is printed
         for place, chunk in enumerate(line):
-            if len(self._waiting) >= self.window and place >= FRONT:
+            if len(self._waiting) >= self.window and place >= tuning.FRONT:
                 break
             if chunk.sent or (chunk.proved and chunk.steps is None):
                 continue
@@ -193,7 +189,7 @@ class RangePlan:
         """Return whether the responses are there that a chunk may wait for."""
         if self._reverse:
             return True
-        wanted = 1 if self.evidence.with_heights else NEIGHBOURS
+        wanted = 1 if self.evidence.with_heights else tuning.NEIGHBOURS
         above = self._line[place + 1 : place + 1 + wanted]
         if len(above) < wanted and (len(self._rest) or (above and above[-1].steps is not None)):
             return False  # the last chunk has the tip tell where its rows lie, and so do those of others
@@ -250,7 +246,7 @@ class RangePlan:
         """Ask for a chunk anew whose responses contradict others, or end in an error where they do so again."""
         chunk.steps = chunk.request = None
         chunk.retries += 1
-        if chunk.retries > RETRIES:
+        if chunk.retries > tuning.CONTRADICTIONS:
             chunk.error = error
         else:
             self.evidence.forget(chunk.heights)
@@ -337,7 +333,7 @@ class RangePlan:
     def _extend(self) -> None:
         """Cut new chunks off the rest while the window has room; one after the other while their length still grows."""
         wanted = self.window if self._chunker.settled else 1
-        while len(self._rest) and len(self._line) < self.window + NEIGHBOURS:
+        while len(self._rest) and len(self._line) < self.window + tuning.NEIGHBOURS:
             if sum(not chunk.answered for chunk in self._line) >= wanted or (self._alone and self._line):
                 return
             length, overlap = self._chunker.choose()
@@ -399,7 +395,7 @@ class RangePlan:
         if reach > start:
             chunk.rounds = 0
         elif asked >= end:
-            if chunk.rounds > MOST_ROUNDS:
+            if chunk.rounds > tuning.MOST_ROUNDS:
                 chunk.error = IncompleteError(f"{chunk.heights}: its rows cannot be proved complete")
             return
         parts = []

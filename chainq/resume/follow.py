@@ -10,6 +10,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from chainq import tuning
 from chainq.errors import (
     BrokenBodyError,
     ChainqError,
@@ -36,8 +37,6 @@ from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
-
-MAX_REFUSALS = 60  # polls in a row that a service may answer with errors; five minutes at the default interval
 
 
 def run(
@@ -191,11 +190,11 @@ class _Polls:
         """Raise the error of a round, unless `--follow` may outlive it.
 
         It waits for a service that is unreachable, however long that takes. One that worked before and then answers
-        with errors, as during a deploy, is asked MAX_REFUSALS times in a row.
+        with errors, as during a deploy, is asked tuning.MAX_REFUSALS times in a row.
         """
         refusal = not isinstance(error, UnreachableError | BrokenBodyError)
         self.refusals += refusal
-        if not self.settings.follow or (refusal and (self.writer is None or self.refusals > MAX_REFUSALS)):
+        if not self.settings.follow or (refusal and (self.writer is None or self.refusals > tuning.MAX_REFUSALS)):
             raise error
         if not self.failures:
             self.warn(f"{error}; trying again every {self.settings.interval:g} s")

@@ -2,7 +2,7 @@
 
 A service may show a block before its records, or answer from a replica that is behind. So rows near the tip are
 **settled** only when a later look, SETTLE blocks further on, showed the same rows. Until then digests of them are kept.
-Heights above the last row, at most TAIL, are not settled either, for an indexer may not have come so far
+Heights above the last row, at most tuning.TAIL, are not settled either, for an indexer may not have come so far
 (docs/completeness.md, "Following the tip").
 """
 
@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from chainq.heights.range import HeightRange
 
 POSITIONS = 32  # kept for --rewind: the first one and the latest
-TAIL = 1000  # heights without a row that may still get rows, counted from the end of a look
 
 
 class Position(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -11,6 +11,7 @@ before, all rows between them are of one chain.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from chainq import tuning
 from chainq.errors import IncompleteError
 from chainq.fetching.service import Service, hash_text
 from chainq.heights.range import HeightRange
@@ -19,8 +20,6 @@ from chainq.resume.history import Position
 from chainq.resume.journal import Journal
 from chainq.rows.fields import Picker, integer_of
 from chainq.text.sanitize import excerpt
-
-LOOKS = 6  # requests for a block that was there before; where one of two servers is behind, 1 round in 64 needs more
 
 LEAST_HASHES, MOST_HASHES = 16, 64  # of the last blocks, with which rows are compared
 
@@ -174,6 +173,6 @@ class ReorgCheck:
 
 
 def _look(hash_of: Callable[[int], str | None], height: int) -> str | None:
-    """Return the hash of a block that was there before; None where no one of LOOKS responses shows it."""
-    hashes = (hash_of(height) for _ in range(LOOKS))
+    """Return the hash of a block that was there before; None where no one of tuning.REORG_LOOKS responses shows it."""
+    hashes = (hash_of(height) for _ in range(tuning.REORG_LOOKS))
     return next((found for found in hashes if found is not None), None)

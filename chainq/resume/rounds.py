@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from msgspec import Raw
 from msgspec.structs import replace
 
+from chainq import tuning
 from chainq.defaults import SETTLE
 from chainq.errors import IncompleteError
 from chainq.fetching.service import Service
@@ -25,14 +26,12 @@ from chainq.heights.range import HeightRange
 from chainq.planning.facts import BehindError
 from chainq.process.signals import signals_deferred
 from chainq.query import Batch, Query
-from chainq.resume.history import TAIL, Position, digests
+from chainq.resume.history import Position, digests
 from chainq.resume.journal import Journal
 from chainq.resume.reorg import ReorgCheck
 from chainq.resume.settings import ResumeSettings
 from chainq.resume.settling import UnsteadyError, late_heights, new_positions, shown_to
 from chainq.text.humanize import counted, duration
-
-MAX_LAG = 16  # blocks below the tip that a run learns to leave out
 
 
 @dataclass(slots=True)
@@ -148,7 +147,7 @@ class Rounds:
 
     def _lack_rows(self, error: BehindError, tip: int) -> None:
         """Take in that the service has a block, and not all of its rows. Raises UnsteadyError far below the tip."""
-        if tip - error.height >= TAIL:
+        if tip - error.height >= tuning.TAIL:
             raise UnsteadyError(error)
         self._stop_behind(f"it has block {error.height}, and not all of its rows")
 
@@ -160,7 +159,7 @@ class Rounds:
 
     def _raise_lag(self, lag: int) -> str:
         """Leave out so many blocks below the tip from now on, at most MAX_LAG; return what to tell the user of it."""
-        if (lag := min(lag, MAX_LAG)) <= self._lag:
+        if (lag := min(lag, tuning.MAX_LAG)) <= self._lag:
             return ""
         self.journal.learn_lag(lag)
         return f"; from now on runs stay {counted(lag, 'block')} below the tip"
@@ -182,7 +181,7 @@ class Rounds:
             for batch in batches:
                 self.journal.note_grade(batch)
             ends = [end for batch in batches if (end := shown_to(self.query.method, batch)) is not None]
-            self.journal.settle(min(deep, max([*ends, heights.end - TAIL])))
+            self.journal.settle(min(deep, max([*ends, heights.end - tuning.TAIL])))
         return True
 
     def _write_late(self, writer: Writer, rows: list[Raw], late: Counter[str], where: str) -> None:

@@ -9,12 +9,13 @@ from collections.abc import Iterable
 
 from msgspec import UNSET, UnsetType
 
+from chainq import tuning
 from chainq.catalog.methods import Method
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.steps import Grade
 from chainq.query import Batch
-from chainq.resume.history import TAIL, digests
+from chainq.resume.history import digests
 from chainq.rows.fields import Picker, integer_of
 
 _NAMED = 8  # heights or stretches of them that a warning names
@@ -52,13 +53,13 @@ def new_positions(
     """Return where to record positions in a batch of `heights`, each with the rows that are not settled there.
 
     `deep`: the end of what can be settled, None where nothing of the batch can. Blocks are settled at once. Of other
-    rows the heights that the service may not have written yet, at most TAIL of them, are looked at again.
+    rows the heights that the service may not have written yet, at most tuning.TAIL of them, are looked at again.
     """
     if deep is None:
         return {heights.end: digests(batch.rows)}
     if method.linked:
         return {heights.end: UNSET}
-    settled = max(shown_to(method, batch) or heights.start, deep - TAIL)
+    settled = max(shown_to(method, batch) or heights.start, deep - tuning.TAIL)
     positions: dict[int, list[str] | UnsetType] = {}
     if settled > heights.start:
         positions[min(settled, heights.end)] = UNSET

@@ -11,11 +11,10 @@ from http.client import BadStatusLine, HTTPException, RemoteDisconnected
 
 import httpx
 
+from chainq import tuning
 from chainq.transport.http1 import Incoming, exchange
 from chainq.transport.network import Channel, Now, Tcp, Tls
 from chainq.transport.proxies import Route
-
-KEEP_ALIVE = 5.0  # seconds that an idle connection stays open
 
 
 class Adapter(httpx.BaseTransport):
@@ -95,7 +94,7 @@ class Adapter(httpx.BaseTransport):
                     return None
                 connection = self._idle.pop()
                 self._busy.add(connection)
-            if self._now() < connection.idle_since + KEEP_ALIVE and connection.tcp.is_silent():
+            if self._now() < connection.idle_since + tuning.KEEP_ALIVE and connection.tcp.is_silent():
                 connection.tcp.start(deadline)
                 return connection
             self.release(connection, reusable=False)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
+from chainq import tuning
 from chainq.errors import BrokenBodyError, ChainqError, ServiceError, TooHeavyError
 from chainq.text.sanitize import keep_secret
 from chainq.transport import failures
@@ -17,11 +18,10 @@ from chainq.transport.concurrency import ConcurrencyLimit
 from chainq.transport.failures import TransientFailure
 from chainq.transport.jsonrpc import compact, encode, is_error
 from chainq.transport.memory import ROW_BYTES, MemoryBudget, Reservation
-from chainq.transport.rate_limit import PATIENCE, RateLimiter
+from chainq.transport.rate_limit import RateLimiter
 from chainq.transport.retry import RetryBudget
 
 T = TypeVar("T")
-CONNECT_WAIT = 0.3  # seconds before a connection is tried again, once, to a server that has not responded yet
 Decode = Callable[[memoryview, int], T]
 
 
@@ -161,11 +161,13 @@ class Connection:
             failure.wait = self._limiter.refused(method, failure.retry_after, self._clock.monotonic())
             if failure.wait is None:
                 asked = failure.retry_after or 0.0
-                limit = f"it asks to wait {asked:g} s" if asked > PATIENCE else f"refused for {PATIENCE:g} s"
+                limit = (
+                    f"it asks to wait {asked:g} s" if asked > tuning.PATIENCE else f"refused for {tuning.PATIENCE:g} s"
+                )
                 failure.error.message += f", {limit}"
         elif failure.unconnected and not self._responded and not self.endpoint.patient:
             # Where nothing ever listened, more patience would not help: a URL is wrong, or a server not started.
-            failure.wait = CONNECT_WAIT if retries.attempts == 1 and self.endpoint.retries else None
+            failure.wait = tuning.CONNECT_WAIT if retries.attempts == 1 and self.endpoint.retries else None
         else:
             failure.wait = retries.wait_after(failure)
 

@@ -5,8 +5,7 @@ Source: docs/protocol.md, "Rate limits": a window of a minute for each client ad
 
 import threading
 
-PATIENCE = 120.0  # seconds that a method may be refused without a success in between: two windows
-BACKOFF = (1.0, 2.0, 4.0, 8.0, 10.0)  # seconds after the first refusal, the second, …; the last counts for all others
+from chainq import tuning
 
 
 class _Method:
@@ -24,13 +23,13 @@ class _Method:
     def slow_down(self) -> None:
         """Space the first calls after a refusal."""
         self.slow_calls, self.successes = self.successes // 2, 0
-        self.interval = min(1.0, BACKOFF[-1] / max(1, self.slow_calls))
+        self.interval = min(1.0, tuning.REFUSED[-1] / max(1, self.slow_calls))
 
 
 class RateLimiter:
     """Spaces requests by `rate` (per second, None for no limit), and holds back methods. Threads share it.
 
-    A method that was refused waits as long as the service asks (Retry-After), or by BACKOFF, whichever is longer:
+    A method that was refused waits as long as the service asks (Retry-After), or by REFUSED, whichever is longer:
     a service that asks for no wait at all is not called at full speed. The wait is the method's and not the call's, so
     that many calls at a time learn from one refusal.
 
@@ -67,8 +66,8 @@ class RateLimiter:
                 return method.open_at - now
             if not method.refusals:
                 method.slow_down()
-            wait = max(retry_after or 0.0, BACKOFF[min(method.refusals, len(BACKOFF) - 1)])
-            left = PATIENCE - method.waited
+            wait = max(retry_after or 0.0, tuning.REFUSED[min(method.refusals, len(tuning.REFUSED) - 1)])
+            left = tuning.PATIENCE - method.waited
             if left <= 0 or (retry_after or 0.0) > left:
                 return None
             wait = min(wait, left)

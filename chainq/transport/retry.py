@@ -2,11 +2,8 @@
 
 import random
 
+from chainq import tuning
 from chainq.transport.failures import TransientFailure
-
-MAX_WAIT = 120.0  # seconds of one call, for all waits that the service requested (Retry-After)
-MAX_BACKOFF = 30.0  # seconds
-FIRST_BACKOFF = 0.6  # seconds
 
 
 class RetryBudget:
@@ -26,7 +23,7 @@ class RetryBudget:
         self._failures += 1
         self._timeouts += failure.timed_out and self.divisible
         self._waited += failure.retry_after or 0.0
-        if self._failures > self._retries or self._timeouts > 1 or self._waited > MAX_WAIT:
+        if self._failures > self._retries or self._timeouts > 1 or self._waited > tuning.MAX_WAIT:
             return None
-        longest = min(FIRST_BACKOFF * 2.0 ** min(self._failures - 1, 16), MAX_BACKOFF)
+        longest = min(tuning.FIRST_BACKOFF * 2.0 ** min(self._failures - 1, 16), tuning.MAX_BACKOFF)
         return max(failure.retry_after or 0.0, random.uniform(0, longest))  # noqa: S311  # jitter is no secret

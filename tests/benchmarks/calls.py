@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from watched import watched
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.planning.chunking import WIDEST_LINKED
+from chainq.tuning import WIDEST_BLOCKS
 from harness.attempts import drive, verdict
 from harness.model import Chain, Faults, Server
 
@@ -101,7 +101,7 @@ def fewest(line: str, rows: int) -> int:
     """Return the fewest calls for a range: pages of the documented size, or as many blocks as a call allows, and the
     tip."""
     method = BY_COMMAND[line.split()[0]]
-    return ceil(rows / (method.page_size or method.max_heights or WIDEST_LINKED)) + ("--" in line)
+    return ceil(rows / (method.page_size or method.max_heights or WIDEST_BLOCKS)) + ("--" in line)
 
 
 def commands(folder: Path) -> None:

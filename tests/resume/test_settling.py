@@ -9,8 +9,9 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.heights.range import HeightRange
 from chainq.planning.steps import Grade, Proof
 from chainq.query import Batch
-from chainq.resume.history import TAIL, digests
+from chainq.resume.history import digests
 from chainq.resume.settling import late_heights, new_positions, shown_to
+from chainq.tuning import TAIL
 
 RECORDS, BLOCKS = BY_COMMAND["records"], BY_COMMAND["blocks"]
 HEIGHTS = HeightRange(5000, 5100)

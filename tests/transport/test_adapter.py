@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from chainq.errors import ResponseError, TooHeavyError
-from chainq.transport.adapter import KEEP_ALIVE
 from chainq.transport.base import BrokenResponseError, DeadlineError, Endpoint, ExchangeError
 from chainq.transport.http import HttpTransport
+from chainq.tuning import KEEP_ALIVE
 from harness.calls import request
 from harness.sockets import Serve, answering, server
 

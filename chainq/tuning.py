@@ -1,0 +1,81 @@
+"""How chainq treats a server, in numbers: each with its unit, and the reason or what was measured.
+
+What a user may set is in `defaults.py`; numbers that only shape what is drawn or written stay where they are used.
+"""
+
+# Requests: how much is asked for at once (planning)
+AIM_BYTES = 8 * 2**20  # of a response: larger ones cost memory, smaller ones round trips
+WIDEST = 1_000_000  # heights of a chunk where the document sets no limit
+WIDEST_BLOCKS = 1000  # heights of a request for full blocks; deployed servers refuse more
+ROOM = 1.5  # times the documented page size is asked for, so that a full page is rare
+FILL = 0.97  # of a page size of the user's own: chunks differ in density
+OVERLAP_ROWS = 8  # expected in an overlap: none comes in 1 of 3,000, where rows are spread evenly
+GROWTH = 8  # times the heights of the longest chunk so far, at most
+RECENT = 8  # responses that the estimate rests on
+LARGER = 4  # times the page size, for a height that fills a page; and so much smaller pages where that is too heavy
+SMALLEST_PAGE = 50  # rows; a height that is too heavy even so is given up
+DENSE = 0.5  # of a full page: so many rows at its last height, and that height is likely to fill a page by itself
+LARGER_PAGES = 2  # larger pages for such a height, before another method names its rows
+WIDER = 8  # times as many heights, where no row is known beyond some
+SEVERAL = 8  # heights whose records show whether rows come in order
+GROW_AFTER = 4  # full pages before they grow again after a failure; twice as many after each further failure
+BEYOND_LIMIT = 50  # rows requested beyond --limit, to see where its last block ends
+
+# Chunks of a range, one after the other
+FRONT = 4  # chunks at the front of the line, which all others wait for, are sent beyond the window
+CONTRADICTIONS = 2  # times that a chunk is asked for anew whose responses contradict others
+NEIGHBOURS = 2  # chunks above, whose responses show where the rows of a chunk without heights end
+MOST_ROUNDS = 3  # of questions for one chunk that prove nothing
+BLOCK_ATTEMPTS = 2  # requests for blocks that are missing: the tip may have come after the first response
+NEAR_TIP = 64  # blocks below the tip that a server which is behind may lack
+
+# Another method names the rows that are due
+NAMED_BLOCKS = 50  # full blocks of one request
+MOST_EMPTY = 500  # heights without rows whose full blocks are requested: more are believed to have none
+EMPTY_WALKS = 4  # walks through the pages of a height that come empty by chance
+CERTAIN = 9  # walks that show no further row, where each shows all rows but by chance: 1 in 8,000 lacks one
+MOST_IDLE = 100  # the same, where each shows a few
+
+# Belief: how often is looked again where nothing proves the rows (docs/completeness.md)
+AGREEING = 2  # responses without rows
+COUNTS = 2  # that no row follows the rows of a response
+NARROWEST = 64  # heights of a window, where no wider request has shown a row at its far end
+PARTS = 8  # of heights without rows, looked into where a run has seen no row at all
+LOOKED_INTO = 2  # stretches that are looked into so
+FEW_WINDOWS = 128  # of a stretch without rows, as wide as a row was shown at the far end; wider ones beyond
+MOST_WINDOWS = 1000  # the same, of a service that misses rows of wider ones
+BELIEVED_PAGES = 3  # larger pages for a height that fills a page, where no other method names its rows
+UNCHANGED = 3  # walks that show no further row, where single rows cannot be requested
+MOST_PAGES = 10_000  # of one walk
+NO_PAGE = 1000  # a page so far on has no rows, where pages are counted
+
+# Lists in pages
+LIST_ATTEMPTS = 6  # requests for rows that are known to exist, before a service that does not show them is given up
+BEYOND = (0, 1, 2, 4, 8, 16)  # rows after the end: one that never comes may hide those after it in longer pages
+LONGEST_LIST = 2**40  # rows: no list has as many
+NEXT_PAGES = 3  # looks at the next page, if its size is ignored and single rows cannot be requested
+PROBE = 64  # rows of a page that shows the last rows again, at most
+ROUND = 500  # rows: a list that ends at a multiple of these may have been ended by a limit of the service
+SHORT = 8  # rows: what shorter pages show may be too little
+STRIDE = 8  # times as far along goes each request for the end; each gap of that size then takes three to halve
+MOST_TRANSITIONS = 64  # of one transaction that call one function; the ledger allows 32 in all
+
+# Waiting and trying again (transport)
+FIRST_BACKOFF = 0.6  # seconds before the first retry, at most; twice as long before each further one
+MAX_BACKOFF = 30.0  # seconds before any retry
+MAX_WAIT = 120.0  # seconds of one call, for all waits that the service requested (Retry-After)
+# Seconds after the first refusal of a method (HTTP 429), the second, …; the last counts for all others.
+REFUSED = (1.0, 2.0, 4.0, 8.0, 10.0)
+PATIENCE = 120.0  # seconds that a method may be refused without a success in between: two windows
+CONNECT_WAIT = 0.3  # seconds before a connection is tried again, once, to a server that has not responded yet
+KEEP_ALIVE = 5.0  # seconds that an idle connection stays open
+
+# Servers that are behind, reorgs and outages (resume)
+MAX_LAG = 16  # blocks below the tip that a run learns to leave out
+TAIL = 1000  # heights without a row that may still get rows, counted from the end of a look
+REORG_LOOKS = 6  # requests for a block that was there; where one of two servers is behind, 1 round in 64 needs more
+MAX_REFUSALS = 60  # polls in a row that a service may answer with errors; five minutes at the default interval
+
+# What else is requested to be sure (fetching)
+SAMPLE = 10  # records of a block that show which transactions it has
+DETAILED = 100  # rows of a table whose transactions are looked up: a few screens
