@@ -8,7 +8,7 @@ from chainq.demo.list_faults import KINDS
 from chainq.errors import TooHeavyError
 from chainq.heights.range import HeightRange
 from chainq.planning.steps import Request
-from chainq.verify.blocks import read_block, texts
+from chainq.rows.full_block import read_block, texts
 from chainq.verify.compare import by_identity
 from harness.model import Faults, Server
 from harness.strategies import COMMANDS, NAMES, Drawn, chains, faults, list_faults, servers

@@ -10,7 +10,7 @@ from chainq.cli import connect, output
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.verdict import LISTED, Verdict, conclude, write_findings
-from chainq.errors import IncompleteError, UsageError
+from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.process.signals import signals_deferred
@@ -22,9 +22,9 @@ from chainq.verify.service_rows import COMMANDS
 
 if TYPE_CHECKING:
     from chainq.verify.data_set import DataSetCheck
-    from chainq.verify.file import RowsCheck, UnreadableFile
+    from chainq.verify.file import RowsCheck
 
-    Files = DataSetCheck | RowsCheck | UnreadableFile
+    Files = DataSetCheck | RowsCheck
 
 
 def run(values: Mapping[str, Any]) -> None:
@@ -69,7 +69,7 @@ def _repair(name: str, settings: output.OutputSettings) -> str:
 def _files(values: Mapping[str, Any], reporter: Reporter) -> "Files":
     """Return the files to verify. Raises UsageError."""
     from chainq.verify.data_set import DataSetCheck, check_packages
-    from chainq.verify.file import RowsCheck, UnreadableFile
+    from chainq.verify.file import RowsCheck
 
     check_packages()
     path = Path(values["range"])
@@ -93,10 +93,7 @@ def _files(values: Mapping[str, Any], reporter: Reporter) -> "Files":
     heights = HeightRange(bounds.start, bounds.end) if bounds.start is not None and bounds.end is not None else None
     if values["commands"] is not None and values["commands"] not in COMMANDS:
         raise UsageError(f"cannot verify {values['commands']!r}", f"expected one of {', '.join(COMMANDS)}")
-    try:
-        return RowsCheck(path, Repair(), values["commands"], heights)
-    except IncompleteError as error:
-        return UnreadableFile(error.message)
+    return RowsCheck(path, Repair(), values["commands"], heights)
 
 
 def _there(asked: Callable[[], bool]) -> bool:

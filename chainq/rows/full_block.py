@@ -1,19 +1,34 @@
 """Reads of a full block which rows other methods have for its height.
 
-A full block holds its transactions, these their transitions, and these their outputs. Each output of type `record`, of
-an execution or of a fee, is a row of `records` and one of `ownership`. What a rejected transaction wanted to do is in
-its outer part, under `rejected`, and did not happen (docs/protocol.md, "Results").
+A full block holds its transactions, these their transitions, and these their inputs and outputs. Each output of type
+`record`, of an execution or of a fee, is a row of `records` and one of `ownership`. What a rejected transaction wanted
+to do is in its outer part, under `rejected`, and did not happen (docs/protocol.md, "Results").
+
+`read_full_block` reads which rows are due, `read_block` also what is known of their fields.
 """
 
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from msgspec import Raw
 
+from chainq.catalog.methods import BY_COMMAND
 from chainq.rows.fields import array_of, integer_of, object_of, text_of
+
+Texts = dict[str, str | None]
+"""Fields as text: a number and a string of its digits are the same; None for null and for no such field."""
+Key = tuple[str, ...]
+"""What identifies a row inside a command."""
+
+IDENTITY: Mapping[str, Key] = {
+    "transactions": ("transaction_id",),
+    **{command: BY_COMMAND[command].identity for command in ("records", "ownership", "transitions")},
+}
+"""The fields that identify a row of each command that a full block explains."""
 
 
 class FullBlock(NamedTuple):
-    """What a full block says. `height`: None where it has none that is valid, or no list of transactions. `outputs`: of
+    """Which rows a full block has. `height`: None where none is valid, or it has no list of transactions. `outputs`: of
     its records, by transition ID and index of the output as text. `listed`: transitions without an input of type
     `record`, by ID; services list fewer: none of a fee, none without inputs, none of a program that they do not know.
     """
@@ -25,25 +40,131 @@ class FullBlock(NamedTuple):
 
 
 def read_full_block(row: Raw) -> FullBlock:
-    """Return what a full block says; of what has another shape than it should, nothing."""
+    """Return which rows are due by a full block; of what has another shape than it should, none."""
     block = object_of(row)
     metadata = object_of(object_of(block.get("header")).get("metadata"))
     whole = bytes(block.get("transactions", b""))[:1] == b"["
     found = FullBlock(integer_of(metadata.get("height")) if whole else None, text_of(block.get("block_hash")), [], [])
     for confirmed in array_of(block.get("transactions")):
-        inner = object_of(object_of(confirmed).get("transaction"))
-        fee = object_of(inner.get("fee")).get("transition")
-        for transition in (*array_of(object_of(inner.get("execution")).get("transitions")), *([fee] if fee else [])):
-            _read(found, transition)
+        for transition, _ in _transitions(object_of(object_of(confirmed).get("transaction"))):
+            members = object_of(transition)
+            name = text_of(members.get("id"))
+            found.outputs.extend((name, str(index)) for index, _ in _records(members))
+            if "record" not in _inputs(members):
+                found.listed.append((name,))
     return found
 
 
-def _read(found: FullBlock, transition: Raw) -> None:
-    members = object_of(transition)
-    name = text_of(members.get("id"))
-    for index, output in enumerate(array_of(members.get("outputs"))):
-        if text_of(object_of(output).get("type")) == "record":
-            found.outputs.append((name, str(index)))
-    inputs = [text_of(object_of(given).get("type")) for given in array_of(members.get("inputs"))]
+def _transitions(transaction: Mapping[str, Raw]) -> Iterator[tuple[Raw, bool]]:
+    """Yield the transitions of a transaction that happened, and whether each pays the fee."""
+    for transition in array_of(object_of(transaction.get("execution")).get("transitions")):
+        yield transition, False
+    fee = object_of(transaction.get("fee")).get("transition")
+    if fee is not None:
+        yield fee, True
+
+
+def _records(transition: Mapping[str, Raw]) -> Iterator[tuple[int, dict[str, Raw]]]:
+    """Yield the outputs of a transition that are records, with their indexes."""
+    for index, output in enumerate(array_of(transition.get("outputs"))):
+        members = object_of(output)
+        if text_of(members.get("type")) == "record":
+            yield index, members
+
+
+def _inputs(transition: Mapping[str, Raw]) -> set[str]:
+    """Return the types of a transition's inputs."""
+    return {text_of(object_of(given).get("type")) for given in array_of(transition.get("inputs"))}
+
+
+class Facts(NamedTuple):
+    """What a full block says. `summary`: the fields of its own, its header and metadata. `due`: for each command the
+    rows of this block by their identity, with the fields that are known of them. `optional`: transitions that may be
+    listed or not: they take an external record, and the interface does not say whether that is a record input. `kinds`:
+    of the other transitions, by which a server may not list them at all (`verify/unlisted.py`). `ids`: names and values
+    of its bech32 IDs. `indexes`: of its transactions, in the order of the block."""
+
+    height: int
+    summary: Texts
+    due: dict[str, dict[Key, Texts]]
+    optional: dict[Key, Texts]
+    kinds: dict[Key, tuple[str, ...]]
+    ids: list[tuple[str, str]]
+    indexes: list[int | None]
+
+
+def read_block(row: Raw, height: int) -> Facts:
+    """Return what a full block says; of what has another shape than it should, nothing."""
+    block = object_of(row)
+    header = object_of(block.get("header"))
+    metadata = object_of(header.get("metadata"))
+    summary = {
+        name: text(value)
+        for part in (block, header, metadata)
+        for name, value in part.items()
+        if bytes(value)[:1] not in (b"{", b"[")
+    }
+    facts = Facts(height, summary, {command: {} for command in IDENTITY}, {}, {}, [], [])
+    for name in ("block_hash", "previous_hash", "previous_state_root"):
+        facts.ids.append((name, summary.get(name) or ""))
+    for confirmed in array_of(block.get("transactions")):
+        _read_transaction(facts, object_of(confirmed))
+    return facts
+
+
+def _read_transaction(facts: Facts, outer: dict[str, Raw]) -> None:
+    inner = object_of(outer.get("transaction"))
+    transaction_id = text(inner.get("id")) or ""
+    facts.indexes.append(integer_of(outer.get("index")))
+    facts.ids.append(("transaction_id", transaction_id))
+    status = text(outer.get("status"))
+    facts.due["transactions"][transaction_id,] = {
+        "type": _types(text(outer.get("type")), text(inner.get("type")) if status == "rejected" else None),
+        "index": text(outer.get("index")),
+        "status": status,
+    }
+    for transition, fee in _transitions(inner):
+        _read_transition(facts, transaction_id, object_of(transition), ("of fees",) if fee else ())
+
+
+def _types(outer: str | None, inner: str | None) -> str | None:
+    """Return the types that a list may give a transaction: where it was rejected, that of its fee as well."""
+    return " or ".join(dict.fromkeys(kind.lower() for kind in (outer, inner) if kind)) or None
+
+
+def _read_transition(facts: Facts, transaction_id: str, transition: dict[str, Raw], kinds: tuple[str, ...]) -> None:
+    transition_id = text(transition.get("id")) or ""
+    facts.ids.append(("transition_id", transition_id))
+    common: Texts = {
+        "transaction_id": transaction_id,
+        "function_name": text(transition.get("function")),
+        "height": str(facts.height),
+        "timestamp": facts.summary.get("timestamp"),
+    }
+    program = text(transition.get("program"))
+    for index, members in _records(transition):
+        key = (transition_id, str(index))
+        record = {**common, "program_id": program, "block_hash": facts.summary.get("block_hash")}
+        if value := text(members.get("value")):
+            record["record_ciphertext"] = value
+            facts.ids.append(("record_ciphertext", value))
+        facts.due["records"][key] = record
+        facts.due["ownership"][key] = {}
+    inputs = _inputs(transition)
     if "record" not in inputs:
-        found.listed.append((name,))
+        listed = {**common, "tpk": text(transition.get("tpk")), "tcm": text(transition.get("tcm")), "program": program}
+        if any(kind.endswith("record") for kind in inputs):
+            facts.optional[transition_id,] = listed
+        else:
+            facts.due["transitions"][transition_id,] = listed
+            facts.kinds[transition_id,] = (*kinds, *(() if inputs else ("without inputs",)), f"of {program}")
+
+
+def text(value: Raw | None) -> str | None:
+    """Return a value as text, None for null and for no value: a number and a string of its digits are the same."""
+    return None if value is None or bytes(value) == b"null" else text_of(value)
+
+
+def texts(row: Raw) -> Texts:
+    """Return the fields of a row as text."""
+    return {name: text(value) for name, value in object_of(row).items()}

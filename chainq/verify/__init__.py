@@ -5,15 +5,13 @@ service_rows.py  the rows of a service, height by height, whatever it does wrong
 file_rows.py     the rows of a file, whatever its format
 compare.py       the one comparison: rows, by what identifies them, with those that are due; links of blocks
 findings.py      Finding: one contradiction, with the command that fetches the row anew
-blocks.py        Facts: what a full block says of its summary, transactions, records and transitions
 unlisted.py      which missing rows a server lost, and which it never lists
-audit.py         a service: one pass over all commands, each height against its full block
-witness.py       two services: the rows of each height
+audit.py         a service: one pass over all commands, each height against its full block, and against a witness
 against.py       a file and a service: some heights or all
 tables.py        the rows of one command as Arrow tables, column by column; checksums.py: their bech32 IDs
 across.py        the rows of one command against those of another
 data_set.py      a data set of chainq export by its files; partitions.py: by its listing
 file.py          one file of -o by itself
 ```
-`findings`, `blocks`, `compare` and `unlisted` are pure: no I/O, no threads, no clock.
+`findings`, `compare` and `unlisted` are pure: no I/O, no threads, no clock.
 """

@@ -1,7 +1,7 @@
 """Compares the rows of one command with those of another, of the same heights, as Arrow tables."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +9,7 @@ from pyarrow import compute
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.heights.range import HeightRange
-from chainq.verify.blocks import IDENTITY
+from chainq.rows.full_block import IDENTITY
 from chainq.verify.findings import Contradiction, label
 
 COMPARED = frozenset(("height", "block_hash", "timestamp", "transition_id", "transaction_id", "output_index"))
@@ -33,21 +33,16 @@ def check_across(tables: Mapping[str, Any], heights: Mapping[str, HeightRange]) 
         yield from _same_transitions(tables["records"], tables["transitions"])
 
 
-class _Difference(NamedTuple):
-    """A row, and the values of a column that another table and its own have."""
-
-    row: int
-    due: str
-    found: str
-
-
-def _differences(rows: Any, name: str, key: str, others: Any, other: str, other_key: str) -> Iterator[_Difference]:
-    """Yield where column `name` differs from column `other` of the row of another table that has the same key."""
+def _differences(
+    rows: Any, name: str, key: str, others: Any, other: str, other_key: str
+) -> Iterator[tuple[int, str, str]]:
+    """Yield where column `name` differs from column `other` of the row of another table that has the same key: the
+    number of the row, the value in the other table, and its own."""
     place = compute.index_in(rows[key].combine_chunks(), value_set=others[other_key].combine_chunks())
     due, found = others[other].combine_chunks().take(place), rows[name].combine_chunks()
     same = compute.fill_null(compute.equal(due, found), False)
     for row in np.flatnonzero(~compute.or_(same, compute.is_null(place)).to_numpy(zero_copy_only=False)).tolist():
-        yield _Difference(row, _shown(due[row]), _shown(found[row]))
+        yield row, _shown(due[row]), _shown(found[row])
 
 
 def _of_blocks(command: str, rows: Any, blocks: Any, height: str) -> Found:
@@ -67,14 +62,12 @@ def _same_transitions(records: Any, transitions: Any) -> Found:
     for name in ("transaction_id", "height"):
         for row, due, _ in _differences(records, name, "transition_id", transitions, name, "transition_id"):
             wrong.setdefault(row, {})[name] = due
-    seen = set()
+    found: dict[Contradiction, int] = {}
     for row, others in wrong.items():
         own = {name: records[name][row].as_py() for name in ("transition_id", "transaction_id", "height")}
-        due, found = ("{transaction_id} at height {height}".format_map(side) for side in ({**own, **others}, own))
-        contradiction = Contradiction("altered", f"transition {own['transition_id']}: {due}", found)
-        if contradiction not in seen:
-            seen.add(contradiction)
-            yield "records", own["height"], contradiction
+        due, there = ("{transaction_id} at height {height}".format_map(side) for side in ({**own, **others}, own))
+        found.setdefault(Contradiction("altered", f"transition {own['transition_id']}: {due}", there), own["height"])
+    yield from (("records", height, one) for one, height in found.items())
 
 
 def _same_records(records: Any, ownership: Any, listed: HeightRange, owned: HeightRange) -> Found:
@@ -83,21 +76,13 @@ def _same_records(records: Any, ownership: Any, listed: HeightRange, owned: Heig
     `listed`, `owned`: the heights of both. Ownership rows have none: where they go further, theirs are not known.
     """
     names = list(IDENTITY["records"])
-    inside = records.filter(compute.less(records["height"], owned.end))
-    for row in _without(inside.select([*names, "height"]), ownership, names):
-        yield "ownership", row["height"], _missing("ownership", row, names)
-    for row in _without(ownership.select(names), records, names) if owned.end <= listed.end else ():
-        yield "records", listed.start, _missing("records", row, names)
-
-
-def _without(left: Any, right: Any, names: list[str]) -> list[dict[str, Any]]:
-    others = right.select(names)
-    rows: list[dict[str, Any]] = left.join(others, keys=names, join_type="left anti", use_threads=False).to_pylist()
-    return rows
-
-
-def _missing(command: str, row: Mapping[str, Any], names: Sequence[str]) -> Contradiction:
-    return Contradiction("missing", label(command, tuple(str(row[name]) for name in names)), None)
+    inside = records.filter(compute.less(records["height"], owned.end)).select([*names, "height"])
+    sides = [("ownership", inside, ownership), ("records", ownership.select(names), records)]
+    for command, rows, others in sides if owned.end <= listed.end else sides[:1]:
+        lacking = rows.join(others.select(names), keys=names, join_type="left anti", use_threads=False)
+        for row in lacking.to_pylist():
+            wrong = Contradiction("missing", label(command, tuple(str(row[name]) for name in names)), None)
+            yield command, row.get("height", listed.start), wrong
 
 
 def _shown(value: Any) -> str:

@@ -8,16 +8,14 @@ Rows of which the hashes differ are read once more, so that the fields are named
 from collections.abc import Container, Iterable, Iterator
 from itertools import chain
 
-from chainq.catalog.methods import Column, Method
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
-from chainq.verify.blocks import IDENTITY, Key, Texts
-from chainq.verify.compare import compare_rows, equal
+from chainq.rows.full_block import IDENTITY, Key, Texts
+from chainq.verify.compare import compare_rows, equal, number
 from chainq.verify.file_rows import FileRows
 from chainq.verify.findings import Contradiction, Finding, label
 from chainq.verify.service_rows import CommandRows
-from chainq.verify.witness import OWN
 
 
 def odds(chosen: int, heights: int, lost: int) -> float:
@@ -27,15 +25,9 @@ def odds(chosen: int, heights: int, lost: int) -> float:
     0.395
     """
     unseen = 1.0
-    for number in range(min(lost, heights)):
-        unseen *= max(0, heights - chosen - number) / (heights - number)
+    for seen in range(min(lost, heights)):
+        unseen *= max(0, heights - chosen - seen) / (heights - seen)
     return 1 - unseen
-
-
-def compared_columns(method: Method, names: Iterable[str]) -> list[Column]:
-    """Return those of a file's columns that are compared, in its order."""
-    known = {column.path: column for column in method.columns}
-    return [known[name] for name in names if name in known and name not in OWN]
 
 
 def compare(rows: FileRows, service: Service, chosen: Container[int], places: Iterable[HeightRange]) -> list[Finding]:
@@ -53,7 +45,9 @@ def compare(rows: FileRows, service: Service, chosen: Container[int], places: It
         return ((tuple(row.get(name) or "" for name in names), row) for row in found)
 
     findings: list[Finding] = []
-    own = {key: (_height(method, row), hash(tuple(row.values()))) for key, row in keyed(rows.rows())}
+    own = {
+        key: (number(row.get(method.height or ""), 19), hash(tuple(row.values()))) for key, row in keyed(rows.rows())
+    }
     there: set[Key] = set()
     other: dict[Key, tuple[int, Texts]] = {}  # rows of the service that the file lacks or has otherwise
     for part in chain.from_iterable(CommandRows(service, command).parts(place) for place in places):
@@ -74,8 +68,3 @@ def compare(rows: FileRows, service: Service, chosen: Container[int], places: It
             different = compare_rows(command, {key: due}, {key: found[key]} if key in found else {}, same=equal)
             findings += [rows.finding(at, one) for one in different]
     return findings
-
-
-def _height(method: Method, row: Texts) -> int | None:
-    text = row.get(method.height) if method.height else None
-    return int(text) if text is not None and text.isascii() and text.isdecimal() and len(text) < 20 else None

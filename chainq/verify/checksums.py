@@ -34,24 +34,17 @@ def wrong_checksums(texts: Any) -> Iterator[tuple[str, str]]:
 
 def _suspects(texts: Any) -> Any:
     """Return the places of texts whose checksum is wrong, or that have another prefix or length than the first one."""
-    if not len(texts):
-        return np.empty(0, dtype=np.int64)
-    prefix = _PREFIX.match(texts[0].as_py())
+    prefix = _PREFIX.match(texts[0].as_py()) if len(texts) else None
     if prefix is None:
         return np.arange(len(texts))
-    lengths = compute.binary_length(texts).to_numpy(zero_copy_only=False)
-    alike = lengths == lengths[0]
-    alike &= compute.starts_with(texts, prefix[0]).to_numpy(zero_copy_only=False)
-    places = np.flatnonzero(alike)
-    chosen = texts if alike.all() else texts.take(numbers(places))
-    offsets, data = chosen.buffers()[1:3]
-    begin = int(np.frombuffer(offsets, dtype=np.int32)[chosen.offset])
-    width = int(lengths[0])
-    symbols = np.frombuffer(data, dtype=np.uint8, count=len(places) * width, offset=begin).reshape(len(places), width)
-    head = bech32.polymod(bech32.expand(prefix[0][:-1]))
-    rest = symbols[:, len(prefix[0]) :]
+    width = len(texts[0].as_buffer())
+    alike = compute.and_(compute.equal(compute.binary_length(texts), width), compute.starts_with(texts, prefix[0]))
+    chosen = texts.filter(alike).cast(pa.binary()).cast(pa.binary(width))
+    symbols = np.frombuffer(chosen.buffers()[1], dtype=np.uint8).reshape(-1, width)[chosen.offset :][: len(chosen)]
+    head, rest = bech32.polymod(bech32.expand(prefix[0][:-1])), symbols[:, len(prefix[0]) :]
     wrong = [_residues(_VALUES[rest[at : at + _BLOCK]], head) for at in range(0, len(rest), _BLOCK)]
-    return np.concatenate([np.flatnonzero(~alike), places[np.concatenate(wrong)]])
+    same = alike.to_numpy(zero_copy_only=False)
+    return np.concatenate([np.flatnonzero(~same), np.flatnonzero(same)[np.concatenate(wrong)]])
 
 
 def _residues(values: Any, head: int) -> Any:
@@ -69,8 +62,3 @@ def _residues(values: Any, head: int) -> Any:
         checksum = ((checksum & np.uint32(0xFFFFF)) << np.uint32(10)) ^ pair ^ _PAIRS[checksum >> np.uint32(20)]
     strange = columns.max(axis=0, initial=0) > 31
     return strange | ((checksum != bech32.BECH32) & (checksum != bech32.BECH32M))
-
-
-def numbers(values: Any) -> Any:
-    """Return whole numbers of numpy as an Arrow array; `pyarrow.array` would load pandas for that."""
-    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])

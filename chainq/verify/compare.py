@@ -4,13 +4,18 @@ What is due comes from a full block, from another service, or from the service w
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Raw
 
 from chainq.catalog import bech32
+from chainq.rows.fields import array_of, object_of
+from chainq.rows.full_block import IDENTITY, Facts, Key, Texts, text
 from chainq.text.sanitize import excerpt
-from chainq.verify.blocks import IDENTITY, Facts, Key, Texts
 from chainq.verify.findings import Contradiction, label
 
+OWN = ("id", "block_id")
+"""Columns that hold row ids, which are each database's own."""
 _BECH32 = re.compile(r"[a-z]+1[a-z0-9]+")
 _SHOWN = 500  # characters of a value
 _FIELDS = 50  # of a row
@@ -69,7 +74,7 @@ def by_identity(command: str, rows: Sequence[Texts]) -> dict[Key, list[Texts]]:
     """Return rows by what identifies them."""
     found: dict[Key, list[Texts]] = {}
     for row in rows:
-        found.setdefault(tuple(row.get(name) or "" for name in IDENTITY[command]), []).append(row)
+        found.setdefault(tuple(row.get(name) or "" for name in IDENTITY.get(command, ())), []).append(row)
     return found
 
 
@@ -77,6 +82,42 @@ def compare_summary(facts: Facts, summary: Texts) -> Iterator[Contradiction]:
     """Yield the fields of a block summary that the full block has with another value; row ids are the server's own."""
     known = {name: value for name, value in facts.summary.items() if name != "id"}
     yield from _altered("", known, summary, equal)
+
+
+def differences(command: str, height: int, due: Iterable[Raw], rows: Iterable[Raw]) -> Iterator[Contradiction]:
+    """Yield where rows of a height differ from those that are due by a second service, in any field but row ids."""
+    sides = [_numbered(command, height, some) for some in (due, rows)]
+    for key in sides[0].keys() & sides[1].keys():
+        names: Texts = dict.fromkeys((*sides[1][key], *sides[0][key]))
+        for side in sides:
+            side[key] = names | side[key]
+    found = compare_rows(command, sides[0], {key: [row] for key, row in sides[1].items()}, same=equal)
+    yield from (one._replace(check="differs") for one in found)
+
+
+def _numbered(command: str, height: int, rows: Iterable[Raw]) -> dict[Key, Texts]:
+    """Return rows by what identifies them; of rows that come more than once, the later ones have a number too."""
+    read = sorted((dict(_leaves(row, "", OWN)) for row in rows), key=str)
+    return {
+        (*(key or (str(height),)), *([f"number {number}"] if number > 1 else [])): fields
+        for key, some in by_identity(command, read).items()
+        for number, fields in enumerate(some, 1)
+    }
+
+
+def _leaves(value: Raw, path: str, without: Iterable[str] = ()) -> Iterator[tuple[str, str | None]]:
+    """Yield what is in a value, by paths: values that mean the same have the same, a number and its digits too."""
+    opening = bytes(value)[:1]
+    if opening == b"{":
+        for name, inner in object_of(value).items():
+            if name not in without:
+                yield from _leaves(inner, f"{path}.{name}" if path else name)
+    elif opening == b"[":
+        yield f"{path}[]", str(len(array_of(value)))
+        for number, inner in enumerate(array_of(value)):
+            yield from _leaves(inner, f"{path}[{number}]")
+    else:
+        yield path, text(value)
 
 
 def _altered(
@@ -128,10 +169,11 @@ class ChainCheck:
         if before == height - 1 and due != found:
             yield Contradiction("link", f"previous_hash={due}", f"previous_hash={found}")
         for check, name in (("time", "timestamp"), ("round", "round")):
-            least, now = _number(last.get(name)), _number(fields.get(name))
+            least, now = number(last.get(name)), number(fields.get(name))
             if least is not None and now is not None and now < least:
                 yield Contradiction(check, f"{name}={least} or more", f"{name}={now}")
 
 
-def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdecimal() and len(text) < 100 else None
+def number(text: str | None, digits: int = 99) -> int | None:
+    """Return the whole number that a text is, None for another text, and for one with more digits."""
+    return int(text) if text is not None and text.isascii() and text.isdecimal() and len(text) <= digits else None

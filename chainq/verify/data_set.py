@@ -22,7 +22,6 @@ from chainq.heights.range import HeightRange
 from chainq.lake.content import ContentHash
 from chainq.lake.receipt import METADATA_KEY, Receipt, entry_of
 from chainq.lake.store import Listed, Store
-from chainq.verify.against import compared_columns
 from chainq.verify.file_rows import FileRows, ParquetRows, reason, tables_of, unreadable
 from chainq.verify.findings import Contradiction, Finding, Located, Step, by_height
 from chainq.verify.partitions import Partition, Partitions
@@ -57,7 +56,7 @@ class DataSetCheck:
         from chainq.verify.across import check_across
 
         start = self.heights.start
-        yield Step(HeightRange(start, start), self.partitions.findings(), {})
+        yield Step(HeightRange(start, start), self.partitions.findings, {})
         in_order = sorted(self.partitions.found, key=lambda one: one.spec.start)
         for start, group in groupby(in_order, lambda one: one.spec.start):
             findings: list[Finding] = []
@@ -78,10 +77,9 @@ class DataSetCheck:
         """Yield the rows of each partition that has a file that can be read, for a comparison, after `steps`."""
         for spec, _, size in self.partitions.found:
             if size is not None and spec.name not in self._unreadable:
-                method = BY_COMMAND[spec.command]
                 file = ParquetRows(partial(self._source, Listed(spec.name, size)), spec.name)
-                columns = compared_columns(method, (column.path for column in method.columns))
-                yield FileRows(file, method, columns, spec.heights, partial(self.partitions.finding, spec))
+                finding = partial(self.partitions.finding, spec)
+                yield FileRows(file, BY_COMMAND[spec.command], spec.heights, finding)
 
     def _source(self, listed: Listed) -> Any:
         """Return what Arrow reads a file by: its path, or an object that was fetched as a whole, in one request."""

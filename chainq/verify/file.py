@@ -6,103 +6,77 @@ these there must be one for each height.
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from chainq.catalog.methods import BY_COMMAND, Method
-from chainq.errors import UsageError
+from chainq.errors import IncompleteError, UsageError
 from chainq.heights.range import HeightRange
-from chainq.verify.against import compared_columns
-from chainq.verify.file_rows import Damaged, FileRows, nothing, open_file
-from chainq.verify.findings import Contradiction, Finding, Repair, Step
+from chainq.verify.file_rows import FileRows, nothing, open_file
+from chainq.verify.findings import Contradiction, Finding, Located, Repair, Step
 from chainq.verify.service_rows import COMMANDS
 
 
-class UnreadableFile:
-    """A file of which not even the columns can be read: one finding. `found`: which file, and why."""
-
-    heights = HeightRange(0, 0)
-    unseen = ""
-
-    def __init__(self, found: str) -> None:
-        self._found = found
-
-    def steps(self) -> Iterator[Step]:
-        """Yield the finding."""
-        yield Step(self.heights, [Finding(None, None, "invalid", "a file of rows", self._found, None)], {})
-
-    def parts(self) -> Iterator[FileRows]:
-        """Yield nothing: no row can be compared."""
-        return iter(())
-
-
 class RowsCheck:
-    """A file to verify. `command`: whose rows it has, None to tell by its columns. `heights`: those it should have.
+    """A file to verify. `command`: whose rows it has, None to tell by its columns. `heights`: those it should have."""
 
-    Raises UsageError for a file that cannot be verified, IncompleteError for one whose columns cannot be read, and
-    OutputError where the file system does not give it.
-    """
+    unseen = ""
+    """What the file does not show by itself, in words; known after `steps`, as `heights` is."""
 
     def __init__(
         self, path: Path, repair: Repair, command: str | None = None, heights: HeightRange | None = None
     ) -> None:
-        self._path, self._repair, self._due = path, repair, heights
-        self._file = open_file(path)
-        self.method = BY_COMMAND[command] if command else _method_of(path, self._file.names)
+        self._path, self._repair, self._command, self._due = path, repair, command, heights
         self.heights = heights or HeightRange(0, 0)
+        self._rows: FileRows | None = None
 
     def steps(self) -> Iterator[Step]:
-        """Yield what is wrong, as the file is read; the last step is what only the whole file shows."""
-        from chainq.verify.tables import TableCheck, checked_columns
+        """Yield what is wrong, as the file is read; the last step is what only the whole file shows.
 
-        names = checked_columns(self.method, self._file.names)
+        Raises UsageError for a file that cannot be verified, and OutputError where the file system does not give it.
+        """
+        from chainq.verify.tables import TableCheck, checked_columns, is_reversed
+
+        try:
+            file = open_file(self._path)
+        except IncompleteError as error:  # not even its columns can be read
+            self.heights = HeightRange(0, 0)
+            yield Step(self.heights, [Finding(None, None, "invalid", "a file of rows", error.message, None)], {})
+            return
+        method = BY_COMMAND[self._command] if self._command else _method_of(self._path, file.names)
+        names = checked_columns(method, file.names)
         if not names:
             raise UsageError(f"{self._path} has none of the columns that can be verified")
-        check = TableCheck(self.method, names, self._due)
-        known = {column.path: column for column in self.method.columns}
+        check = TableCheck(method, names, self._due)
         damages: list[str] = []
 
-        def read(wanted: Sequence[str], damaged: Damaged = nothing) -> Iterator[Any]:
-            return self._file.tables([known[name] for name in wanted], damaged)
+        def finding(height: int | None, contradiction: Contradiction) -> Finding:
+            return self._repair.finding(height, method.command, contradiction)
 
-        def step(found: Iterable[tuple[int | None, Contradiction]], rows: int) -> Step:
-            findings = [self._finding(height, one) for height, one in found]
-            findings += [self._finding(None, Contradiction("invalid", "a row", damage)) for damage in damages]
+        def step(found: Iterable[Located], rows: int) -> Step:
+            findings = [finding(height, one) for height, one in found]
+            findings += [finding(None, Contradiction("invalid", "a row", damage)) for damage in damages]
             damages.clear()
-            return Step(check.heights, findings, {self.method.command: rows})
+            return Step(check.heights, findings, {method.command: rows})
 
-        for table in read(names, damages.append):
-            if not check.rows:
-                self._refuse_reverse(table)
+        for table in file.tables(names, damages.append):
+            if not check.rows and method.height in names and is_reversed(table[method.height]):
+                raise UsageError(f"{self._path} begins with the highest height", "write it without --reverse")
             yield step(check.take(table), table.num_rows)
-        yield step(check.finish(read), 0)
+        yield step(check.finish(lambda names: file.tables(names, nothing)), 0)
         self.heights = check.heights
+        self._rows = FileRows(file, method, self.heights, finding)
+        lost = "" if method.linked else "rows that are missing and "
+        hint = ", --full compares them with the service" if method.ranged else ""
+        self.unseen = f"{lost}changes in fields without a checksum leave no trace in a file{hint}"
 
     def parts(self) -> Iterator[FileRows]:
         """Yield the rows in the form that `against` compares, after `steps`. Raises UsageError without heights."""
-        if not self.method.ranged:
-            raise UsageError(f"{self.method.command} of a file cannot be compared with a service")
+        if self._rows is None:
+            return
+        if not self._rows.method.ranged:
+            raise UsageError(f"{self._rows.method.command} of a file cannot be compared with a service")
         if not len(self.heights):
             raise UsageError(f"{self._path}: the heights of its rows are not known", "pass --start and --end")
-        columns = compared_columns(self.method, self._file.names)
-        yield FileRows(self._file, self.method, columns, self.heights, self._finding)
-
-    @property
-    def unseen(self) -> str:
-        """What the file does not show by itself, in words."""
-        rows = "" if self.method.linked else "rows that are missing and "
-        hint = ", --full compares them with the service" if self.method.ranged else ""
-        return f"{rows}changes in fields without a checksum leave no trace in a file{hint}"
-
-    def _finding(self, height: int | None, contradiction: Contradiction) -> Finding:
-        return self._repair.finding(height, self.method.command, contradiction)
-
-    def _refuse_reverse(self, table: Any) -> None:
-        from chainq.verify.tables import integers
-
-        name = self.method.height
-        heights = integers(table[name].drop_null(), -1).tolist() if name in table.column_names else []
-        if heights and heights[0] > heights[-1] and heights == sorted(heights, reverse=True):
-            raise UsageError(f"{self._path} begins with the highest height", "write it without --reverse")
+        yield self._rows
 
 
 def _method_of(path: Path, names: Sequence[str]) -> Method:

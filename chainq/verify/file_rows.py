@@ -9,19 +9,20 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Raw
 
 from chainq.catalog.methods import Column, Method
 from chainq.errors import IncompleteError, OutputError, UsageError
-from chainq.formats.arrow_rows import ArrowRows
+from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.formats.parquet_footer import footer_size, is_damaged
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import Picker, text_of
+from chainq.rows.full_block import Texts
 from chainq.rows.raw_json import members
 from chainq.text.sanitize import excerpt
-from chainq.verify.blocks import Texts
+from chainq.verify.compare import OWN
 from chainq.verify.findings import Contradiction, Finding
 
 BATCH = 4096  # rows that are read at a time
@@ -34,15 +35,16 @@ class RowsFile:
 
     names: list[str]
 
-    def tables(self, columns: Sequence[Column], damaged: Damaged) -> Iterator[Any]:
+    def tables(self, names: Sequence[str], damaged: Damaged) -> Iterator[Any]:
         """Yield the rows as Arrow tables of these columns. May be called again."""
-        rows = self._values([column.path for column in columns], damaged)
+        rows = self._values(names, damaged)
         while batch := list(islice(rows, BATCH)):
-            yield _table(columns, batch)
+            yield _table(names, batch)
 
     def table(self, columns: Sequence[Column], sent: Sequence[Raw]) -> Any:
         """Return rows of a service as `tables` yields those of the file that they are written to."""
-        return _table(columns, map(Picker([column.path for column in columns]), sent))
+        names = [column.path for column in columns]
+        return _table(names, map(Picker(names), sent))
 
     def _values(self, names: Sequence[str], damaged: Damaged) -> Iterator[Sequence[Raw | str | None]]:
         """Yield the values of each row."""
@@ -50,18 +52,23 @@ class RowsFile:
 
 
 class FileRows(NamedTuple):
-    """The rows of one command in a file. `columns`: those that are compared. `heights`: what the rows are of.
-    `finding` makes a finding about them of a height, None where that is not known, and what is wrong."""
+    """The rows of one command in a file. `heights`: what the rows are of. `finding` makes a finding about them of a
+    height, None where that is not known, and what is wrong."""
 
     file: RowsFile
     method: Method
-    columns: Sequence[Column]
     heights: HeightRange
     finding: Callable[[int | None, Contradiction], Finding]
 
+    @property
+    def columns(self) -> list[Column]:
+        """The columns that are compared with a service, in the order of the file."""
+        known = {column.path: column for column in self.method.columns if column.path not in OWN}
+        return [known[name] for name in self.file.names if name in known]
+
     def rows(self) -> Iterator[Texts]:
-        """Yield the rows; none of what cannot be read, which was a finding before. May be called again."""
-        for table in self.file.tables(self.columns, nothing):
+        """Yield what is compared; nothing of what cannot be read, which was a finding before. May be called again."""
+        for table in self.file.tables([column.path for column in self.columns], nothing):
             yield from map(_as_texts, table.to_pylist())
 
     def as_rows(self, sent: Sequence[Raw]) -> Iterator[Texts]:
@@ -84,12 +91,12 @@ class ParquetRows(RowsFile):
                 raise
             raise IncompleteError(f"{name} is not a whole Parquet file: {reason(error)}") from None
 
-    def tables(self, columns: Sequence[Column], damaged: Damaged) -> Iterator[Any]:
+    def tables(self, names: Sequence[str], damaged: Damaged) -> Iterator[Any]:
         """Yield the rows as tables. All columns are read, so that damage in any of them is noticed."""
         try:
             with self._parquet.ParquetFile(self._source()) as file:
                 for table in tables_of(file):
-                    yield table.select([column.path for column in columns])
+                    yield table.select(names)
         except unreadable() as error:
             damaged(f"{self._name}: {reason(error)}")
             return
@@ -99,8 +106,7 @@ class ParquetRows(RowsFile):
     def table(self, columns: Sequence[Column], sent: Sequence[Raw]) -> Any:
         """Return rows of a service as a table."""
         made = ArrowRows(columns, self._arrow)
-        names = [column.path for column in columns]
-        return self._arrow.Table.from_batches(made.batches(sent), made.schema).select(names)
+        return self._arrow.Table.from_batches(made.batches(sent), made.schema).drop_columns(EXTRA)
 
 
 class CsvRows(RowsFile):
@@ -134,34 +140,31 @@ class CsvRows(RowsFile):
 class JsonlRows(RowsFile):
     """A file with one JSON object a line: rows as a service sent them, or flat ones that `--columns` made."""
 
-    _first_line = 1  # that holds a row
-
     def __init__(self, path: Path) -> None:
         self._path = path
-        with path.open("rb") as file:
-            first = next(self._lines(file, nothing), b"")
+        number, first = next(self._lines(nothing), (0, b"{}"))
         try:
             self.names = list(_paths(first, ""))
         except ValueError:
-            raise IncompleteError(f"{path}: line {self._first_line} is not a JSON object") from None
-        self._flat = any("." in key for key in members(first)) if first else False
+            raise IncompleteError(f"{path}: line {number} is not a JSON object") from None
+        self._flat = any("." in key for key in members(first))
 
     def _values(self, names: Sequence[str], damaged: Damaged) -> Iterator[Sequence[Raw | str | None]]:
         pick = Picker(names)
-        with self._path.open("rb") as file:
-            for number, line in enumerate(self._lines(file, damaged), self._first_line):
-                try:
-                    line.decode()  # msgspec does not check what it only passes on
-                    fields = members(line)
-                    yield [fields.get(name) for name in names] if self._flat else pick(line)
-                except ValueError:
-                    damaged(f"line {number}: {excerpt(line.decode(errors='replace').strip(), 60)}")
+        for number, line in self._lines(damaged):
+            try:
+                line.decode()  # msgspec does not check what it only passes on
+                fields = members(line)
+                yield [fields.get(name) for name in names] if self._flat else pick(line)
+            except ValueError:
+                damaged(f"line {number}: {excerpt(line.decode(errors='replace').strip(), 60)}")
 
-    def _lines(self, file: BinaryIO, damaged: Damaged) -> Iterator[bytes]:
-        """Yield the lines with rows."""
+    def _lines(self, damaged: Damaged) -> Iterator[tuple[int, bytes]]:
+        """Yield the lines with rows, and their numbers."""
         line = b"\n"
-        for line in file:
-            yield line
+        with self._path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                yield number, line
         if not line.endswith(b"\n"):
             damaged("the last line has no end")
 
@@ -169,25 +172,24 @@ class JsonlRows(RowsFile):
 class JsonRows(JsonlRows):
     """A file with one JSON array, a row on each line as chainq writes it; any other would have to be read at once."""
 
-    _first_line = 2
-
-    def _lines(self, file: BinaryIO, damaged: Damaged) -> Iterator[bytes]:
-        """Yield the lines with rows, without the commas between them."""
-        start = file.read(2)
-        if start == b"[]":
-            return
-        if start != b"[\n":
-            hint = "expected a JSON array with one row a line, as chainq writes it"
-            raise UsageError(f"cannot verify {self._path}", hint)
-        line, whole, comma = b"", True, True  # the bracket does as a comma: a row may follow
-        for line in file:
-            if line.rstrip() == b"]":
-                break
-            row = line.removesuffix(b",\n")
-            whole, comma = whole and comma, row != line
-            yield row
-        if comma or not whole or line.rstrip() != b"]" or file.read(1):
-            damaged("not a whole JSON array")
+    def _lines(self, damaged: Damaged) -> Iterator[tuple[int, bytes]]:
+        """Yield the lines with rows, without the commas between them, and their numbers."""
+        with self._path.open("rb") as file:
+            start = file.read(2)
+            if start == b"[]":
+                return
+            if start != b"[\n":
+                hint = "expected a JSON array with one row a line, as chainq writes it"
+                raise UsageError(f"cannot verify {self._path}", hint)
+            line, whole, comma = b"", True, True  # the bracket does as a comma: a row may follow
+            for number, line in enumerate(file, 2):
+                if line.rstrip() == b"]":
+                    break
+                row = line.removesuffix(b",\n")
+                whole, comma = whole and comma, row != line
+                yield number, row
+            if comma or not whole or line.rstrip() != b"]" or file.read(1):
+                damaged("not a whole JSON array")
 
 
 def open_file(path: Path) -> RowsFile:
@@ -250,18 +252,17 @@ def nothing(_: str) -> None:
     """Ignore what cannot be read: it was a finding before."""
 
 
-def _table(columns: Sequence[Column], rows: Iterable[Sequence[Raw | str | None]]) -> Any:
+def _table(names: Sequence[str], rows: Iterable[Sequence[Raw | str | None]]) -> Any:
     """Return rows of JSON values or cells as a table of texts; null for null and for an empty text."""
     import pyarrow
 
-    names = [column.path for column in columns]
     arrays = []
     for cells in list(zip(*rows, strict=True)) or [()] * len(names):
         texts = [(cell if isinstance(cell, str) else text_of(cell)) or None for cell in cells]
         if not all(text is None or text.isascii() or _is_text(text) for text in texts):
             texts = [text and text.encode(errors="backslashreplace").decode() for text in texts]
         arrays.append(pyarrow.array(texts, pyarrow.string()))
-    return pyarrow.table(arrays, names=names)
+    return pyarrow.table(arrays, names=list(names))
 
 
 def _is_text(text: str) -> bool:
@@ -279,7 +280,7 @@ def _as_texts(row: dict[str, Any]) -> Texts:
 
 def _paths(row: bytes, outer: str) -> Iterator[str]:
     """Yield the dotted paths of a row, of objects and of what is in them. Raises ValueError for no object."""
-    for name, value in members(row).items() if row else ():
+    for name, value in members(row).items():
         yield outer + name
         if bytes(value)[:1] == b"{":
             yield from _paths(bytes(value), f"{outer}{name}.")

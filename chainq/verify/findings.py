@@ -46,20 +46,18 @@ Located = tuple[int | None, Contradiction]
 
 
 class Repair(NamedTuple):
-    """Makes the command that fetches the rows of one height. `url`: of the service, empty to leave it to settings."""
+    """Makes findings that name the command to fetch their rows anew. `url`: of the service, empty to leave it to
+    settings."""
 
     url: str = ""
 
-    def __call__(self, command: str, height: int) -> str:
-        """Return a command line for a shell."""
-        method = BY_COMMAND[command]
-        where = f"--start {height} --end {height + 1}" if method.ranged else str(height)
-        url = f" --url {shlex.quote(self.url)}" if self.url else ""
-        return f"chainq {command} {where}{url}"
-
     def finding(self, height: int | None, command: str, contradiction: Contradiction) -> Finding:
-        """Return a finding about rows of a command."""
-        return Finding(height, command, *contradiction, None if height is None else self(command, height))
+        """Return a finding about rows of a command, with a command line for a shell where the height is known."""
+        if height is None:
+            return Finding(None, command, *contradiction, None)
+        where = f"--start {height} --end {height + 1}" if BY_COMMAND[command].ranged else str(height)
+        url = f" --url {shlex.quote(self.url)}" if self.url else ""
+        return Finding(height, command, *contradiction, f"chainq {command} {where}{url}")
 
 
 class Step(NamedTuple):

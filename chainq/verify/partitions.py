@@ -27,7 +27,8 @@ class Partition(NamedTuple):
 class Partitions:
     """The partitions of a data set. Raises UsageError where there is none.
 
-    `grid`: heights in a partition. `found`: those with a file or a receipt, sorted by command and height.
+    `grid`: heights in a partition. `found`: those with a file or a receipt, sorted by command and height. `findings`:
+    what the listing shows to be wrong, by height.
     """
 
     def __init__(self, store: Store) -> None:
@@ -37,22 +38,23 @@ class Partitions:
         self._label, self._commands, self.grid = store.label, tuple(stored.schemas), stored.partition
         sizes: dict[tuple[str, int], int] = {}
         entries: dict[tuple[str, int], list[Entry]] = {}
-        self._foreign: list[str] = []
+        foreign: list[Finding] = []
         for name, size in store.listing():
             if (key := parse_name(name)) and key[0] in BY_COMMAND:
                 sizes[key] = size
             elif (entry := parse_entry(name)) and entry.spec.command in BY_COMMAND:
                 entries.setdefault((entry.spec.command, entry.spec.start), []).append(entry)
             elif _is_data(name):
-                self._foreign.append(name)
+                foreign.append(Finding(*_place(name), "foreign", None, name, None))
         self.found: list[Partition] = []
-        self._odd: list[tuple[PartitionSpec, str]] = []
+        odd: list[Finding] = []
         for key in sorted(sizes.keys() | entries.keys()):
             same = entries.get(key, [])
             spec = same[0].spec if same else PartitionSpec(*key, key[1] + self.grid)
             self.found.append(Partition(spec, same[0] if len(same) == 1 else None, sizes.get(key)))
             if len(same) > 1:
-                self._odd.append((spec, f"{len(same)} receipts"))
+                odd.append(self.finding(spec, None, Contradiction("receipt", "one receipt", f"{len(same)} receipts")))
+        self.findings = sorted([*odd, *foreign, *self._off_the_grid(), *self._not_linked()], key=by_height)
         self.heights = _spanned(partition.spec for partition in self.found)
 
     def uneven(self) -> Iterator[str]:
@@ -63,12 +65,6 @@ class Partitions:
                 yield f"{command}: no partitions"
             elif spanned != self.heights:
                 yield f"{command}: {spanned} only"
-
-    def findings(self) -> list[Finding]:
-        """Return what is wrong, by height."""
-        odd = [self.finding(spec, None, Contradiction("receipt", "one receipt", found)) for spec, found in self._odd]
-        foreign = [Finding(*_place(name), "foreign", None, name, None) for name in self._foreign]
-        return sorted([*odd, *foreign, *self._off_the_grid(), *self._not_linked()], key=by_height)
 
     def finding(self, spec: PartitionSpec, height: int | None, contradiction: Contradiction) -> Finding:
         """Return a finding about a partition, at its first height where no other is known.

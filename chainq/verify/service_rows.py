@@ -20,8 +20,8 @@ from chainq.heights.range import HeightRange
 from chainq.process.threads import in_order
 from chainq.query import Query
 from chainq.rows.fields import Picker, integer_of, object_of, text_of
+from chainq.rows.full_block import IDENTITY, Facts, read_block
 from chainq.transport.jsonrpc import decode_rows
-from chainq.verify.blocks import IDENTITY, Facts, read_block
 
 BLOCKS = ("blocks", "full-blocks")
 COMMANDS = (*BLOCKS, *IDENTITY)
@@ -51,7 +51,7 @@ class CommandRows:
         self._concurrency = None if command == "full-blocks" else FEW
 
     def parts(self, heights: HeightRange) -> Iterator[Part]:
-        """Yield the rows of some heights, in order."""
+        """Yield the rows of some heights, in order; the parts adjoin, and the last one ends where the heights do."""
         at, width = heights.start, len(heights)
         while at < heights.end:
             part = HeightRange(at, min(at + width, heights.end))
@@ -59,6 +59,8 @@ class CommandRows:
                 for found in self._proved(part):
                     yield found
                     at = found.heights.end
+                if at < part.end:
+                    yield Part(HeightRange(at, part.end), [])  # the chain ends here, as far as this command shows it
                 at, width = part.end, width * 2
             except IncompleteError as error:
                 if len(part) > 1:
@@ -85,103 +87,95 @@ class CommandRows:
         query = Query(self._method, page=page, page_size=size)
         return [row for batch in self._service.fetch_one_page(query, heights) for row in batch.rows]
 
-    def _proved(self, heights: HeightRange) -> Iterator[Part]:
+    def _proved(self, part: HeightRange) -> Iterator[Part]:
         query = Query(self._method, verify=False)
-        for batch in self._service.fetch_range(query, heights, concurrency=self._concurrency):
+        for batch in self._service.fetch_range(query, part, concurrency=self._concurrency):
             if batch.heights is not None:
-                yield Part(batch.heights, [(self._height_of(row), row) for row in batch.rows])
-
-    def _height_of(self, row: Raw) -> int | None:
-        return integer_of(self._height(row)[0]) if self._height else None
+                heights = (integer_of(self._height(row)[0]) if self._height else None for row in batch.rows)
+                yield Part(batch.heights, list(zip(heights, batch.rows, strict=True)))
 
 
-def list_rows(service: Service, heights: HeightRange, row_ids: Mapping[int, int]) -> Part:
-    """Return the transaction lists of blocks, one call for each; a block without a row id has none where the dialect
-    needs it. Rejected: `Service.fetch_lookups`, which ends at the first list that is wrong."""
-    method = BY_COMMAND["transactions"]
-    dialect = service.dialect_for(method)
+class ListedRows(NamedTuple):
+    """The transaction lists of blocks, one call for each. `row_ids`: of the blocks; a block without one has no list
+    where the dialect needs it. Rejected: `Service.fetch_lookups`, which ends at the first list that is wrong."""
 
-    def listed(height: int) -> list[tuple[int | None, Raw]]:
-        sent = row_ids.get(height) if dialect.transactions_by_row_id else height
+    service: Service
+    row_ids: Mapping[int, int]
+
+    def parts(self, heights: HeightRange) -> Iterator[Part]:
+        """Yield the rows of some heights, of which the row ids are known."""
+        threads = self.service.connection.endpoint.concurrency
+        found = in_order(threads, (partial(self._listed, height) for height in range(*heights.edges)), threads + 2)
+        yield Part(heights, [row for rows in found for row in rows])
+
+    def _listed(self, height: int) -> list[tuple[int | None, Raw]]:
+        method = BY_COMMAND["transactions"]
+        dialect = self.service.dialect_for(method)
+        sent = self.row_ids.get(height) if dialect.transactions_by_row_id else height
         if sent is None:
             return []
         name, params = dialect.call(method, {Role.HEIGHT: sent})
-        rows = service.connection.call(name, params, decode_rows, f"height {height}", divisible=False)
+        rows = self.service.connection.call(name, params, decode_rows, f"height {height}", divisible=False)
         return [(height, row) for row in rows]
-
-    threads = service.connection.endpoint.concurrency
-    found = in_order(threads, (partial(listed, height) for height in range(*heights.edges)), threads + 2)
-    return Part(heights, [row for rows in found for row in rows])
-
-
-class HeightRows(NamedTuple):
-    """The rows of one command at one height. `doubt`: why some may be missing, empty where all are there."""
-
-    rows: list[Raw]
-    doubt: str
 
 
 class ServiceRows:
     """The rows of several commands of a service, their heights in step.
 
     Of a full block its facts are kept, and in place of the row its SHA-256, for these rows are the largest by far.
-    `facts`: of the blocks that are not taken yet, or those of another service. `row_ids`: of the blocks. `counts`: rows
-    that were read, by command. Rejected: one command after the other, which would fetch the full blocks once for each.
+    `rows`: those that are not taken yet, by command and height. `facts`: of their blocks; a witness is given those of
+    another service. `row_ids`: of the blocks. `counts`: rows that were read, by command. Rejected: one command after
+    the other, which would fetch the full blocks once for each.
     """
 
     def __init__(
-        self, service: Service, heights: HeightRange, commands: Iterable[str], facts: Mapping[int, Facts] | None = None
+        self, service: Service, heights: HeightRange, commands: Iterable[str], facts: dict[int, Facts] | None = None
     ) -> None:
-        self._service, self._heights, self._commands = service, heights, tuple(commands)
-        self._ranged = {name: CommandRows(service, name) for name in COMMANDS if BY_COMMAND[name].ranged}
-        self._parts = {name: self._ranged[name].parts(heights) for name in self._ranged if name in self._commands}
-        self._read = dict.fromkeys(self._commands, heights.start)  # where each command continues
-        self._rows: dict[str, dict[int, list[Raw]]] = {name: {} for name in self._commands}
-        self._doubts: dict[tuple[str, int], str] = {}
-        self._own: dict[int, Facts] = {}
-        self.facts = self._own if facts is None else facts
+        self._heights, self._commands, self._learns = heights, tuple(commands), facts is None
+        self.facts = {} if facts is None else facts
         self.row_ids: dict[int, int] = {}
         self.counts: Counter[str] = Counter()
+        self._ranged = {name: CommandRows(service, name) for name in COMMANDS if BY_COMMAND[name].ranged}
+        self._parts = {name: self._ranged[name].parts(heights) for name in self._ranged if name in self._commands}
+        self._explained: dict[str, CommandRows | ListedRows] = {
+            "transactions": ListedRows(service, self.row_ids),
+            "ownership": self._ranged["ownership"],
+        }
+        self._read = dict.fromkeys(self._commands, heights.start)  # where each command continues
+        self.rows: dict[str, dict[int, list[Raw]]] = {name: {} for name in self._commands}
+        self._doubts: dict[tuple[str, int], str] = {}
 
     def windows(self) -> Iterator[HeightRange]:
         """Read all commands on; yield heights that all of them have reached.
 
         Ownership rows, which have no height, set the pace: the full blocks of all of theirs must be read.
         """
-        pace = "ownership" if "ownership" in self._commands else "full-blocks"
-        at = self._heights.start
-        while at < self._heights.end:
-            part = self._next(pace)
+        pace, at = "ownership" if "ownership" in self._commands else "full-blocks", self._heights.start
+        for part in self._parts[pace]:
             self.read(part.heights.end, besides=pace)
             self._take(pace, part)
             yield HeightRange(at, part.heights.end)
             at = part.heights.end
 
     def read(self, end: int, *, besides: str = "") -> None:
-        """Read all commands but one up to a height at least; ownership just to it, as far as the blocks are known."""
-        for command in (name for name in self._commands if name != besides):  # blocks first: lists need their row ids
+        """Read all commands but one up to a height at least, after their blocks: lists need row ids, and ownership rows
+        facts, so these two are read just to that height."""
+        for command in (name for name in self._commands if name != besides):
             while self._read[command] < end:
-                left = HeightRange(self._read[command], end)
-                if command == "transactions":
-                    self._take(command, list_rows(self._service, left, self.row_ids))
-                elif command == "ownership":
-                    for part in self._ranged[command].parts(left):
+                if command in self._explained:
+                    for part in self._explained[command].parts(HeightRange(self._read[command], end)):
                         self._take(command, part)
                 else:
-                    self._take(command, self._next(command))
+                    self._take(command, next(self._parts[command]))
 
-    def take(self, command: str, height: int) -> HeightRows:
-        """Return the rows of a height, and forget them."""
-        return HeightRows(self._rows[command].pop(height, []), self._doubts.pop((command, height), ""))
+    def take(self, command: str, height: int) -> tuple[list[Raw], str]:
+        """Return the rows of a height, and why some may be missing, empty where all are there; forget both."""
+        return self.rows[command].pop(height, []), self._doubts.pop((command, height), "")
 
     def forget(self, height: int) -> None:
         """Forget the block of a height."""
-        self._own.pop(height, None)
+        self.facts.pop(height, None)
         self.row_ids.pop(height, None)
-
-    def ahead(self, command: str) -> Mapping[int, list[Raw]]:
-        """Return the rows that are not taken yet, by height."""
-        return self._rows[command]
 
     def single(self, command: str, height: int) -> list[Raw]:
         """Return the rows of a height as one response holds them."""
@@ -189,11 +183,7 @@ class ServiceRows:
 
     def learn(self, height: int, row: Raw) -> Facts:
         """Return what a full block says, and keep it."""
-        return self._own.setdefault(height, read_block(row, height))
-
-    def _next(self, command: str) -> Part:
-        # Without a part the chain ends here, as far as this command shows it.
-        return next(self._parts[command], Part(HeightRange(self._read[command], self._heights.end), []))
+        return self.facts.setdefault(height, read_block(row, height))
 
     def _take(self, command: str, part: Part) -> None:
         self._read[command] = part.heights.end
@@ -201,20 +191,20 @@ class ServiceRows:
         if part.doubt:
             self._doubts[command, part.heights.start] = part.doubt
         for height, row in self._placed(part):
-            if command == "full-blocks" and self.facts is self._own and height not in self._own:
+            if command == "full-blocks" and self._learns and height not in self.facts:
                 self.learn(height, row)
             if command == "blocks" and (row_id := integer_of(object_of(row).get("id"))) is not None:
                 self.row_ids[height] = row_id
             kept = Raw(b'"%s"' % sha256(row).hexdigest().encode()) if command == "full-blocks" else row.copy()
-            self._rows[command].setdefault(height, []).append(kept)
+            self.rows[command].setdefault(height, []).append(kept)
 
     def _placed(self, part: Part) -> Iterator[tuple[int, Raw]]:
         """Yield rows with their heights; of those without any, of ownership, by the transitions of the full blocks."""
         if all(height is not None for height, _ in part.rows):
             yield from ((height or 0, row) for height, row in part.rows)
             return
-        blocks = [facts for at in range(*part.heights.edges) if (facts := self.facts.get(at))]
-        heights = {key[0]: facts.height for facts in blocks for key in facts.due["ownership"]}
+        known = (facts for at in range(*part.heights.edges) if (facts := self.facts.get(at)))
+        heights = {key[0]: facts.height for facts in known for key in facts.due["ownership"]}
         found = [(heights.get(text_of(object_of(row).get("transition_id"))), row) for _, row in part.rows]
         located = dict(self._located({bytes(row) for height, row in found if height is None}, part.heights))
         for height, row in found:

@@ -15,7 +15,7 @@ from pyarrow import compute
 from chainq.catalog.methods import Method
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import integer_of
-from chainq.verify.blocks import IDENTITY
+from chainq.rows.full_block import IDENTITY
 from chainq.verify.checksums import wrong_checksums
 from chainq.verify.findings import Contradiction, Located, label
 
@@ -113,12 +113,11 @@ class TableCheck:
     def _links(self, table: Any, at: Any) -> Found:
         """Yield blocks that do not name the hash of the block before them."""
         own, previous = (compute.fill_null(_texts(table[name]), "") for name in ("block_hash", "previous_hash"))
-        before = pa.concat_arrays([pa.array([self._last.get("block_hash", "")], pa.string()), own[:-1]])
-        heights = np.concatenate([[self._last.get("linked", -2)], at])
-        self._last |= {"block_hash": own[-1].as_py(), "linked": at[-1]}
-        other = compute.not_equal(before, previous).to_numpy(zero_copy_only=False)
-        for row in map(int, np.flatnonzero(other & (np.diff(heights) == 1))):
-            yield int(at[row]), Contradiction("link", f"previous_hash={before[row]}", f"previous_hash={previous[row]}")
+        heights, before = self._after("linked", at), self._after("block_hash", own.to_numpy(zero_copy_only=False))
+        found = previous.to_numpy(zero_copy_only=False)[len(own) + 1 - len(before) :]
+        for row in np.flatnonzero((np.diff(heights) == 1) & (before[:-1] != found)):
+            due = f"previous_hash={before[row]}"
+            yield int(heights[row + 1]), Contradiction("link", due, f"previous_hash={found[row]}")
 
     def _forward(self, check: str, path: str, table: Any, at: Any) -> Found:
         """Yield blocks with an earlier time, or a lower round, than the block before them that has one."""
@@ -194,6 +193,12 @@ def integers(column: Any, null: int) -> Any:
         values = compute.divide(values, _UNITS[column.type.unit])
     filled = compute.fill_null(values, null)
     return filled.combine_chunks().to_numpy(zero_copy_only=False)
+
+
+def is_reversed(column: Any) -> bool:
+    """Return whether a column of heights falls from the first row to the last."""
+    heights = integers(column.drop_null(), -1)
+    return len(heights) > 1 and bool(heights[0] > heights[-1] and (np.diff(heights) <= 0).all())
 
 
 def _texts(column: Any) -> Any:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from chainq.verify.blocks import Key
+from chainq.rows.full_block import Key
 
 MOST = 100_000  # rows that are remembered; what is missing beyond them is only counted
 

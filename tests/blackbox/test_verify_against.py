@@ -123,6 +123,20 @@ def test_a_partition_that_cannot_be_read_is_one_finding(lake: Path, program: Pro
     assert "all 60 heights compared" in ran.err
 
 
+def test_a_partition_without_a_column_is_compared_in_the_others(
+    lake: Path, program: Program, url: str, tmp_path: Path
+) -> None:
+    """The schema is a finding; the columns that are there are those of the service."""
+    root = tmp_path / "lake"
+    shutil.copytree(lake, root)
+    path = root / "records" / "start=000000120" / "data.parquet"
+    parquet.write_table(parquet.read_table(path).drop(["function_name"]), path)
+    ran = program("verify", str(root), "--full", "--jsonl", url=url)
+    assert ran.code == 6, ran.err
+    assert {(row["check"], row["height"]) for row in map(json.loads, ran.rows)} == {("receipt", 120), ("schema", 120)}
+    assert "all 60 heights compared" in ran.err
+
+
 def test_a_sample_says_what_it_proves(lake: Path, program: Program, url: str) -> None:
     """The odds for rows of some heights; all heights where there are not more."""
     ran = program("verify", str(lake), "--sample", "6", url=url)

@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from chainq.demo.bodies import Bodies
 from chainq.demo.chain import Chain
-from chainq.verify.blocks import IDENTITY, Facts, Key, Texts, read_block, texts
+from chainq.rows.full_block import IDENTITY, Facts, Key, Texts, read_block, texts
 from chainq.verify.compare import ChainCheck, by_identity, check_block, compare_rows, compare_summary
 
 CHAIN = Chain(tip=2500)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from chainq.verify.blocks import read_block
+from chainq.rows.full_block import read_block
 from chainq.verify.unlisted import Missing, Unlisted
 
 kinds = st.lists(st.sampled_from(["of fees", "without inputs", "of a.aleo", "of b.aleo"]), unique=True, min_size=1)

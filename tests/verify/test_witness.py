@@ -2,8 +2,8 @@
 
 from msgspec import Raw
 
+from chainq.verify.compare import differences
 from chainq.verify.findings import Contradiction
-from chainq.verify.witness import differences
 
 
 def found(command: str, theirs: list[bytes], ours: list[bytes]) -> list[Contradiction]:
