@@ -67,6 +67,7 @@ class _Witness:
     """What another method said, and the rows shown so far that it names."""
 
     due: Due
+    by_order: bool = False
     found: dict[Key, Raw] = field(default_factory=dict)
     by_height: list[tuple[int, Key]] = field(default_factory=list)
 
@@ -96,6 +97,7 @@ class Evidence:
         self._beliefs: list[_Response] = []
         self._spans = Spans()
         self._hashes: dict[int, str] = {}
+        self._located: list[tuple[DueRequest, Located]] = []  # until the order of rows is seen
         self._dropped: list[_Response] = []  # with heights: their rows must come again
         self.order = Order(linked)
         self.start_shown = False  # a response had rows at the first height that was asked for
@@ -125,8 +127,7 @@ class Evidence:
         if page.ordered:
             self.order.note(page.heights)
         elif not self.order.linked and self.order.broken(as_text=page.as_text):
-            for other in self._responses:
-                other.complete = []
+            self._out_of_order()
         if first and (self.order.linked or (self.order.usable and (page.ordered or page.as_text))):
             shown.complete = self.order.complete(shown.heights, page.heights)
         if page.heights:
@@ -153,12 +154,13 @@ class Evidence:
         for row in self._spans.shared(shown.keys):
             self._spans.narrow(row, *shown.heights.edges)
 
-    def witness(self, due: Due) -> None:
-        """Take in what another method says. Raises IncompleteError where it contradicts the rows shown, or another one.
+    def witness(self, due: Due, *, by_order: bool = False) -> None:
+        """Take in what another method says, `by_order` of its own rows. Raises IncompleteError where it contradicts the
+        rows shown, or another one.
 
         It is kept when responses contradict each other: of the two it does not depend on the page that was asked for.
         """
-        witness = _Witness(due, by_height=sorted((height, key) for key, height in due.at.items()))
+        witness = _Witness(due, by_order=by_order, by_height=sorted((height, key) for key, height in due.at.items()))
         for other in self._witnesses:
             both = HeightRange(*_common(due.heights, other.due.heights))
             if witness.named(both) != other.named(both):
@@ -176,13 +178,28 @@ class Evidence:
         """Take in a page of another method whose rows carry heights, one for each row of this one (rules 1 and 2)."""
         if not located.ordered:  # nor are rows that show no height
             self.order.broken(as_text=False)
-            self._spans = Spans()
-            return
+            self._out_of_order()
+        elif self.order.usable:
+            self.order.note(located.heights)
+            self._located.append((request, located))
+        for one in self._located if self.order.proves else ():
+            self._witness_located(*one)
+        if self.order.proves:
+            self._located = []
+
+    def _out_of_order(self) -> None:
+        """Drop what the order of rows seemed to prove."""
+        self._spans, self._located = Spans(), []
+        self._witnesses = [witness for witness in self._witnesses if not witness.by_order]
+        for shown in self._responses:
+            shown.complete, shown.points = [], None
+
+    def _witness_located(self, request: DueRequest, located: Located) -> None:
         proved = [] if request.page else self.order.complete(request.heights, located.heights)
         complete = proved[0] if proved else HeightRange(request.heights.start, request.heights.start)
         at = dict(zip(located.keys, located.heights, strict=True))
         inside = {key: height for key, height in at.items() if complete.start <= height < complete.end}
-        self.witness(Due(complete, inside, shown=at))
+        self.witness(Due(complete, inside, shown=at), by_order=True)
 
     def know_hashes(self, hashes: Mapping[int, str]) -> None:
         """Take in the hashes of blocks by height: rows that name another block there are of another chain."""
@@ -289,10 +306,10 @@ class Evidence:
 
     def _proofs(self, heights: HeightRange, *, reverse: bool) -> Iterator[Proved]:
         edge = heights.end - 1 if reverse else heights.start
-        for shown in self._responses if self.order.usable or self.order.linked else ():
+        for shown in self._responses if self.order.proves or not self.with_heights else ():
             if self.with_heights:
                 yield from (_cut(shown, heights, complete) for complete in shown.complete if _holds(complete, edge))
-            elif _holds(shown.heights, edge):
+            elif self.order.usable and _holds(shown.heights, edge):
                 yield from self._cut_without_heights(shown, heights, reverse=reverse)
         for witness in self._witnesses:
             if _holds(witness.due.heights, edge):

@@ -78,7 +78,8 @@ class Facts:
 
     def note_dense(self, page: Page | None, height: int) -> None:
         """Take in that a response proves the heights below this one, of which it may be full."""
-        if page is not None and self.full(page) and page.heights[int(len(page.heights) * (1 - tuning.DENSE))] == height:
+        heights = page.heights if page is not None and self.full(page) else []
+        if heights and heights[int(len(heights) * (1 - tuning.DENSE))] == height:
             self.dense = height
 
     def note(self, text: str) -> None:

@@ -23,13 +23,20 @@ def same_digits(heights: HeightRange) -> bool:
 class Order:
     """What is known of the order of rows. `linked`: each height has exactly one row, so their order does not matter.
 
-    `usable`: no response was out of order, but for heights that are sorted as text. `numeric`: rows in order show that
-    heights are not sorted as text ("10" before "9").
+    `usable`: no response was out of order, but for heights that are sorted as text. `seen`: rows of several heights
+    were in order; a response with rows of but one may be the first page of a list that begins with the newest.
+    `numeric`: rows in order show that heights are not sorted as text ("10" before "9").
     """
 
     linked: bool = False
     usable: bool = True
+    seen: bool = False
     numeric: bool = False
+
+    @property
+    def proves(self) -> bool:
+        """Return whether rule 1 may be applied."""
+        return self.linked or (self.usable and self.seen)
 
     def complete(self, heights: HeightRange, row_heights: Sequence[int]) -> list[HeightRange]:
         """Return the heights of which page 0, in order, holds all rows: those below its last row.
@@ -48,6 +55,7 @@ class Order:
 
     def note(self, row_heights: Sequence[int]) -> None:
         """Take in the heights of rows in order: 9 before 10 shows that they are sorted as numbers."""
+        self.seen |= len(row_heights) > 1 and row_heights[0] < row_heights[-1]
         if not self.numeric and row_heights and len(str(row_heights[0])) < len(str(row_heights[-1])):
             edges = [row_heights[at - 1 : at + 1] for at in _by_digits(row_heights) if at < len(row_heights)]
             self.numeric = any(str(before) > str(after) for before, after in edges)

@@ -157,17 +157,19 @@ def _follow(start: int, end: int, overlap: int, facts: Facts) -> Asking[None]:
     """Request from a height up to a row that is known beyond it, or to the tip where none is."""
     ev = facts.evidence
     width = max(1, end - start)
-    while ev.known_row(start + 1) is None:
+    while ev.known_row(start + 1) is None or not ev.order.seen:
         top = yield from _top(facts)
         if end >= top or width > facts.widest:  # what is there was requested
             return (yield from collect(start, min(end, top), facts)) if start < top else None
         reach = _clip(start, start + width, facts)
         if (yield from _shown_or_dense(HeightRange(start, max(start + 1, min(reach, top))), overlap, facts)):
             return
-        if reach >= top and ev.known_row(start + 1) is None:
+        if reach >= top and (ev.known_row(start + 1) is None or not ev.order.seen):
             return (yield from collect(start, min(end, top), facts))
         width *= tuning.WIDER
     known = ev.known_row(start + 1)
+    if ev.reach(start, end) > start:
+        return
     for _ in range(2):
         fits = known and known[1] - start <= facts.widest
         if known and fits and (yield from _shown_or_dense(HeightRange(start, known[1]), overlap, facts)):

@@ -95,6 +95,7 @@ def test_pages_above_0_and_empty_responses_prove_nothing(*, heights: bool) -> No
 def test_the_longest_proof_of_the_best_grade_is_given() -> None:
     """Order before another method, and that before belief."""
     found = evidence()
+    see(found, 40, 50, page(41, 45))
     found.believe(HeightRange(10, 40), [row(12), row(20), row(35)], [12, 20, 35])
     assert proved(found, 10, 40) == (10, 40, "belief", ["[12,0]", "[20,0]", "[35,0]"])
     assert proved(found, 21, 39) == (21, 39, "belief", ["[35,0]"])
@@ -194,6 +195,30 @@ def test_forgotten_rows_without_heights_may_lie_elsewhere() -> None:
     see(found, 20, 30, bare(12))
     with pytest.raises(IncompleteError, match="heights 20-29: a row of these heights came in a response to others"):
         see(found, 10, 20, bare(12))
+
+
+def test_rows_of_one_height_show_no_order() -> None:
+    """They may be the first page of a list that begins with the newest rows; what others show decides."""
+    found = evidence()
+    see(found, 10, 30, page(29, 29))
+    assert proved(found, 10, 30) is None
+    see(found, 40, 50, page(41, 45))
+    assert proved(found, 10, 30) == (10, 29, "order", [])
+
+
+def test_rows_that_another_method_locates_prove_nothing_once_its_order_is_broken() -> None:
+    """Neither those of before, nor those that come then."""
+    found = evidence(heights=False)
+    for order in (
+        Located([], []),
+        Located([key(row(8)), key(row(7))], [8, 7], ordered=False),
+        Located([key(row(7))], [7]),
+    ):
+        found.locate(DueRequest(HeightRange(10, 30), located=True), Located([key(row(29))], [29]))
+        see(found, 10, 30, bare(29))
+        assert proved(found, 10, 30) is None
+        found.locate(DueRequest(HeightRange(0, 10), located=True), order)
+    assert not found.order.usable
 
 
 def test_what_was_believed_is_held_against_what_comes_later() -> None:
