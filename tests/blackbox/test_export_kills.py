@@ -31,7 +31,8 @@ def test_workers_end_with_their_coordinator(chainq: Program) -> None:
     """A killed coordinator leaves no process behind, though its workers wait for the service."""
     service, begun, go = holding_back_records()
     with serving(service) as url:
-        run = chainq.start(*WORDS, url=url)
+        with chainq.executed():
+            run = chainq.start(*WORDS, url=url)
         assert begun.wait(60)
         workers = [os.pidfd_open(process) for process in children(run.pid)]
         assert workers
@@ -72,7 +73,8 @@ def test_a_worker_that_dies_at_the_same_partition_again_and_again(chainq: Progra
                         os.kill(process, signal.SIGKILL)
 
     with serving(service) as url:
-        run = chainq.start("export", "records", f"{START}:{START + 100}", "--to", "lake", "-w", "1", url=url)
+        with chainq.executed():
+            run = chainq.start("export", "records", f"{START}:{START + 100}", "--to", "lake", "-w", "1", url=url)
         run_id.append(run.pid)
         service.hook = hook
         ran = finish(run)
@@ -85,7 +87,8 @@ def test_ctrl_c_ends_all(chainq: Program) -> None:
     """SIGINT ends the run as it ends any command; no temporary file stays, and the lock is free."""
     service, begun, go = holding_back_records()
     with serving(service) as url:
-        run = chainq.start(*WORDS, url=url)
+        with chainq.executed():
+            run = chainq.start(*WORDS, url=url)
         assert begun.wait(60)
         run.send_signal(signal.SIGINT)
         ran = finish(run)

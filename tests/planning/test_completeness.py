@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from chainq.errors import ChainqError
 from harness.attempts import attempt, crowded, drive, verdict
 from harness.model import CROWDED, KINDS, NARROW, Faults, Server, chain
+from harness.search import some
 from harness.strategies import COMMANDS, NAMES, chains, faults, servers
 from harness.wrong import WRONG
 
@@ -85,7 +86,7 @@ FLOORS = {
 """Of 8 runs of each kind: how many must end in the truth at least, and the most calls of one of them."""
 
 
-@pytest.mark.parametrize("kind", FLOORS)
+@pytest.mark.parametrize("kind", some(FLOORS, "honest", "row cap", "hidden cap", "neighbours", "page repeated", "shards"))
 def test_so_many_runs_end_in_the_truth(kind: str) -> None:
     """Of records, ownership rows, blocks and the transactions of an address; the others in an error or on belief."""
     least, most = FLOORS[kind]
@@ -125,7 +126,7 @@ PREFIXES = {
 """The faults of lists that keep the assumption of rule 1: page 0 is a prefix of the rows due."""
 
 
-@pytest.mark.parametrize("kind", CROWDED)
+@pytest.mark.parametrize("kind", some(CROWDED, *[*CROWDED][:2]))
 @settings(max_examples=max(1, EXAMPLES // 100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 10**9))
 def test_heights_that_fill_responses_lose_nothing_without_heights(kind: str, seed: int) -> None:
@@ -136,7 +137,7 @@ def test_heights_that_fill_responses_lose_nothing_without_heights(kind: str, see
 @pytest.mark.parametrize("command", ["records", "ownership"])
 def test_a_row_more_than_a_response_holds(command: str) -> None:
     """That its rows come again, perhaps by chance, and a row further on by itself, does not prove a height whole."""
-    for seed in range(250):
+    for seed in range(100):
         rng = Random(seed)  # noqa: S311  # as above
         cap = rng.choice([1, 2, 3, 5])
         made = chain(rng, 0, 1.0, command=command, bursts=False)
@@ -153,7 +154,7 @@ def test_a_row_more_than_a_response_holds(command: str) -> None:
 @pytest.mark.parametrize("kind", sorted(KINDS.keys() - LOOKS_SOUND))
 def test_an_error_comes_when_its_turn_comes(kind: str) -> None:
     """What was given before an error is a prefix of the truth that ends with a whole height."""
-    for seed in range(8):
+    for seed in range(3):
         rng = Random(seed)  # noqa: S311  # a seed is to be repeated
         made = chain(rng, 400, 3.0)
         server = Server(made, KINDS[kind](rng), rng)
