@@ -29,10 +29,16 @@ class Nursery:
         """Start a run with this stdin, stdout and stderr; the socket tells its process id, and how it ended."""
         request = json.dumps({"line": list(line), "environment": dict(environment), "folder": str(folder)})
         ours, told = socket.socketpair()
-        with told, self._lock:
-            self._control = self._control or self._open()
-            socket.send_fds(self._control, [request.encode()], [*fds, told.fileno()])
+        with told:
+            socket.send_fds(self.control, [request.encode()], [*fds, told.fileno()])
         return ours
+
+    @property
+    def control(self) -> socket.socket:
+        """Where runs are requested."""
+        with self._lock:
+            self._control = self._control or self._open()
+            return self._control
 
     def adopt(self, control: socket.socket) -> None:
         """Fork from the nursery at the other end of a socket; for processes that it has forked."""
