@@ -20,6 +20,7 @@ WORDS = ("export", *RANGE, "--to", "lake", "-w", "2", "-q")
 
 
 @pytest.mark.parametrize("seed", range(KILLS))
+@pytest.mark.search
 def test_kills_at_random_moments(chainq: Program, truth: Truth, seed: int) -> None:
     """A worker that is killed is replaced; after a killed coordinator the next run completes the data set."""
     lake = Lake(chainq.home / "lake")

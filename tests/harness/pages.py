@@ -48,9 +48,9 @@ preview = words[words.index("--preview") + 1].replace("{{1}}", line.split(",")[0
 subprocess.run(preview, shell=True, check=True, stdout=subprocess.DEVNULL)
 print(line)
 """
-# chainq, forked from a process that has loaded it (nursery.py): it has this process's arguments, environment, folder and
-# streams, and this process ends as it does. Where the way there is closed, as in a program that a program starts, it is
-# the installed one.
+# chainq, forked from a process that has loaded it (nursery.py): the run has the arguments, environment, folder and
+# streams of this process, which ends as the run does. If the socket is closed, as in a program that another program
+# starts, this process becomes the installed program.
 CHAINQ = """\
 #!{python} -ISE
 import json, os, signal, socket, sys
