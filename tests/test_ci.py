@@ -44,7 +44,8 @@ def test_linters_come_first_and_tests_have_an_environment_of_their_own(tmp_path:
     assert (code, calls[0], calls[1][:12]) == (0, "environment", "pip install ")
     assert calls[2:6] == LINTERS
     assert calls[6:9] == ["environment", "pip install -e .[test]", "pytest"]
-    assert [line.split()[0] for line in calls[9:]] == ["pytest"]
+    assert calls[9] == "pytest -m search"
+    assert [line.split()[0] for line in calls[10:]] == ["pytest"]
 
 
 @pytest.mark.parametrize("tool", ["ruff", "mypy", "lint-imports"])

@@ -12,11 +12,10 @@ from harness.program import LONGEST, Program, finish
 pytestmark = pytest.mark.skipif(not harness.FORKS, reason="no run is forked here")
 
 
-def both(program: Program, monkeypatch: pytest.MonkeyPatch, *args: str, stdin: int) -> list[subprocess.Popen[bytes]]:
+def both(program: Program, *args: str, stdin: int) -> list[subprocess.Popen[bytes]]:
     """The same run twice: forked, and as a user starts it."""
     forked = program.start(*args, stdin=stdin)
-    with monkeypatch.context() as patch:
-        patch.setattr(harness, "FORKS", False)
+    with program.executed():
         executed = program.start(*args, stdin=stdin)
     assert (type(forked), type(executed)) == (Forked, subprocess.Popen)
     return [forked, executed]
@@ -34,16 +33,16 @@ def both(program: Program, monkeypatch: pytest.MonkeyPatch, *args: str, stdin: i
         ("blocks", "--last", "3", "-o", "out", "--url", "demo:"),
     ],
 )
-def test_a_forked_run_ends_alike(chainq: Program, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...]) -> None:
+def test_a_forked_run_ends_alike(chainq: Program, args: tuple[str, ...]) -> None:
     """The same exit code, rows and messages, with what stands on standard input."""
-    forked, executed = both(chainq, monkeypatch, *args, stdin=subprocess.PIPE)
+    forked, executed = both(chainq, *args, stdin=subprocess.PIPE)
     assert finish(forked, b"641\n") == finish(executed, b"641\n")
 
 
-def test_a_forked_run_dies_alike(chainq: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_forked_run_dies_alike(chainq: Program) -> None:
     """A signal ends it, and its reader's end does."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL, None):
-        for process in both(chainq, monkeypatch, "blocks", "--end", "100K", "--url", "demo:", stdin=subprocess.DEVNULL):
+        for process in both(chainq, "blocks", "--end", "100K", "--url", "demo:", stdin=subprocess.DEVNULL):
             assert process.stdout is not None
             assert process.stdout.readline()
             if number:

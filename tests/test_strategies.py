@@ -1,5 +1,6 @@
 """What tests/harness/strategies.py draws: chains of which all methods tell alike, and servers that shrink."""
 
+import pytest
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
@@ -66,6 +67,7 @@ def test_rows_of_servers_are_rows_of_the_chain(server: Server, start: int, width
             assert {bytes(row) for row in rows} <= known
 
 
+@pytest.mark.search
 def test_counterexamples_shrink_to_few_heights_and_one_fault() -> None:
     """Of chains and servers, not of seeds: the fewest blocks, rows without pads in a stable order, one fault."""
     limits = faults(fields=("row_cap", "heavy", "same_page"), names=("text-heights",))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
@@ -55,6 +56,7 @@ def values_of(command: str, param: Any, metavar: str, text: str) -> Values:
     return Values("words" if words else "text", words)
 
 
+@cache  # every option is read with it, and looking through the installed packages takes longer than all else
 def own_formats() -> list[str]:
     """Return the names of chainq's own formats; those of other packages differ from machine to machine."""
     found = entry_points(group=registry.GROUP)

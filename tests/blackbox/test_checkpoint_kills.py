@@ -93,6 +93,7 @@ def test_killed_at_random_moments(words: tuple[str, ...], chainq: Program, truth
         assert difference(came.split(b"\n")[:-1], groups) == ""
 
 
+@pytest.mark.search
 def test_killed_at_each_step(chainq: Program) -> None:
     """Killed before each step on the file system in turn, and in the middle of each write: the bytes are the same."""
     service, deadly = Moving(FIRST + 40), assassin(chainq)

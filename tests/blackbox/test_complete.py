@@ -103,9 +103,10 @@ def test_a_cap_below_what_a_height_holds(chainq: Program, server: Servers, truth
 
 @pytest.mark.parametrize(
     ("command", "faults"),
-    [("records", ()), ("records", IGNORED), ("records", HEAVY), ("ownership", (*CAP, "--fail-rate", "0.005"))],
-    ids=["none", "ignored", "heavy", "ownership, cap, failing"],
+    [("records", IGNORED), ("records", HEAVY), ("ownership", (*CAP, "--fail-rate", "0.005"))],
+    ids=["ignored", "heavy", "ownership, cap, failing"],
 )
+@pytest.mark.search
 def test_an_overfull_height(
     command: str, faults: tuple[str, ...], chainq: Program, server: Servers, truth: Truth
 ) -> None:
@@ -126,7 +127,7 @@ def test_an_overfull_height_inside_a_long_range(chainq: Program, server: Servers
 def test_the_done_when_of_the_issue(chainq: Program, server: Servers, truth: Truth) -> None:
     """A hidden cap of 700, one call in ten failing, and 429s: a long range is equal to the truth."""
     with server.own(*CAP, *FAILING, "--rate-limit", "100", "--rate-window", "0.3") as (url, _):
-        for command, start, end in (("records", 50_000, 53_000), ("ownership", 30_000, 33_000)):
+        for command, start, end in (("records", 50_000, 51_000), ("ownership", 30_000, 31_000)):
             ran, due = run(chainq, truth, url, command, start, end, "-q", *STUBBORN)
             assert (ran.code, difference(ran.rows, due)) == (0, "")
 
@@ -143,7 +144,7 @@ def test_rows_of_a_height_come_in_a_stable_order(chainq: Program, server: Server
 def test_true_duplicates_are_kept(address: int, chainq: Program, server: Servers, truth: Truth) -> None:
     """A transaction that an address stands in twice comes twice, on servers with any page size."""
     for words in ((), ("--page-size", "40")):
-        ran, due = run(chainq, truth, server(), "address-transactions", 0, 30_000, *words, address=address)
+        ran, due = run(chainq, truth, server(), "address-transactions", 0, 8_000, *words, address=address)
         assert (ran.code, difference(ran.rows, due)) == (0, "")
     if address == 1:
         assert len(set(ran.rows)) < len(ran.rows)
@@ -264,7 +265,7 @@ def test_no_silent_loss_with_any_faults(
     assert difference(ran.rows, groups[:done]) == ""
 
 
-@settings(max_examples=5, deadline=None, derandomize=True, database=None, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=3, deadline=None, derandomize=True, database=None, phases=(Phase.explicit, Phase.generate))
 @given(lines=st.integers(1, 900), command=st.sampled_from(["blocks", "records"]))
 def test_a_server_killed_at_any_moment(
     lines: int, command: str, program: Program, server: Servers, truth: Truth

@@ -41,7 +41,7 @@ RUNS = {
     "blocks": Run(("blocks", "--jsonl"), 0, 12_000),
     "blocks, one call at a time": Run(("blocks", "-j", "1"), 3_000, 9_000),
     "blocks, newest first": Run(("blocks",), 0, 12_000, reverse=True),
-    "full blocks": Run(("full-blocks",), 600, 900),
+    "full blocks": Run(("full-blocks",), 600, 700),
     "records": Run(("records",), 800, 6_000),
     "records, newest first": Run(("records",), 800, 6_000, reverse=True),
     "ownership": Run(("ownership",), 5_000, 10_000),

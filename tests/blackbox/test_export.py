@@ -158,19 +158,18 @@ def test_rows_that_come_late_are_fetched_later(chainq: Program, lake: Lake) -> N
 
 def test_lag_leaves_out_the_last_blocks(chainq: Program, server: Servers, lake: Lake) -> None:
     """--lag N ends N blocks before the tip."""
-    assert export(chainq, server("--tip", "2549"), "records", "2400:", "--lag", "20").code == 0
+    assert export(chainq, server("--tip", "2549"), "records", "2400:", "--lag", "20", "--partition", "200").code == 0
     assert [one["end"] for one in lake.receipts("records")] == [2530]
 
 
 def test_a_range_that_ends_beyond_the_tip(chainq: Program, server: Servers, lake: Lake) -> None:
     """What there is is exported, and a warning says where the chain ends."""
-    ran = chainq("export", "records", "2400:3000", "--to", "lake", "-w", "1", url=server("--tip", "2449"))
+    words = ("export", "records", "2400:3000", "--partition", "100", "--to", "lake", "-w", "1")
+    ran = chainq(*words, url=server("--tip", "2449"))
     assert ran.code == 0, ran.err
     assert "the end 3000 is not reached: the tip is 2449" in ran.err
     assert [one["end"] for one in lake.receipts("records")] == [2450]
-    ran = chainq(
-        "export", "records", "2400:3000", "--to", "lake", "--lag", "9999", "-w", "1", url=server("--tip", "2449")
-    )
+    ran = chainq(*words, "--lag", "9999", url=server("--tip", "2449"))
     assert "no blocks in that range" in ran.err
 
 
@@ -244,7 +243,7 @@ def test_a_damaged_partition_is_written_again(chainq: Program, server: Servers, 
 
 def test_two_exports_at_once(chainq: Program, server: Servers, lake: Lake) -> None:
     """The second one ends with 75; --no-lock does without."""
-    assert export(chainq, server(), "records", "2400:2410").code == 0
+    assert export(chainq, server(), "records", "2400:2410", "--partition", "10").code == 0
     with (lake.root / "_chainq/lock").open("rb+") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         assert "another export is writing to" in one_line(export(chainq, server(), "records", "2400:2410"), 75)
@@ -259,7 +258,7 @@ def test_what_a_killed_run_left_is_removed(chainq: Program, server: Servers, lak
     (new / "tmpleft").write_bytes(b"half")
     with (new / "tmpheld").open("wb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        assert export(chainq, server(), "records", "2400:2410").code == 0
+        assert export(chainq, server(), "records", "2400:2410", "--partition", "10").code == 0
         assert lake.stray == ["tmpheld"]
 
 

@@ -59,6 +59,7 @@ def test_a_cluster_on_this_machine(chainq: Program, server: Servers, truth: Trut
     assert "worker" not in again.err
 
 
+@pytest.mark.search
 def test_a_worker_of_the_cluster_dies(chainq: Program, truth: Truth) -> None:
     """Its partition is done again elsewhere: every partition once, every row right, nothing left over."""
     service, begun = Moving(5000), threading.Event()
@@ -76,6 +77,7 @@ def test_a_worker_of_the_cluster_dies(chainq: Program, truth: Truth) -> None:
     assert lake.stray == []
 
 
+@pytest.mark.search
 def test_workers_share_what_the_service_refuses(chainq: Program, truth: Truth) -> None:
     """As with processes of this machine: after HTTP 429 one of four tasks tries again, and one line says so."""
     service = Moving(9000, faults=Faults(rate_limit=8, rate_window=6.0))

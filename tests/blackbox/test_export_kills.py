@@ -20,6 +20,7 @@ WORDS = ("export", *RANGE, "--to", "lake", "-w", "2", "-q")
 
 
 @pytest.mark.parametrize("seed", range(KILLS))
+@pytest.mark.search
 def test_kills_at_random_moments(chainq: Program, truth: Truth, seed: int) -> None:
     """A worker that is killed is replaced; after a killed coordinator the next run completes the data set."""
     lake = Lake(chainq.home / "lake")
@@ -31,7 +32,8 @@ def test_workers_end_with_their_coordinator(chainq: Program) -> None:
     """A killed coordinator leaves no process behind, though its workers wait for the service."""
     service, begun, go = holding_back_records()
     with serving(service) as url:
-        run = chainq.start(*WORDS, url=url)
+        with chainq.executed():
+            run = chainq.start(*WORDS, url=url)
         assert begun.wait(60)
         workers = [os.pidfd_open(process) for process in children(run.pid)]
         assert workers
@@ -72,7 +74,8 @@ def test_a_worker_that_dies_at_the_same_partition_again_and_again(chainq: Progra
                         os.kill(process, signal.SIGKILL)
 
     with serving(service) as url:
-        run = chainq.start("export", "records", f"{START}:{START + 100}", "--to", "lake", "-w", "1", url=url)
+        with chainq.executed():
+            run = chainq.start("export", "records", f"{START}:{START + 100}", "--to", "lake", "-w", "1", url=url)
         run_id.append(run.pid)
         service.hook = hook
         ran = finish(run)
@@ -85,7 +88,8 @@ def test_ctrl_c_ends_all(chainq: Program) -> None:
     """SIGINT ends the run as it ends any command; no temporary file stays, and the lock is free."""
     service, begun, go = holding_back_records()
     with serving(service) as url:
-        run = chainq.start(*WORDS, url=url)
+        with chainq.executed():
+            run = chainq.start(*WORDS, url=url)
         assert begun.wait(60)
         run.send_signal(signal.SIGINT)
         ran = finish(run)

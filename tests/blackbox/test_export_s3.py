@@ -186,6 +186,7 @@ def test_a_store_whose_responses_are_lost(
 
 
 @pytest.mark.parametrize("seed", range(KILLS))
+@pytest.mark.search
 def test_kills_at_random_moments(chainq: Program, bucket: Bucket, truth: Truth, seed: int) -> None:
     """As in a folder; the lock of a killed coordinator expires, and no half upload is data."""
 

@@ -7,6 +7,7 @@ import subprocess
 import threading
 import zlib
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -51,14 +52,14 @@ def with_memory(chainq: Program, size: int, *words: str) -> Ran:
     return finish(subprocess.Popen(limited, env=chainq.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE))
 
 
+@cache
 def packed(count: int, times: int = 1) -> bytes:
     """So many mebibytes of white space, compressed so many times."""
+    if times > 1:
+        return gzip.compress(packed(count, times - 1))
     content = b" " * 2**20
     packer = zlib.compressobj(9, wbits=31)
-    body = b"".join(packer.compress(content) for _ in range(count)) + packer.flush()
-    for _ in range(times - 1):
-        body = gzip.compress(body)
-    return body
+    return b"".join(packer.compress(content) for _ in range(count)) + packer.flush()
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,7 @@ def killed_somewhere(job: Job, service: Holding, dice: random.Random, env: dict[
     return ran.code != 0
 
 
+@pytest.mark.search
 def test_killed_at_random_moments(chainq: Program) -> None:
     """Runs on a growing chain, killed at any moment, leave each record once; with fresh keys each time."""
     key, dice = fresh_key(), random.Random("owned")  # noqa: S311  # seeded on purpose

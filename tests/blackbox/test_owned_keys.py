@@ -122,7 +122,8 @@ def test_without_the_sdk_the_way_to_it_is_said(chainq: Program, server: Servers)
 @contextmanager
 def scanning(chainq: Program, url: str, *arguments: str, env: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """A run whose workers have started."""
-    process = chainq.start("owned", *WIDE, "-w", "2", *arguments, url=url, env=env)
+    with chainq.executed():
+        process = chainq.start("owned", *WIDE, "-w", "2", *arguments, url=url, env=env)
     try:
         while process.poll() is None and len(children(process.pid)) < 2:
             time.sleep(0.02)

@@ -1,6 +1,7 @@
 """chainq sql: queries over an export or over the last blocks, and nothing else within their reach."""
 
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -16,11 +17,19 @@ pytest.importorskip("pyarrow")
 LACKS = "chainq: warning: records lacks {}: the data set has no whole partition of them; see chainq verify DEST\n"
 
 
-@pytest.fixture
-def exported(chainq: Program, server: Servers) -> Program:
-    """A program in whose folder is a data set `lake`."""
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory, server: Servers) -> Path:
+    """A data set."""
+    chainq = Program(tmp_path_factory.mktemp("exported"))
     words = ("blocks", "records", "full-blocks", "2400:2500", "--partition", "50", "--to", "lake", "-w", "1", "-q")
     assert chainq("export", *words, url=server()).code == 0
+    return chainq.home / "lake"
+
+
+@pytest.fixture
+def exported(chainq: Program, lake: Path) -> Program:
+    """A program in whose folder is a data set `lake` of its own."""
+    shutil.copytree(lake, chainq.home / "lake")
     return chainq
 
 

@@ -60,6 +60,12 @@ def tool(name: str) -> str:
     return path
 
 
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No pictures: commands would run for them, each time that files are compared."""
+    monkeypatch.setattr(_docgen, "images", dict)
+
+
 @pytest.fixture(scope="module")
 def due() -> dict[str, str]:
     """All files as they should be."""
@@ -80,6 +86,7 @@ def test_no_file_outlives_its_command() -> None:
     assert found == set(_docgen.packaged(PROGRAM)), f"run `{_docgen.COMMAND}`"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_new_command_makes_files_stale(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that is added to the app is missed in its page, the pages that list it, and everything else."""
     _docgen.write(project)
@@ -90,6 +97,7 @@ def test_a_new_command_makes_files_stale(project: Path, monkeypatch: pytest.Monk
     assert {"man/chainq.1", "man/chainq-newest.1", _docgen.REFERENCE, "pyproject.toml", *SCRIPTS} <= set(wrong)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_new_column_makes_files_stale(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A column that is added to the catalogue is missed in the page of its command and in the completions."""
     _docgen.write(project)
@@ -99,6 +107,7 @@ def test_a_new_column_makes_files_stale(project: Path, monkeypatch: pytest.Monke
     assert {f"man/chainq-{method.command}.1", _docgen.REFERENCE, *SCRIPTS} == set(_docgen.stale(project))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_one_command_rewrites_everything(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -117,6 +126,7 @@ def test_one_command_rewrites_everything(
     assert __main__.main(["--check"]) == 0
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_missing_marks_are_told(project: Path) -> None:
     """Without its marks a file is not touched, and the message says which are missing."""
     (project / "README.md").write_text("no marks")

@@ -35,7 +35,7 @@ def sample(text: str, truth: Truth, url: str) -> str:
     words = {
         "http://127.0.0.1:8545": url.rstrip("/"),
         " TRANSACTION_ID": f" {chain.transaction_id(12345, 0)}",
-        " ADDRESS": f" {chain.addresses[0]}",
+        " ADDRESS": f" {chain.addresses[77]}",
     }
     for word, value in words.items():
         text = text.replace(word, value)

@@ -29,10 +29,20 @@ class Nursery:
         """Start a run with this stdin, stdout and stderr; the socket tells its process id, and how it ended."""
         request = json.dumps({"line": list(line), "environment": dict(environment), "folder": str(folder)})
         ours, told = socket.socketpair()
-        with told, self._lock:
-            self._control = self._control or self._open()
-            socket.send_fds(self._control, [request.encode()], [*fds, told.fileno()])
+        with told:
+            socket.send_fds(self.control, [request.encode()], [*fds, told.fileno()])
         return ours
+
+    @property
+    def control(self) -> socket.socket:
+        """Where runs are requested."""
+        with self._lock:
+            self._control = self._control or self._open()
+            return self._control
+
+    def adopt(self, control: socket.socket) -> None:
+        """Fork from the nursery at the other end of a socket; for processes that it has forked."""
+        self._control = control
 
     def _open(self) -> socket.socket:
         ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
@@ -66,25 +76,27 @@ class Forked(subprocess.Popen[bytes]):
         folder: Path,
         stdin: int | IO[bytes],
         stdout: int | IO[bytes],
+        stderr: int = subprocess.PIPE,
     ) -> None:
         self.args = line
         self.returncode: int | Any = None
         with contextlib.ExitStack() as theirs:
             self.stdin, reading = _stream(stdin, theirs, write=True)
             self.stdout, writing = _stream(stdout, theirs)
-            self.stderr, complaining = _stream(subprocess.PIPE, theirs)
+            self.stderr, complaining = _stream(stderr, theirs)
             self._told = NURSERY.fork(line, environment, folder, [reading, writing, complaining])
-        self._heard = b""
+        self._heard, self._hearing = b"", threading.Lock()
         self._hear(1, None)
         self.pid = int(self._heard.split()[0])
 
     def _hear(self, lines: int, timeout: float | None) -> bool:
-        while self._heard.count(b"\n") < lines:
-            if not select.select([self._told], [], [], timeout)[0]:
-                return False
-            said = self._told.recv(100)
-            assert said, "the nursery is gone"
-            self._heard += said
+        with self._hearing:
+            while self._heard.count(b"\n") < lines:
+                if not select.select([self._told], [], [], timeout)[0]:
+                    return False
+                said = self._told.recv(100)
+                assert said, "the nursery is gone"
+                self._heard += said
         return True
 
     def poll(self) -> int | None:

@@ -76,7 +76,8 @@ def kill_and_resume(
 
     service.hook = hook
     with serving(service) as url:
-        run = chainq.start(*words, url=url, env=dict(env or {}))
+        with chainq.executed():
+            run = chainq.start(*words, url=url, env=dict(env or {}))
         while not moment.wait(0.01) and run.poll() is None:
             pass
         moment.wait(dice.random() * 0.2)  # the moment of death is anybody's guess

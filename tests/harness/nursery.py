@@ -1,9 +1,10 @@
 """A process that has loaded chainq and forks for each run, as a script of the tests: `python -P nursery.py FD`.
 
 Nothing but the imports is shared: each run is a process of its own, with its own arguments, environment, folder,
-streams and signals, and ends as the program ends. Requests come over the socket FD as JSON with four descriptors:
-stdin, stdout, stderr, and a socket that is told the process id and, at the end, how the run ended. The nursery ends
-when the other end of the socket FD is closed.
+streams and signals, and ends as the program ends. The worker processes of a run are forked here, too, so they are not
+its children. Requests come over the socket FD as JSON with four descriptors: stdin, stdout, stderr, and a socket that
+is told the process id and, at the end, how the run ended. The nursery ends when the other end of the socket FD is
+closed.
 """
 
 import contextlib
@@ -11,14 +12,52 @@ import importlib
 import json
 import os
 import pkgutil
+import select
 import signal
 import socket
+import subprocess
 import sys
-from typing import Any
+from collections.abc import Mapping, Sequence
+from io import BufferedReader, BufferedWriter, FileIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harness.forked import NURSERY, Forked
+else:  # the package `harness` would load pytest
+    sys.path.append(str(Path(__file__).parent))
+    from forked import NURSERY, Forked
+
+    sys.path.pop()
 
 # What is loaded by some format only, or writes the documentation, is left to those who need it.
 LATER = ("chainq.__main__", "chainq._docgen", "chainq.formats.chart", "chainq.formats.parquet")
+# Packages that take as long to load as such a command takes otherwise; a machine may lack them.
+PACKAGES = {
+    "export": ("numpy", "pandas", "pyarrow.dataset", "obstore"),
+    "verify": ("numpy", "pandas", "pyarrow.dataset"),
+    "sql": ("numpy", "pandas", "pyarrow.dataset", "duckdb"),
+    "owned": ("aleo",),
+}
+WORKER = ["-P", "-m", "chainq.process.worker"]
 RUNS: dict[int, socket.socket] = {}  # by process id: who is told of the end
+
+
+class Worker(Forked):
+    """A worker process of a run: what `chainq.process.pool` uses of Popen."""
+
+    def __init__(self, line: Sequence[str], *, env: Mapping[str, str], **_: Any) -> None:
+        super().__init__(line, env, Path.cwd(), subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
+        assert isinstance(self.stdin, FileIO)
+        assert isinstance(self.stdout, FileIO)
+        self.stdin, self.stdout = BufferedWriter(self.stdin), BufferedReader(self.stdout)
+
+    def kill(self) -> None:
+        """End the process, though another thread waits for its end."""
+        if self.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
 
 
 def load() -> None:
@@ -32,13 +71,14 @@ def load() -> None:
         importlib.import_module(name)
 
 
-def run(request: dict[str, Any], streams: list[int]) -> None:
-    """Be the program, with the arguments, environment, folder and streams of the request."""
+def run(request: dict[str, Any], streams: list[int], workers: socket.socket) -> None:
+    """Be the program, or a worker of it, with the arguments, environment, folder and streams of the request."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    os.dup2(workers.detach(), 3, inheritable=False)
+    os.closerange(4, os.sysconf("SC_OPEN_MAX"))
     for number, name in enumerate(("stdin", "stdout", "stderr")):  # as Python opens them
         old = getattr(sys, name)
         mode, buffering = "w" if number else "r", 1 if number == 2 else -1
@@ -47,19 +87,31 @@ def run(request: dict[str, Any], streams: list[int]) -> None:
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["folder"])
+    if request["line"][1:] == WORKER:
+        os.setpgid(0, 0)
+        from chainq.process import worker
+
+        worker.main()
+    NURSERY.adopt(socket.socket(fileno=3))
+    from chainq.process import pool
+
+    vars(pool)["subprocess"] = SimpleNamespace(Popen=Worker, PIPE=subprocess.PIPE, DEVNULL=subprocess.DEVNULL)
     sys.argv = request["line"]
     from chainq.__main__ import main
 
     main()
 
 
-def start(request: dict[str, Any], streams: list[int], told: socket.socket) -> None:
+def start(request: dict[str, Any], streams: list[int], told: socket.socket, workers: socket.socket) -> None:
     """Fork a run, and tell of it."""
+    for name in PACKAGES.get(request["line"][1], ()) if len(request["line"]) > 1 else ():
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})  # until its end can be told
     child = os.fork()
     if child == 0:
         try:
-            run(request, streams)
+            run(request, streams, workers)
         except BaseException:
             sys.excepthook(*sys.exc_info())
         finally:
@@ -82,16 +134,18 @@ def reap(*_: object) -> None:
 def main() -> None:
     """Serve requests until the other end of the socket is closed."""
     control = socket.socket(fileno=int(sys.argv[1]))
+    wanted, workers = socket.socketpair(type=socket.SOCK_SEQPACKET)
     load()
     signal.signal(signal.SIGCHLD, reap)
     while True:
-        message, descriptors, *_ = socket.recv_fds(control, 1 << 20, 4)
-        if not message:
-            return
-        *streams, told = descriptors
-        start(json.loads(message), streams, socket.socket(fileno=told))
-        for stream in streams:
-            os.close(stream)
+        for asked in select.select([control, wanted], [], [])[0]:
+            message, descriptors, *_ = socket.recv_fds(asked, 1 << 20, 4)
+            if not message:
+                return
+            *streams, told = descriptors
+            start(json.loads(message), streams, socket.socket(fileno=told), workers)
+            for stream in streams:
+                os.close(stream)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ from select import select
 from chainq.catalog.methods import BY_COMMAND
 from chainq.demo.planted import VIEW_KEY
 from harness.belief import UNPROVED, besides_belief
-from harness.program import DIALECT, LONGEST, ROOT, Ran
+from harness.forked import NURSERY
+from harness.program import DIALECT, FORKS, LONGEST, ROOT, Ran, installed
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -46,6 +47,29 @@ _, line, *_ = sys.stdin.read().splitlines()  # the first below the header is pic
 preview = words[words.index("--preview") + 1].replace("{{1}}", line.split(",")[0])
 subprocess.run(preview, shell=True, check=True, stdout=subprocess.DEVNULL)
 print(line)
+"""
+# chainq, forked from a process that has loaded it (nursery.py): the run has the arguments, environment, folder and
+# streams of this process, which ends as the run does. If the socket is closed, as in a program that another program
+# starts, this process becomes the installed program.
+CHAINQ = """\
+#!{python} -ISE
+import json, os, signal, socket, sys
+line = [{installed!r}, *sys.argv[1:]]
+try:
+    control = socket.socket(fileno=int(os.environ["CHAINQ_TEST_NURSERY"]))
+except (KeyError, OSError):
+    os.execv(line[0], line)
+request = json.dumps({{"line": line, "environment": dict(os.environ), "folder": os.getcwd()}})
+ours, told = socket.socketpair()
+socket.send_fds(control, [request.encode()], [0, 1, 2, told.fileno()])
+told.close()
+said = ours.makefile()
+said.readline()
+code = int(said.readline())
+if code < 0:
+    signal.signal(-code, signal.SIG_DFL)
+    os.kill(os.getpid(), -code)
+os._exit(code)
 """
 CONFIG = """\
 default-profile = "main"
@@ -104,11 +128,12 @@ class Home:
         environment = Path(sys.executable).parent
         for path in (".venv", ".venvs/chainq"):
             (place / path / "bin").mkdir(parents=True)
-            for name in ("chainq", "python", "pytest"):
+            for name in ("python", "pytest"):
                 (place / path / "bin" / name).symlink_to(environment / name)
+            (place / path / "bin" / "chainq").symlink_to(place / "bin" / "chainq")
         (place / "bin").mkdir()
-        for name, text in (("duckdb", DUCKDB), ("fzf", FZF)):
-            (place / "bin" / name).write_text(text.format(python=sys.executable))
+        for name, text in (("chainq", CHAINQ), ("duckdb", DUCKDB), ("fzf", FZF)):
+            (place / "bin" / name).write_text(text.format(python=sys.executable, installed=installed()))
             (place / "bin" / name).chmod(0o755)
         config = place / ".config" / "chainq" / "config.toml"
         config.parent.mkdir(parents=True)
@@ -118,10 +143,12 @@ class Home:
 
     def run(self, line: list[str], **env: str) -> str:
         """Run to the end: what was printed. Fails where the exit code is not 0 or chainq warns of something."""
+        forks = {"CHAINQ_TEST_NURSERY": str(NURSERY.control.fileno())} if FORKS else {}
         done = subprocess.run(
             line,
             cwd=self.place,
-            env={**self.environment, **env},
+            env={**self.environment, **env, **forks},
+            pass_fds=[*map(int, forks.values())],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

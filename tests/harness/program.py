@@ -52,6 +52,7 @@ class Program:
         self.home = home
         self.config = home / "config" / "chainq" / "config.toml"
         self.path = installed()
+        self.forks = FORKS
 
     def environment(self, env: dict[str, str] | None = None) -> dict[str, str]:
         """Nothing of the caller's own settings, proxies or CHAINQ_*."""
@@ -64,6 +65,15 @@ class Program:
             "XDG_STATE_HOME": str(self.home / "state"),
             **(env or {}),
         }
+
+    @contextmanager
+    def executed(self) -> Iterator[None]:
+        """Fork no run: for tests of the children of a run, and of what the system shows of them."""
+        self.forks = False
+        try:
+            yield
+        finally:
+            self.forks = FORKS
 
     def start(
         self,
@@ -78,7 +88,7 @@ class Program:
         if url not in (None, "demo:") and args[0] != "rpc" and "--dialect" not in args:
             where += ["--dialect", DIALECT]
         line, environment = [self.path, *args, *where], self.environment(env)
-        if FORKS and not any(name.startswith("PYTHON") for name in env or ()):
+        if self.forks and not any(name.startswith("PYTHON") for name in env or ()):
             return Forked(line, environment, self.home, stdin, stdout)
         return subprocess.Popen(
             line,

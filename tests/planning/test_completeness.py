@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from chainq.errors import ChainqError
 from harness.attempts import attempt, crowded, drive, verdict
 from harness.model import CROWDED, KINDS, NARROW, Faults, Server, chain
+from harness.search import some
 from harness.strategies import COMMANDS, NAMES, chains, faults, servers
 from harness.wrong import WRONG
 
@@ -23,6 +24,8 @@ ENDS = ("truth", "error", "belief")
 LOOKS_SOUND = {"start excluded", "gaps in full pages", "shards", "few rows of a height"}
 """They lack rows before others, in order (tests/harness/monkey.py): order cannot show it, and nothing else is asked."""
 SLOW = {"nothing after a long row"}  # thousands of calls; CHAINQ_EXAMPLES runs them
+SOUND = {*KINDS, *NARROW, *WRONG, "two at once"} - LOOKS_SOUND - SLOW
+LONG = {"first block", "first block, short pages", "no pages", "unordered", "each page reversed"}
 
 
 FLOORS = {
@@ -85,7 +88,9 @@ FLOORS = {
 """Of 8 runs of each kind: how many must end in the truth at least, and the most calls of one of them."""
 
 
-@pytest.mark.parametrize("kind", FLOORS)
+@pytest.mark.parametrize(
+    "kind", some(FLOORS, "honest", "row cap", "hidden cap", "neighbours", "page repeated", "shards")
+)
 def test_so_many_runs_end_in_the_truth(kind: str) -> None:
     """Of records, ownership rows, blocks and the transactions of an address; the others in an error or on belief."""
     least, most = FLOORS[kind]
@@ -96,7 +101,7 @@ def test_so_many_runs_end_in_the_truth(kind: str) -> None:
     assert max(outcome.calls for _, outcome in ends) <= most
 
 
-@pytest.mark.parametrize("kind", sorted({*KINDS, *NARROW, *WRONG, "two at once"} - LOOKS_SOUND - SLOW))
+@pytest.mark.parametrize("kind", some(SOUND, *(SOUND - LONG)))
 @settings(max_examples=max(1, EXAMPLES // 100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 10**9))
 def test_a_run_never_ends_in_other_rows(kind: str, seed: int) -> None:
@@ -125,7 +130,7 @@ PREFIXES = {
 """The faults of lists that keep the assumption of rule 1: page 0 is a prefix of the rows due."""
 
 
-@pytest.mark.parametrize("kind", CROWDED)
+@pytest.mark.parametrize("kind", some(CROWDED, *[*CROWDED][:2]))
 @settings(max_examples=max(1, EXAMPLES // 100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 10**9))
 def test_heights_that_fill_responses_lose_nothing_without_heights(kind: str, seed: int) -> None:
@@ -136,7 +141,7 @@ def test_heights_that_fill_responses_lose_nothing_without_heights(kind: str, see
 @pytest.mark.parametrize("command", ["records", "ownership"])
 def test_a_row_more_than_a_response_holds(command: str) -> None:
     """That its rows come again, perhaps by chance, and a row further on by itself, does not prove a height whole."""
-    for seed in range(250):
+    for seed in range(100):
         rng = Random(seed)  # noqa: S311  # as above
         cap = rng.choice([1, 2, 3, 5])
         made = chain(rng, 0, 1.0, command=command, bursts=False)
@@ -153,7 +158,7 @@ def test_a_row_more_than_a_response_holds(command: str) -> None:
 @pytest.mark.parametrize("kind", sorted(KINDS.keys() - LOOKS_SOUND))
 def test_an_error_comes_when_its_turn_comes(kind: str) -> None:
     """What was given before an error is a prefix of the truth that ends with a whole height."""
-    for seed in range(8):
+    for seed in range(3):
         rng = Random(seed)  # noqa: S311  # a seed is to be repeated
         made = chain(rng, 400, 3.0)
         server = Server(made, KINDS[kind](rng), rng)
@@ -184,7 +189,7 @@ def test_calls_of_an_honest_server_stay_near_the_fewest(shape: str, most: float,
     assert outcome.calls <= len(due) / 10_000 * most + 4
 
 
-@pytest.mark.parametrize(("reverse", "most"), [(False, 24), (True, 30)])
+@pytest.mark.parametrize(("reverse", "most"), [(False, 24), pytest.param(True, 30, marks=pytest.mark.search)])
 def test_calls_of_rows_without_heights_stay_near_the_fewest(most: int, *, reverse: bool) -> None:
     """Ownership rows of an even chain, 14 pages of 10,000."""
     rng = Random(5)  # noqa: S311  # as above

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chainq.errors import ChainqError
 from harness.page_model import KINDS, Blocks, PageFaults, PageServer, blocks, newest_plan, results, transaction
 
-EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "500"))
+EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "100"))
 
 
 def run(server: PageServer, limit: int, page_size: int | None = None) -> tuple[list[bytes], str]:

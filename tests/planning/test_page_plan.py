@@ -18,7 +18,7 @@ from chainq.planning.steps import Grade
 from harness.page_model import KINDS, WRONG, Blocks, PageFaults, PageServer, blocks, plan, results, transaction
 from harness.wrong import wrong
 
-EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "500"))
+EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "100"))
 
 
 def run(server: PageServer, page_size: int | None = None, limit: int | None = None) -> tuple[list[bytes], str]:

@@ -1,0 +1,13 @@
+"""The marker `search`: tests of many kinds or seeds that plain `pytest` leaves out, and `.ci/run` runs."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def some(cases: Iterable[Any], *kept: Any) -> list[Any]:
+    """All cases of a test; plain `pytest` runs only those that are kept."""
+    cases = sorted(cases) if isinstance(cases, set) else list(cases)
+    assert {*kept} <= {*cases}, "a case that is kept is gone"
+    return [case if case in kept else pytest.param(case, marks=pytest.mark.search) for case in cases]
