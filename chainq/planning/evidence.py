@@ -64,12 +64,13 @@ class _Response:
 
 @dataclass(slots=True, eq=False)
 class _Witness:
-    """What another method said, and the rows shown so far that it names."""
+    """What another method said, the rows shown so far that it names, and those lacking."""
 
     due: Due
     by_order: bool = False
     found: dict[Key, Raw] = field(default_factory=dict)
     by_height: list[tuple[int, Key]] = field(default_factory=list)
+    lacking: set[Key] = field(default_factory=set)
 
     def named(self, heights: HeightRange) -> list[tuple[int, Key]]:
         """Return the rows that are due at some heights."""
@@ -160,7 +161,8 @@ class Evidence:
 
         It is kept when responses contradict each other: of the two it does not depend on the page that was asked for.
         """
-        witness = _Witness(due, by_order=by_order, by_height=sorted((height, key) for key, height in due.at.items()))
+        by_height = sorted((height, key) for key, height in due.at.items())
+        witness = _Witness(due, by_order, by_height=by_height, lacking=set(due.at))
         for other in self._witnesses:
             both = HeightRange(*_common(due.heights, other.due.heights))
             if witness.named(both) != other.named(both):
@@ -266,8 +268,12 @@ class Evidence:
 
     def missing(self, heights: HeightRange) -> tuple[int, int]:
         """Return how many rows witnesses name at some heights, and how many of them no response has shown."""
+        witnesses = [witness for witness in self._witnesses if _overlap(witness.due.heights, heights)]
+        if len(witnesses) == 1:
+            at, lacking = witnesses[0].due.at, witnesses[0].lacking
+            return len(witnesses[0].named(heights)), sum(_holds(heights, at[key]) for key in lacking)
         found: dict[Key, bool] = {}
-        for witness in self._witnesses:
+        for witness in witnesses:
             for _, key in witness.named(heights):
                 found[key] = found.get(key, False) or key in witness.found
         return len(found), sum(not shown for shown in found.values())
@@ -402,6 +408,7 @@ class Evidence:
                 first, *others = rows  # those between two rows of a height are of this height
                 for _, _, row in (first, *others[-1:]):
                     self._spans.narrow(row, height, height + 1)
+        witness.lacking -= found.keys()
         for key, raw in found.items():
             if bytes(witness.found.setdefault(key, raw)) != bytes(raw):
                 raise IncompleteError(f"{shown.heights}: a row differs between responses", _AGAIN)
