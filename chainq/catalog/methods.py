@@ -110,6 +110,11 @@ class Method(NamedTuple):
         return self.param(Role.START) is not None
 
     @property
+    def names_block(self) -> bool:
+        """Return whether rows name the hash of the block that they are in; blocks themselves do not."""
+        return not self.linked and any(column.path == "block_hash" for column in self.columns)
+
+    @property
     def limits(self) -> str:
         """Return the documented limits in words, for help."""
         words = []

@@ -6,9 +6,9 @@ from msgspec import Raw
 
 from chainq.catalog.dialects import DIALECTS, Dialect, Value
 from chainq.catalog.methods import BY_COMMAND, Method, Role
-from chainq.errors import ResponseError, ServiceError, UnreachableError
+from chainq.errors import ServiceError
 from chainq.heights.range import HeightRange
-from chainq.planning.steps import DIVISIBLE, Due, DueRequest, Key, Located
+from chainq.planning.steps import DIVISIBLE, UNAVAILABLE, Due, DueRequest, Key, Located
 from chainq.rows.full_block import FullBlock, read_full_block
 from chainq.rows.response import name_reader
 from chainq.rows.sorting import Sorter
@@ -61,7 +61,7 @@ class Witness:
                 yield self.due(part)
             except DIVISIBLE:
                 left += part.halves() if len(part) > 1 else ()
-            except (ServiceError, UnreachableError, ResponseError):
+            except UNAVAILABLE:
                 return
 
     def _full_blocks(self, heights: HeightRange) -> list[Raw]:

@@ -64,13 +64,12 @@ class _Response:
 
 @dataclass(slots=True, eq=False)
 class _Witness:
-    """What another method said, the rows shown so far that it names, and those lacking."""
+    """What another method said, and the rows shown so far that it names."""
 
     due: Due
     by_order: bool = False
     found: dict[Key, Raw] = field(default_factory=dict)
     by_height: list[tuple[int, Key]] = field(default_factory=list)
-    lacking: set[Key] = field(default_factory=set)
 
     def named(self, heights: HeightRange) -> list[tuple[int, Key]]:
         """Return the rows that are due at some heights."""
@@ -161,8 +160,7 @@ class Evidence:
 
         It is kept when responses contradict each other: of the two it does not depend on the page that was asked for.
         """
-        by_height = sorted((height, key) for key, height in due.at.items())
-        witness = _Witness(due, by_order, by_height=by_height, lacking=set(due.at))
+        witness = _Witness(due, by_order, by_height=sorted((height, key) for key, height in due.at.items()))
         for other in self._witnesses:
             both = HeightRange(*_common(due.heights, other.due.heights))
             if witness.named(both) != other.named(both):
@@ -269,22 +267,16 @@ class Evidence:
     def missing(self, heights: HeightRange) -> tuple[int, int]:
         """Return how many rows witnesses name at some heights, and how many of them no response has shown."""
         witnesses = [witness for witness in self._witnesses if _overlap(witness.due.heights, heights)]
-        if len(witnesses) == 1:
-            at, lacking = witnesses[0].due.at, witnesses[0].lacking
-            return len(witnesses[0].named(heights)), sum(_holds(heights, at[key]) for key in lacking)
-        found: dict[Key, bool] = {}
-        for witness in witnesses:
-            for _, key in witness.named(heights):
-                found[key] = found.get(key, False) or key in witness.found
-        return len(found), sum(not shown for shown in found.values())
+        named = {key for witness in witnesses for _, key in witness.named(heights)}
+        return len(named), len(named.difference(*(witness.found for witness in witnesses)))
 
     def strict_at(self, height: int) -> bool:
         """Return whether a row that is due at a height must be listed."""
-        return all(w.due.strict for w in self._witnesses if w.due.heights.start <= height < w.due.heights.end)
+        return all(w.due.strict for w in self._witnesses if _holds(w.due.heights, height))
 
     def witnessed(self, height: int) -> int:
         """Return up to which height another method has said what is due from a height on; 0 where it has not."""
-        ends = (w.due.heights.end for w in self._witnesses if w.due.heights.start <= height < w.due.heights.end)
+        ends = (w.due.heights.end for w in self._witnesses if _holds(w.due.heights, height))
         return max(ends, default=0)
 
     def given(self, heights: HeightRange, *, reverse: bool, edge: int = 16) -> None:
@@ -408,7 +400,6 @@ class Evidence:
                 first, *others = rows  # those between two rows of a height are of this height
                 for _, _, row in (first, *others[-1:]):
                     self._spans.narrow(row, height, height + 1)
-        witness.lacking -= found.keys()
         for key, raw in found.items():
             if bytes(witness.found.setdefault(key, raw)) != bytes(raw):
                 raise IncompleteError(f"{shown.heights}: a row differs between responses", _AGAIN)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from chainq import tuning
-from chainq.errors import IncompleteError, ResponseError, ServiceError, UnreachableError
+from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import Chunker
 from chainq.planning.evidence import Evidence
@@ -12,8 +12,6 @@ from chainq.rows.sorting import Page
 
 BELOW_TIP = "end the range some blocks below the tip, such as --end -10"
 """What helps against servers that are behind: the heights that all of them have."""
-UNAVAILABLE = (ServiceError, UnreachableError, ResponseError)
-"""Failures of another method, without which rows can be had."""
 NO_HEIGHTS = HeightRange(0, 0)
 
 
@@ -88,10 +86,10 @@ class Facts:
             self.notes.append(text)
 
 
-def shown(heights: HeightRange, facts: Facts, size: int | None = None, number: int = 0) -> Asking[Page | None]:
+def shown(heights: HeightRange, facts: Facts, size: int | None = None) -> Asking[Page | None]:
     """Return the response to a request; None where it fails for its size."""
     try:
-        page: Page = yield Request(heights, size or facts.size, number)
+        page: Page = yield Request(heights, size or facts.size)
     except DIVISIBLE:
         return None
     return page

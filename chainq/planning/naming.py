@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from chainq import tuning
 from chainq.heights.range import HeightRange
 from chainq.planning.belief import believe
-from chainq.planning.facts import BELOW_TIP, UNAVAILABLE, BehindError, Facts, shown
-from chainq.planning.steps import DIVISIBLE, Asking, Due, DueRequest, Request
+from chainq.planning.facts import BELOW_TIP, BehindError, Facts, shown
+from chainq.planning.steps import DIVISIBLE, UNAVAILABLE, Asking, Due, DueRequest, Request
 
 if TYPE_CHECKING:
     from chainq.rows.sorting import Page

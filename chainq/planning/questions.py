@@ -16,9 +16,19 @@ from math import ceil
 
 from chainq import tuning
 from chainq.heights.range import HeightRange
-from chainq.planning.facts import UNAVAILABLE, Facts, shown
+from chainq.planning.facts import Facts, shown
 from chainq.planning.naming import collect, due_rows
-from chainq.planning.steps import DIVISIBLE, Asking, DueRequest, HandBack, Located, Request, TipRequest, Wait
+from chainq.planning.steps import (
+    DIVISIBLE,
+    UNAVAILABLE,
+    Asking,
+    DueRequest,
+    HandBack,
+    Located,
+    Request,
+    TipRequest,
+    Wait,
+)
 from chainq.rows.sorting import Page
 
 
@@ -157,25 +167,27 @@ def _follow(start: int, end: int, overlap: int, facts: Facts) -> Asking[None]:
     """Request from a height up to a row that is known beyond it, or to the tip where none is."""
     ev = facts.evidence
     width = max(1, end - start)
-    while ev.known_row(start + 1) is None or not ev.order.seen:
+    while (known := _known_beyond(start, facts)) is None:
         top = yield from _top(facts)
         if end >= top or width > facts.widest:  # what is there was requested
             return (yield from collect(start, min(end, top), facts)) if start < top else None
         reach = _clip(start, start + width, facts)
         if (yield from _shown_or_dense(HeightRange(start, max(start + 1, min(reach, top))), overlap, facts)):
             return
-        if reach >= top and (ev.known_row(start + 1) is None or not ev.order.seen):
+        if reach >= top and _known_beyond(start, facts) is None:
             return (yield from collect(start, min(end, top), facts))
         width *= tuning.WIDER
-    known = ev.known_row(start + 1)
     if ev.reach(start, end) > start:
         return
-    for _ in range(2):
-        fits = known and known[1] - start <= facts.widest
-        if known and fits and (yield from _shown_or_dense(HeightRange(start, known[1]), overlap, facts)):
+    for _ in range(2 if known[1] - start <= facts.widest else 0):
+        if (yield from _shown_or_dense(HeightRange(start, known[1]), overlap, facts)):
             return
-    if known:
-        yield from _narrow(start, end, known, facts)
+    yield from _narrow(start, end, known, facts)
+
+
+def _known_beyond(start: int, facts: Facts) -> tuple[int, int] | None:
+    """Return where the lowest known row above a height lies; None also while rows have shown no order to prove by."""
+    return facts.evidence.known_row(start + 1) if facts.evidence.order.seen else None
 
 
 def _shown_or_dense(heights: HeightRange, overlap: int, facts: Facts) -> Asking[bool]:

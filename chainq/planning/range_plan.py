@@ -419,8 +419,8 @@ class RangePlan:
 
 
 def _hash_reader(method: Method) -> Callable[[Raw], str] | None:
-    """Return what reads the block that a row names; None for methods whose rows name none, or are blocks."""
-    if method.linked or all(column.path != "block_hash" for column in method.columns):
+    """Return what reads the block that a row names; None for methods whose rows name none."""
+    if not method.names_block:
         return None
     pick = Picker(["block_hash"])
     return lambda row: printable(text_of(pick(row)[0]))  # as the hashes of blocks are kept

@@ -9,11 +9,20 @@ from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Raw
 
-from chainq.errors import BrokenBodyError, GatewayError, TooHeavyError
+from chainq.errors import (
+    BrokenBodyError,
+    GatewayError,
+    ResponseError,
+    ServiceError,
+    TooHeavyError,
+    UnreachableError,
+)
 from chainq.heights.range import HeightRange
 
 DIVISIBLE = (TooHeavyError, GatewayError, BrokenBodyError)
 """Failures that a request for fewer rows may avoid."""
+UNAVAILABLE = (ServiceError, UnreachableError, ResponseError)
+"""Failures of another method, without which rows can be had."""
 
 Key = tuple[str, ...]
 """What identifies a row in every method that has it: the values of `Method.identity`."""

@@ -81,8 +81,8 @@ class ReorgCheck:
 
         That is done after a reorg, of which a cache may know nothing. Rows that name their block need no such request.
         """
-        columns, rewound = self.query.method.columns, self.journal.rewound
-        if self.query.method.linked or any(column.path == "block_hash" for column in columns):
+        method, rewound = self.query.method, self.journal.rewound
+        if method.linked or method.names_block:
             return HeightRange(0, 0)
         end = min(rewound.end, heights.end)
         return HeightRange(min(end, max(rewound.start, heights.start, rewound.end - MOST_HASHES)), end)
