@@ -32,6 +32,7 @@ NEAR_TIP = 64  # blocks below the tip that a server which is behind may lack
 # Another method names the rows that are due
 NAMED_BLOCKS = 50  # full blocks of one request
 MOST_EMPTY = 500  # heights without rows whose full blocks are requested: more are believed to have none
+LONG_RUN = 10  # chunks of a run in whose midst another method is asked, too
 EMPTY_WALKS = 4  # walks through the pages of a height that come empty by chance
 CERTAIN = 9  # walks that show no further row, where each shows all rows but by chance: 1 in 8,000 lacks one
 MOST_IDLE = 100  # the same, where each shows a few

@@ -51,7 +51,7 @@ def believe(heights: HeightRange, facts: Facts) -> Asking[None]:
 def _window(heights: HeightRange, facts: Facts) -> int:
     """Return how many heights are looked at in one request: as many as showed a row at their far end, if those are not
     too many requests. Raises IncompleteError where they are, of a service that was seen to miss rows of wider ones."""
-    width = min(facts.widest, facts.evidence.widest or len(heights))
+    width = min(facts.pace.widest, facts.evidence.widest or len(heights))
     if len(heights) > width * tuning.MOST_WINDOWS and facts.misses:
         raise IncompleteError(
             f"{heights}: the service misses rows of wide ranges, and narrower ones would be {len(heights) // width}"
@@ -59,7 +59,7 @@ def _window(heights: HeightRange, facts: Facts) -> int:
             "narrow the range to heights that have rows",
         )
     few = ceil(len(heights) / tuning.FEW_WINDOWS)
-    return min(facts.widest, width if facts.misses else max(width, few))
+    return min(facts.pace.widest, width if facts.misses else max(width, few))
 
 
 def _agreed(window: HeightRange, facts: Facts) -> Asking[tuple[list[Raw] | None, list[int]]]:

@@ -39,6 +39,8 @@ class Chunker:
         self._cap: float | None = None  # rows, where the server cuts responses
         self._seen: deque[tuple[int, int, int]] = deque(maxlen=tuning.RECENT)  # heights, rows, bytes
         self._longest = 0  # heights of one response
+        self.widest = self._limit  # heights of a request; fewer while wider ones fail
+        self._came, self._fine, self._needed = 0, 0, 1  # the widest response; those of `widest` since it changed
         if known.rows_per_height:
             aim = min(self._page_rows, tuning.AIM_BYTES / max(1.0, known.row_bytes))
             length = max(1, min(self._limit, int(aim / known.rows_per_height)))
@@ -76,11 +78,12 @@ class Chunker:
     def choose(self) -> tuple[int, int]:
         """Return the length of the next chunk and its overlap, in heights."""
         if not self._seen:
-            overlap = max(1, self._first // 16) if self._overlaps else 0
-            return max(1, self._first - (overlap if self._first == self._limit else 0)), overlap
+            first = min(self._first, self.widest)
+            overlap = max(1, first // 16) if self._overlaps else 0
+            return max(1, first - (overlap if first == self._limit else 0)), overlap
         density = self.rows_per_height
         grown = tuning.GROWTH * max(1, self._longest)
-        length = min(grown, self._limit, int(self._aim() / density) if density else grown)
+        length = min(grown, self.widest, int(self._aim() / density) if density else grown)
         overlap = 0
         if self._overlaps:
             overlap = ceil(tuning.OVERLAP_ROWS / density) if density else length // 4
@@ -123,9 +126,16 @@ class Chunker:
         expected = self.rows_per_height * len(heights)
         if expected:
             self._ceiling = max(1.0, min(self._ceiling, expected / 2))
-        else:
-            self._first = max(1, min(self._first, len(heights) // 2))
-            self._longest = max(1, min(self._longest or self._first, len(heights) // 2))
+        if len(heights) > self._came:  # perhaps for its width, too
+            self.widest, self._fine = max(1, self._came, len(heights) // 2), 0
+            self._needed *= 2 if self._came else 1
+
+    def came(self, heights: HeightRange) -> None:
+        """Take in that a response to so many heights came: after some of the widest, twice as many are tried."""
+        self._came = max(self._came, len(heights))
+        self._fine += len(heights) >= self.widest
+        if self._fine >= self._needed:
+            self.widest, self._fine = min(self._limit, 2 * self.widest), 0
 
 
 def within_limit(method: Method, heights: HeightRange, limit: int | None, *, reverse: bool = False) -> HeightRange:

@@ -49,9 +49,12 @@ class Proved(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Response:
-    """Page 0 of a range, or what is believed of one. `complete`: the heights whose rows it holds, of rows with heights.
-    Of rows without: `keys`, the place of each; `points`: where they lie, None where that is to be found out (again);
-    `names`: the rows by what identifies each, once that is asked for."""
+    """Page 0 of a range, or what is believed of one.
+
+    `complete`: the heights whose rows it holds, of rows with heights. Of rows without: `keys`, the place of each;
+    `points`: where they lie, and `far`: the highest height that one has at least, None where these are to be found out
+    (again); `names`: the rows by what identifies each, once that is asked for.
+    """
 
     heights: HeightRange
     rows: list[Raw]
@@ -59,6 +62,7 @@ class _Response:
     complete: list[HeightRange] = field(default_factory=list)
     keys: dict[bytes, int] = field(default_factory=dict)
     points: Points | None = None
+    far: int | None = None
     names: dict[Key, Raw] | None = None
 
 
@@ -118,7 +122,7 @@ class Evidence:
             _agree(shown, other)
         for complete in shown.complete:
             self._check_due(complete)
-        if not request.page:
+        if page.rows and not request.page:  # where nothing came, nothing is shown
             self._responses.append(shown)
 
     def _see_heights(self, shown: _Response, page: Page, *, first: bool) -> None:
@@ -148,7 +152,7 @@ class Evidence:
         # A narrower response from the same height on says more of its rows than the one before it.
         self._responses = [other for other in self._responses if not _narrower(shown, other)]
         for other in self._responses:
-            other.points = None  # where rows of one response lie may rest on a third one
+            other.points = other.far = None  # where rows of one response lie may rest on a third one
             for row in shown.keys.keys() & other.keys.keys():
                 self._spans.narrow(row, *other.heights.edges)
         for row in self._spans.shared(shown.keys):
@@ -167,7 +171,7 @@ class Evidence:
                 raise IncompleteError(f"{both}: other methods differ in the rows that are due", _AGAIN)
         self.know_hashes(due.hashes)
         for shown in self._responses:
-            shown.points = None
+            shown.points = shown.far = None
             self._match(witness, shown)
         self._witnesses.append(witness)
         for shown in self._responses:
@@ -192,7 +196,7 @@ class Evidence:
         self._spans, self._located = Spans(), []
         self._witnesses = [witness for witness in self._witnesses if not witness.by_order]
         for shown in self._responses:
-            shown.complete, shown.points = [], None
+            shown.complete, shown.points, shown.far = [], None, None
 
     def _witness_located(self, request: DueRequest, located: Located) -> None:
         proved = [] if request.page else self.order.complete(request.heights, located.heights)
@@ -333,9 +337,9 @@ class Evidence:
             if not self.order.numeric:
                 return None
         whole = [
-            Whole(other.heights.start, self._spans.far(other.keys), other.keys)
+            Whole(other.heights.start, self._far(other), other.keys)
             for other in self._responses
-            if other is not shown and _overlap(other.heights, shown.heights)
+            if other is not shown and other.heights.start < shown.heights.end and self._far(other) > shown.heights.start
             if self.order.numeric or same_digits(other.heights)
         ]
         for witness in self._witnesses:
@@ -348,6 +352,11 @@ class Evidence:
             self.widest = max(self.widest, points.lows[-1] - shown.heights.start + 1)
         shown.points = points
         return points
+
+    def _far(self, shown: _Response) -> int:
+        if shown.far is None:
+            shown.far = self._spans.far(shown.keys)
+        return shown.far
 
     def _names_of(self, shown: _Response) -> dict[Key, Raw]:
         """Return the rows of a response by what identifies each. Raises IncompleteError for two that have the same."""

@@ -90,16 +90,16 @@ def _show_pages(heights: HeightRange, due: int, missing: int, facts: Facts) -> A
 
 
 def _walk(heights: HeightRange, size: int, due: int, facts: Facts) -> Asking[tuple[int, int]]:
-    """Request the pages of a height, until all rows were shown; return the size of a page, and how many rows came."""
-    number = came = 0
+    """Request the pages of a height, until all rows were shown; return the most rows that one had, which is the
+    server's own size where it is lower than `size`, and how many rows came."""
+    number = came = longest = 0
     left = facts.evidence.missing(heights)[1]
-    while left > 0 and number * size < due:
+    while left > 0 and number * (longest or size) < due:
         page: Page = yield Request(heights, size, number)
         if not page.rows:
             break
-        if not number:
-            size = min(size, len(page.rows))  # the server's own, where it is lower than what was asked for
+        longest = max(longest, len(page.rows))
         came, number, left = came + len(page.rows), number + 1, left - len(page.rows)
         if left <= 0:  # else some are missing still, whatever the page had
             left = facts.evidence.missing(heights)[1]
-    return size, came
+    return min(size, longest or size), came

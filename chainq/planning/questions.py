@@ -55,6 +55,7 @@ def pursue(heights: HeightRange, overlap: int, facts: Facts, *, rest: bool = Fal
     reach = ev.reach(start, end)
     if reach == end or (reach > start and ev.with_heights):
         facts.note_dense(page, reach)
+        yield from _spot_check(HeightRange(start, reach), page, facts)
     elif not ev.order.usable:
         yield from _unordered(start, end, facts)
     elif reach == start and facts.filled_by(start, page):
@@ -114,6 +115,20 @@ def _check_start(start: int, end: int, page: Page | None, facts: Facts) -> Askin
         yield from shown(HeightRange(start - 1, start + 1), facts)
 
 
+def _spot_check(heights: HeightRange, page: Page | None, facts: Facts) -> Asking[None]:
+    """Have another method name the rows of a few heights, once in a long run.
+
+    Order cannot show that a service leaves out the same rows of every response. It is done when chunks have their
+    length, so that it is one request beside ten or more, and before most rows are printed.
+    """
+    if not facts.blocks or facts.spot_checked or not facts.pace.settled:
+        return
+    if facts.end - facts.start >= tuning.LONG_RUN * facts.pace.choose()[0]:
+        facts.spot_checked = True
+        width = min(tuning.NAMED_BLOCKS, tuning.LARGER * _spread(page, len(heights)))
+        yield from due_rows(HeightRange(heights.start, min(heights.end, heights.start + width)), facts)
+
+
 def _request(start: int, end: int, overlap: int, facts: Facts) -> Asking[tuple[Page | None, int]]:
     """Request heights and their overlap, fewer of them where a response fails for its size; no page where that of one
     height does."""
@@ -122,7 +137,6 @@ def _request(start: int, end: int, overlap: int, facts: Facts) -> Asking[tuple[P
         try:
             page: Page = yield Request(HeightRange(start, max(end, reach)), facts.size)
         except DIVISIBLE:
-            facts.pace.too_heavy(HeightRange(start, reach))
             if end - start > 1:
                 end = (start + end) // 2
                 overlap = min(overlap, end - start)
@@ -153,7 +167,7 @@ def _locate_rows(heights: HeightRange, rows: int) -> Asking[int]:
 def _clip(start: int, reach: int, facts: Facts) -> int:
     """Return up to where heights from `start` on may be requested at once."""
     top = facts.top
-    return min(reach, start + facts.widest, reach if top is None else max(facts.end, top))
+    return min(reach, start + facts.pace.widest, reach if top is None else max(facts.end, top))
 
 
 def _top(facts: Facts) -> Asking[int]:
@@ -169,7 +183,7 @@ def _follow(start: int, end: int, overlap: int, facts: Facts) -> Asking[None]:
     width = max(1, end - start)
     while (known := _known_beyond(start, facts)) is None:
         top = yield from _top(facts)
-        if end >= top or width > facts.widest:  # what is there was requested
+        if end >= top or width > facts.pace.widest:  # what is there was requested
             return (yield from collect(start, min(end, top), facts)) if start < top else None
         reach = _clip(start, start + width, facts)
         if (yield from _shown_or_dense(HeightRange(start, max(start + 1, min(reach, top))), overlap, facts)):
@@ -179,7 +193,7 @@ def _follow(start: int, end: int, overlap: int, facts: Facts) -> Asking[None]:
         width *= tuning.WIDER
     if ev.reach(start, end) > start:
         return
-    for _ in range(2 if known[1] - start <= facts.widest else 0):
+    for _ in range(2 if known[1] - start <= facts.pace.widest else 0):
         if (yield from _shown_or_dense(HeightRange(start, known[1]), overlap, facts)):
             return
     yield from _narrow(start, end, known, facts)
@@ -207,7 +221,7 @@ def _narrow(start: int, end: int, known: tuple[int, int], facts: Facts) -> Askin
     bad, good = start, known[0]
     while good - bad > 1:
         middle = (bad + good) // 2
-        if known[1] - middle <= facts.widest:
+        if known[1] - middle <= facts.pace.widest:
             yield from shown(HeightRange(middle, known[1]), facts)
         if ev.reach(middle, good) > middle:
             good = middle
@@ -288,7 +302,7 @@ def _bridge(start: int, end: int, overlap: int, page: Page, facts: Facts) -> Ask
         return (yield from collect(start, end, facts))
     width, cut = _spread(page, end - start), len(page.rows)
     while width:
-        if known[1] - (end - width) <= facts.widest:
+        if known[1] - (end - width) <= facts.pace.widest:
             yield from shown(HeightRange(end - width, known[1]), facts)
         if ev.reach(start, end) > start or (cut and facts.locate and (yield from _is_cut(start, end, cut, facts))):
             return

@@ -35,6 +35,7 @@ from chainq.planning.facts import BehindError, Facts
 from chainq.planning.links import Links
 from chainq.planning.questions import pursue
 from chainq.planning.steps import (
+    DIVISIBLE,
     NOTHING_KNOWN,
     Asking,
     ChunkResult,
@@ -124,11 +125,11 @@ class RangePlan:
             self._chunker,
             heights.end,
             size,
-            method.max_heights or tuning.WIDEST,
             heights.start,
             tip,
             blocks=identified,
             locate=identified and method.height is None,
+            spot_checked=limit is not None,
             repeats=method.repeats,
         )
         self.believed: list[HeightRange] = []
@@ -216,6 +217,7 @@ class RangePlan:
         chunk.responses += 1
         try:
             if isinstance(outcome, Page) and isinstance(request, Request):
+                self._chunker.came(request.heights)
                 self._learn(chunk, request, outcome)
                 self.evidence.see(request, outcome)
             elif isinstance(outcome, Due):
@@ -225,6 +227,8 @@ class RangePlan:
         except IncompleteError as error:
             self._contradicted(chunk, error)
             return
+        if isinstance(outcome, DIVISIBLE) and isinstance(request, Request):
+            self._chunker.too_heavy(request.heights)
         if isinstance(outcome, BaseException):
             self._step(chunk, failure=outcome)
         else:
