@@ -119,14 +119,15 @@ def _spot_check(heights: HeightRange, page: Page | None, facts: Facts) -> Asking
     """Have another method name the rows of a few heights, once in a long run.
 
     Order cannot show that a service leaves out the same rows of every response. It is done when chunks have their
-    length, so that it is one request beside ten or more, and before most rows are printed.
+    length, so that it is one request beside ten or more, and before most rows are printed; at the end of a chunk,
+    since a service that puts the parts of shards together lacks rows there first.
     """
     if not facts.blocks or facts.spot_checked or not facts.pace.settled:
         return
     if facts.end - facts.start >= tuning.LONG_RUN * facts.pace.choose()[0]:
         facts.spot_checked = True
         width = min(tuning.NAMED_BLOCKS, tuning.LARGER * _spread(page, len(heights)))
-        yield from due_rows(HeightRange(heights.start, min(heights.end, heights.start + width)), facts)
+        yield from due_rows(HeightRange(max(heights.start, heights.end - width), heights.end), facts)
 
 
 def _request(start: int, end: int, overlap: int, facts: Facts) -> Asking[tuple[Page | None, int]]:

@@ -208,6 +208,17 @@ def test_verify_finds_what_order_cannot_show(name: str, program: Program, small:
             assert ran.code == 6 or f" {rows} {command}" in ran.err, (command, ran.err)
 
 
+@pytest.mark.parametrize("name", ["few rows of a height", "shards", "gaps in full pages"])
+def test_a_long_run_looks_into_a_full_block(name: str, program: Program, small: Truth) -> None:
+    """Rows that are missing from every response, in order, are found before most rows are printed."""
+    kind = NO_PREFIX[name]
+    with serving(Service(small.chain, kind.faults)) as url:
+        ran = program("records", "20:250", "--page-size", "60", "--dialect", "chain", url=url)
+    assert ended(ran, small.groups("records", 20, 250)) != "truth"
+    assert (ran.code, "the service contradicts itself" in ran.err) == (6, True)
+    assert len(ran.rows) < sum(map(len, small.groups("records", 20, 250))) / 2
+
+
 @pytest.mark.parametrize("command", RANGED)
 def test_cached_rows_of_the_old_fork_are_not_the_truth(command: str, chainq: Program) -> None:
     """After a reorg `--rewind` ends in the new truth or in exit 6, if the server has new blocks and cached rows."""
