@@ -40,7 +40,8 @@ class Chunker:
         self._seen: deque[tuple[int, int, int]] = deque(maxlen=tuning.RECENT)  # heights, rows, bytes
         self._longest = 0  # heights of one response
         self.widest = self._limit  # heights of a request; fewer while wider ones fail
-        self._came, self._fine, self._needed = 0, 0, 1  # the widest response; those of `widest` since it changed
+        self._came, self._fine = 0, 0  # the widest response; how many were as wide as `widest` since it changed
+        self._needed, self._grown = 1, False  # so many before it grows
         if known.rows_per_height:
             aim = min(self._page_rows, tuning.AIM_BYTES / max(1.0, known.row_bytes))
             length = max(1, min(self._limit, int(aim / known.rows_per_height)))
@@ -128,14 +129,14 @@ class Chunker:
             self._ceiling = max(1.0, min(self._ceiling, expected / 2))
         if len(heights) > self._came:  # perhaps for its width, too
             self.widest, self._fine = max(1, self._came, len(heights) // 2), 0
-            self._needed *= 2 if self._came else 1
+            self._needed, self._grown = self._needed * (1 + self._grown), False
 
     def came(self, heights: HeightRange) -> None:
         """Take in that a response to so many heights came: after some of the widest, twice as many are tried."""
         self._came = max(self._came, len(heights))
         self._fine += len(heights) >= self.widest
         if self._fine >= self._needed:
-            self.widest, self._fine = min(self._limit, 2 * self.widest), 0
+            self.widest, self._fine, self._grown = min(self._limit, 2 * self.widest), 0, True
 
 
 def within_limit(method: Method, heights: HeightRange, limit: int | None, *, reverse: bool = False) -> HeightRange:

@@ -118,7 +118,7 @@ class Evidence:
             self._see_rows(shown)
         for witness in self._witnesses:
             self._match(witness, shown)
-        for other in (*self._responses, *self._beliefs) if self.order.usable or self.order.linked else ():
+        for other in (*self._responses, *self._beliefs) if self.order.usable else ():
             _agree(shown, other)
         for complete in shown.complete:
             self._check_due(complete)
@@ -130,9 +130,9 @@ class Evidence:
         self._check_hashes(page.rows, page.heights)
         if page.ordered:
             self.order.note(page.heights)
-        elif not self.order.linked and self.order.broken(as_text=page.as_text):
+        elif self.order.broken(as_text=page.as_text):
             self._out_of_order()
-        if first and (self.order.linked or (self.order.usable and (page.ordered or page.as_text))):
+        if first and self.order.usable:
             shown.complete = self.order.complete(shown.heights, page.heights)
         if page.heights:
             self.widest = max(self.widest, page.heights[-1] - shown.heights.start + 1)
@@ -183,13 +183,13 @@ class Evidence:
         if not located.ordered:  # nor are rows that show no height
             self.order.broken(as_text=False)
             self._out_of_order()
-        elif self.order.usable:
+        else:
             self.order.note(located.heights)
             self._located.append((request, located))
-        for one in self._located if self.order.proves else ():
-            self._witness_located(*one)
         if self.order.proves:
-            self._located = []
+            waiting, self._located = self._located, []
+            for one in waiting:
+                self._witness_located(*one)
 
     def _out_of_order(self) -> None:
         """Drop what the order of rows seemed to prove."""
@@ -259,7 +259,7 @@ class Evidence:
             rows = (_first_from(r.row_heights, start) for r in self._responses)
             lowest = min((height for height in rows if height is not None), default=None)
             return None if lowest is None else (lowest, lowest + 1)
-        found = [r.heights.edges for r in self._responses if r.rows and r.heights.start >= start]
+        found = [r.heights.edges for r in self._responses if r.heights.start >= start]
         found += self._spans.from_height(start)
         known = min(found, key=lambda span: (span[1], span[0]), default=None)
         for witness in self._witnesses:

@@ -23,9 +23,9 @@ def same_digits(heights: HeightRange) -> bool:
 class Order:
     """What is known of the order of rows. `linked`: each height has exactly one row, so their order does not matter.
 
-    `usable`: no response was out of order, but for heights that are sorted as text. `seen`: rows of several heights
-    were in order; a response with rows of but one may be the first page of a list that begins with the newest.
-    `numeric`: rows in order show that heights are not sorted as text ("10" before "9").
+    `usable`: no response was out of order where that matters, but for heights that are sorted as text. `seen`: rows of
+    several heights were in order; a response with rows of but one may be the first page of a list that begins with the
+    newest. `numeric`: rows in order show that heights are not sorted as text ("10" before "9").
     """
 
     linked: bool = False
@@ -62,6 +62,8 @@ class Order:
 
     def broken(self, *, as_text: bool) -> bool:
         """Take in that rows came out of order; return whether what was complete by their order is so no more."""
+        if self.linked:
+            return False
         before, self.numeric = self.numeric, False
         self.usable &= as_text
         return before or not as_text

@@ -188,11 +188,9 @@ class RangePlan:
 
     def _above_answered(self, place: int) -> bool:
         """Return whether the responses are there that a chunk may wait for."""
-        if self._reverse:
-            return True
         wanted = 1 if self.evidence.with_heights else tuning.NEIGHBOURS
-        above = self._line[place + 1 : place + 1 + wanted]
-        if len(above) < wanted and (len(self._rest) or (above and above[-1].steps is not None)):
+        above = self._line[max(0, place - wanted) : place] if self._reverse else self._line[place + 1 :][:wanted]
+        if not self._reverse and len(above) < wanted and (len(self._rest) or (above and above[-1].steps is not None)):
             return False  # the last chunk has the tip tell where its rows lie, and so do those of others
         return all(chunk.answered or chunk.error for chunk in above)
 

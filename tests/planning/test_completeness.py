@@ -42,7 +42,7 @@ FLOORS = {
     "page size ignored": (5, 280),
     "end included": (4, 180),
     "start excluded": (0, 260),
-    "wide ranges refused": (8, 280),
+    "wide ranges refused": (8, 300),
     "heavy": (6, 280),
     "flaky": (6, 420),
     "unordered": (4, 520),
@@ -189,7 +189,7 @@ def test_calls_of_an_honest_server_stay_near_the_fewest(shape: str, most: float,
     assert outcome.calls <= len(due) / 10_000 * most + 4
 
 
-@pytest.mark.parametrize(("reverse", "most"), [(False, 24), pytest.param(True, 30, marks=pytest.mark.search)])
+@pytest.mark.parametrize(("reverse", "most"), [(False, 24), pytest.param(True, 26, marks=pytest.mark.search)])
 def test_calls_of_rows_without_heights_stay_near_the_fewest(most: int, *, reverse: bool) -> None:
     """Ownership rows of an even chain, 14 pages of 10,000."""
     rng = Random(5)  # noqa: S311  # as above

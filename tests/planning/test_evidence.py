@@ -185,6 +185,18 @@ def test_after_forgetting_other_responses_take_their_place() -> None:
     assert proved(found, 5, 9) is None
 
 
+def test_a_forgotten_row_must_come_again() -> None:
+    """Else a response that lacks it would only have to come twice."""
+    found = evidence()
+    see(found, 0, 5, page(1, 3))
+    see(found, 5, 9, page(6, 8))
+    found.forget(HeightRange(0, 5))
+    see(found, 0, 5, page(2, 4))
+    with pytest.raises(IncompleteError, match="heights 0-3: a row that came before is missing now"):
+        found.prove(HeightRange(0, 5))
+    assert proved(found, 5, 9) == (5, 8, "order", ["[6,0]"])
+
+
 def test_forgotten_rows_without_heights_may_lie_elsewhere() -> None:
     """Where others lie may rest on what was wrong: all of it is forgotten."""
     found = evidence(heights=False)
@@ -219,6 +231,26 @@ def test_rows_that_another_method_locates_prove_nothing_once_its_order_is_broken
         assert proved(found, 10, 30) is None
         found.locate(DueRequest(HeightRange(0, 10), located=True), order)
     assert not found.order.usable
+
+
+def test_what_rested_on_the_order_of_another_method_is_dropped() -> None:
+    """What it named, and where rows lie."""
+    found = evidence(heights=False)
+    see(found, 10, 30, bare(12, 20))
+    found.locate(DueRequest(HeightRange(10, 30), located=True), Located([key(row(12)), key(row(20))], [12, 20]))
+    assert proved(found, 10, 30) == (10, 20, "order", ["[12,0]"])
+    found.locate(DueRequest(HeightRange(0, 9), located=True), Located([key(row(5))] * 2, [5, 1], ordered=False))
+    assert proved(found, 10, 30) is None
+    assert found.known_row(11) is None
+    see(found, 20, 30, bare(12))
+
+
+def test_a_page_above_0_proves_nothing_where_rows_are_located() -> None:
+    """Rows before it may be missing."""
+    found = evidence(heights=False)
+    see(found, 10, 30, bare(12, 20), 1)
+    found.locate(DueRequest(HeightRange(15, 30), located=True), Located([key(row(20)), key(row(29))], [20, 29]))
+    assert proved(found, 10, 20) is None
 
 
 def test_what_was_believed_is_held_against_what_comes_later() -> None:
@@ -417,6 +449,31 @@ def test_a_due_row_that_is_missing_where_all_were_shown_is_a_contradiction(first
         assert found.strict_at(6)
 
 
+def test_a_response_is_held_against_what_is_due_at_once() -> None:
+    """Before anything is proved with it."""
+    found = evidence()
+    found.witness(due(3, 6, 3, 4))
+    with pytest.raises(IncompleteError, match="height 4: a row that another method has is not listed"):
+        see(found, 3, 9, page(3, 8))
+
+
+def test_a_full_block_shows_where_rows_without_heights_lie() -> None:
+    """Also of responses that proved nothing before."""
+    found = evidence(heights=False)
+    see(found, 100, 130, bare(101, 105, 112))
+    assert proved(found, 100, 130) is None
+    found.witness(due(104, 113, 105, 112))
+    assert proved(found, 100, 112) == (100, 112, "order", ["[101,0]", "[105,0]"])
+
+
+def test_a_full_block_names_its_hash() -> None:
+    """Rows of another one are a contradiction."""
+    found = evidence(block_hash=lambda _: "a")
+    see(found, 3, 7, page(4))
+    with pytest.raises(IncompleteError, match="height 4: a row is of block a, but the block is b"):
+        found.witness(Due(HeightRange(6, 7), {}, hashes={4: "b"}))
+
+
 @pytest.mark.parametrize("first", ["rows", "hashes"])
 def test_rows_of_another_block_are_a_contradiction(first: str) -> None:
     """Where both name a hash, and at that height."""
@@ -452,6 +509,15 @@ def test_the_lowest_known_row() -> None:
     assert found.known_row(13) == (20, 21)
     assert found.known_row(21) == (44, 45)
     assert found.known_row(45) is None
+
+
+def test_the_lowest_known_row_may_be_one_that_another_method_names() -> None:
+    """Where rows carry no heights, of which little else is known."""
+    found = evidence(heights=False)
+    see(found, 20, 30, bare(22))
+    found.witness(Due(HeightRange(5, 9), {key(row(6)): 6, key(row(8)): 8}, shown={key(row(12)): 12}))
+    assert [found.known_row(start) for start in (0, 6, 7, 9, 13)] == [(6, 7), (6, 7), (8, 9), (12, 13), (20, 30)]
+    assert found.known_row(21) is None
 
 
 def test_the_widest_request_that_showed_a_row_at_its_far_end() -> None:
