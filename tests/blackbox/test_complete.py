@@ -144,7 +144,7 @@ def test_rows_of_a_height_come_in_a_stable_order(chainq: Program, server: Server
 def test_true_duplicates_are_kept(address: int, chainq: Program, server: Servers, truth: Truth) -> None:
     """A transaction that an address stands in twice comes twice, on servers with any page size."""
     for words in ((), ("--page-size", "40")):
-        ran, due = run(chainq, truth, server(), "address-transactions", 0, 8_000, *words, address=address)
+        ran, due = run(chainq, truth, server(), "address-transactions", 0, 4_000, *words, address=address)
         assert (ran.code, difference(ran.rows, due)) == (0, "")
     if address == 1:
         assert len(set(ran.rows)) < len(ran.rows)

@@ -179,7 +179,7 @@ def test_faults_of_calls_end_in_the_truth_or_in_findings(
     faults: tuple[str, ...], program: Program, server: Servers
 ) -> None:
     """What the commands cope with is no finding; what they refuse is one, and never an error of verify itself."""
-    ran = program("verify", "--start", "0", "--end", "120", url=server("--tip", "330", *faults))
+    ran = program("verify", "--start", "0", "--end", "60", url=server("--tip", "330", *faults))
     assert ran.code in (0, 6), ran.err
     checks = {(int(row["height"]), row["check"]) for row in findings(ran)}
     if faults[0] == "--missing-height":
