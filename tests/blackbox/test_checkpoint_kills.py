@@ -123,6 +123,7 @@ def test_killed_runs_leave_no_litter(chainq: Program) -> None:
     assert sorted(path.name for path in job.folder.iterdir()) == ["kept", "kept.lock", "out"]
 
 
+@pytest.mark.search
 def test_stdout_loses_nothing(chainq: Program, truth: Truth) -> None:
     """On stdout a killed run's rows come again only where the checkpoint did not move past them; none is lost."""
     service, deadly = Moving(FIRST + 3), assassin(chainq)

@@ -274,7 +274,13 @@ def test_a_reader_that_goes_on_gets_the_height_whole(chainq: Program, server: Se
     assert difference(rows, run.due(truth)[:done]) == ""
 
 
-@pytest.mark.parametrize("words", [("records",), ("records", "--reverse"), ("records", "--checkpoint", "c")])
+@pytest.mark.parametrize(
+    "words",
+    some(
+        [("records",), ("records", "--reverse"), ("records", "--checkpoint", "c")],
+        *(("records", "--reverse"), ("records", "--checkpoint", "c")),
+    ),
+)
 def test_7_a_file_behind_stdout_is_cut_back_to_whole_heights(
     words: tuple[str, ...], chainq: Program, server: Servers, truth: Truth
 ) -> None:
