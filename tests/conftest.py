@@ -1,5 +1,6 @@
 """The fixtures that all tests share."""
 
+import gc
 import signal
 import socket
 from collections.abc import Iterator
@@ -8,8 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from harness.program import Program, Servers
-from harness.truth import Truth
+# So that a failed assertion in there shows its values, as one in a test does. Not in the package itself: worker
+# processes load it, too, and need no pytest.
+pytest.register_assert_rewrite("harness")
+
+from harness.program import Program, Servers  # noqa: E402
+from harness.truth import Truth  # noqa: E402
 
 # No test fails for being slow: other people use the machine too.
 settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -23,6 +28,37 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect without looking for garbage, and leave what was collected out of every later search for it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_sessionfinish() -> None:
+    """Let Python tidy up at its end what was collected, too."""
+    gc.unfreeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nobodys_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What runs in this process finds no profile, remembered dialect or variable of the person who runs the tests.
+
+    `Program` gives each run of the program an environment of its own.
+    """
+    folder = tmp_path_factory.mktemp("nobody")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("CONFIG", "CACHE", "STATE", "DATA"):
+            patch.setenv(f"XDG_{name}_HOME", str(folder / name.lower()))
+        for name in ("URL", "PROFILE", "FORMAT", "PAGER", "DEBUG", "VIEW_KEY"):
+            patch.delenv(f"CHAINQ_{name}", raising=False)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -42,6 +42,7 @@ RUN = "from chainq.__main__ import main; main()"
 DOCUMENT = """
 import json
 from chainq import _docgen
+_docgen.images, _docgen.replayed = dict, str  # commands would run for pictures, and for what pages show
 print(json.dumps(_docgen.texts(_docgen.root())))
 """
 

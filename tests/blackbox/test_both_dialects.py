@@ -32,21 +32,12 @@ def speaks(server: Servers, dialect: str) -> str:
 
 
 @each_command
-@each_dialect
-def test_every_command_gives_the_same_rows(
-    case: Case, dialect: str, chainq: Program, server: Servers, truth: Truth
-) -> None:
-    """Either dialect brings each row once, byte for byte, although the servers shuffle."""
-    ran = chainq(case.command, *case.args(truth), "--jsonl", "--dialect", dialect, url=speaks(server, dialect))
-    assert (ran.code, besides_belief(ran, case.command).err) == (0, "")
-    assert difference(ran.rows, case.due(truth)) == ""
+def test_every_command_gives_the_same_rows(case: Case, chainq: Program, server: Servers, truth: Truth) -> None:
+    """The other dialect brings each row once, byte for byte, although the servers shuffle.
 
-
-@each_command
-@each_dialect
-def test_auto_gives_them_too(case: Case, dialect: str, chainq: Program, server: Servers, truth: Truth) -> None:
-    """--dialect auto finds out which it is, without a word."""
-    ran = chainq(case.command, *case.args(truth), "--jsonl", "--dialect", "auto", url=speaks(server, dialect))
+    For the first see `test_commands`, for `--dialect auto` see `test_dialect_auto`.
+    """
+    ran = chainq(case.command, *case.args(truth), "--jsonl", "--dialect", "aleo", url=speaks(server, "aleo"))
     assert (ran.code, besides_belief(ran, case.command).err) == (0, "")
     assert difference(ran.rows, case.due(truth)) == ""
 

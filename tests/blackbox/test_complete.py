@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from chainq.demo.pattern import HUGE
 from harness.program import Program, Ran, Servers, finish
+from harness.search import some
 from harness.truth import Groups, Truth, difference
 
 CAP = ("--row-cap", "700")
@@ -72,7 +73,15 @@ TRIED = {
 }
 
 
-@pytest.mark.parametrize(("command", "name"), [(command, name) for command, names in TRIED.items() for name in names])
+CASES = [(command, name) for command, names in TRIED.items() for name in names]
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    some(
+        CASES, *(case for case in CASES if case[0] == "records" or case[1] in ("cut", "ignored", "all")), several=True
+    ),
+)
 def test_every_row_once_whatever_the_server_does(
     command: str, name: str, chainq: Program, server: Servers, truth: Truth
 ) -> None:
@@ -144,7 +153,7 @@ def test_rows_of_a_height_come_in_a_stable_order(chainq: Program, server: Server
 def test_true_duplicates_are_kept(address: int, chainq: Program, server: Servers, truth: Truth) -> None:
     """A transaction that an address stands in twice comes twice, on servers with any page size."""
     for words in ((), ("--page-size", "40")):
-        ran, due = run(chainq, truth, server(), "address-transactions", 0, 8_000, *words, address=address)
+        ran, due = run(chainq, truth, server(), "address-transactions", 0, 4_000, *words, address=address)
         assert (ran.code, difference(ran.rows, due)) == (0, "")
     if address == 1:
         assert len(set(ran.rows)) < len(ran.rows)

@@ -14,6 +14,7 @@ import pytest
 
 from harness.jobs import capped
 from harness.program import DIALECT, Program, Ran, Servers, finish
+from harness.search import some
 from harness.services import witnessed
 from harness.truth import Groups, Truth, difference
 
@@ -85,12 +86,20 @@ def rest_is_whole(run: Run, words: Sequence[str], first: Ran, program: Program, 
 
 @pytest.mark.parametrize(
     ("name", "number"),
-    [
-        *((name, signal.SIGINT) for name in RUNS),
+    some(
+        [
+            *((name, signal.SIGINT) for name in RUNS),
+            ("blocks", signal.SIGTERM),
+            ("records, newest first", signal.SIGTERM),
+            ("records, newest first", signal.SIGHUP),
+        ],
+        ("blocks", signal.SIGINT),
+        ("ownership", signal.SIGINT),
+        ("full blocks", signal.SIGINT),
         ("blocks", signal.SIGTERM),
-        ("records, newest first", signal.SIGTERM),
         ("records, newest first", signal.SIGHUP),
-    ],
+        several=True,
+    ),
 )
 def test_a_signal_leaves_a_whole_prefix(
     name: str, number: signal.Signals, chainq: Program, server: Servers, truth: Truth
@@ -191,14 +200,14 @@ def test_4_a_server_that_dies_leaves_a_whole_prefix(name: str, chainq: Program, 
 @pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
 def test_6_a_missing_height(command: str, reverse: bool, chainq: Program, server: Servers, truth: Truth) -> None:
     """A height that the service leaves out is exit 6 and named; before it stands a whole prefix."""
-    run = Run((command,), 600, 900, reverse)
-    ran = chainq(*run.args, url=server("--missing-height", "777"))
+    run = Run((command,), 2_600, 2_900, reverse)
+    ran = chainq(*run.args, url=server("--missing-height", "2777"))
     assert ran.code == 6
-    assert "777" in ran.err
+    assert "2777" in ran.err
     resume = re.search(r"resume with --start (\d+) --end (\d+)", ran.err)
     assert resume
-    done = 900 - int(resume[2]) if reverse else int(resume[1]) - 600
-    assert done <= (900 - 778 if reverse else 777 - 600)
+    done = 2_900 - int(resume[2]) if reverse else int(resume[1]) - 2_600
+    assert done <= (2_900 - 2_778 if reverse else 2_777 - 2_600)
     assert difference(ran.rows, run.due(truth)[:done]) == ""
 
 
@@ -265,7 +274,13 @@ def test_a_reader_that_goes_on_gets_the_height_whole(chainq: Program, server: Se
     assert difference(rows, run.due(truth)[:done]) == ""
 
 
-@pytest.mark.parametrize("words", [("records",), ("records", "--reverse"), ("records", "--checkpoint", "c")])
+@pytest.mark.parametrize(
+    "words",
+    some(
+        [("records",), ("records", "--reverse"), ("records", "--checkpoint", "c")],
+        *(("records", "--reverse"), ("records", "--checkpoint", "c")),
+    ),
+)
 def test_7_a_file_behind_stdout_is_cut_back_to_whole_heights(
     words: tuple[str, ...], chainq: Program, server: Servers, truth: Truth
 ) -> None:

@@ -46,6 +46,7 @@ def cluster(chainq: Program) -> Iterator[tuple[str, list[int]]]:
             process.wait(60)
 
 
+@pytest.mark.search
 def test_a_cluster_on_this_machine(chainq: Program, server: Servers, truth: Truth) -> None:
     """Without --scheduler a local cluster does it; a rerun has nothing to do and starts none."""
     ran = chainq(*WORDS, "-w", "2", "-v", url=server())

@@ -19,6 +19,7 @@ from chainq.demo.faulty_results import FaultyResults
 from harness.belief import besides_belief
 from harness.jobs import ADDRESSES, FIRST, Job, lines, said
 from harness.program import Program, Ran, finish
+from harness.search import some
 from harness.services import BlocklessMoving, Moving, serving
 from harness.truth import Truth, difference
 
@@ -30,6 +31,9 @@ BEHIND = {
     "slow": Faults(late_records=60),
     "both": Faults(late_records=30, lag_blocks=3, lag_rate=0.5),
 }
+
+
+FOLLOWED = [("both", ""), ("both", "out")]
 
 
 @contextmanager
@@ -56,14 +60,19 @@ def ended(ran: Ran) -> None:
 
 @pytest.mark.parametrize(
     ("command", "kind", "steps"),
-    [
-        ("records", "replica", (1,)),
-        ("records", "some", (40,)),
-        ("records", "slow", (40,)),
+    some(
+        [
+            ("records", "replica", (1,)),
+            ("records", "some", (40,)),
+            ("records", "slow", (40,)),
+            ("records", "both", (0, 1, 7)),
+            ("transitions", "slow", (40,)),
+            ("blocks", "some", (1,)),
+        ],
         ("records", "both", (0, 1, 7)),
         ("transitions", "slow", (40,)),
-        ("blocks", "some", (1,)),
-    ],
+        several=True,
+    ),
     ids=str,
 )
 def test_a_file_gets_every_row_once(
@@ -82,7 +91,9 @@ def test_a_file_gets_every_row_once(
         assert difference(came, truth.groups(command, FIRST - 50, job.next)) == ""
 
 
-@pytest.mark.parametrize(("kind", "steps"), [("slow", (40,)), ("both", (0, 1, 7))], ids=str)
+@pytest.mark.parametrize(
+    ("kind", "steps"), some([("slow", (40,)), ("both", (0, 1, 7))], ("both", (0, 1, 7)), several=True), ids=str
+)
 def test_standard_output_gets_every_row_once(kind: str, steps: tuple[int, ...], chainq: Program, truth: Truth) -> None:
     """Without a file to cut back, rows that come late follow the others: each comes once, over all runs."""
     with moving(BEHIND[kind], steps, f"stdout {kind} {steps}") as (service, url):
@@ -98,7 +109,10 @@ def test_standard_output_gets_every_row_once(kind: str, steps: tuple[int, ...], 
         assert Counter(rows) == Counter(due)
 
 
-@pytest.mark.parametrize(("kind", "out"), [("replica", ""), ("indexer", "out"), ("both", ""), ("both", "out")])
+@pytest.mark.parametrize(
+    ("kind", "out"),
+    some([("replica", ""), ("indexer", "out"), *FOLLOWED], *FOLLOWED, several=True),
+)
 def test_follow_gets_every_row_once(kind: str, out: str, chainq: Program, truth: Truth) -> None:
     """--follow without a checkpoint: a file is cut back and ends in order, a pipe gets late rows after the others."""
     with moving(BEHIND[kind], (0, 1), f"follow {kind} {out}") as (service, url):

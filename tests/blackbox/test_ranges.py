@@ -158,6 +158,7 @@ def test_the_tip_check_is_asked_for_once_and_only_when_needed(chainq: Program) -
         assert [call.method for call in calls].count("latest/block") == count, words
 
 
+@pytest.mark.search
 def test_probes_for_a_hidden_cap_are_rare_on_an_even_chain(chainq: Program, truth: Truth) -> None:
     """Fewer than one call in twenty turns a page to prove an answer complete, where answers are alike."""
     with witnessed() as (url, calls):

@@ -13,6 +13,7 @@ import pytest
 from chainq.demo.chain import DEFAULT_TIP
 from harness.belief import besides_belief
 from harness.program import LONGEST, Program, Ran, Servers, finish
+from harness.search import some
 from harness.services import Moving, serving
 from harness.truth import Truth
 
@@ -185,7 +186,7 @@ def test_a_short_list_is_whole_on_a_terminal(chainq: Program) -> None:
     assert besides_belief(Ran(code, b"", text), "program-transactions") == (0, b"", "no rows\r\n")
 
 
-@pytest.mark.parametrize("columns", [60, 80, 200])
+@pytest.mark.parametrize("columns", some([60, 80, 200], 60))
 def test_show_fits_the_terminal(columns: int, chainq: Program) -> None:
     """A screen is as wide as the terminal at most, but for the next commands, which are whole."""
     for name in ("12345", "credits.aleo"):

@@ -8,6 +8,7 @@ import pytest
 from chainq.demo.chain import Chain
 from chainq.demo.deployed import UNLISTED, Deployed
 from harness.program import Program, Servers
+from harness.search import some
 
 END = 330
 CHAIN = Chain(tip=400)
@@ -48,7 +49,7 @@ def test_what_a_deployed_server_never_lists_is_a_note(program: Program, server: 
     assert program("verify", f"0:{END}", "-q", url=server("--tip", "400", "--deployed-lists")).err == ""
 
 
-@pytest.mark.parametrize("height", [lost_at(20), lost_at(160), lost_at(300)])
+@pytest.mark.parametrize("height", some([lost_at(20), lost_at(160), lost_at(300)], lost_at(160)))
 def test_a_row_that_such_a_server_lost_is_a_finding(height: int, program: Program, server: Servers) -> None:
     """A transition of an execution, of a program that is listed elsewhere, and a record of the same server."""
     url = server(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from harness.program import Program, Servers, one_line
+from harness.search import some
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -356,7 +357,7 @@ def test_partitions_without_rows_are_verified(program: Program, server: Servers,
     assert ran.err == "chainq: heights 40001-40010: no findings in 0 records\n"
 
 
-@pytest.mark.parametrize("damage", REPAIRED, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("damage", some(REPAIRED, cut, no_receipt, a_gap, lost_record), ids=lambda one: one.__name__)
 def test_a_file_of_findings_repairs_a_data_set(
     damage: Damage, program: Program, server: Servers, exported: Path, tmp_path: Path
 ) -> None:

@@ -16,9 +16,11 @@ import pytest
 from chainq.config import profiles
 from harness.pages import DEVELOPERS, INSTALLERS, OF_THE_SYSTEM, OPTIONAL, PAGES, Block, Home, sections
 from harness.program import ROOT, Program, Servers
+from harness.search import some
 from harness.truth import Truth
 
 SECTIONS = [blocks for page in PAGES for blocks in sections(page)]
+PLACES = {str(blocks[0]): blocks for blocks in SECTIONS}
 BLOCKS = [block for blocks in SECTIONS for block in blocks]
 ENDLESS = re.compile(r"\bchainq serve\b|--follow\b")  # run until they print, then interrupted
 
@@ -42,10 +44,13 @@ def sample(text: str, truth: Truth, url: str) -> str:
     return text
 
 
-@pytest.mark.parametrize("blocks", SECTIONS, ids=lambda blocks: str(blocks[0]))
-def test_commands_run_as_written(blocks: list[Block], home: Home, truth: Truth) -> None:
+OF_README = [place for place in PLACES if place.startswith("README.md:")]
+
+
+@pytest.mark.parametrize("place", some(PLACES, *OF_README))
+def test_commands_run_as_written(place: str, home: Home, truth: Truth) -> None:
     """What a section shows works when its blocks are pasted one after the other."""
-    for block in blocks:
+    for block in PLACES[place]:
         if not block.missing and block.programs.isdisjoint(INSTALLERS | DEVELOPERS):
             run(block, home, truth)
 

@@ -6,8 +6,14 @@ from typing import Any
 import pytest
 
 
-def some(cases: Iterable[Any], *kept: Any) -> list[Any]:
-    """All cases of a test; plain `pytest` runs only those that are kept."""
+def some(cases: Iterable[Any], *kept: Any, several: bool = False) -> list[Any]:
+    """All cases of a test; plain `pytest` runs only those that are kept.
+
+    `several`: each case is a tuple with the values of several arguments.
+    """
     cases = sorted(cases) if isinstance(cases, set) else list(cases)
     assert {*kept} <= {*cases}, "a case that is kept is gone"
-    return [case if case in kept else pytest.param(case, marks=pytest.mark.search) for case in cases]
+    return [
+        pytest.param(*(case if several else (case,)), marks=() if case in kept else pytest.mark.search)
+        for case in cases
+    ]
