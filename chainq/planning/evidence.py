@@ -348,7 +348,7 @@ class Evidence:
                 named = {bytes(names[key]) for key in names.keys() & witness.due.at.keys()}
                 whole.append(Whole(*witness.due.heights.edges, named))
         points = self._spans.points(shown.rows, shown.keys, shown.heights, whole)
-        if points.lows and points.lows[-1] > shown.heights.start:
+        if points.lows[-1] > shown.heights.start:
             self.widest = max(self.widest, points.lows[-1] - shown.heights.start + 1)
         shown.points = points
         return points

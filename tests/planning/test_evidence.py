@@ -344,6 +344,28 @@ def test_a_row_at_no_height_is_a_contradiction() -> None:
         see(found, 5, 9, bare(1))
 
 
+def test_rows_without_heights_across_a_power_of_ten_wait_for_a_numeric_order() -> None:
+    """Located rows on both sides show it; till then no other response is told by what such a one holds."""
+    found = evidence(heights=False)
+    see(found, 5, 15, bare(6, 8, 12))
+    see(found, 10, 30, bare(12, 20))
+    found.witness(due(8, 9, 8))
+    assert proved(found, 5, 15) is None
+    found.witness(due(12, 13, 12))
+    assert proved(found, 5, 15) == (5, 12, "order", ["[6,0]", "[8,0]"])
+    assert proved(found, 10, 30) == (10, 13, "order", ["[12,0]"])
+
+
+@pytest.mark.parametrize("heights", [True, False])
+def test_rows_that_cannot_be_distinguished_are_a_contradiction(*, heights: bool) -> None:
+    """Once another method names them."""
+    found = evidence(heights)
+    found._names = lambda rows: [("same",)] * len(rows)
+    see(found, 5, 9, page(6, 6) if heights else bare(6, 8))
+    with pytest.raises(IncompleteError, match="heights 5-8: two rows of a response have the same identity"):
+        found.witness(Due(HeightRange(5, 9), {("same",): 6}))
+
+
 def test_a_narrower_response_takes_the_place_of_a_wider_one() -> None:
     """From the same height on; not where it is empty, or wider, or begins elsewhere."""
     for start, end, shown, replaced in (
@@ -582,6 +604,15 @@ def test_given_rows_without_heights_keep_what_their_responses_have() -> None:
     see(found, 200, 220, bare(101))
     with pytest.raises(IncompleteError):
         see(found, 300, 320, bare(112))
+
+
+def test_only_what_is_believed_from_the_edge_on_is_given() -> None:
+    """Rows before it would be left out."""
+    found = evidence()
+    found.believe(HeightRange(5, 8), [row(6)], [6])
+    assert proved(found, 0, 9) is None
+    assert proved(found, 5, 9) == (5, 8, "belief", ["[6,0]"])
+    assert proved(found, 0, 8, reverse=True) == (5, 8, "belief", ["[6,0]"])
 
 
 def test_believed_rows_without_heights_are_given_whole() -> None:
