@@ -156,6 +156,7 @@ class _Polls:
             if self.journal.history.last is not None:
                 self._clean_up(error)
             raise
+        self.rounds.drop_pending()
         with signals_deferred():
             if self.writer is not None:
                 self.writer.close()
@@ -206,7 +207,7 @@ class _Polls:
         # A full disk leaves half a row, and a write that was broken off leaves rows that nothing records: remove them.
         # Where the checkpoint may just have recorded them, that is left to the next run.
         broken_off = isinstance(error, Interrupted) and error.mid_write and journal.checkpoint is None
-        if broken_off or isinstance(error, OutputError):
+        if broken_off or isinstance(error, OutputError) or self.rounds.pending:
             journal.remove_rest()
         height, limit = journal.position.next, self.query.limit
         if journal.checkpoint is None:

@@ -1,10 +1,12 @@
 """The journal of a run: keeps the output and what the checkpoint records of it in step."""
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
 from msgspec.structs import replace
 
+from chainq import tuning
 from chainq.errors import OutputError
 from chainq.formats.protocol import Writer
 from chainq.heights.height_set import HeightSet
@@ -30,6 +32,19 @@ class Journal:
         self.learned_lag = checkpoint.lag if checkpoint else 0
         self.believed = checkpoint.believed if checkpoint else HeightSet()
         self.rewound = HeightRange(0, 0)
+        self._recorded_at = time.monotonic()
+
+    @property
+    def due(self) -> bool:
+        """Return whether it is time to record a position.
+
+        A file is cut back to its last position when a run ends before the next one, so that few are enough. In other
+        outputs rows cannot be taken back; and without a checkpoint a position costs nothing.
+        """
+        if self.checkpoint is None or not self.sink.appends:
+            return True
+        large = self.sink.length - self.position.length >= tuning.RECORD_BYTES
+        return large or time.monotonic() - self._recorded_at >= tuning.RECORD_SECONDS
 
     @property
     def position(self) -> Position:
@@ -108,6 +123,7 @@ class Journal:
         except BaseException:
             self.history.positions = before
             raise
+        self._recorded_at = time.monotonic()
 
     def save(self, *, writing: bool = True) -> None:
         """Record the history durably; `writing`: a run that is killed may leave more than that. Raises OutputError."""

@@ -1,8 +1,9 @@
 """The rounds of an incremental run.
 
 Each round requests the tip, checks the last known block for a reorg, looks at the rows near the tip again, and writes
-what is new, batch by batch. Between two batches everything is consistent: rows written, synced and recorded, in this
-order. docs/completeness.md, "Following the tip", says what that proves.
+what is new, batch by batch: rows written, synced and recorded, in this order. In a file a position is recorded every
+few seconds and at the end of a round; what was written after the last one is cut off when a run ends before the next.
+docs/completeness.md, "Following the tip", says what that proves.
 
 `reorg` checks that what is written is of one chain, `settling` up to which height the rows of a response are settled.
 """
@@ -10,14 +11,16 @@ order. docs/completeness.md, "Following the tip", says what that proves.
 import time
 from collections import Counter
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from msgspec import Raw
+from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
 from chainq import tuning
 from chainq.defaults import SETTLE
-from chainq.errors import IncompleteError
+from chainq.errors import ChainqError, IncompleteError, UnreachableError
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
 from chainq.formats.protocol import Writer
@@ -34,6 +37,15 @@ from chainq.resume.settling import UnsteadyError, late_heights, new_positions, s
 from chainq.text.humanize import counted, duration
 
 
+class _Pending(NamedTuple):
+    """What is written and not recorded: the last batch of it, the height and the bytes at its end, and all its rows."""
+
+    batch: Batch
+    end: int
+    length: int
+    rows: int
+
+
 @dataclass(slots=True)
 class Rounds:
     """The rounds of one run: its state between two batches."""
@@ -47,6 +59,7 @@ class Rounds:
     looked: int = -1  # the end of the chain at the last look at unsettled rows
     behind: bool = False  # the service is behind what it showed before; the user was warned
     written: int = 0  # rows
+    pending: "_Pending | None" = None
 
     def __post_init__(self) -> None:
         self.reorg = ReorgCheck(self.service, self.query, self.journal)
@@ -66,6 +79,7 @@ class Rounds:
 
         Raises IncompleteError for a reorg or a tip that is too old, UnsteadyError, and what the service raises.
         """
+        self.drop_pending()
         known = self.reorg.begin()
         if tip.height + 1 < max(self._next, known.next):
             before = f"block {known.next - 1} was there before" if known.hash else f"{self._next} comes next"
@@ -232,18 +246,28 @@ class Rounds:
         if limit is not None and self.written >= limit:
             return False
         left = None if limit is None else limit - self.written
-        for batch in self._batches(self.query._replace(limit=left), heights):
-            if batch.heights and not self._write_batch(writer, batch, batch.heights, heights.end if settled else None):
-                return False
-            if limit is not None and self.written >= limit:
-                return False
+        try:
+            for batch in self._batches(self.query._replace(limit=left), heights):
+                if batch.heights and not self._write_batch(writer, batch, batch.heights, heights, settled=settled):
+                    return False
+                if limit is not None and self.written >= limit:
+                    return False
+        except UnreachableError:
+            raise
+        except (ChainqError, UnsteadyError):
+            self._record_pending()
+            raise
         return True
 
-    def _write_batch(self, writer: Writer, batch: Batch, heights: HeightRange, deep: int | None) -> bool:
-        """Write the rows of a batch and record that; return whether the service had all its blocks.
+    def _write_batch(
+        self, writer: Writer, batch: Batch, heights: HeightRange, part: HeightRange, *, settled: bool
+    ) -> bool:
+        """Write the rows of a batch, and record that at the end of a part or where it is due; return whether the
+        service had all its blocks.
 
-        `deep`: the end of what is settled, None for rows near the tip.
+        `part`: the heights that batches come of; `settled`: whether their rows can be, which near the tip they cannot.
         """
+        deep = part.end if settled else None
         self.reorg.check_link(batch)
         method = self.query.method
         if deep is not None and batch.shown and self.journal.history.unsettled:
@@ -251,7 +275,13 @@ class Rounds:
         # Heights without rows, even proved, say nothing of heights before them that are not settled.
         settles = batch.shown or not self.journal.history.unsettled
         ends = new_positions(method, batch, heights, deep if settles or method.linked else None)
-        hashes = self.reorg.hashes_after(batch, [*ends])
+        lengths: dict[int, int] = {}
+        wait = settled and [*ends] == [heights.end] and heights.end < part.end and self.query.limit is None
+        if self.pending is not None and next(iter(ends.values())) is not UNSET:  # what is settled ends below this batch
+            lengths = {self.pending.end: self.pending.length}
+            ends = {self.pending.end: UNSET, **ends}
+        wait = wait and ends[heights.end] is UNSET and not self.journal.due
+        hashes = [] if wait else self.reorg.hashes_after(batch, [*ends])
         if hashes is None:
             self._stop_behind(f"it does not have block {heights.end - 1} any more")
             return False
@@ -261,10 +291,32 @@ class Rounds:
             writer.write(rows)
             self.journal.note_grade(batch)
             length = self.journal.sink.length
-            recorded = zip(ends.items(), hashes, strict=True)
-            self.journal.record(*(Position(end, found, length, left) for (end, left), found in recorded))
             self.written += len(rows)
+            if wait:
+                before = self.pending.rows if self.pending else 0
+                self.pending = _Pending(batch._replace(rows=batch.rows[-1:]), heights.end, length, before + len(rows))
+            else:
+                at = zip(ends.items(), hashes, strict=True)
+                self.journal.record(*(Position(end, one, lengths.get(end, length), left) for (end, left), one in at))
+                self.pending = None
         return True
+
+    def _record_pending(self) -> None:
+        """Record what is written, so that after an error the next run goes on from there, if the service allows."""
+        if self.pending is None:
+            return
+        with suppress(ChainqError):
+            if hashes := self.reorg.hashes_after(self.pending.batch, [self.pending.end]):
+                self.journal.record(Position(self.pending.end, hashes[0], self.pending.length))
+                self.pending = None
+
+    def drop_pending(self) -> None:
+        """Cut what is not recorded off the output. Raises OutputError."""
+        if self.pending is not None:
+            with signals_deferred():
+                self.journal.sink.truncate(self.journal.position.length)
+                self.written -= self.pending.rows
+                self.pending = None
 
     def _settle_before(self) -> None:
         """Settle the heights before a response that shows rows: the service has written all rows before them.

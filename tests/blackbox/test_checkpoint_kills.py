@@ -14,7 +14,7 @@ from collections import Counter
 import pytest
 
 from harness.belief import besides_belief
-from harness.jobs import ADDRESSES, FIRST, Job, assassin, said
+from harness.jobs import ADDRESSES, FIRST, Job, assassin, recording, said
 from harness.program import Program, finish
 from harness.search import some
 from harness.services import Moving, serving
@@ -37,8 +37,11 @@ KILLED = [
 UNORDERED = ("ownership", "address-transactions")  # rows without height or id: a multiset
 
 
-def killed_somewhere(job: Job, service: Moving, dice: random.Random) -> bool:
-    """Start a run, and kill it after some call or some growth of its output; False where it ended before that."""
+def killed_somewhere(job: Job, service: Moving, dice: random.Random, often: dict[str, str]) -> bool:
+    """Start a run, and kill it after some call or some growth of its output; False where it ended before that.
+
+    Every second run has the environment `often`, and records a position after each chunk.
+    """
     follow = dice.random() < 0.5
     calls, pause = dice.randrange(8), dice.random() * 0.03
     grown = (job.out.stat().st_size if job.out.exists() else 0) + int(2 ** dice.uniform(0, 14))
@@ -51,7 +54,8 @@ def killed_somewhere(job: Job, service: Moving, dice: random.Random) -> bool:
             moment.set()
 
     service.hook = hook
-    process = job.start(*(("--follow", "--interval", "0.01") if follow else ()))
+    words = ("--follow", "--interval", "0.01") if follow else ()
+    process = job.start(*words, env=often if dice.random() < 0.5 else None)
     try:
         while process.poll() is None and not moment.wait(0.001):
             if not by_calls and job.out.exists() and job.out.stat().st_size > grown:
@@ -73,11 +77,12 @@ def test_killed_at_random_moments(words: tuple[str, ...], chainq: Program, truth
     """Runs on a growing chain, killed at any moment, end in the very bytes of an undisturbed run."""
     dice, wanted = random.Random(" ".join(words)), -(-KILLS // len(KILLED))  # noqa: S311  # seeded on purpose
     service = Moving(FIRST)
+    often = recording(chainq)
     with serving(service) as url:
         job = Job(chainq, url, *words, "--start", str(FIRST), "-j", "2")
         killed = runs = 0
         while killed < wanted:
-            killed, runs = killed + killed_somewhere(job, service, dice), runs + 1
+            killed, runs = killed + killed_somewhere(job, service, dice, often), runs + 1
             assert runs < 3 * wanted + 10, "most runs ended before they could be killed"
         whole = Job(chainq, url, *words, "--start", str(FIRST), place="undisturbed")
         for one in (job, whole):

@@ -5,7 +5,7 @@ import signal
 from functools import partial
 from typing import Any
 
-from harness.jobs import FIRST, Job, said
+from harness.jobs import FIRST, Job, recording, said
 from harness.program import Program, finish, side_by_side
 from harness.services import Moving, serving
 
@@ -36,7 +36,10 @@ def test_the_checkpoint_holds_no_secrets(chainq: Program) -> None:
 
 
 def test_the_checkpoint_moves_chunk_by_chunk_and_is_never_half(chainq: Program) -> None:
-    """At every call but the first the checkpoint is whole JSON, records no more than the file holds, and moves on."""
+    """At every call but the first the checkpoint is whole JSON, records no more than the file holds, and moves on.
+
+    In a run of less than a few seconds it does so at the end alone.
+    """
     service, seen = Moving(FIRST + 400), []
     with serving(service) as url:
         job = Job(chainq, url, "records", "--start", str(FIRST), "--page-size", "100", "-j", "1")
@@ -46,7 +49,7 @@ def test_the_checkpoint_moves_chunk_by_chunk_and_is_never_half(chainq: Program) 
                 seen.append((job.kept.read_bytes(), job.out.stat().st_size))
 
         service.hook = look
-        process = job.start()
+        process = job.start(env=recording(chainq))
         read = []
         while process.poll() is None:
             if job.kept.exists():
@@ -59,6 +62,20 @@ def test_the_checkpoint_moves_chunk_by_chunk_and_is_never_half(chainq: Program) 
     assert len(set(heights)) > 5
     assert all(position["length"] <= size for position, size in positions)
     assert [text for text in read if json.loads(text)["chainq"] != 2] == []
+
+
+def test_positions_cost_hardly_a_call(chainq: Program) -> None:
+    """A run with a checkpoint makes the calls of one without, and three more, and two for each of two positions."""
+    service = Moving(FIRST + 1200)
+    words = ("records", "--start", str(FIRST), "--end", str(FIRST + 1000), "--page-size", "100")
+    with serving(service) as url:
+        assert chainq(*words, "-o", "plain", url=url).code == 0
+        plain = len(service.calls)
+        job = Job(chainq, url, *words)
+        said(job(), 0)
+    assert job.out.read_bytes() == (chainq.home / "plain").read_bytes()
+    assert len(service.calls) - plain <= plain + 7
+    assert plain > 15
 
 
 def test_long_lives_keep_the_checkpoint_small(chainq: Program) -> None:

@@ -94,7 +94,18 @@ for name in ("open", "write", "fsync", "ftruncate", "replace"):
 
 def assassin(program: Program) -> Callable[[int], dict[str, str]]:
     """The environment in which a run dies at its n-th step on the file system."""
-    folder = program.home / "assassin"
+    first = _first(program, "assassin", ASSASSIN)
+    return lambda step: {**first, "KILL_AT": str(step)}
+
+
+def recording(program: Program) -> dict[str, str]:
+    """The environment in which a run records a position after each chunk, and not every few seconds."""
+    return _first(program, "recording", "from chainq import tuning\ntuning.RECORD_SECONDS = 0.0\n")
+
+
+def _first(program: Program, name: str, code: str) -> dict[str, str]:
+    """The environment in which a run begins with some code."""
+    folder = program.home / name
     folder.mkdir()
-    (folder / "sitecustomize.py").write_text(ASSASSIN)
-    return lambda step: {"PYTHONPATH": str(folder), "KILL_AT": str(step)}
+    (folder / "sitecustomize.py").write_text(code)
+    return {"PYTHONPATH": str(folder)}
