@@ -17,8 +17,9 @@ Nothing here prints or exits; `chainq.cli.main` is the only place that does.
     └── BusyError             75    another run is using the checkpoint, output file or export
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
+from typing import Any, Self
 
 
 class ExitCode(IntEnum):
@@ -55,11 +56,63 @@ def exit_codes() -> dict[str, str]:
     return {**{str(int(code)): code.meaning for code in ExitCode}, **SIGNALS}
 
 
+class Phrase(str):
+    """Text that names parameters as data, which each interface spells as its users write them.
+
+    In `template`, `{timeout}` is the parameter of that name, with its value in `given` if it has one there, and each
+    `{}` the next of `values`, which may be phrases. A switch that is to be off is `{verify}`, with `verify=False`. As
+    plain text a parameter is a keyword of Python. A phrase stays one where text is added to it, not in an f-string.
+
+    >>> Phrase("end {} blocks before, such as {end}", "some", end=-10).spelled(lambda name, value: f"--{name} {value}")
+    'end some blocks before, such as --end -10'
+    """
+
+    def __new__(cls, template: str, *values: object, **given: object) -> Self:
+        """Make the text of the template and what is filled in."""
+        phrase = super().__new__(cls, _fill(template, values, given, in_python))
+        phrase._parts = template, values, given
+        return phrase
+
+    _parts: tuple[str, tuple[object, ...], dict[str, object]]
+
+    def __str__(self) -> str:
+        return self
+
+    def __add__(self, text: str) -> "Phrase":
+        return Phrase("{}{}", self, text)
+
+    def __radd__(self, text: str) -> "Phrase":
+        return Phrase("{}{}", text, self)
+
+    def __getnewargs_ex__(self) -> tuple[tuple[object, ...], dict[str, object]]:  # how pickle makes it anew
+        template, values, given = self._parts
+        return (template, *values), given
+
+    def spelled(self, spell: Callable[[str, Any], str]) -> str:
+        """Return the text with each parameter as `spell` writes it, given its name and its value, None without one."""
+        return _fill(*self._parts, spell)
+
+
+def _fill(template: str, values: Sequence[object], given: dict[str, object], spell: Callable[[str, Any], str]) -> str:
+    text, *fields = template.split("{")
+    left = iter(values)
+    for field in fields:
+        name, _, rest = field.partition("}")
+        word = spell(name, given.get(name)) if name else str(next(left))
+        text += (word.spelled(spell) if isinstance(word, Phrase) else word) + rest
+    return text
+
+
+def in_python(name: str, value: object) -> str:
+    """Return a parameter as a Python program writes it: a keyword, with its value if there is one."""
+    return name if value is None else f"{name}={value!r}"
+
+
 class ChainqError(Exception):
     """The base of all errors of chainq.
 
-    `message`: what failed and where. `hint`: what to do about it, empty where nothing is known to help. It names an
-    option only where the commands that can fail so have it, or together with those that do.
+    `message`: what failed and where. `hint`: what to do about it, empty where nothing is known to help. It names a
+    parameter, as data (`Phrase`), only where the commands that can fail so have it, or together with those that do.
     """
 
     exit_code = ExitCode.USAGE
@@ -70,7 +123,7 @@ class ChainqError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.message}; {self.hint}" if self.hint else self.message
+        return Phrase("{}; {}", self.message, self.hint) if self.hint else self.message
 
 
 class NotFoundError(ChainqError):

@@ -28,7 +28,17 @@ main()
 
 SHELL = {
     *("__main__", "_version", "defaults", "errors", "catalog", "catalog.methods", "process", "process.signals"),
-    *("cli", "cli.build", "cli.commands", "cli.help", "cli.main", "cli.options", "text", "text.sanitize"),
+    *(
+        "cli",
+        "cli.build",
+        "cli.commands",
+        "cli.help",
+        "cli.main",
+        "cli.options",
+        "cli.spelling",
+        "text",
+        "text.sanitize",
+    ),
 }
 ANSWERED = SHELL | {
     *("catalog.bech32", "catalog.dialects", "catalog.identifiers", "config", "config.server", "config.values"),

@@ -9,6 +9,7 @@ from chainq._docgen.surface import Command, Param, Program, by_heading
 from chainq._docgen.values import own_formats
 from chainq._version import __version__
 from chainq.catalog.methods import Method
+from chainq.cli.spelling import spelled
 
 DATE = "2026-11-22"  # of the manual as a whole; not the day of writing, which would change every page every day
 SOURCES = Path(__file__).resolve().parents[2] / "docs" / "manual"
@@ -80,7 +81,10 @@ def option_rows(options: Iterable[Param]) -> str:
 
 
 def _columns(method: Method) -> str:
-    cells = ((f"`{column.path}`{' *' if column.brief else ''}", column.type, column.note) for column in method.columns)
+    cells = (
+        (f"`{column.path}`{' *' if column.brief else ''}", column.type, spelled(column.note))
+        for column in method.columns
+    )
     return "A star marks what a table shows by default.\n\n" + rows(("column", "type", "note"), cells)
 
 

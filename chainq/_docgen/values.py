@@ -10,6 +10,7 @@ from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.methods import BY_COMMAND, METHODS
 from chainq.cli.commands import COMMANDS
 from chainq.cli.completion import SCRIPTS
+from chainq.cli.spelling import spelled
 from chainq.demo.programs import PROGRAMS
 from chainq.demo.wire import DIALECTS as DEMO_DIALECTS
 from chainq.formats import registry
@@ -45,7 +46,7 @@ def values_of(command: str, param: Any, metavar: str, text: str) -> Values:
     if "FILE" in metavar:
         return Values("file")
     if param.name == "columns" and command in BY_COMMAND:
-        columns = ((column.path, column.note or column.type) for column in BY_COMMAND[command].columns)
+        columns = ((column.path, spelled(column.note) or column.type) for column in BY_COMMAND[command].columns)
         return Values("list", (*columns, ("all", "every column"), ("help", "list the columns")))
     if param.name == "function":
         known = (("credits.aleo", _CREDITS), *PROGRAMS.items())

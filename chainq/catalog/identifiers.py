@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from chainq.catalog import bech32
 from chainq.catalog.methods import Role
-from chainq.errors import UsageError
+from chainq.errors import Phrase, UsageError
 from chainq.text.sanitize import KEYS, excerpt, mask_url, quoted
 
 
@@ -76,7 +76,7 @@ def url(text: str) -> str:
     if text == "demo:":
         return text
     if text.strip("/").lower() in ("demo", "demo:"):
-        raise UsageError(f"invalid URL {quoted(text)}: the sample chain is --url demo:")
+        raise UsageError(Phrase("invalid URL {}: the sample chain is {url}", quoted(text), url="demo:"))
     try:
         parts = urlsplit(text)
         usable = _is_host(parts.hostname or "") and parts.port != 0

@@ -7,12 +7,12 @@ import re
 from enum import Enum
 
 from chainq.catalog.bech32 import ALPHABET
-from chainq.errors import UsageError
+from chainq.errors import Phrase, UsageError
 from chainq.text.sanitize import KEYS, abridged, quoted
 
 
 class TextKind(Enum):
-    """A kind of text: its name with an article, and what to do with one (`{}` is the text itself)."""
+    """A kind of text: its name with an article, and what to do with one, as a `Phrase` (`{}` is the text itself)."""
 
     def __init__(self, title: str, hint: str) -> None:
         self.title, self.hint = title, hint
@@ -34,7 +34,7 @@ class TextKind(Enum):
     SIGNATURE = "a signature", "the service has no method for it"
     CIPHERTEXT = "a ciphertext", "the service has no method for it; chainq records shows those of records"
     FIELD = "a field or group element", "the service has no method for it"
-    SHORTENED = "shortened by a table", "use --no-trunc there to see it whole"
+    SHORTENED = "shortened by a table", "use {trunc} there to see it whole"
     SECRET = "a secret key", "chainq never takes one as an argument; keep it out of command lines"
 
 
@@ -94,4 +94,6 @@ def check_kind(text: str, wanted: str, *expected: TextKind) -> None:
     if kind is None or kind in expected:
         return
     repeated = abridged(text, 80)
-    raise UsageError(f"invalid {wanted}{shown(text)}: this is {kind.title}", kind.hint.format(repeated, repeated))
+    raise UsageError(
+        f"invalid {wanted}{shown(text)}: this is {kind.title}", Phrase(kind.hint, repeated, repeated, trunc=False)
+    )

@@ -10,6 +10,8 @@ Rejected: dataclasses. Every run loads this module, and a dataclass takes eight 
 from enum import Enum, StrEnum
 from typing import NamedTuple
 
+from chainq.errors import Phrase
+
 
 class Role(Enum):
     """What a parameter is for. The code uses roles; names in requests come from the catalogue or a dialect."""
@@ -183,7 +185,7 @@ TRANSACTION_SUMMARY = (
     Column(
         "height",
         "number",
-        "height of the block, added by chainq; in jsonl and json only where --columns names it",
+        Phrase("height of the block, added by chainq; in jsonl and json only where {columns} names it"),
         Kind.HEIGHT,
         brief=1,
         computed=True,

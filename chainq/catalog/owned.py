@@ -1,10 +1,11 @@
 """The rows of `chainq owned`: those of no method, but picked from `records/isOwner` and joined with `records/all`."""
 
 from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method
+from chainq.errors import Phrase
 
 COMMAND = "owned"
 OWNER = Column("owner", "string", "address of the view key", Kind.ID, brief=True)
-PLAINTEXT = Column("plaintext", "string", "the decrypted record, with --decrypt", Kind.TEXT, brief=True)
+PLAINTEXT = Column("plaintext", "string", Phrase("the decrypted record, with {decrypt}"), Kind.TEXT, brief=True)
 SHARED = frozenset(column.path for column in BY_COMMAND["ownership"].columns)
 """The columns of ownership rows; record rows have some of them too."""
 
@@ -15,7 +16,7 @@ def owned_method(*, records: bool, plaintext: bool) -> Method:
     columns = (OWNER, *ownership.columns)
     if records:
         columns += tuple(
-            column._replace(note=f"{column.note}{', ' if column.note else ''}with --records")
+            column._replace(note=column.note + ", " * bool(column.note) + Phrase("with {records}"))
             for column in record.columns
             if column.path not in SHARED
         )

@@ -15,6 +15,7 @@ from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.methods import BY_COMMAND
 from chainq.cli import connect
 from chainq.cli.report import Reporter
+from chainq.cli.spelling import spelled
 from chainq.config import dialect_cache, profile_writer, profiles
 from chainq.doctor.diagnosis import Diagnosis, diagnose
 from chainq.doctor.methods import WORKS
@@ -65,7 +66,7 @@ def _json(diagnosis: Diagnosis) -> str:
         "url": diagnosis.url,
         "dialect": diagnosis.dialect,
         "checks": [
-            {"check": check.name, "finding": check.finding, "meaning": check.meaning, "ok": check.ok}
+            {"check": check.name, "finding": check.finding, "meaning": spelled(check.meaning), "ok": check.ok}
             for check in diagnosis.checks
         ],
     }
@@ -74,7 +75,10 @@ def _json(diagnosis: Diagnosis) -> str:
 
 def _table(diagnosis: Diagnosis) -> str:
     head = f"{diagnosis.url}  dialect {diagnosis.dialect or 'unknown'}, {counted(diagnosis.calls, 'request')}"
-    lines = [("" if check.ok else "!", check.name, check.finding, check.meaning) for check in _folded(diagnosis.checks)]
+    lines = [
+        ("" if check.ok else "!", check.name, check.finding, spelled(check.meaning))
+        for check in _folded(diagnosis.checks)
+    ]
     wide = shutil.get_terminal_size().columns >= WIDE
     return aligned([(head,)], ()) + "\n" + aligned(lines, (1, 20, 28) if wide else (1, 15, 14))
 

@@ -10,6 +10,7 @@ import typer
 
 from chainq.cli.commands import app
 from chainq.cli.help import PlainGroup, bounds_in_words
+from chainq.cli.spelling import spelled
 from chainq.errors import ChainqError, ExitCode
 from chainq.process import signals
 from chainq.text.sanitize import abridged, mask_keys, printable
@@ -116,7 +117,7 @@ def _command_of(option: str, arguments: list[str]) -> str | None:
 def _complain(arguments: list[str], message: str, error: BaseException) -> None:
     """Print one line on stderr: which command failed, why, and what to do."""
     command = f" {arguments[0]}" if arguments and arguments[0] in PlainGroup.catalogue else ""
-    parts = abridged("; ".join([message, *getattr(error, "__notes__", [])]), _LONGEST)
+    parts = abridged("; ".join(map(spelled, [message, *getattr(error, "__notes__", [])])), _LONGEST)
     try:
         sys.stderr.write(printable(mask_keys(f"chainq{command}: {' '.join(parts.split())}")) + "\n")
         sys.stderr.flush()

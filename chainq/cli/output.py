@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, METHODS, Column, Kind, Method
+from chainq.cli.spelling import spelled
 from chainq.errors import UsageError
 from chainq.formats import registry
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, capabilities
@@ -86,6 +87,7 @@ def settings(method: Method, values: Mapping[str, Any], *, appended: bool, endle
         color=use_color(values["color"], terminal=on_terminal(file)),
         abbreviate=not values["no_trunc"],
         detailed=detailed,
+        spelled=spelled,
     )
     if spec.terminal and can.binary:
         raise UsageError(f"{name} is binary and cannot be shown on a terminal", "use -o FILE")
@@ -187,7 +189,7 @@ def list_columns(command: str) -> None:
     paths = [f"{column.path}{' *' if column.brief else ''}" for column in columns]
     wide, typed = max(map(len, paths)), max(len(column.type) for column in columns)
     lines = [
-        f"{path:{wide}}  {column.type:{typed}}  {column.note}".rstrip()
+        f"{path:{wide}}  {column.type:{typed}}  {spelled(column.note)}".rstrip()
         for path, column in zip(paths, columns, strict=True)
     ]
     with open_sink(None, pager=True) as sink:

@@ -6,6 +6,7 @@ import sys
 import threading
 from contextlib import suppress
 
+from chainq.cli.spelling import spelled
 from chainq.process.progress import Bar
 from chainq.text.sanitize import printable
 from chainq.transport.base import Report
@@ -26,11 +27,12 @@ class Reporter:
 
     def line(self, text: str) -> None:
         """Print one line; a closed stderr is ignored."""
+        shown = printable(spelled(text))
         with self._lock:
             try:
                 self._show_status("")
-                if not (self._bar and self._bar.line(printable(text))):
-                    sys.stderr.write(printable(text) + "\n")
+                if not (self._bar and self._bar.line(shown)):
+                    sys.stderr.write(shown + "\n")
                     sys.stderr.flush()
             except _GONE:
                 return
@@ -38,17 +40,17 @@ class Reporter:
     def warn(self, text: str) -> None:
         """Print a warning, unless `--quiet`."""
         if not self.quiet:
-            self.line(f"chainq: warning: {text}")
+            self.line("chainq: warning: " + text)
 
     def note(self, text: str) -> None:
         """Print what is good to know and no warning, unless it is empty or `--quiet`."""
         if text and not self.quiet:
-            self.line(f"chainq: {text}")
+            self.line("chainq: " + text)
 
     def trace(self, text: str) -> None:
         """Print a step of the run with `--verbose`."""
         if self._verbose:
-            self.line(f"chainq: {text}")
+            self.line("chainq: " + text)
 
     def call(self, report: Report) -> None:
         """Count one attempt of a request; print it with `--verbose`, or if the wait for its retry is long."""
@@ -62,12 +64,12 @@ class Reporter:
             wait = "" if report.wait is None else f", retrying in {report.wait:.1f} s"
             self.line(
                 f"chainq: {report.method}{' ' + report.where if report.where else ''}:{rows} {report.size} bytes"
-                f" {report.seconds * 1000:.0f} ms attempt {report.attempt}: {report.outcome}{wait}"
+                f" {report.seconds * 1000:.0f} ms attempt {report.attempt}: {spelled(report.outcome)}{wait}"
             )
         elif report.wait is not None and report.rate_limited:
             self._warn_limited(report.method, report.wait)
         elif report.wait is not None and report.wait >= LONG_WAIT:
-            self.warn(f"{report.method}: {report.outcome}; retrying in {report.wait:.0f} s")
+            self.warn(f"{report.method}: {spelled(report.outcome)}; retrying in {report.wait:.0f} s")
 
     def _warn_limited(self, method: str, wait: float) -> None:
         """Say that the service refused a request with HTTP 429: one line, on a terminal updated with each wait.

@@ -7,6 +7,7 @@ from typing import Any
 
 from chainq.cli import connect
 from chainq.cli.output import on_terminal, use_color
+from chainq.cli.spelling import spelled
 from chainq.errors import UsageError
 from chainq.formats.protocol import OutputSpec
 from chainq.heights.bounds import parse_count
@@ -49,6 +50,7 @@ def run(text: str, values: Mapping[str, Any]) -> None:
                 width=terminal_width(),
                 color=color,
                 abbreviate=not values["no_trunc"],
+                spelled=spelled,
             )
             output = draw(found, spec, now(), _suffix(values))
         with signals_deferred():

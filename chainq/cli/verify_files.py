@@ -48,7 +48,7 @@ def run(values: Mapping[str, Any]) -> None:
                         _against(files, service, values["sample"], verdict, reporter), writer, verdict, reporter
                     )
             elif files.unseen:
-                verdict.compared = f"; {files.unseen}"
+                verdict.compared = "; " + files.unseen
         finally:
             reporter.end()
         with signals_deferred():

@@ -1,24 +1,11 @@
-"""The error boundary of the Python API: messages name its keywords where those of the commands name options."""
+"""The error boundary of the Python API: parameters of errors as keywords, and the end of calls on a closed client."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from chainq.errors import ChainqError, UsageError
+from chainq.errors import ChainqError, Phrase, UsageError, in_python
 from chainq.transport.base import Stopped
-
-_WORDS = (
-    (r", such as --[^;]*", ""),  # heights that count back from the tip are for the command line
-    (r"--no-verify", "verify=False"),
-    (r"--(dialect|url) ([a-z]+:?)(?![a-z])", r"\1='\2'"),
-    (r"--header\b", "headers"),
-    (r"-j\b", "concurrency"),
-    (r"-w ([0-9]+)", r"workers=\1"),
-    (r"-w\b", "workers"),
-    (r"--max-memory", "max_memory"),
-    (r"--(start|end|last|since|until|limit|reverse|url|profile|dialect|timeout|retries|rate)\b", r"\1"),
-)
-"""What stands in the place of an option, in this order."""
 
 
 @contextmanager
@@ -29,14 +16,16 @@ def boundary() -> Iterator[None]:
     except Stopped:
         raise UsageError("the client is closed") from None
     except ChainqError as error:
-        error.message = _in_python(error.message)
-        error.hint = _in_python(error.hint)
+        error.message, error.hint = map(_in_python, (error.message, error.hint))
         raise
 
 
 def _in_python(text: str) -> str:
-    """Return a text with keywords for options, but for those of a whole command, which is for a shell."""
-    parts = re.split(r"(\bchainq [^;]*)", text)
-    for option, keyword in _WORDS:
-        parts[::2] = [re.sub(option, keyword, part) for part in parts[::2]]
-    return "".join(parts)
+    return text.spelled(_keyword) if isinstance(text, Phrase) else text
+
+
+def _keyword(name: str, value: Any) -> str:
+    """Return a parameter as a keyword. Heights that count back from the tip are for the command line alone."""
+    if name in ("start", "end") and isinstance(value, int) and value < 0:
+        return f"{name}=client.tip_height(){value + 1:+d}"
+    return in_python(name, value)

@@ -240,4 +240,4 @@ class _Check:
                 raise self._error((*at, key), "unknown key", hint)
 
     def _error(self, at: tuple[str, ...], reason: str, hint: str = "") -> UsageError:
-        return UsageError(f"{self._path} line {line_of(self._text, at)}: {'.'.join(at)}: {reason}", hint)
+        return UsageError(f"{self._path} line {line_of(self._text, at)}: {'.'.join(at)}: " + reason, hint)

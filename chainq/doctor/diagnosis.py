@@ -17,7 +17,7 @@ from chainq.catalog.methods import BY_COMMAND, METHODS, Method, Role
 from chainq.doctor.methods import MethodProber
 from chainq.doctor.pagination import PaginationProber, Window, address_in
 from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober, Refusal
-from chainq.errors import ChainqError, ResponseError, UnreachableError
+from chainq.errors import ChainqError, Phrase, ResponseError, UnreachableError
 from chainq.fetching import dialect_detection
 from chainq.rows.fields import Picker, integer_of
 from chainq.text.humanize import age, counted
@@ -107,7 +107,9 @@ class _Examination:
             return Check("latency", UNKNOWN, "no call succeeded")
         milliseconds = round(median(self.prober.seconds) * 1000)
         calls = counted(len(self.prober.seconds), "call")
-        return Check("latency", f"{milliseconds} ms", f"median of {calls}; -j makes calls in parallel")
+        return Check(
+            "latency", f"{milliseconds} ms", Phrase("median of {}; {concurrency} makes calls in parallel", calls)
+        )
 
     def _tip_check(self, latest: Outcome) -> Check:
         name = "tip"
@@ -132,7 +134,9 @@ class _Examination:
         except ChainqError as error:
             return Check("dialect", UNKNOWN, str(error), error)
         self.methods.set_dialect(DIALECTS[self.dialect])
-        return Check("dialect", self.dialect, f"use --dialect {self.dialect} or auto, or --save a profile")
+        return Check(
+            "dialect", self.dialect, Phrase("use {dialect} or auto, or {save} a profile", dialect=self.dialect)
+        )
 
     def _method_checks(self, latest: Outcome) -> Iterator[Check]:
         """Yield a check of every method of the catalogue, then those of ranges and pages."""
@@ -213,13 +217,17 @@ class _Examination:
         name, refusals = "rate limit", self.prober.rate_limited
         if not refusals:
             finding = f"none seen in {counted(self.prober.calls, 'call')}"
-            return Check(name, finding, f"chainq slows down when it meets one; --rate {USUAL_RATE} seldom does")
+            return Check(
+                name, finding, Phrase("chainq slows down when it meets one; {rate} seldom does", rate=USUAL_RATE)
+            )
         methods = [
             f"{method}{f' (retry after {excerpt(refusal.retry_after, 40)})' if refusal.retry_after else ''}"
             for method, refusal in refusals.items()
         ]
         rate = min((safe_rate(refusal) for refusal in refusals.values()), key=float)
-        return Check(name, f"reached by {', '.join(methods)}", f"chainq waits and continues; --rate {rate} avoids it")
+        return Check(
+            name, f"reached by {', '.join(methods)}", Phrase("chainq waits and continues; {rate} avoids it", rate=rate)
+        )
 
     def _compression(self) -> Check:
         if self.prober.encodings:

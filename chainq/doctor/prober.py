@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Raw
 
-from chainq.errors import ChainqError, ServiceError, UnreachableError
+from chainq.errors import ChainqError, Phrase, ServiceError, UnreachableError
 from chainq.rows import fields, raw_json
 from chainq.transport.base import Endpoint, Report, Response
 from chainq.transport.connection import Connection
@@ -153,7 +153,9 @@ class Prober:
             header, wait = response.headers.get("retry-after", ""), retry_after(response, time.time())
             self.rate_limited[self._method] = Refusal(len(sent), now - sent[0] if sent else 0.0, header, wait)
             # Ends the call: a diagnosis does not need to wait until it may call this method again.
-            raise UnreachableError("HTTP 429: the service refuses more calls for now", "lower --rate or -j")
+            raise UnreachableError(
+                "HTTP 429: the service refuses more calls for now", Phrase("lower {rate} or {concurrency}")
+            )
         sent.append(now)
 
 

@@ -12,7 +12,7 @@ from msgspec import Raw
 from chainq.catalog.dialects import DIALECTS, NO_NAMES, Dialect, Names
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.config.dialect_cache import forget, remember, remembered
-from chainq.errors import ServiceError, TooHeavyError
+from chainq.errors import Phrase, ServiceError, TooHeavyError
 from chainq.rows import fields, raw_json
 from chainq.transport.failures import is_misunderstood
 
@@ -53,7 +53,7 @@ def detect(call: Call, names: Names = NO_NAMES) -> str:
             return fitting[0].name
         candidates = fitting or candidates
     known = " or ".join(DIALECTS)
-    hint = f"pass --dialect {known}; chainq doctor examines the server"
+    hint = Phrase("pass {dialect} {}; chainq doctor examines the server", known)
     if refusals and not fitting:
         raise ServiceError(f"the server fits no known dialect: {'; '.join(refusals)}", hint)
     raise ServiceError(f"the server's dialect cannot be detected: {known} all fit", hint)
@@ -72,7 +72,7 @@ def explain(error: ServiceError, url: str, dialect: Dialect, *, stated: bool, sh
         return
     head, _, tail = error.message.partition(": ")
     error.message = f"{head}: this server speaks another dialect than {dialect.name}: {tail}"
-    error.hint = "--dialect auto detects it; chainq doctor examines the server"
+    error.hint = Phrase("{dialect} detects it; chainq doctor examines the server", dialect="auto")
     if not stated:
         forget(url)
         error.hint = "what was detected earlier is forgotten: run the command again, or chainq doctor"

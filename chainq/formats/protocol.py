@@ -18,12 +18,12 @@ from typing import NamedTuple, Protocol
 from msgspec import Raw
 
 from chainq.catalog.methods import Column
-from chainq.errors import OutputError
+from chainq.errors import OutputError, Phrase
 from chainq.rows.fields import Picker, text_of
 from chainq.text.sanitize import abridged, printable
 
 _BATCH = 512  # rows that are joined at a time
-AS_SENT = "use jsonl, which writes it as it was sent, or leave the column out with --columns"
+AS_SENT = Phrase("use jsonl, which writes it as it was sent, or leave the column out with {columns}")
 """The hint for a value that a format cannot write."""
 MAX_UNKNOWN = 5  # unknown fields that a warning names
 
@@ -45,6 +45,7 @@ class OutputSpec(NamedTuple):
     `terminal`: the output goes to a terminal, where control characters must be escaped. `width`: characters in a line
     of it. `color`: ANSI styles may be used. `abbreviate`: long values may be abbreviated. `detailed`: rows have columns
     that lookups added, which `--columns` cannot select. `warn`: writes a line to stderr, unless `--quiet` was given.
+    `spelled`: returns a text with its parameters as users write them.
     """
 
     command: str
@@ -60,6 +61,7 @@ class OutputSpec(NamedTuple):
     abbreviate: bool = True
     detailed: bool = False
     warn: Callable[[str], None] = lambda _: None
+    spelled: Callable[[str], str] = str
 
 
 class Writer(Protocol):
@@ -110,7 +112,8 @@ def unknown_field_warner(spec: OutputSpec, name: str) -> Callable[[str], None] |
         warned.add(path)
         if len(warned) <= MAX_UNKNOWN:
             spec.warn(
-                f"unknown field {path!r} is left out of {name}; use jsonl, or select it by --columns and --no-check"
+                f"unknown field {path!r} is left out of {name}; use jsonl, or "
+                + Phrase("select it by {columns} and {check}", check=False)
             )
         else:
             spec.warn(f"more unknown fields are left out of {name}")

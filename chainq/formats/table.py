@@ -12,6 +12,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from chainq.catalog.methods import Column, Kind
+from chainq.errors import Phrase
 from chainq.formats.cells import RIGHT, Cell, cell_of, headers
 from chainq.formats.drawing import ENDLESS, Lane, grid, render
 from chainq.formats.protocol import Output, OutputSpec
@@ -109,7 +110,8 @@ class Table:
             return
         notes = [counted(self._rows, "row") if self._rows else "no rows"]
         if self._lanes and (hidden := [column.header for column in self._columns[len(self._lanes) :]]):
-            more = "a wider terminal shows them" if self._spec.detailed else "use --columns, or a wider terminal"
+            advice = Phrase("use {columns}, or a wider terminal")
+            more = "a wider terminal shows them" if self._spec.detailed else self._spec.spelled(advice)
             notes.append(f"not shown: {', '.join(hidden)}; {more}")
         self._put([Text(note, "dim") for note in notes], self._room)
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from chainq.errors import UsageError
+from chainq.errors import Phrase, UsageError
 from chainq.text.sanitize import quoted
 
 DEFAULT_LAST = 10  # blocks, where no range is given
@@ -44,13 +44,15 @@ def parse_count(text: str) -> int:
     try:
         return parse_height(text)
     except UsageError:
-        raise UsageError(f"invalid --last {quoted(text)}: expected a number of blocks such as 100 or 10K") from None
+        raise UsageError(
+            Phrase("invalid {last} {}: expected a number of blocks such as 100 or 10K", quoted(text))
+        ) from None
 
 
 def _hint(text: str) -> str:
     """Return what may have been meant by a text that is not a height; empty where nothing comes to mind."""
     if re.fullmatch(r"-[0-9_.KkMm]+", text):
-        return "for the last N blocks use --last N"
+        return Phrase("for the last N blocks use {last}", last="N")
     if re.fullmatch(r"[0-9_.KkMm]+(-|\.\.+)[0-9_.KkMm]*", text):
         return "a range is A:B"
     if re.fullmatch(r"[0-9.]+[smhdw]", text):
@@ -113,16 +115,16 @@ class Bounds(NamedTuple):
         """Raise UsageError for bounds that are wrong whatever the tip height is."""
         given = [self.start, self.end, self.since, self.until]
         if self.last is not None and any(bound is not None for bound in given):
-            raise UsageError("--last cannot be combined with --start, --end, --since or --until")
+            raise UsageError(Phrase("{last} cannot be combined with {start}, {end}, {since} or {until}"))
         if self.start is not None and self.since is not None:
-            raise UsageError("--start cannot be combined with --since")
+            raise UsageError(Phrase("{start} cannot be combined with {since}"))
         if self.end is not None and self.until is not None:
-            raise UsageError("--end cannot be combined with --until")
+            raise UsageError(Phrase("{end} cannot be combined with {until}"))
         start, end = self.start, self.end
         if start is not None and end is not None and start > end and (start < 0) == (end < 0):
-            raise UsageError(f"--start {start} is greater than --end {end}")
+            raise UsageError(Phrase("{start} is greater than {end}", start=start, end=end))
         if self.since is not None and self.until is not None and self.since > self.until:
-            raise UsageError("--since is later than --until")
+            raise UsageError(Phrase("{since} is later than {until}"))
 
     @property
     def fixed(self) -> bool:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from chainq.errors import UsageError
+from chainq.errors import Phrase, UsageError
 from chainq.lake.store import Store
 from chainq.text.sanitize import excerpt
 
@@ -71,7 +71,8 @@ def check(store: Store, found: DataSet, wanted: Wanted) -> None:
     for what, (then, now) in pairs.items():
         if None not in (then, now) and then != now:
             raise UsageError(
-                f"{store.label} was exported with {what} {then}, not {now}", f"pass --{what} {then}, or another --to"
+                f"{store.label} was exported with {what} {then}, not {now}",
+                Phrase(f"pass {{{what}}}, or another {{to}}", **{what: then}),
             )
     for command, schema in wanted.schemas.items():
         if found.schemas.get(command, schema) != schema:
@@ -87,7 +88,7 @@ def check_chain(store: Store, found: DataSet, block_hash: str | None) -> None:
         raise UsageError(
             f"{store.label} holds another chain: its block {found.chain.height} is {excerpt(found.chain.hash, 80)},"
             f" the service has {excerpt(block_hash or 'no such block', 80)}",
-            "pass another --to, or the --url of that chain",
+            Phrase("pass another {to}, or the {url} of that chain"),
         )
 
 

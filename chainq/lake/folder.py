@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from chainq.errors import BusyError, OutputError
+from chainq.errors import BusyError, OutputError, Phrase
 from chainq.lake.store import Listed
 from chainq.text.sanitize import printable
 
@@ -94,7 +94,8 @@ class FolderStore:
             except BlockingIOError:
                 raise BusyError(f"another export is writing to {self.label}") from None
             except OSError as error:
-                raise OutputError(f"cannot lock {self.label}: {error.strerror}", "--no-lock does without") from None
+                advice = Phrase("{lock} does without", lock=False)
+                raise OutputError(f"cannot lock {self.label}: {error.strerror}", advice) from None
             yield lambda: None  # the kernel takes it from nobody
         finally:
             os.close(descriptor)

@@ -78,7 +78,7 @@ class LocalEngine:
         self._listener.warn(f"worker {death.number} {how} at {spec}")
         if deaths < DEATHS:
             return None
-        return OutputError(f"{spec}: its worker {how}, {DEATHS} times", f"if memory ran out, {LESS_MEMORY}")
+        return OutputError(f"{spec}: its worker {how}, {DEATHS} times", "if memory ran out, " + LESS_MEMORY)
 
 
 class _Note(NamedTuple):

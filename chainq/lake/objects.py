@@ -16,7 +16,7 @@ from datetime import timedelta
 from typing import Any, BinaryIO, TypeVar, cast
 from uuid import uuid4
 
-from chainq.errors import OutputError, UsageError
+from chainq.errors import OutputError, Phrase, UsageError
 from chainq.lake.lease import Content, Lease
 from chainq.lake.object_errors import cause, endpoint
 from chainq.lake.store import Listed
@@ -168,7 +168,7 @@ class ObjectStore:
         if again is not None or stale is not None:
             raise UsageError(
                 f"{self.label} ignores conditional writes, so exports cannot keep each other out",
-                "--no-lock does without; then see to it that no two exports run at once",
+                Phrase("{lock} does without; then see to it that no two exports run at once", lock=False),
             )
 
     def _guarded(self, verb: str, action: Callable[[], T]) -> T:

@@ -14,7 +14,7 @@ from msgspec import Raw, structs
 
 from chainq._version import __version__
 from chainq.catalog.methods import BY_COMMAND, Method
-from chainq.errors import IncompleteError, OutputError
+from chainq.errors import IncompleteError, OutputError, Phrase
 from chainq.fetching.service import Service, hash_text
 from chainq.heights.bounds import Bounds
 from chainq.heights.grid import PartitionSpec
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from chainq.lake.store import Store
 
 ATTEMPTS = 3  # where a reorg comes between the first and the last request
-LESS_MEMORY = "lower -w or -j, or export with a smaller --partition"
+LESS_MEMORY = Phrase("lower {workers} or {concurrency}, or export with a smaller {partition}")
 
 Say = Callable[[str], None]
 

@@ -248,5 +248,5 @@ def _counts_wrongly(heights: HeightRange, total: int) -> Asking[int]:
 
 def _differ(heights: HeightRange, said: str) -> IncompleteError:
     return IncompleteError(
-        f"{heights}: {said}", f"where one of its servers is behind, {BELOW_TIP}; else try again later"
+        f"{heights}: {said}", "where one of its servers is behind, " + BELOW_TIP + "; else try again later"
     )

@@ -1,13 +1,13 @@
 """Asks for blocks: every height up to the tip has one, so what is missing is seen."""
 
 from chainq import tuning
-from chainq.errors import IncompleteError
+from chainq.errors import IncompleteError, Phrase
 from chainq.heights.range import HeightRange
 from chainq.planning.facts import BELOW_TIP, Facts
 from chainq.planning.steps import DIVISIBLE, Asking, Request, TipRequest
 from chainq.rows.sorting import Page
 
-NO_VERIFY = "blocks and full-blocks skip this check with --no-verify"
+NO_VERIFY = Phrase("blocks and full-blocks skip this check with {verify}", verify=False)
 
 
 def ask_blocks(heights: HeightRange, facts: Facts, *, verify: bool) -> Asking[int]:
@@ -28,8 +28,8 @@ def ask_blocks(heights: HeightRange, facts: Facts, *, verify: bool) -> Asking[in
     asked = HeightRange(heights.start, end)
     said = _fault(page, asked, ev.reach(heights.start, end), facts)
     if verify:
-        behind = f"where a server is behind, {BELOW_TIP}; " if end + tuning.NEAR_TIP > (facts.top or 0) else ""
-        raise IncompleteError(f"{asked}: {said}", f"{behind}{NO_VERIFY}")
+        behind = "where a server is behind, " + BELOW_TIP + "; " if end + tuning.NEAR_TIP > (facts.top or 0) else ""
+        raise IncompleteError(f"{asked}: {said}", behind + NO_VERIFY)
     facts.note(f"{asked}: {said}")
     ev.believe(HeightRange(ev.reach(heights.start, end), end), page.rows, page.heights)
     return end

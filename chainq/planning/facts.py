@@ -3,14 +3,14 @@
 from dataclasses import dataclass, field
 
 from chainq import tuning
-from chainq.errors import IncompleteError
+from chainq.errors import IncompleteError, Phrase
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import Chunker
 from chainq.planning.evidence import Evidence
 from chainq.planning.steps import DIVISIBLE, Asking, Request
 from chainq.rows.sorting import Page
 
-BELOW_TIP = "end the range some blocks below the tip, such as --end -10"
+BELOW_TIP = Phrase("end the range some blocks below the tip, such as {end}", end=-10)
 """What helps against servers that are behind: the heights that all of them have."""
 NO_HEIGHTS = HeightRange(0, 0)
 

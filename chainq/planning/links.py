@@ -41,7 +41,7 @@ class Links:
             raise IncompleteError(
                 f"{self._name}: block {high} names {excerpt(named[at], 80) or 'nothing'} as its previous block,"
                 f" but block {low} is {excerpt(found[at], 80) or 'without a hash'}",
-                f"the chain is broken there, or changed while it was read; {NO_VERIFY}",
+                "the chain is broken there, or changed while it was read; " + NO_VERIFY,
             )
         if hashes:
             self._last = heights[-1], hashes[-1]

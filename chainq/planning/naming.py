@@ -84,7 +84,7 @@ def _show_pages(heights: HeightRange, due: int, missing: int, facts: Facts) -> A
     elif missing:
         raise BehindError(
             f"{heights}: {missing} of its {due} rows do not come, by its full block",
-            f"the service lacks them, or one of its servers is behind: {BELOW_TIP}",
+            "the service lacks them, or one of its servers is behind: " + BELOW_TIP,
             heights.start,
         )
 

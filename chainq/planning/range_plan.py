@@ -26,7 +26,7 @@ from msgspec import Raw
 
 from chainq import tuning
 from chainq.catalog.methods import Method
-from chainq.errors import IncompleteError
+from chainq.errors import IncompleteError, Phrase
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import Chunker, page_sizes, within_limit
 from chainq.planning.evidence import Evidence, Proved
@@ -308,7 +308,7 @@ class RangePlan:
         if self._strict:
             raise IncompleteError(
                 f"{heights}: nothing proves that these are all rows: no row beyond, and no other method tells",
-                "leave out --strict to get them",
+                Phrase("leave out {strict} to get them"),
             )
         self.believed.append(heights)
 

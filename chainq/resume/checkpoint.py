@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import msgspec
 
-from chainq.errors import BusyError, OutputError, UsageError
+from chainq.errors import BusyError, OutputError, Phrase, UsageError
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
 from chainq.resume.history import History, Position
@@ -142,13 +142,14 @@ class Checkpoint:
             return
         except OSError as error:
             raise UsageError(f"cannot read checkpoint {self._name}: {error.strerror}") from None
-        remedy = "restore it, or delete it and its output file to start over from --start"
+        over = Phrase("delete it and its output file to start over from {start}")
+        remedy = "restore it, or " + over
         try:
             version = msgspec.json.decode(text, type=_Version).chainq
             if version != VERSION:
                 raise UsageError(
                     f"checkpoint {self._name} has version {version}, this chainq reads version {VERSION}",
-                    "resume with the chainq that wrote it; or delete it and its output file to start over from --start",
+                    "resume with the chainq that wrote it; or " + over,
                 )
             content = msgspec.json.decode(text, type=_Content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -15,6 +15,7 @@ from chainq.errors import (
     BrokenBodyError,
     ChainqError,
     OutputError,
+    Phrase,
     ResponseError,
     ServiceError,
     UnreachableError,
@@ -69,7 +70,7 @@ def open_journal(stack: ExitStack, settings: ResumeSettings, identity: Mapping[s
     checkpoint, recorded = None, None
     if settings.checkpoint is not None:
         if output in (path := printable(os.path.realpath(settings.checkpoint)), f"{path}.lock"):
-            raise UsageError(f"-o and --checkpoint are the same file {output}", "use two files")
+            raise UsageError(Phrase("{output} and {checkpoint} are the same file {}", output), "use two files")
         checkpoint = stack.enter_context(Checkpoint(settings.checkpoint, identity))
         last = checkpoint.history.last
         if last is not None and checkpoint.output == output:
@@ -91,17 +92,18 @@ def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str) -> Non
     name, later = printable(str(checkpoint.path)), checkpoint.output
     raise UsageError(
         f"{output} holds earlier rows of checkpoint {name}, and later ones went to {later or 'standard output'}",
-        f"{f'use -o {later}' if later else 'omit -o'}; a new file gets the rows from height {last.next} on",
+        Phrase("use {output}" if later else "omit {output}", output=later or None)
+        + f"; a new file gets the rows from height {last.next} on",
     )
 
 
 def _check_other(other: Path, output: str) -> None:
     """Raise UsageError where another checkpoint is about the output file, or where that cannot be read in it."""
-    remedy = "use another -o FILE, or that checkpoint"
+    remedy = Phrase("use another {output}, or that checkpoint", output="FILE")
     try:
         recorded = recorded_output(other)
     except UsageError as error:
-        raise UsageError(f"{output} was the output of another checkpoint: {error.message}", remedy) from None
+        raise UsageError(f"{output} was the output of another checkpoint: " + error.message, remedy) from None
     if recorded == output:
         raise UsageError(f"{output} is the output of checkpoint {printable(str(other))}", remedy)
 
@@ -198,7 +200,7 @@ class _Polls:
         if not self.settings.follow or (refusal and (self.writer is None or self.refusals > tuning.MAX_REFUSALS)):
             raise error
         if not self.failures:
-            self.warn(f"{error}; trying again every {self.settings.interval:g} s")
+            self.warn(str(error) + f"; trying again every {self.settings.interval:g} s")
         self.failures += 1
 
     def _clean_up(self, error: BaseException) -> None:
@@ -211,8 +213,9 @@ class _Polls:
             journal.remove_rest()
         height, limit = journal.position.next, self.query.limit
         if journal.checkpoint is None:
-            left = "" if limit is None else f" --limit {limit - self.rounds.written}"
-            error.add_note(f"resume with --start {height} --follow{left}")
+            left = None if limit is None else limit - self.rounds.written
+            more = "" if left is None else Phrase(" {limit}", limit=left)
+            error.add_note(Phrase("resume with {start} {follow}{}", more, start=height, follow=True))
         elif not isinstance(error, ReorgError):  # after which the next run fails in the same way
             error.add_note(f"the next run resumes at height {height}")
         with suppress(OutputError):

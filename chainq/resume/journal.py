@@ -7,7 +7,7 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from chainq import tuning
-from chainq.errors import OutputError
+from chainq.errors import OutputError, Phrase
 from chainq.formats.protocol import Writer
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
@@ -17,6 +17,8 @@ from chainq.resume.checkpoint import Checkpoint
 from chainq.resume.history import History, Position
 from chainq.sinks.base import Sink
 from chainq.text.humanize import counted
+
+_KEEPS = Phrase("{output} keeps them", output="FILE")
 
 
 class Journal:
@@ -79,7 +81,7 @@ class Journal:
         if first:
             history.add(Position(first_height(), length=sink.length))
             if checkpoint and sink.pipe:
-                warn("the output is a pipe: rows that its reader does not take are lost; -o FILE keeps them")
+                warn("the output is a pipe: rows that its reader does not take are lost; " + _KEEPS)
         elif rewind:
             rewound = self._rewind(rewind, warn)
         if checkpoint and sink.length and not same:
@@ -107,8 +109,8 @@ class Journal:
         self.believed.remove(self.rewound)
         if not self.sink.appends and again != blocks:
             warn(
-                f"--rewind {blocks} goes back to the nearest checkpoint position, height {self.position.next}:"
-                f" {counted(again, 'height')} to fetch again"
+                Phrase("{rewind} goes back to the nearest checkpoint position", rewind=blocks)
+                + f", height {self.position.next}: {counted(again, 'height')} to fetch again"
             )
         return again > 0
 

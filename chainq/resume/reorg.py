@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from chainq import tuning
-from chainq.errors import IncompleteError
+from chainq.errors import IncompleteError, Phrase
 from chainq.fetching.service import Service, hash_text
 from chainq.heights.range import HeightRange
 from chainq.query import Batch, Query
@@ -165,7 +165,7 @@ class ReorgCheck:
         if same is history.last:
             raise IncompleteError(reorg, "run the command again")
         blocks = history.positions[-1].next - same.next
-        raise ReorgError(reorg, f"--rewind {blocks} goes back far enough, to height {same.next}")
+        raise ReorgError(reorg, Phrase("{rewind} goes back far enough, to height {}", same.next, rewind=blocks))
 
     def _still(self, position: Position) -> bool:
         """Return whether the service still has the block that a position recorded."""

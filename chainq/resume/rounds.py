@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from chainq import tuning
 from chainq.defaults import SETTLE
-from chainq.errors import ChainqError, IncompleteError, UnreachableError
+from chainq.errors import ChainqError, IncompleteError, Phrase, UnreachableError
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
 from chainq.formats.protocol import Writer
@@ -111,7 +111,7 @@ class Rounds:
             self._write_up_to(writer, self._existing(end), top, deep)
         if limit is not None and self._next < limit:
             lag = f", and this run stays {counted(self._lag, 'block')} below it" if self._lag else ""
-            self.warn(f"--end {limit} is not reached: the tip is {top - 1}{lag}")
+            self.warn(Phrase("{end} is not reached: the tip is {}{}", top - 1, lag, end=limit))
 
     def _write_up_to(self, writer: Writer, end: int, top: int, deep: int) -> None:
         """Write what came late and what is new below `end`.
@@ -231,11 +231,12 @@ class Rounds:
         """Take in that rows which were written are missing. Raises UnsteadyError where the chain has grown since."""
         missing = f"{counted(rows, 'row')} of {heights} that came before"
         if top - self._next >= SETTLE:
-            rewind = f"; --rewind {len(heights)} writes what it has now" if self.journal.checkpoint else ""
+            advice = "the service has lost them, or another one answers; run the command again"
+            rewind = Phrase("{}; {rewind} writes what it has now", advice, rewind=len(heights))
             raise UnsteadyError(
                 IncompleteError(
                     f"{self.query.method.name}: {missing} are missing now",
-                    f"the service has lost them, or another one answers; run the command again{rewind}",
+                    rewind if self.journal.checkpoint else advice,
                 )
             )
         self._warn_behind(f"it lacks {missing}")
@@ -349,14 +350,15 @@ class Rounds:
         """Raise IncompleteError for a tip that is older than `--max-age`, or has no time to tell that."""
         if self.settings.max_age is None:
             return
-        limit = f"--max-age {format_age(self.settings.max_age)}"
+        limit = Phrase("{max_age}", max_age=format_age(self.settings.max_age))
         if tip.time is None:
             said = f"block {tip.height} has no readable time" if tip.height >= 0 else "the chain has no blocks"
-            raise IncompleteError(f"{said}, so its age cannot be held against {limit}")
+            raise IncompleteError(Phrase("{}, so its age cannot be held against {}", said, limit))
         age = time.time() - tip.time
         if age > self.settings.max_age:
             raise IncompleteError(
-                f"block {tip.height} is {duration(age)} old, older than {limit}", "the chain or the service has stopped"
+                Phrase("block {} is {} old, older than {}", tip.height, duration(age), limit),
+                "the chain or the service has stopped",
             )
 
     def _stop_behind(self, what: str) -> None:

@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from chainq.catalog.kinds import TextKind, kind_of, shown
 from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.errors import IncompleteError, NotFoundError, UsageError
+from chainq.errors import IncompleteError, NotFoundError, Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import LATEST, Bounds, parse_height
 from chainq.heights.range import HeightRange
@@ -195,7 +195,7 @@ def check(text: str) -> str:
     if kind in (TextKind.PROGRAM, TextKind.FUNCTION):
         return identifiers.sendable(text)
     if kind is not None:
-        raise UsageError(f"cannot show{shown(text)}: this is {kind.title}", kind.hint.format(text, text))
+        raise UsageError(f"cannot show{shown(text)}: this is {kind.title}", Phrase(kind.hint, text, text, trunc=False))
     raise UsageError(
         f"cannot show{shown(text)}",
         "expected a height, latest, a transaction ID (at1...), an address, a program such as credits.aleo, or "

@@ -14,6 +14,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from chainq.catalog.methods import BY_COMMAND
+from chainq.errors import Phrase
 from chainq.formats.cells import ID_WIDTH, brief_fee, id_cell, number_cell, status_cell, time_cell
 from chainq.formats.drawing import render
 from chainq.formats.protocol import OutputSpec
@@ -139,7 +140,7 @@ def _program(parts: ProgramParts, spec: OutputSpec, now: float) -> Iterator[Rend
         yield Text("  none")
     yield Text(
         "Seen are calls that made a record or took none; the service lists all calls only by function"
-        " (chainq program-transactions). --last N looks at more blocks.",
+        f" (chainq program-transactions). {spec.spelled(Phrase('{last}', last='N'))} looks at more blocks.",
         "dim",
     )
 

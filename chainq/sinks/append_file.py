@@ -6,14 +6,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from chainq.errors import BusyError, IncompleteError, OutputError
+from chainq.errors import BusyError, IncompleteError, OutputError, Phrase
 from chainq.sinks.base import DescriptorSink
 from chainq.text.sanitize import printable
 
 END_BYTES = 4096  # at the end of a file, by which it is known again
 _OWNER = "user.chainq.checkpoint"  # extended attribute (xattr(7)); macOS and some file systems have none
-_LATER = "use another -o FILE for later rows only"
-_CHANGED = f"restore the file, {_LATER}, or delete the checkpoint and the file to start over"
+_LATER = Phrase("use another {output} for later rows only", output="FILE")
+_CHANGED = Phrase("restore the file, {}, or delete the checkpoint and the file to start over", _LATER)
 
 
 class Recorded(NamedTuple):
@@ -71,7 +71,7 @@ class AppendFileSink(DescriptorSink):
         elif self.length and os.pread(self._descriptor, 1, self.length - 1) != b"\n":
             raise OutputError(
                 f"{self._name} ends in the middle of a line, probably written by a run that was killed",
-                "complete or delete its last line, or use another -o FILE",
+                Phrase("complete or delete its last line, or use another {output}", output="FILE"),
             )
 
     def _check(self, recorded: Recorded) -> None:
@@ -84,7 +84,7 @@ class AppendFileSink(DescriptorSink):
         if not recorded.writing and self._holds_line(length):  # half a line is no row
             raise IncompleteError(
                 f"the checkpoint recorded {length} bytes, {name} holds {self.length}, and no run was killed",
-                f"another program or another checkpoint appends to it; {_LATER}, or remove what was appended",
+                "another program or another checkpoint appends to it; " + _LATER + ", or remove what was appended",
             )
 
     def _holds_line(self, start: int) -> bool:

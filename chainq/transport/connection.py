@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
 from chainq import tuning
-from chainq.errors import BrokenBodyError, ChainqError, ServiceError, TooHeavyError
+from chainq.errors import BrokenBodyError, ChainqError, Phrase, ServiceError, TooHeavyError
 from chainq.text.sanitize import keep_secret
 from chainq.transport import failures
 from chainq.transport.base import Endpoint, ExchangeError, Report, Request, Response, Stopped, Transport
@@ -143,7 +143,9 @@ class Connection:
             raise
         except MemoryError:
             outcome = "out of memory"
-            raise TooHeavyError("not enough memory for the response", "lower -j or --max-memory") from None
+            raise TooHeavyError(
+                "not enough memory for the response", Phrase("lower {concurrency} or {max_memory}")
+            ) from None
         finally:
             if outcome != "ok":
                 memory.release()
@@ -224,7 +226,7 @@ class Connection:
 
 
 def _located(error: ChainqError, method: str, where: str, attempts: int) -> ChainqError:
-    error.message = f"{method}{' ' + where if where else ''}: {error.message}"
+    error.message = f"{method}{' ' + where if where else ''}: " + error.message
     if attempts > 1:
         error.message += f" (after {attempts} attempts)"
     return error

@@ -9,6 +9,7 @@ from chainq.errors import (
     BrokenBodyError,
     ChainqError,
     GatewayError,
+    Phrase,
     ResponseError,
     ServiceError,
     TooHeavyError,
@@ -41,16 +42,16 @@ _NO_CODE = ("0", "-32603", "")  # with which servers send errors that have none
 _PROTOCOL_CODES = ("-32700", "-32600", "-32601", "-32602")  # JSON-RPC 2.0, section 5.1: another attempt says the same
 _SQL = r"(?is)\s*(select|with|insert|update|delete)\b.* - "
 _OTHER_DIALECT = ("is not iterable", "undefined binding")  # parameters by other names than the server's
-_CREDENTIALS = "pass credentials by --header, or by headers in a profile"
+_CREDENTIALS = Phrase("pass credentials by {headers}, or by headers in a profile")
 _PATH = "check the URL and its path"
 _HINTS = {
     401: _CREDENTIALS,
     403: _CREDENTIALS,
     404: _PATH,
     405: _PATH,
-    431: "the request headers are too large: check --header, and headers in the profile",
+    431: Phrase("the request headers are too large: check {headers}, and headers in the profile"),
 }
-_DIALECT = "the server may speak another dialect: try --dialect auto, or run chainq doctor"
+_DIALECT = Phrase("the server may speak another dialect: try {dialect}, or run chainq doctor", dialect="auto")
 
 
 class TransientFailure(Exception):  # noqa: N818  # never leaves the transport
@@ -139,7 +140,10 @@ def of_exchange(error: ExchangeError, endpoint: Endpoint) -> ChainqError | Trans
     if isinstance(error, BrokenResponseError):
         return TransientFailure(BrokenBodyError(f"response ended early: {reason}"))
     if isinstance(error, DeadlineError):
-        slow = GatewayError(f"{url}: no complete response within {endpoint.timeout:g} s", "raise --timeout or lower -j")
+        slow = GatewayError(
+            f"{url}: no complete response within {endpoint.timeout:g} s",
+            Phrase("raise {timeout} or lower {concurrency}"),
+        )
         return TransientFailure(slow, timed_out=True)
     failure = UnreachableError(f"could not reach {url}: {reason}")
     if "CERTIFICATE_VERIFY_FAILED" in reason:
@@ -158,7 +162,7 @@ def of_status(response: Response, url: str, now: float) -> ChainqError | Transie
     if text := excerpt(mask_sent(body)[:2000], 120):
         message += f": {text}"
     if status == 429:
-        error = UnreachableError(message, "lower --rate or -j")
+        error = UnreachableError(message, Phrase("lower {rate} or {concurrency}"))
         return TransientFailure(error, retry_after(response, now), rate_limited=True)
     if status == 413:
         return TooHeavyError(message, code="HTTP 413")

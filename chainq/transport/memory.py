@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 
-from chainq.errors import TooHeavyError
+from chainq.errors import Phrase, TooHeavyError
 
 ROW_BYTES = 80  # that a row takes up beside its text
 # Rows can be as short as `{},`, and then take up far more than their text. From this size on they are counted before
@@ -44,8 +44,8 @@ class MemoryBudget:
         if not self._fits(count):
             most, used = in_bytes(self.max_bytes), in_bytes(self.used)
             raise TooHeavyError(
-                f"response does not fit into the {most} of --max-memory, of which {used} are in use",
-                "raise --max-memory or lower -j",
+                Phrase("response does not fit into the {} of {max_memory}, of which {} are in use", most, used),
+                Phrase("raise {max_memory} or lower {concurrency}"),
             )
 
     def give_back(self, count: int) -> None:

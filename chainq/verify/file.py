@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from chainq.catalog.methods import BY_COMMAND, Method
-from chainq.errors import IncompleteError, UsageError
+from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.heights.range import HeightRange
 from chainq.verify.file_rows import FileRows, nothing, open_file
 from chainq.verify.findings import Contradiction, Finding, Located, Repair, Step
@@ -59,14 +59,15 @@ class RowsCheck:
 
         for table in file.tables(names, damages.append):
             if not check.rows and method.height in names and is_reversed(table[method.height]):
-                raise UsageError(f"{self._path} begins with the highest height", "write it without --reverse")
+                raise UsageError(f"{self._path} begins with the highest height", Phrase("write it without {reverse}"))
             yield step(check.take(table), table.num_rows)
         yield step(check.finish(lambda names: file.tables(names, nothing)), 0)
         self.heights = check.heights
         self._rows = FileRows(file, method, self.heights, finding)
         lost = "" if method.linked else "rows that are missing and "
-        hint = ", --full compares them with the service" if method.ranged else ""
-        self.unseen = f"{lost}changes in fields without a checksum leave no trace in a file{hint}"
+        self.unseen = f"{lost}changes in fields without a checksum leave no trace in a file"
+        if method.ranged:
+            self.unseen += Phrase(", {full} compares them with the service")
 
     def parts(self) -> Iterator[FileRows]:
         """Yield the rows in the form that `against` compares, after `steps`. Raises UsageError without heights."""
@@ -75,7 +76,7 @@ class RowsCheck:
         if not self._rows.method.ranged:
             raise UsageError(f"{self._rows.method.command} of a file cannot be compared with a service")
         if not len(self.heights):
-            raise UsageError(f"{self._path}: the heights of its rows are not known", "pass --start and --end")
+            raise UsageError(f"{self._path}: the heights of its rows are not known", Phrase("pass {start} and {end}"))
         yield self._rows
 
 
@@ -89,5 +90,7 @@ def _method_of(path: Path, names: Sequence[str]) -> Method:
     if not most:
         raise UsageError(f"{path} has no column of {', '.join(COMMANDS)}", "a header is needed in csv and tsv")
     if len(best) > 1:
-        raise UsageError(f"the columns of {path} are those of {' and '.join(best)}", f"name one: --commands {best[0]}")
+        raise UsageError(
+            f"the columns of {path} are those of {' and '.join(best)}", Phrase("name one: {commands}", commands=best[0])
+        )
     return BY_COMMAND[best[0]]

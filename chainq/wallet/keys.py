@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from chainq.errors import UsageError
+from chainq.errors import Phrase, UsageError
 from chainq.text.sanitize import printable
 from chainq.wallet.sdk import load
 
@@ -80,7 +80,7 @@ def _lines(file: Path, insecure: bool) -> list[tuple[str, str]]:
             if mode & _OTHERS and not insecure:
                 raise UsageError(
                     f"{name} can be read or written by others (mode {stat.S_IMODE(mode):04o})",
-                    "chmod 600 it, or pass --insecure-key-file",
+                    Phrase("chmod 600 it, or pass {insecure_key_file}"),
                 )
             sent = opened.read(_MOST_BYTES + 1)
     except OSError as error:
@@ -105,7 +105,8 @@ def _prompt() -> str:
     except OSError:
         asked = False
     if not asked:
-        raise UsageError("no view key", f"pass --view-key-file FILE, set {VARIABLE}, or run in a terminal to type it")
+        advice = "pass {view_key_file}, set {}, or run in a terminal to type it"
+        raise UsageError("no view key", Phrase(advice, VARIABLE, view_key_file="FILE"))
     from getpass import getpass
 
     try:

@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.catalog.owned import OWNER, PLAINTEXT, SHARED
-from chainq.errors import IncompleteError, UsageError
+from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.query import Batch, Query
@@ -139,5 +139,7 @@ class OwnedService(Service):
         (latest,) = self.fetch_latest()
         number = fields.integer_of(fields.Picker(["network"])(latest.rows[0])[0])
         if number not in NETWORKS[name]:
-            raise UsageError(f"--network {name}: the service is on another network, its blocks have number {number}")
+            raise UsageError(
+                Phrase("{network}: the service is on another network, its blocks have number {}", number, network=name)
+            )
         self._network = None  # once a run

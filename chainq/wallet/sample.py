@@ -7,7 +7,7 @@ byte format of snarkVM (version 0): owner, number of entries, entries, nonce. In
 from typing import Any, NamedTuple
 
 from chainq.catalog.bech32 import ALPHABET, BECH32M, expand, polymod
-from chainq.errors import UsageError
+from chainq.errors import Phrase, UsageError
 from chainq.wallet.ownership import DOMAIN, HASH
 from chainq.wallet.sdk import load
 
@@ -31,7 +31,7 @@ def sample_records(address: str, count: int) -> list[SampleRecord]:
     try:
         owner = sdk.Address.from_string(address)
     except RuntimeError:
-        raise UsageError(f"invalid --owner {address!r}: expected an address such as aleo1...") from None
+        raise UsageError(Phrase("invalid {owner} {}: expected an address such as aleo1...", repr(address))) from None
     return [
         _record(sdk, owner, 1_000_000 * number, public=number % PUBLIC_EVERY == 0) for number in range(1, count + 1)
     ]

@@ -8,12 +8,13 @@ import pytest
 
 from chainq import Client, IncompleteError, UsageError
 from chainq.client.boundary import boundary
+from chainq.errors import Phrase
 from harness.program import Servers
 
 SEVERAL: list[tuple[Callable[[Client], Any], str]] = [
     (lambda client: client.blocks(5, last=3), "last cannot be combined with start, end, since or until"),
     (lambda client: client.records(start=5, since="2h"), "start cannot be combined with since"),
-    (lambda client: client.blocks(7, 5), "start 7 is greater than end 5"),
+    (lambda client: client.blocks(7, 5), "start=7 is greater than end=5"),
     (lambda client: client.block(-5), "invalid height -5: expected an int from 0"),
     (lambda client: client.transaction("at1x"), "invalid transaction ID"),
     (lambda client: client.blocks(since="soon"), "soon"),
@@ -43,18 +44,20 @@ def test_rows_that_cannot_be_proved(server: Servers) -> None:
 
 
 def test_advice_to_run_a_command_stays_as_it_is_typed() -> None:
-    """Options are keywords only outside of it."""
+    """Only parameters are keywords."""
     with pytest.raises(UsageError) as caught, boundary():
-        raise UsageError("too slow", "raise --timeout or lower -j; a recent one: chainq blocks --last 9 -j 2; --rate 1")
-    assert str(caught.value) == (
-        "too slow; raise timeout or lower concurrency; a recent one: chainq blocks --last 9 -j 2; rate 1"
-    )
+        raise UsageError(
+            "too slow", Phrase("raise {timeout}; a recent one: chainq blocks --last 9 -j 2; {rate}", rate=1)
+        )
+    assert str(caught.value) == "too slow; raise timeout; a recent one: chainq blocks --last 9 -j 2; rate=1"
 
 
 def test_workers_are_a_keyword() -> None:
-    """The number of processes has a short option."""
+    """With a value or without."""
     with pytest.raises(IncompleteError) as caught, boundary():
-        raise IncompleteError("a worker process ended", "lower -w; -w 1 uses none")
+        raise IncompleteError(
+            "a worker process ended", Phrase("lower {workers}; {}", Phrase("{workers} uses none", workers=1))
+        )
     assert str(caught.value) == "a worker process ended; lower workers; workers=1 uses none"
 
 

@@ -192,7 +192,7 @@ def test_a_selected_array_is_its_length() -> None:
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ("round,proof_target", "draws one column, but --columns selects 2: round, proof_target"),
+        ("round,proof_target", "draws one column, but columns selects 2: round, proof_target"),
         ("block_hash", "it can draw id, round, coin"),
     ],
 )

@@ -204,7 +204,7 @@ def test_readers_see_every_digit(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [str(2**128 - 1), f'"{2**128 - 1}"', "1.5", "1e3", '"x"', '"007"', "[1]"])
 def test_amounts_that_do_not_fit(value: str) -> None:
     """A number of more than 38 digits, or none, is an error with the way out: no digit is dropped."""
-    with pytest.raises(ResponseError, match=r"blocks: invalid coinbase_target .*: expected .*; use jsonl, .*--columns"):
+    with pytest.raises(ResponseError, match=r"blocks: invalid coinbase_target .*: expected .*; use jsonl, .* columns"):
         written(['{"coinbase_target":"1"}', f'{{"coinbase_target":{value}}}'], spec_of("blocks"))
 
 
@@ -219,7 +219,7 @@ def test_members_of_no_known_shape_are_kept() -> None:
 @pytest.mark.parametrize("value", ['"x"', "{}", "[7]", '["x"]', '[{"amount":1.5}]', '[{"type":[]}]'])
 def test_nested_values_of_another_shape(value: str) -> None:
     """A nested value of another shape than the published one is an error with the way out."""
-    with pytest.raises(ResponseError, match=r"invalid ratifications .*: expected .*; use jsonl, .*--columns"):
+    with pytest.raises(ResponseError, match=r"invalid ratifications .*: expected .*; use jsonl, .* columns"):
         written([f'{{"ratifications":{value}}}'], spec_of("full-blocks"))
 
 
@@ -333,7 +333,7 @@ def test_an_unknown_field_is_named_once() -> None:
 @pytest.mark.parametrize("row", [rb'{"program_id":"a\ud800"}', b'{"program_id":"\xff"}'])
 def test_text_that_no_file_can_hold(row: bytes) -> None:
     """A lone surrogate, or bytes that are not UTF-8, cannot be written, and the message says what to do."""
-    with pytest.raises(OutputError, match=r"program_id .* is not valid Unicode; use jsonl, .*--columns"):
+    with pytest.raises(OutputError, match=r"program_id .* is not valid Unicode; use jsonl, .* columns"):
         written([row], spec_of("records"))
 
 

@@ -215,7 +215,7 @@ def test_every_row_once(
         if not chain.moves:  # the service has caught up, and the chain grows, so that the last heights are settled
             chain.height = chain.indexed = min(END, chain.height + 11)
         output = Output(data, appends=appends, fuse=fuses.pop() if kills and fuses else 0)
-        advice = re.search(r"--rewind (\d+)", ended)
+        advice = re.search(r"rewind=(\d+)", ended)
         ended = one_run(chain, record, output, int(advice[1]) if advice else 0)
         data, turns = output.data, turns + 1
         assert turns < 200

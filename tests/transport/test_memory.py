@@ -68,7 +68,7 @@ def test_calls_share_the_memory(connect: Connect) -> None:
     """What one has taken, another cannot have; where all is given back, it can."""
     connection = connect(FakeTransport(of_size(600_000), of_size(600_000), of_size(600_000)), max_memory=2**20)
     rows = call(connection)
-    with pytest.raises(TooHeavyError, match=r"1 MiB of --max-memory, of which 586 KiB are in use; raise"):
+    with pytest.raises(TooHeavyError, match=r"1 MiB of max_memory, of which 586 KiB are in use; raise"):
         call(connection)
     assert taken(connection) < 700_000
     del rows
@@ -109,7 +109,7 @@ def test_what_does_not_fit_is_not_asked_for_again(
     monkeypatch.setattr("chainq.transport.memory.COUNTED_BYTES", 1000)
     body = envelope(f"[{','.join(['{}'] * 20_000)}]")
     connection = connect(FakeTransport(Response(200, body)), max_memory=2**20)
-    with pytest.raises(TooHeavyError, match="--max-memory"):
+    with pytest.raises(TooHeavyError, match="max_memory"):
         call(connection, divisible=False)
     assert clock.waits == []
 
@@ -157,7 +157,7 @@ def test_sizes(text: str, size: int) -> None:
 @pytest.mark.parametrize("text", ["", "0", "1K", "1.5G", "-1G", "G", "lots", "\u0661G", "1" * 5000])
 def test_what_is_no_size(text: str) -> None:
     """Zero, too little, or no size at all."""
-    with pytest.raises(UsageError, match="--max-memory"):
+    with pytest.raises(UsageError, match="max_memory"):
         memory(text)
 
 

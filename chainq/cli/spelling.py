@@ -1,0 +1,20 @@
+"""How the command line spells the parameters that errors and warnings name (`errors.Phrase`)."""
+
+from typing import Any
+
+from chainq.errors import Phrase
+
+_WORDS = {"concurrency": "-j", "workers": "-w", "output": "-o", "headers": "--header"}
+"""The options that do not have the name of their parameter, or have a short one that users know."""
+
+
+def spelled(text: str) -> str:
+    """Return a text with options in the place of parameters: `--timeout`, `--end -10`, `--no-verify`."""
+    return text.spelled(_option) if isinstance(text, Phrase) else text
+
+
+def _option(name: str, value: Any) -> str:
+    """Return an option with its value; a switch has none, and is off by a word of its own."""
+    switch = isinstance(value, bool)
+    word = _WORDS.get(name) or f"--{'no-' if value is False else ''}{name.replace('_', '-')}"
+    return word if switch or value is None else f"{word} {value}"
