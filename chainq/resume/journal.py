@@ -43,10 +43,8 @@ class Journal:
         A file is cut back to its last position when a run ends before the next one, so that few are enough. In other
         outputs rows cannot be taken back; and without a checkpoint a position costs nothing.
         """
-        if self.checkpoint is None or not self.sink.appends:
-            return True
-        large = self.sink.length - self.position.length >= tuning.RECORD_BYTES
-        return large or time.monotonic() - self._recorded_at >= tuning.RECORD_SECONDS
+        cuttable = self.checkpoint is not None and self.sink.appends
+        return not cuttable or time.monotonic() - self._recorded_at >= tuning.RECORD_SECONDS
 
     @property
     def position(self) -> Position:
