@@ -10,6 +10,7 @@ The process then ends by the signal itself (`die`), so that shells and cron see 
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -151,9 +152,10 @@ def _taken() -> int | None:
 
 
 def die(number: int) -> NoReturn:
-    """End the process by the signal."""
+    """End the process by the signal; where it does not take, as for process 1 of a container, with 128 + its number."""
     signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})  # blocked by some parents; `pause` would then wait for ever
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})  # blocked by some parents
     os.kill(os.getpid(), number)
-    signal.pause()  # another thread may take the signal
-    raise SystemExit(128 + number)
+    if os.getpid() > 1:
+        time.sleep(GRACE)  # another thread may take the signal
+    os._exit(128 + number)

@@ -1,0 +1,46 @@
+"""In a container the program is process 1, where the kernel drops a signal that a process sends to itself."""
+
+import os
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from harness.kills import children
+from harness.program import Program, Servers, finish
+
+OWN = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--kill-child"]
+
+
+def allowed() -> bool:
+    """Whether a process may have a name space of its own here."""
+    if shutil.which("unshare") is None:
+        return False
+    return subprocess.run([*OWN, "true"], check=False, capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not allowed(), reason="a name space of processes is not allowed here")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize(
+    "words", [("records", "0:3M", "-o", "out"), ("records", "--follow", "--interval", "60"), ("serve", "--port", "0")]
+)
+def test_process_1_ends_when_it_is_told(
+    words: tuple[str, ...], number: signal.Signals, chainq: Program, server: Servers
+) -> None:
+    """With 128 and the number of the signal, as a shell would say, and not by the kill that follows a grace period."""
+    url = [] if words[0] == "serve" else ["--url", server("--latency", "0.05")]
+    process = subprocess.Popen(
+        [*OWN, chainq.path, *words, *url, "-v"],
+        env=chainq.environment(),
+        cwd=chainq.home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    (process.stdout if words[0] == "serve" else process.stderr).readline()  # it is at work
+    (inside,) = children(process.pid)
+    os.kill(inside, number)
+    ran = finish(process)
+    assert ran.code == 128 + number, ran.err
