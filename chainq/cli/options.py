@@ -1,17 +1,19 @@
-"""The options that commands share, declared once: each class is one group of them, for `build.parameters`.
+"""The options that commands share, declared once: each class is one group of them.
 
-The classes are declarations and are never instantiated: what Typer parses is turned into a `Query` and its settings at
-once. No `from __future__ import annotations` here: Typer reads the annotations.
+A command has a class of its own, which inherits from its groups and adds its arguments: `build` declares them to Typer,
+and gives the command an instance with what was parsed. No `from __future__ import annotations` here: Typer reads the
+annotations.
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from typer import Context, Exit, Option
+from typer import Argument, Context, Exit, Option
 
 from chainq.defaults import CONCURRENCY, INTERVAL, MAX_MEMORY, RETRIES, TIMEOUT
 
 RANGE, RESUME, OUTPUT, SERVICE = "Range", "Resume and follow", "Output", "Service"
+RANGE_HELP = "One height, A:B (without B), A: (through the tip), :B, or latest."
 
 
 def _list_columns(context: Context, values: list[str] | None) -> list[str] | None:
@@ -25,7 +27,10 @@ def _list_columns(context: Context, values: list[str] | None) -> list[str] | Non
 
 
 class Group:
-    """Options as annotated attributes with their defaults."""
+    """Options and arguments as annotated attributes with their defaults; an instance has the values of a run."""
+
+    def __init__(self, **parsed: Any) -> None:
+        vars(self).update(parsed)
 
 
 class RangeOptions(Group):
@@ -57,6 +62,16 @@ class RangeOptions(Group):
     until: Annotated[
         str | None, Option("--until", metavar="T", rich_help_panel=RANGE, help="End block time, exclusive.")
     ] = None
+
+    def given_bounds(self) -> list[str]:
+        """Return the options of a range that were given."""
+        return [f"--{name}" for name in RangeOptions.__annotations__ if getattr(self, name) is not None]
+
+
+class RangeArgument(Group):
+    """The heights in one word."""
+
+    range: Annotated[str | None, Argument(metavar="[RANGE]", help=RANGE_HELP)] = None
 
 
 class OrderOptions(Group):
@@ -156,7 +171,16 @@ class ResumeOptions(Group):
     ] = None
 
 
-class OutputOptions(Group):
+class ColorOptions(Group):
+    """Colours, for all commands that use them."""
+
+    color: Annotated[
+        str,
+        Option("--color", metavar="auto|always|never", rich_help_panel=OUTPUT, help="When to use colours."),
+    ] = "auto"
+
+
+class OutputOptions(ColorOptions):
     """What is written, and where to."""
 
     format: Annotated[
@@ -205,15 +229,6 @@ class OutputOptions(Group):
     ] = None
 
 
-class ColorOptions(Group):
-    """Colours, for all commands that use them."""
-
-    color: Annotated[
-        str,
-        Option("--color", metavar="auto|always|never", rich_help_panel=OUTPUT, help="When to use colours."),
-    ] = "auto"
-
-
 class DetailOptions(Group):
     """What a table adds to the rows."""
 
@@ -222,7 +237,7 @@ class DetailOptions(Group):
     ] = False
 
 
-class ServiceOptions(Group):
+class ServiceFlags(Group):
     """Where the data comes from, and how it is requested."""
 
     url: Annotated[
@@ -325,3 +340,36 @@ class ReportOptions(Group):
     """How a helper prints its result."""
 
     json: Annotated[bool, Option("--json", help="JSON instead of a table.")] = False
+
+
+class MethodOptions(
+    RangeArgument,
+    RangeOptions,
+    OrderOptions,
+    LimitOptions,
+    PageOptions,
+    PageSizeOptions,
+    NewestOptions,
+    VerifyOptions,
+    CheckpointOptions,
+    ResumeOptions,
+    OutputOptions,
+    DetailOptions,
+    ServiceFlags,
+    CheckOptions,
+    StrictOptions,
+    RequestOptions,
+):
+    """What the command of a method may be given; what a command does not have keeps its default."""
+
+    heights: Annotated[
+        list[str],
+        Argument(metavar="HEIGHT...", help="Heights, ranges A:B, latest, or - to read them from stdin, one per line."),
+    ]
+    ids: Annotated[
+        list[str],
+        Argument(metavar="ID...", help="Transaction IDs (at1...), or - to read IDs from stdin, one per line."),
+    ]
+    program: Annotated[str, Argument(metavar="PROGRAM", help="Program ID, such as credits.aleo.")] = ""
+    function: Annotated[str, Argument(metavar="FUNCTION", help="Function name, such as transfer_public.")] = ""
+    address: Annotated[str, Argument(metavar="ADDRESS", help="Address, with the prefix of its network.")] = ""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from chainq import tuning
 from chainq.catalog.dialects import is_shared
@@ -31,33 +31,39 @@ from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url
 
+if TYPE_CHECKING:
+    from chainq.cli.options import MethodOptions
+
 
 def run(
     method: Method,
-    values: Mapping[str, Any],
+    given: "MethodOptions",
     make: Callable[..., Service] = Service,
     identity: Mapping[str, object] = MappingProxyType({}),
 ) -> None:
-    """Run the command of one method. `values` are the parsed values of its command line.
+    """Run the command of one method, as its options say.
 
-    `make`: what makes the service; `identity`: what a checkpoint tells queries apart by, beside the values. Raises
+    `make`: what makes the service; `identity`: what a checkpoint tells queries apart by, beside the options. Raises
     ChainqError, PipeClosed or Interrupted.
     """
-    query = read_query(method, values)
+    query = read_query(method, given)
     if query.lookups and STDIN in query.lookups:
         check_open()
-    resume = resume_settings(query, values)
+    resume = resume_settings(query, given)
     settings = output.settings(
         method,
-        values,
+        given,
         appended=resume is not None and (resume.checkpoint is not None or resume.output is not None),
         endless=resume is not None and resume.follow,
+        details=method.param(Role.ADDRESS) is not None and not given.no_details,
+        no_check=given.no_check,
     )
     if query.newest and query.endless and not output.on_terminal(settings.file):
         raise UsageError("--newest needs --limit N", "a list is read from its end only as far as N rows")
-    reporter = connect.reporter(values)
+    reporter = connect.reporter(given)
+    options = connect.service_options(given, patient=given.follow, strict=given.strict)
     with ExitStack() as stack:
-        service = stack.enter_context(connect.open_service(connect.settings(values), reporter, make))
+        service = stack.enter_context(connect.open_service(options, reporter, make))
         if method.page_size_max is not None:
             check_page_size(query, service.known_dialect(method) or service.published_dialect)
         stack.callback(lambda: connect.warn_of_belief({**service.believed, **service.believed_lists}, reporter))
@@ -65,7 +71,7 @@ def run(
             from chainq.resume import follow
 
             identity = {**_identity(service, query, settings), **identity}
-            if values["dry_run"]:
+            if given.dry_run:
                 _plan(service, follow.first_round(query, resume, identity), reporter)
                 return
 
@@ -75,7 +81,7 @@ def run(
 
             gc.enable()
             follow.run(service, query, resume, identity, begin, reporter.warn)
-        elif values["dry_run"]:
+        elif given.dry_run:
             _plan(service, query, reporter)
         else:
             _warn_odd(settings, reporter)

@@ -142,6 +142,10 @@ class FaultOptions(Group):
     fault_seed: Annotated[int, _fault("--fault-seed", "N", "Seed for faults.")] = 0
 
 
+class ServeCommand(ServeOptions, FaultOptions):
+    """What `serve` is given."""
+
+
 def serve(
     *,
     host: str,

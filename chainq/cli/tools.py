@@ -6,27 +6,30 @@ here: Typer reads the annotations.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
+from typer import Argument, Option
 
-from chainq.cli.build import RANGE_HELP, argument, build, parameters, range_argument
+from chainq.cli.build import build, parameters
 from chainq.cli.options import (
     OUTPUT,
     RANGE,
+    RANGE_HELP,
     CheckOptions,
     CheckpointOptions,
     ColorOptions,
     Group,
     LimitOptions,
+    MethodOptions,
     OrderOptions,
     OutputOptions,
     PageSizeOptions,
+    RangeArgument,
     RangeOptions,
     ReportOptions,
     RequestOptions,
     ResumeOptions,
-    ServiceOptions,
+    ServiceFlags,
     StrictOptions,
 )
 
@@ -80,13 +83,18 @@ class WalletOptions(Group):
     ] = None
 
 
+class OwnedOptions(WalletOptions, MethodOptions):
+    """What `owned` is given: what a method with heights is, and the keys."""
+
+
 def _owned() -> "Command":
-    def call(values: dict[str, Any]) -> None:
+    def call(given: OwnedOptions) -> None:
         from chainq.cli import owned
 
-        owned.run(values)
+        owned.run(given)
 
-    groups = parameters(
+    groups = (
+        RangeArgument,
         RangeOptions,
         OrderOptions,
         LimitOptions,
@@ -96,15 +104,15 @@ def _owned() -> "Command":
         ResumeOptions,
         OutputOptions,
         ColorOptions,
-        ServiceOptions,
+        ServiceFlags,
         CheckOptions,
         StrictOptions,
         RequestOptions,
     )
     return build(
         "owned",
+        OwnedOptions,
         call,
-        [range_argument(), *groups],
         "Ownership rows that view keys own; the keys never leave this machine.\n\n"
         "Reads every ownership row of the range (method: records/isOwner) and compares it here. Needs the package "
         "aleo-sdk: pip install 'chainq[wallet]'. That package is under the GPL-3, chainq under the MIT license; no "
@@ -112,6 +120,7 @@ def _owned() -> "Command":
         "Columns: owner (the address of the key) and those of ownership; with --records those of records; with "
         "--decrypt plaintext too.",
         "Examples:\n  chainq owned --last 100\n  chainq owned 0:500 --decrypt\n",
+        declared=parameters(*groups),
     )
 
 
@@ -130,17 +139,28 @@ class ShowOptions(Group):
     no_trunc: Annotated[bool, Option("--no-trunc", rich_help_panel=OUTPUT, help="Do not abbreviate values.")] = False
 
 
+class ShowCommand(ShowOptions, ColorOptions, ServiceFlags):
+    """What `show` is given."""
+
+    object: Annotated[
+        str,
+        Argument(
+            metavar="OBJECT",
+            help="Height, latest, transaction ID, address, program such as credits.aleo, or PROGRAM/FUNCTION.",
+        ),
+    ]
+
+
 def _show() -> "Command":
-    def call(values: dict[str, Any]) -> None:
+    def call(given: ShowCommand) -> None:
         from chainq.cli import show
 
-        show.run(values["object"], values)
+        show.run(given)
 
-    text = "Height, latest, transaction ID, address, program such as credits.aleo, or PROGRAM/FUNCTION."
     return build(
         "show",
+        ShowCommand,
         call,
-        [argument("object", str, "OBJECT", text), *parameters(ShowOptions, ColorOptions, ServiceOptions)],
         "Show an object on one screen: what it is and what happened.\n\n"
         "A block with its transactions and records, a transaction as a tree, the newest transactions of an address or"
         " of a function, the newest calls of a program.",
@@ -213,18 +233,25 @@ class ExportOptions(Group):
     ] = False
 
 
+class ExportCommand(ExportOptions, RangeOptions, ServiceFlags, StrictOptions):
+    """What `export` is given."""
+
+    words: Annotated[
+        list[str] | None,
+        Argument(metavar="COMMAND... [RANGE]", help="Range commands, then heights: A:B, A:, :B or H; else all."),
+    ] = None
+
+
 def _export() -> "Command":
-    def call(values: dict[str, Any]) -> None:
+    def call(given: ExportCommand) -> None:
         from chainq.cli import export
 
-        export.run(values)
+        export.run(given)
 
-    text = "Range commands, then heights: A:B, A:, :B or H; else all."
-    words = argument("words", list[str], "COMMAND... [RANGE]", text, optional=True)
     return build(
         "export",
+        ExportCommand,
         call,
-        [words, *parameters(ExportOptions, RangeOptions, ServiceOptions, StrictOptions)],
         "Write the rows of range commands as Parquet files, a partition each, into a folder or an object store.\n\n"
         "Run it again to resume: partitions that are complete are skipped, the last one is replaced as the chain grows,"
         " and so are those that a reorg touched.",
@@ -239,16 +266,20 @@ class SaveOptions(Group):
     default: Annotated[bool, Option("--default", help="With --save: make it the default profile.")] = False
 
 
+class DoctorCommand(ReportOptions, SaveOptions, ServiceFlags):
+    """What `doctor` is given."""
+
+
 def _doctor() -> "Command":
-    def call(values: dict[str, Any]) -> None:
+    def call(given: DoctorCommand) -> None:
         from chainq.cli import doctor
 
-        doctor.run(values)
+        doctor.run(given)
 
     return build(
         "doctor",
+        DoctorCommand,
         call,
-        parameters(ReportOptions, SaveOptions, ServiceOptions),
         "Examine a server: dialect, methods, pagination, limits.\n\nSends fewer than 40 requests, one at a time.",
         "Example:\n  chainq doctor --url http://127.0.0.1:8545 --save mine\n",
     )
@@ -291,22 +322,30 @@ class VerifiedOptions(Group):
     ] = False
 
 
+class VerifyCommand(RangeOptions, CheckpointOptions, VerifiedOptions, OutputOptions, ServiceFlags):
+    """What `verify` is given."""
+
+    range: Annotated[
+        str | None,
+        Argument(
+            metavar="[RANGE|DEST|FILE]",
+            help=f"{RANGE_HELP[:-1]}; or a data set of chainq export, or a file of -o.",
+        ),
+    ] = None
+
+
 def _verify() -> "Command":
     from chainq.verify.findings import FINDINGS
 
-    def call(values: dict[str, Any]) -> None:
+    def call(given: VerifyCommand) -> None:
         from chainq.cli import verify
 
-        verify.run(values)
+        verify.run(given)
 
-    groups = parameters(RangeOptions, CheckpointOptions, VerifiedOptions, OutputOptions, ColorOptions, ServiceOptions)
     return build(
         "verify",
+        VerifyCommand,
         call,
-        [
-            range_argument("[RANGE|DEST|FILE]", f"{RANGE_HELP[:-1]}; or a data set of chainq export, or a file of -o."),
-            *groups,
-        ],
         "Find missing, doubled, altered and misplaced rows.\n\n"
         "Of a service: reads the full blocks of a height range and compares all other rows with them. Of a data set or"
         " a file: reads it, without a network. Exits with code 6 if anything is wrong.",
