@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from types import MappingProxyType
 from typing import Any, Self, Unpack
 
@@ -21,7 +20,7 @@ from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import HIGHEST, Bounds
-from chainq.query import Batch, Query
+from chainq.query import Batch, Query, limited
 from chainq.transport.base import ServiceOptions
 
 MOST_REQUESTS = 64  # at a time
@@ -267,11 +266,12 @@ class Client:
 
         def rows() -> Iterator[Raw]:
             with Wallet(found, wanted, count) as wallet:
-                yield from raw_rows(wallet.owned(batches, service.fetch_range, service.fetch_one_page, lambda _: None))
+                owned = wallet.owned(batches, service.fetch_range, service.fetch_one_page, lambda _: None)
+                yield from raw_rows(limited(owned, query.limit))
                 wallet.check()
 
         method = owned_method(records=wanted.records, plaintext=decrypt)
-        return Rows(method, islice(rows(), query.limit), typed=self._typed)
+        return Rows(method, rows(), typed=self._typed)
 
     def transitions(self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]) -> Rows:
         """Yield the transitions without record inputs of a height range, by height and ID.
@@ -319,7 +319,7 @@ class Client:
         with boundary():
             caller = command.replace("-", "_")
             query = arguments.range_query(caller, command, start, end, options, sent, verify=verify)
-        return Rows(query.method, islice(raw_rows(self._batches(query)), query.limit), typed=self._typed)
+        return Rows(query.method, raw_rows(limited(self._batches(query), query.limit)), typed=self._typed)
 
     def _batches(self, query: Query) -> Iterator[Batch]:
         with boundary():

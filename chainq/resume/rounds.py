@@ -25,7 +25,7 @@ from chainq.heights.block_time import format_age
 from chainq.heights.range import HeightRange
 from chainq.planning.facts import BehindError
 from chainq.process.signals import signals_deferred
-from chainq.query import Batch, Query
+from chainq.query import Batch, Query, limited
 from chainq.resume.history import Position, digests
 from chainq.resume.journal import Journal
 from chainq.resume.reorg import ReorgCheck
@@ -55,6 +55,11 @@ class Rounds:
     def _next(self) -> int:
         """Return the first height that is not written yet."""
         return self.journal.position.next
+
+    @property
+    def left(self) -> int | None:
+        """Return how many rows the limit leaves to be written, None without one."""
+        return None if self.query.limit is None else self.query.limit - self.written
 
     @property
     def _lag(self) -> int:
@@ -204,8 +209,7 @@ class Rounds:
             if left[digest]:
                 left[digest] -= 1
                 new.append(row)
-        if self.query.limit is not None:
-            new = new[: self.query.limit - self.written]
+        new = [row for batch in limited(iter([Batch(new)]), self.left) for row in batch.rows]
         with signals_deferred():
             journal.expect_rows()
             writer.write(new)
@@ -229,16 +233,11 @@ class Rounds:
 
     def _write_range(self, writer: Writer, heights: HeightRange, *, settled: bool) -> bool:
         """Write all rows of `heights`; return whether the service had them all and more can follow."""
-        limit = self.query.limit
-        if limit is not None and self.written >= limit:
-            return False
-        left = None if limit is None else limit - self.written
-        for batch in self._batches(self.query._replace(limit=left), heights):
+        batches = self._batches(self.query._replace(limit=self.left), heights)
+        for batch in limited(batches, self.left):
             if batch.heights and not self._write_batch(writer, batch, batch.heights, heights.end if settled else None):
                 return False
-            if limit is not None and self.written >= limit:
-                return False
-        return True
+        return self.left != 0
 
     def _write_batch(self, writer: Writer, batch: Batch, heights: HeightRange, deep: int | None) -> bool:
         """Write the rows of a batch and record that; return whether the service had all its blocks.
@@ -256,15 +255,14 @@ class Rounds:
         if hashes is None:
             self._stop_behind(f"it does not have block {heights.end - 1} any more")
             return False
-        rows = batch.rows if self.query.limit is None else batch.rows[: self.query.limit - self.written]
         with signals_deferred():
             self.journal.expect_rows()
-            writer.write(rows)
+            writer.write(batch.rows)
             self.journal.note_grade(batch)
             length = self.journal.sink.length
             recorded = zip(ends.items(), hashes, strict=True)
             self.journal.record(*(Position(end, found, length, left) for (end, left), found in recorded))
-            self.written += len(rows)
+            self.written += len(batch.rows)
         return True
 
     def _settle_before(self) -> None:
