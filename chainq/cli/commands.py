@@ -145,7 +145,7 @@ def _serve_command() -> "Command":
     return build(
         "serve",
         serve.ServeCommand,
-        lambda given: serve.serve(**vars(given)),
+        serve.serve,
         "Serve the sample chain over HTTP, with the faults of real servers.\n\n"
         "Listens on a loopback address, prints its URL and runs until interrupted.\n\n"
         f"Names for --fault, explained in docs/cookbook.md: {names}.",
