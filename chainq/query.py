@@ -3,7 +3,7 @@
 Tuples and not dataclasses: every run loads this module, and a dataclass takes several times as long to make.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -78,3 +78,18 @@ class Batch(NamedTuple):
     def shown(self) -> int:
         """Return the number of rows that the service showed for these heights."""
         return len(self.rows) if self.scanned is None else self.scanned
+
+
+def limited(batches: Iterator[Batch], limit: int | None) -> Iterator[Batch]:
+    """Yield batches as far as `limit` rows go, all of them for None; the last one is cut, and none after it is taken.
+
+    The only place that cuts rows to `--limit`. Plans know a limit too, so as to request no more than it needs.
+    """
+    while limit is None or limit > 0:
+        batch = next(batches, None)
+        if batch is None:
+            return
+        if limit is not None:
+            batch = batch._replace(rows=batch.rows[:limit])
+            limit -= len(batch.rows)
+        yield batch

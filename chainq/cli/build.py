@@ -1,8 +1,8 @@
-"""Builds a command for Typer from plain parts: what it calls, its arguments, its option groups and its texts."""
+"""Builds a command for Typer from plain parts: its arguments and options, what it calls, and its texts."""
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import typer
 
@@ -14,26 +14,30 @@ from chainq.text.sanitize import abridged
 if TYPE_CHECKING:
     from typer._click import Command
 
-RANGE_HELP = "One height, A:B (without B), A: (through the tip), :B, or latest."
+Options = TypeVar("Options", bound=Group)
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH}
 
 
 def build(
     name: str,
-    call: Callable[[dict[str, Any]], None],
-    parameters: list[inspect.Parameter],
+    options: type[Options],
+    call: Callable[[Options], None],
     text: str,
     epilog: str,
     columns: tuple[str, ...] = (),
+    declared: list[inspect.Parameter] | None = None,
 ) -> "Command":
-    """Build one command; `call` gets the parsed values by the names of the parameters."""
+    """Build one command; `call` gets an instance of `options` with the parsed values.
 
-    def command(**values: Any) -> None:
+    `declared`: the parameters of `options` that the command has; by default its own, and then those of its groups.
+    """
+
+    def command(**parsed: Any) -> None:
         for option in built.params:
-            _check_number(option.opts[0], values[str(option.name)])
-        call(values)
+            _check_number(option.opts[0], parsed[str(option.name)])
+        call(options(**parsed))
 
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what Typer reads
+    command.__signature__ = inspect.Signature(declared or parameters(*options.__mro__))  # type: ignore[attr-defined]  # what Typer reads
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name, cls=PlainCommand, help=text, epilog=epilog, context_settings=CONTEXT)(command)
     built = cast("PlainCommand", typer.main.get_command(app))
@@ -51,26 +55,11 @@ def _check_number(name: str, value: object) -> None:
         raise UsageError(f"invalid {name} {abridged(str(value), 40)}: the highest number is {HIGHEST}")
 
 
-def argument(name: str, kind: Any, metavar: str, text: str, *, optional: bool = False) -> inspect.Parameter:
-    """Return a positional argument; `kind` is its type. One that is optional is None by default."""
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        default=None if optional else inspect.Parameter.empty,
-        annotation=Annotated[kind | None if optional else kind, typer.Argument(metavar=metavar, help=text)],
-    )
-
-
-def range_argument(metavar: str = "[RANGE]", text: str = RANGE_HELP) -> inspect.Parameter:
-    """Return the argument that is a range of heights in one word."""
-    return argument("range", str, metavar, text, optional=True)
-
-
 def parameters(*groups: type[Group]) -> list[inspect.Parameter]:
-    """Return the fields of option groups as keyword parameters that Typer can read."""
+    """Return the fields that these classes declare themselves as parameters that Typer can read."""
     kind = inspect.Parameter.KEYWORD_ONLY
     return [
         inspect.Parameter(name, kind, default=getattr(group, name, inspect.Parameter.empty), annotation=annotation)
         for group in groups
-        for name, annotation in group.__annotations__.items()
+        for name, annotation in vars(group).get("__annotations__", {}).items()
     ]

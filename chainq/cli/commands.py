@@ -2,27 +2,27 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from chainq._version import __version__
 from chainq.catalog.methods import METHODS, Method, Role
 from chainq.cli import options
-from chainq.cli.build import CONTEXT, argument, build, parameters, range_argument
+from chainq.cli.build import CONTEXT, build, parameters
 from chainq.cli.help import PlainGroup
 
 if TYPE_CHECKING:
     from typer._click import Command
 
-ARGUMENTS: dict[Role, tuple[str, str, str]] = {
-    Role.HEIGHT: ("heights", "HEIGHT...", "Heights, ranges A:B, latest, or - to read them from stdin, one per line."),
-    Role.ID: ("ids", "ID...", "Transaction IDs (at1...), or - to read IDs from stdin, one per line."),
-    Role.PROGRAM: ("program", "PROGRAM", "Program ID, such as credits.aleo."),
-    Role.FUNCTION: ("function", "FUNCTION", "Function name, such as transfer_public."),
-    Role.ADDRESS: ("address", "ADDRESS", "Address, with the prefix of its network."),
+ARGUMENTS = {
+    Role.HEIGHT: "heights",
+    Role.ID: "ids",
+    Role.PROGRAM: "program",
+    Role.FUNCTION: "function",
+    Role.ADDRESS: "address",
 }
-"""The positional arguments: name of the parameter, as shown in help, and its help."""
+"""The positional arguments: the fields of `MethodOptions` for parameters of a method."""
 VERSION = f"chainq {__version__}"
 PROGRAM_EPILOG = """Try it without a server:
   chainq block 12345 --url demo:
@@ -34,6 +34,7 @@ def groups_of(method: Method) -> list[type[options.Group]]:
     """Return the option groups of a method's command, in the order of its help."""
     sized = method.param(Role.SIZE) is not None
     groups = {
+        options.RangeArgument: method.ranged,
         options.RangeOptions: method.ranged,
         options.OrderOptions: method.ranged,
         options.LimitOptions: method.ranged or sized,
@@ -46,7 +47,7 @@ def groups_of(method: Method) -> list[type[options.Group]]:
         options.OutputOptions: True,
         options.ColorOptions: True,
         options.DetailOptions: method.param(Role.ADDRESS) is not None,
-        options.ServiceOptions: True,
+        options.ServiceFlags: True,
         options.CheckOptions: True,
         options.StrictOptions: method.ranged or sized,
         options.RequestOptions: True,
@@ -55,25 +56,21 @@ def groups_of(method: Method) -> list[type[options.Group]]:
 
 
 def _method_command(method: Method) -> "Command":
-    def call(values: dict[str, Any]) -> None:
+    def call(given: options.MethodOptions) -> None:
         from chainq.cli import run
 
-        run.run(method, values)
+        run.run(method, given)
 
-    arguments = [ARGUMENTS[param.role] for param in method.params if param.role in ARGUMENTS]
-    positional = [
-        argument(name, list[str] if metavar.endswith("...") else str, metavar, text)
-        for name, metavar, text in arguments
-    ]
-    if method.ranged:
-        positional.append(range_argument())
+    names = [ARGUMENTS[param.role] for param in method.params if param.role in ARGUMENTS]
+    positional = [one.replace(default=one.empty) for one in parameters(options.MethodOptions) if one.name in names]
     return build(
         method.command,
+        options.MethodOptions,
         call,
-        positional + parameters(*groups_of(method)),
         f"{_sentence(method.purpose)}\n\nMethod: {method.name}. Limits: {method.limits}.",
         f"Example:\n  {method.example}\n",
         tuple(column.path + ("*" if column.brief else "") for column in method.columns),
+        positional + parameters(*groups_of(method)),
     )
 
 
@@ -88,42 +85,55 @@ def _tool(name: str) -> "Command":
     return TOOLS[name]()
 
 
+class RpcOptions(options.ColorOptions, options.ServiceFlags, options.RequestOptions):
+    """What `rpc` is given."""
+
+    method: Annotated[str, typer.Argument(metavar="METHOD", help="Name of the method on the server.")]
+    params: Annotated[
+        str | None, typer.Argument(metavar="[PARAMS]", help="JSON object or array, or - to read it from stdin.")
+    ] = None
+
+
 def _rpc_command() -> "Command":
-    def call(values: dict[str, Any]) -> None:
+    def call(given: RpcOptions) -> None:
         from chainq.cli import helpers
 
-        helpers.rpc(values["method"], values["params"], values)
+        helpers.rpc(given)
 
     return build(
         "rpc",
+        RpcOptions,
         call,
-        [
-            argument("method", str, "METHOD", "Name of the method on the server."),
-            argument("params", str, "[PARAMS]", "JSON object or array, or - to read it from stdin.", optional=True),
-            *parameters(options.ColorOptions, options.ServiceOptions, options.RequestOptions),
-        ],
         "Call any method and print its result: one line of JSON, on a terminal indented.\n\n"
         "Name and parameters are sent as given, in every dialect.",
         """Example:\n  chainq rpc getBlocks '{"start": 0, "end": 5}'\n""",
     )
 
 
+class SqlOptions(options.RangeOptions, options.OutputOptions, options.ServiceFlags):
+    """What `sql` is given."""
+
+    words: Annotated[
+        list[str],
+        typer.Argument(metavar="[DEST] QUERY", help="Folder or URL of an export, and one SELECT in quotes."),
+    ]
+
+
 def _sql_command() -> "Command":
-    def call(values: dict[str, Any]) -> None:
+    def call(given: SqlOptions) -> None:
         from chainq.cli import sql
 
-        sql.run(values)
+        sql.run(given)
 
-    words = argument("words", list[str], "[DEST] QUERY", "Folder or URL of an export, and one SELECT in quotes.")
-    shared = parameters(options.RangeOptions, options.OutputOptions, options.ColorOptions, options.ServiceOptions)
     return build(
         "sql",
+        SqlOptions,
         call,
-        [words, *(option for option in shared if option.name != "columns")],
         "Query an export, or the last blocks, with SQL (DuckDB).\n\n"
         "Tables: blocks, full_blocks, records, ownership, transitions. Without DEST the tables that the query names are"
         " fetched into memory, for the range.",
         "Example:\n  chainq sql --last 1000 'select program_id, count(*) from records group by 1'\n",
+        declared=[one for one in parameters(*SqlOptions.__mro__) if one.name != "columns"],
     )
 
 
@@ -134,8 +144,8 @@ def _serve_command() -> "Command":
     names = ", ".join(f"{name}:N" if kind.number else name for name, kind in KINDS.items())
     return build(
         "serve",
-        lambda values: serve.serve(**values),
-        parameters(serve.ServeOptions, serve.FaultOptions),
+        serve.ServeCommand,
+        serve.serve,
         "Serve the sample chain over HTTP, with the faults of real servers.\n\n"
         "Listens on a loopback address, prints its URL and runs until interrupted.\n\n"
         f"Names for --fault, explained in docs/cookbook.md: {names}.",
@@ -144,54 +154,68 @@ def _serve_command() -> "Command":
 
 
 def _profiles_command() -> "Command":
-    def call(values: dict[str, Any]) -> None:
+    def call(given: options.ReportOptions) -> None:
         from chainq.cli import helpers
 
-        helpers.list_profiles(values["json"])
+        helpers.list_profiles(given.json)
 
     return build(
         "profiles",
+        options.ReportOptions,
         call,
-        parameters(options.ReportOptions),
         "List the profiles in config.toml, without their secrets.",
         "Example:\n  chainq profiles --json\n",
     )
 
 
+class CompletionOptions(options.Group):
+    """What `completion` is given."""
+
+    shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")]
+
+
 def _completion_command() -> "Command":
-    def call(values: dict[str, Any]) -> None:
+    def call(given: CompletionOptions) -> None:
         from chainq.cli import completion
 
-        completion.print_script(values["shell"])
+        completion.print_script(given.shell)
 
     return build(
         "completion",
+        CompletionOptions,
         call,
-        [argument("shell", str, "SHELL", "bash, zsh or fish.")],
         "Print the completion script of a shell.",
         "Example:\n  source <(chainq completion bash)\n",
     )
 
 
+class HelpOptions(options.Group):
+    """What `help` is given."""
+
+    command: Annotated[str | None, typer.Argument(metavar="[COMMAND]", help="A command; without one the program.")] = (
+        None
+    )
+
+
 def _help_command() -> "Command":
-    def call(values: dict[str, Any]) -> None:
-        words = [values["command"]] if values["command"] else []
+    def call(given: HelpOptions) -> None:
+        words = [given.command] if given.command else []
         typer.main.get_command(app).main([*words, "--help"], prog_name="chainq", standalone_mode=False)
 
     return build(
         "help",
+        HelpOptions,
         call,
-        [argument("command", str, "[COMMAND]", "A command; without one the program.", optional=True)],
         "Show the help of the program or of a command.",
         "Example:\n  chainq help records\n",
     )
 
 
 def _version_command() -> "Command":
-    def call(_: dict[str, Any]) -> None:
+    def call(_: options.Group) -> None:
         print(VERSION)  # noqa: T201  # as --version
 
-    return build("version", call, [], "Print the version.", "Example:\n  chainq version\n")
+    return build("version", options.Group, call, "Print the version.", "Example:\n  chainq version\n")
 
 
 COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {

@@ -5,9 +5,8 @@ What is examined, and what the findings mean, is in `chainq.doctor`.
 
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from shlex import quote
-from typing import Any
 
 import msgspec
 
@@ -16,6 +15,7 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.cli import connect
 from chainq.cli.report import Reporter
 from chainq.cli.spelling import spelled
+from chainq.cli.tools import DoctorCommand
 from chainq.config import dialect_cache, profile_writer, profiles
 from chainq.doctor.diagnosis import Diagnosis, diagnose
 from chainq.doctor.methods import WORKS
@@ -25,37 +25,38 @@ from chainq.sinks.open import open_sink
 from chainq.text.align import aligned
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url
+from chainq.transport.base import ServiceOptions
 
 WIDE = 79  # cells of a terminal from which on findings get a wide column
 
 
-def run(values: Mapping[str, Any]) -> None:
-    """Examine the server that the options name and write the findings; `values` are those of the command line.
+def run(given: DoctorCommand) -> None:
+    """Examine the server that the options name and write the findings.
 
     `save` is the name of a profile to write. Raises UsageError before any call if there can be no such profile; at the
     end the first error that keeps commands from working, for the exit code.
     """
-    settings, save = connect.settings(values), values["save"]
-    if values["default"] and save is None:
+    options, save = connect.service_options(given), given.save
+    if given.default and save is None:
         raise UsageError("--default needs --save NAME")
     if save is not None:
         profile_writer.check_new(save, profiles.read())
-    reporter = connect.reporter(values)
-    with connect.open_service(settings, reporter) as service:
-        endpoint, url = service.connection.endpoint, service.url
-        with Prober(endpoint, reporter.call) as prober:
+    reporter = connect.reporter(given)
+    with connect.open_service(options, reporter) as service:
+        url, headers = service.url, service.options.headers
+        with Prober(service.options, reporter.call, service.transport) as prober:
             # The dialect is detected anew; the given or remembered one applies only if that fails.
             stated = DIALECTS.get(service.dialect_name, DIALECTS["chain"])
             diagnosis = diagnose(prober, url, stated, service.names, int(time.time()))
     if diagnosis.dialect is not None:
         dialect_cache.remember(url, diagnosis.dialect)
     with open_sink(None, pager=True) as sink:
-        sink.write((_json(diagnosis) if values["json"] else _table(diagnosis)).encode())
+        sink.write((_json(diagnosis) if given.json else _table(diagnosis)).encode())
         saved = save is not None and _save(
-            save, diagnosis, url, settings, bool(endpoint.headers), reporter, default=values["default"]
+            save, diagnosis, url, options, bool(headers), reporter, default=given.default
         )
-        if not values["json"] and diagnosis.dialect is not None:
-            sink.write(_next(url, settings, save if saved else None, default=values["default"]).encode())
+        if not given.json and diagnosis.dialect is not None:
+            sink.write(_next(url, options, save if saved else None, default=given.default).encode())
     for check in diagnosis.checks:
         if check.fault is not None:
             raise check.fault
@@ -93,12 +94,12 @@ def _folded(checks: Sequence[Check]) -> Iterator[Check]:
             yield Check("methods", f"{len(fine)} of {len(BY_COMMAND)}", "their commands work")
 
 
-def _next(url: str, settings: connect.ConnectionSettings, saved: str | None, *, default: bool) -> str:
+def _next(url: str, options: ServiceOptions, saved: str | None, *, default: bool) -> str:
     """Return the commands to go on with; a URL with secrets is not repeated."""
     if saved:
         return f"\nnext\n  chainq show latest{'' if default else f' --profile {saved}'}\n"
-    where = f" --profile {settings.profile}" if settings.profile else f" --url {quote(url)}"
-    where = where if settings.profile or mask_url(url) == url else ""
+    where = f" --profile {options.profile}" if options.profile else f" --url {quote(url)}"
+    where = where if options.profile or mask_url(url) == url else ""
     return f"\nnext\n  chainq show latest{where}\n  chainq doctor --save NAME --default{where}\n"
 
 
@@ -106,7 +107,7 @@ def _save(
     name: str,
     diagnosis: Diagnosis,
     url: str,
-    settings: connect.ConnectionSettings,
+    options: ServiceOptions,
     headers: bool,
     reporter: Reporter,
     *,
@@ -121,7 +122,7 @@ def _save(
         return False
     secret = mask_url(url) != url
     profile = profiles.Profile(
-        None if secret else url, diagnosis.dialect, settings.rate, settings.timeout, names=diagnosis.names
+        None if secret else url, diagnosis.dialect, options.rate, options.timeout, names=diagnosis.names
     )
     path = profile_writer.add(name, profile, default=default)
     reporter.note(f"saved as {'the default profile' if default else '--profile'} {name} in {path}")

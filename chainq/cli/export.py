@@ -1,7 +1,7 @@
 """`chainq export`: partitions of range commands into a folder or an object store; what is decided is in `lake`."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import msgspec
 from chainq.cli import connect
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
+from chainq.cli.tools import ExportCommand
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds, parse_height
@@ -25,40 +26,37 @@ from chainq.process.pool import cores
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted, duration, in_bytes
 from chainq.text.sanitize import quoted
-from chainq.transport.base import Report
+from chainq.transport.base import Report, ServiceOptions
 
 _RANGE = re.compile(r"[0-9:\u2212]|latest")
 """How a range begins, and no command does."""
 
 
-def run(values: Mapping[str, Any]) -> None:
-    """Export what the command line names, or list it with `--dry-run`. `values` are its parsed values.
-
-    Raises ChainqError.
-    """
-    if values["engine"] not in ("local", "dask"):
-        raise UsageError(f"unknown engine {values['engine']!r}", "the engines are local and dask")
-    if values["scheduler"] is not None and values["engine"] != "dask":
+def run(given: ExportCommand) -> None:
+    """Export what the command line names, or list it with `--dry-run`. Raises ChainqError."""
+    if given.engine not in ("local", "dask"):
+        raise UsageError(f"unknown engine {given.engine!r}", "the engines are local and dask")
+    if given.scheduler is not None and given.engine != "dask":
         raise UsageError("--scheduler needs --engine dask")
-    query = _query(values)
-    destination = _absolute(values["to"])
-    reporter = connect.reporter(values)
-    settings = connect.settings(values)
+    query = _query(given)
+    destination = _absolute(given.to)
+    reporter = connect.reporter(given)
+    options = connect.service_options(given, strict=given.strict)
     store = open_store(destination)
     own = _OwnCalls()
-    with connect.open_service(settings, reporter, own.open) as service:
+    with connect.open_service(options, reporter, own.open) as service:
         export = Export(service, store, query, reporter.warn)
-        if values["dry_run"]:
+        if given.dry_run:
             _list(export, service, reporter)
             return
-        workers = values["workers"] or cores()
+        workers = given.workers or cores()
         progress = _Progress(reporter, everything=query.bounds == Bounds(whole=True))
         try:
             totals = export.run(
-                _engine(values, workers, reporter),
-                connect.worker_settings(settings, service),
+                _engine(given, workers, reporter),
+                service.options._replace(headers=options.headers, names=None),
                 destination,
-                lock=not values["no_lock"],
+                lock=not given.no_lock,
                 begin=progress.begin,
                 wrote=progress.wrote,
             )
@@ -83,14 +81,14 @@ class _OwnCalls:
     def __init__(self) -> None:
         self.number = 0
 
-    def open(self, url: str, *, report: Callable[[Report], None], **settings: Any) -> Service:
+    def open(self, options: ServiceOptions, *, report: Callable[[Report], None], **listeners: Any) -> Service:
         """Return a service whose calls are counted."""
 
         def count(one: Report) -> None:
             self.number += 1
             report(one)
 
-        return Service(url, report=count, **settings)
+        return Service(options, report=count, **listeners)
 
 
 class _Progress:
@@ -113,52 +111,48 @@ class _Progress:
         self._reporter.trace(f"{done.spec.name}: {rows}, {in_bytes(done.size)}, {calls}")
 
 
-def _query(values: Mapping[str, Any]) -> ExportQuery:
+def _query(given: ExportCommand) -> ExportQuery:
     """Return what the arguments ask for. Raises UsageError."""
-    if values["repair"] not in (None, "all"):
-        return _repair(values)
-    words = values["words"] or []
+    if given.repair not in (None, "all"):
+        return _repair(given)
+    words = given.words or []
     ranges = [word for word in words if _RANGE.match(word)]
     commands = [word for word in words if word not in ranges]
     if len(ranges) > 1:
         raise UsageError(f"two ranges, {ranges[0]} and {ranges[1]}: expected one")
-    bounds = read_bounds({**values, "range": ranges[0] if ranges else None}, whole=True)
+    bounds = read_bounds(given, ranges[0] if ranges else None, whole=True)
     if not commands:
         raise UsageError("no command to export", f"the commands are {', '.join(COMMANDS)}")
-    partition = None if values["partition"] is None else parse_height(values["partition"])
+    partition = None if given.partition is None else parse_height(given.partition)
     if partition == 0:
         raise UsageError("invalid --partition 0: expected at least 1 height")
     return ExportQuery(
         tuple(dict.fromkeys(commands)),
         bounds,
         partition,
-        values["lag"],
-        delta=values["delta"],
-        repair=values["repair"] == "all",
+        given.lag,
+        delta=given.delta,
+        repair=given.repair == "all",
     )
 
 
-def _repair(values: Mapping[str, Any]) -> ExportQuery:
+def _repair(given: ExportCommand) -> ExportQuery:
     """Return what a file of findings names. Raises UsageError."""
-    given = [
-        f"--{name}" for name in ("start", "end", "last", "since", "until", "partition") if values[name] is not None
-    ]
-    if values["words"] or given:
-        what = given[0] if given else quoted(values["words"][0])
+    others = given.given_bounds() + ["--partition"] * (given.partition is not None)
+    if given.words or others:
+        what = others[0] if others else quoted((given.words or [""])[0])
         raise UsageError(f"{what} cannot be combined with --repair FILE", "the findings name commands and heights")
-    places = read_findings(Path(values["repair"]))
+    places = read_findings(Path(given.repair or ""))
     commands = tuple(command for command in COMMANDS if any(command == place[0] for place in places))
-    return ExportQuery(
-        commands, Bounds(whole=True), lag=values["lag"], delta=values["delta"], repair=True, places=places
-    )
+    return ExportQuery(commands, Bounds(whole=True), lag=given.lag, delta=given.delta, repair=True, places=places)
 
 
-def _engine(values: Mapping[str, Any], workers: int, reporter: Reporter) -> Engine:
+def _engine(given: ExportCommand, workers: int, reporter: Reporter) -> Engine:
     """Return the engine of the options. Raises UsageError."""
-    if values["engine"] == "dask":
+    if given.engine == "dask":
         from chainq.lake.cluster import DaskEngine
 
-        return DaskEngine(values["scheduler"], workers, reporter)
+        return DaskEngine(given.scheduler, workers, reporter)
     return LocalEngine(workers, reporter)
 
 
@@ -176,7 +170,7 @@ def _list(export: Export, service: Service, reporter: Reporter) -> None:
         for one in found:
             sink.write(msgspec.json.encode(one) + b"\n")
     if not reporter.quiet:
-        reporter.line(f"chainq: {_sum(found, plan.kept if plan else 0, service.connection.endpoint.rate)}")
+        reporter.line(f"chainq: {_sum(found, plan.kept if plan else 0, service.options.rate)}")
 
 
 def _sum(found: list[Estimate], kept: int, rate: float | None) -> str:

@@ -1,7 +1,6 @@
 """The tools `rpc` and `profiles`; `doctor` and `serve` have modules of their own."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,14 +16,14 @@ from chainq.rows import raw_json
 from chainq.sinks.open import open_sink
 from chainq.transport.jsonrpc import encode
 
+if TYPE_CHECKING:
+    from chainq.cli.commands import RpcOptions
 
-def rpc(name: str, params: str | None, values: Mapping[str, Any]) -> None:
-    """Call any method and print its `result`, compact, on a terminal indented; `params` of `-` are read from stdin.
 
-    `values`: the parsed values of the command line, with those of the connection. Raises ChainqError.
-    """
-    identifiers.sendable(name)
-    text = everything() if params == "-" else params
+def rpc(given: "RpcOptions") -> None:
+    """Call any method and print its `result`, compact, on a terminal indented. Raises ChainqError."""
+    name = identifiers.sendable(given.method)
+    text = everything() if given.params == "-" else given.params
     sent: msgspec.Raw | None = None
     if text is not None and text.strip():
         identifiers.sendable(text)
@@ -36,10 +35,10 @@ def rpc(name: str, params: str | None, values: Mapping[str, Any]) -> None:
                 """invalid parameters: expected a JSON object or array such as '{"start": 0, "end": 5}'"""
             ) from None
         sent = msgspec.Raw(compact)
-    settings, terminal = connect.settings(values), on_terminal(None)
-    color = use_color(values["color"], terminal=terminal)
-    with connect.open_service(settings, connect.reporter(values)) as service, open_sink(None, pager=True) as sink:
-        if settings.dry_run:
+    options, terminal = connect.service_options(given), on_terminal(None)
+    color = use_color(given.color, terminal=terminal)
+    with connect.open_service(options, connect.reporter(given)) as service, open_sink(None, pager=True) as sink:
+        if given.dry_run:
             sink.write(encode(name, sent, 1) + b"\n")
             return
         shown = bytes(service.call(name, sent))

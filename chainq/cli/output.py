@@ -1,10 +1,10 @@
-"""Which format and columns are written where: from the parsed values of a command line to an `OutputSpec`."""
+"""Which format and columns are written where: from the options of a command to an `OutputSpec`."""
 
 import os
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, METHODS, Column, Kind, Method
 from chainq.cli.spelling import spelled
@@ -14,6 +14,9 @@ from chainq.formats.protocol import Capabilities, Format, OutputSpec, capabiliti
 from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.sanitize import quoted
 from chainq.text.width import terminal_width
+
+if TYPE_CHECKING:
+    from chainq.cli.options import OutputOptions
 
 NO_CHECK = "--no-check skips this check"
 
@@ -47,18 +50,26 @@ class OutputSettings(NamedTuple):
         return f"{self.file} holds {self.format}, although its extension is {extension}"
 
 
-def settings(method: Method, values: Mapping[str, Any], *, appended: bool, endless: bool) -> OutputSettings:
+def settings(
+    method: Method,
+    given: "OutputOptions",
+    *,
+    appended: bool = False,
+    endless: bool = False,
+    details: bool = False,
+    no_check: bool | None = None,
+) -> OutputSettings:
     """Return the output settings of a method's command.
 
-    `appended`: later runs add to the output; `endless`: it has no last row. Raises UsageError, also where the format
-    cannot do that.
+    `appended`: later runs add to the output; `endless`: it has no last row; `details`: a table has columns of lookups;
+    `no_check`: as in `columns`. Raises UsageError, also where the format cannot do that.
     """
-    requested = ",".join(values["columns"] or ())
-    if values["columns"] and not requested:
+    requested = ",".join(given.columns or ())
+    if given.columns and not requested:
         raise UsageError("invalid --columns '': expected names of columns")
-    shown = columns(method, requested, values.get("no_check"))
-    file = file_of(values)
-    stated = _stated_format(values)
+    shown = columns(method, requested, no_check)
+    file = file_of(given)
+    stated = _stated_format(given)
     name = stated or _default_format(file, appended=appended)
     make = registry.load(name)
     can = capabilities(make)
@@ -73,19 +84,19 @@ def settings(method: Method, values: Mapping[str, Any], *, appended: bool, endle
         raise UsageError(
             f"{name} needs rows with heights, and {method.command} has none", f"use {name} with {commands}"
         )
-    if values["no_header"] and name not in ("csv", "tsv"):
+    if given.no_header and name not in ("csv", "tsv"):
         raise UsageError(f"--no-header needs csv or tsv, and the format is {name}")
-    detailed = not (requested or appended or endless or values.get("no_details", True)) and name == "table"
+    detailed = details and name == "table" and not (requested or appended or endless)
     spec = OutputSpec(
         method.command,
         DETAILED_REFERENCE if detailed else shown,
         selected=bool(requested),
         height=method.height,
-        header=not values["no_header"],
+        header=not given.no_header,
         terminal=on_terminal(file),
         width=terminal_width(),
-        color=use_color(values["color"], terminal=on_terminal(file)),
-        abbreviate=not values["no_trunc"],
+        color=use_color(given.color, terminal=on_terminal(file)),
+        abbreviate=not given.no_trunc,
         detailed=detailed,
         spelled=spelled,
     )
@@ -94,21 +105,22 @@ def settings(method: Method, values: Mapping[str, Any], *, appended: bool, endle
     return OutputSettings(name, make, can, file, requested, stated is not None, spec)
 
 
-def file_of(values: Mapping[str, Any]) -> Path | None:
+def file_of(given: "OutputOptions") -> Path | None:
     """Return the file to write, None for standard output, which `-` and `/dev/stdout` name too. Raises UsageError."""
-    name: str | None = values["output"]
+    name = given.output
     if name == "":
         raise UsageError("invalid --output '': expected the name of a file, or - for standard output")
     file = None if name is None else Path(name)
     return None if file is None or name == "-" or descriptor_of(file) == 1 else file
 
 
-def _stated_format(values: Mapping[str, Any]) -> str | None:
+def _stated_format(given: "OutputOptions") -> str | None:
     """Return the name of the format that an option states, None without one. Raises UsageError for several."""
-    flags = sorted(name for name in registry.BUILT_IN if values.get(name))
+    switches = {"csv": given.csv, "json": given.json, "jsonl": given.jsonl, "table": given.table, "text": given.text}
+    flags = [name for name, stated in switches.items() if stated]
     if len(flags) > 1:
         raise UsageError(f"{' and '.join('--' + name for name in flags)} cannot be combined")
-    return flags[0] if flags else values["format"]
+    return flags[0] if flags else given.format
 
 
 def _default_format(file: Path | None, *, appended: bool) -> str:

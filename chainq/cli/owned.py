@@ -3,16 +3,16 @@
 import hashlib
 import os
 import resource
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from chainq.catalog.owned import owned_method
 from chainq.cli import run as run_command
 from chainq.cli.query import read_query
+from chainq.cli.tools import OwnedOptions
 from chainq.errors import UsageError
 from chainq.process.pool import cores
 from chainq.text.sanitize import printable
@@ -22,29 +22,29 @@ from chainq.wallet.owned import NETWORKS, OwnedService, Wallet, Wanted
 SALT_BYTES = 16
 
 
-def run(values: Mapping[str, Any]) -> None:
-    """Run the command. `values` are the parsed values of its command line. Raises ChainqError, PipeClosed, Interrupted.
+def run(given: OwnedOptions) -> None:
+    """Run the command. Raises ChainqError, PipeClosed, Interrupted.
 
     IncompleteError at the end, after all rows, where some could not be compared.
     """
-    wanted = Wanted(values["records"] or values["decrypt"], values["decrypt"])
+    wanted = Wanted(given.records or given.decrypt, given.decrypt)
     method = owned_method(records=wanted.records, plaintext=wanted.plaintext)
-    if keys.looks_like_key(values["range"] or ""):
+    if keys.looks_like_key(given.range or ""):
         raise UsageError(
             "a key is on the command line, where everyone on this machine can read it",
             "use --view-key-file, and treat this key as known to others",
         )
-    read_query(method, values)  # so that nobody types a key for arguments that are wrong
-    network = values["network"]
-    if network not in (None, *NETWORKS):
+    read_query(method, given)  # so that nobody types a key for arguments that are wrong
+    network = given.network
+    if network is not None and network not in NETWORKS:
         raise UsageError(f"unknown network {printable(network)!r}: expected {' or '.join(NETWORKS)}")
     # A core dump would hold the keys.
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    found = keys.read(values["view_key_file"], insecure=values["insecure_key_file"])
-    identity = {"owner": owner_hash([key.address for key in found], _recorded_salt(values["checkpoint"]))}
-    with Wallet(found, wanted, values["workers"] or cores()) as wallet:
+    found = keys.read(given.view_key_file, insecure=given.insecure_key_file)
+    identity = {"owner": owner_hash([key.address for key in found], _recorded_salt(given.checkpoint))}
+    with Wallet(found, wanted, given.workers or cores()) as wallet:
         found.clear()
-        run_command.run(method, values, partial(OwnedService, wallet, network), identity)
+        run_command.run(method, given, partial(OwnedService, wallet, network), identity)
         wallet.check()
 
 

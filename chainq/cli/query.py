@@ -1,15 +1,15 @@
 """Turns the parsed values of a command line into one validated `Query`, before any request.
 
-`values` are what Typer parsed, by the names of the parameters in `options` and `commands`. Each kind of setting is read
-from them once: the query and how it resumes here, the output in `output`, the connection in `connect`.
+Each kind of setting is read from the options once: the query and how it resumes here, the output in `output`, the
+connection in `connect`.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar
 
 from chainq.catalog import identifiers
-from chainq.catalog.dialects import Dialect, Value
+from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import Method, Role
 from chainq.cli.output import NO_CHECK, file_of
 from chainq.cli.stdin import lines
@@ -21,50 +21,50 @@ from chainq.heights.range import HeightRange
 from chainq.query import STDIN, Lookup, Query
 
 if TYPE_CHECKING:
+    from chainq.cli.options import MethodOptions, RangeOptions
     from chainq.resume.settings import ResumeSettings
 
 T = TypeVar("T")
-LOOKUPS = {Role.HEIGHT: "heights", Role.ID: "ids"}
-"""The parameters that hold several values; every other argument is a parameter with the name of its role."""
 _FIELDS = {Role.HEIGHT: ("height", "header.metadata.height"), Role.ID: ("transaction_id", "transaction.id")}
 """Where the rows of chainq's own jsonl have what a lookup takes."""
 
 
-def read_query(method: Method, values: Mapping[str, Any]) -> Query:
+def read_query(method: Method, given: "MethodOptions") -> Query:
     """Return the query of a method's command. Raises UsageError."""
-    check = not values["no_check"]
-    if values.get("newest") and values["page"] is not None:
+    check = not given.no_check
+    if given.newest and given.page is not None:
         raise UsageError("--newest cannot be combined with --page")
+    arguments = {Role.PROGRAM: given.program, Role.FUNCTION: given.function, Role.ADDRESS: given.address}
     return Query(
         method,
-        _arguments(method, values, check),
-        _lookups(method, values, check),
-        read_bounds(values, whole=method.param(Role.ADDRESS) is not None) if method.ranged else None,
-        reverse=values.get("reverse", False),
-        newest=values.get("newest", False),
-        limit=values.get("limit"),
-        page=values.get("page"),
-        page_size=values.get("page_size"),
-        verify=not values.get("no_verify", False),
+        {role: _checked(role, word, check) for role, word in arguments.items() if method.param(role)},
+        _lookups(method, given, check),
+        read_bounds(given, given.range, whole=method.param(Role.ADDRESS) is not None) if method.ranged else None,
+        reverse=given.reverse,
+        newest=given.newest,
+        limit=given.limit,
+        page=given.page,
+        page_size=given.page_size,
+        verify=not given.no_verify,
         check=check,
     )
 
 
-def resume_settings(query: Query, values: Mapping[str, Any]) -> "ResumeSettings | None":
+def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | None":
     """Return how the run resumes or follows, None for one that does neither.
 
     Raises UsageError for options that contradict `--checkpoint` or `--follow`, and for those that need one of them.
     """
     if query.bounds is None:
         return None
-    kept, follow, max_age = values["checkpoint"] is not None, values["follow"], values["max_age"]
-    age = None if max_age is None else parse_age(max_age)
-    if values["rewind"] is not None and not kept:
+    kept, follow = given.checkpoint is not None, given.follow
+    age = None if given.max_age is None else parse_age(given.max_age)
+    if given.rewind is not None and not kept:
         raise UsageError("--rewind needs --checkpoint")
-    if (age is not None or values["lag"]) and not (kept or follow):
+    if (age is not None or given.lag) and not (kept or follow):
         raise UsageError("--lag and --max-age need --checkpoint or --follow")
-    interval = INTERVAL if values["interval"] is None else values["interval"]
-    if values["interval"] is not None and not follow:
+    interval = INTERVAL if given.interval is None else given.interval
+    if given.interval is not None and not follow:
         raise UsageError("--interval needs --follow")
     if not 0 < interval < 1e6:
         raise UsageError(f"invalid --interval {interval:g}: expected fewer than a million seconds")
@@ -79,14 +79,14 @@ def resume_settings(query: Query, values: Mapping[str, Any]) -> "ResumeSettings 
         "--until": query.bounds.until is not None,
         "--end": follow and query.bounds.end is not None,
     }
-    for other, given in excluded.items():
-        if given:
+    for other, stated in excluded.items():
+        if stated:
             name = "--checkpoint" if kept and other != "--end" else "--follow"
             instead = f"use --start -{query.bounds.last}" if other == "--last" else ""
             raise UsageError(f"{name} cannot be combined with {other}", instead)
     from chainq.resume.settings import ResumeSettings
 
-    return ResumeSettings(values["checkpoint"], values["lag"], values["rewind"], age, follow, interval, file_of(values))
+    return ResumeSettings(given.checkpoint, given.lag, given.rewind, age, follow, interval, file_of(given))
 
 
 def lookups(query: Query) -> Iterator[Lookup | Bounds | None]:
@@ -125,19 +125,11 @@ def check_one_page(method: Method, heights: HeightRange) -> None:
         )
 
 
-def _arguments(method: Method, values: Mapping[str, Any], check: bool) -> dict[Role, Value]:
-    """Return the arguments of every request: program, function, address."""
-    return {
-        param.role: _checked(param.role, values[param.role.value], check)
-        for param in method.params
-        if param.role in (Role.PROGRAM, Role.FUNCTION, Role.ADDRESS)
-    }
-
-
-def _lookups(method: Method, values: Mapping[str, Any], check: bool) -> tuple[Lookup | Bounds, ...] | None:
-    for role, name in LOOKUPS.items():
+def _lookups(method: Method, given: "MethodOptions", check: bool) -> tuple[Lookup | Bounds, ...] | None:
+    for role in (Role.HEIGHT, Role.ID):
         if method.param(role):
-            return tuple(word if word == STDIN else _lookup(role, word, check) for word in values[name])
+            words = given.heights if role is Role.HEIGHT else given.ids
+            return tuple(word if word == STDIN else _lookup(role, word, check) for word in words)
     return None
 
 
@@ -197,31 +189,30 @@ def _checked(role: Role, word: str, check: bool) -> str:
         raise
 
 
-def read_bounds(values: Mapping[str, Any], *, whole: bool) -> Bounds:
-    """Return the bounds that the range options give, or `range`, the argument. `whole`: without any, all of the chain.
+def read_bounds(given: "RangeOptions", word: str | None = None, *, whole: bool) -> Bounds:
+    """Return the bounds that the range options give, or `word`, the argument. `whole`: without any, all of the chain.
 
     Raises UsageError.
     """
 
-    def parsed(name: str, parse: Callable[[str], T]) -> T | None:
-        return None if values[name] is None else parse(values[name])
+    def parsed(text: str | None, parse: Callable[[str], T]) -> T | None:
+        return None if text is None else parse(text)
 
-    word = values["range"]
     if word is not None:
         bounds = _height(word, lambda word: parse_range(word, whole=whole))
-        if given := [f"--{name}" for name in ("start", "end", "last", "since", "until") if values[name] is not None]:
-            raise UsageError(f"the range {word.replace(MINUS, '-')} cannot be combined with {' or '.join(given)}")
+        if others := given.given_bounds():
+            raise UsageError(f"the range {word.replace(MINUS, '-')} cannot be combined with {' or '.join(others)}")
         return bounds
     now = time.time()
     bounds = Bounds(
-        start=parsed("start", lambda word: _height(word, parse_start)),
-        end=parsed("end", lambda word: _height(word, parse_end)),
-        last=parsed("last", parse_count),
-        since=parsed("since", lambda text: parse_time(text, now)),
-        until=parsed("until", lambda text: parse_time(text, now)),
+        start=parsed(given.start, lambda word: _height(word, parse_start)),
+        end=parsed(given.end, lambda word: _height(word, parse_end)),
+        last=parsed(given.last, parse_count),
+        since=parsed(given.since, lambda text: parse_time(text, now)),
+        until=parsed(given.until, lambda text: parse_time(text, now)),
         whole=whole,
     )
-    if values["end"] is not None and bounds == Bounds(whole=whole):  # `--end latest`
+    if given.end is not None and bounds == Bounds(whole=whole):  # `--end latest`
         bounds = bounds._replace(start=0)
     bounds.check()
     return bounds

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING
 
-from chainq import tuning
 from chainq.catalog.dialects import is_shared
 from chainq.catalog.methods import Method, Role
 from chainq.cli import connect, output
@@ -24,40 +23,46 @@ from chainq.formats.protocol import Writer
 from chainq.heights.bounds import LATEST, Bounds
 from chainq.heights.range import HeightRange
 from chainq.process.signals import PipeClosed, signals_deferred
-from chainq.query import STDIN, Batch, Lookup, Query
+from chainq.query import STDIN, Batch, Lookup, Query, limited
 from chainq.rows.fields import Picker, integer_of
 from chainq.rows.raw_json import put_first
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url
 
+if TYPE_CHECKING:
+    from chainq.cli.options import MethodOptions
+
 
 def run(
     method: Method,
-    values: Mapping[str, Any],
+    given: "MethodOptions",
     make: Callable[..., Service] = Service,
     identity: Mapping[str, object] = MappingProxyType({}),
 ) -> None:
-    """Run the command of one method. `values` are the parsed values of its command line.
+    """Run the command of one method, as its options say.
 
-    `make`: what makes the service; `identity`: what a checkpoint tells queries apart by, beside the values. Raises
+    `make`: what makes the service; `identity`: what a checkpoint tells queries apart by, beside the options. Raises
     ChainqError, PipeClosed or Interrupted.
     """
-    query = read_query(method, values)
+    query = read_query(method, given)
     if query.lookups and STDIN in query.lookups:
         check_open()
-    resume = resume_settings(query, values)
+    resume = resume_settings(query, given)
     settings = output.settings(
         method,
-        values,
+        given,
         appended=resume is not None and (resume.checkpoint is not None or resume.output is not None),
         endless=resume is not None and resume.follow,
+        details=method.param(Role.ADDRESS) is not None and not given.no_details,
+        no_check=given.no_check,
     )
     if query.newest and query.endless and not output.on_terminal(settings.file):
         raise UsageError("--newest needs --limit N", "a list is read from its end only as far as N rows")
-    reporter = connect.reporter(values)
+    reporter = connect.reporter(given)
+    options = connect.service_options(given, patient=given.follow, strict=given.strict)
     with ExitStack() as stack:
-        service = stack.enter_context(connect.open_service(connect.settings(values), reporter, make))
+        service = stack.enter_context(connect.open_service(options, reporter, make))
         if method.page_size_max is not None:
             check_page_size(query, service.known_dialect(method) or service.published_dialect)
         stack.callback(lambda: connect.warn_of_belief({**service.believed, **service.believed_lists}, reporter))
@@ -65,7 +70,7 @@ def run(
             from chainq.resume import follow
 
             identity = {**_identity(service, query, settings), **identity}
-            if values["dry_run"]:
+            if given.dry_run:
                 _plan(service, follow.first_round(query, resume, identity), reporter)
                 return
 
@@ -75,7 +80,7 @@ def run(
 
             gc.enable()
             follow.run(service, query, resume, identity, begin, reporter.warn)
-        elif values["dry_run"]:
+        elif given.dry_run:
             _plan(service, query, reporter)
         else:
             _warn_odd(settings, reporter)
@@ -130,18 +135,17 @@ def _write_rows(service: Service, query: Query, sink: Sink, settings: OutputSett
             from chainq.cli.screenful import Screenful
 
             screenful = Screenful(query, lambda found: _batches(service, found, None, reporter))
-            _copy(screenful.batches(), writer, sink, None, None, reporter)
+            _copy(screenful.batches(), writer, sink, None, reporter)
             reporter.note(screenful.note)
             return
-        batches = _batches(service, query, rest.heights if rest else None, reporter)
+        batches = limited(_batches(service, query, rest.heights if rest else None, reporter), query.limit)
         if any(column.computed for column in spec.columns) and (spec.selected or not settings.can.verbatim):
             batches = map(_with_height, batches)
         if spec.detailed:
             from chainq.fetching.details import joined
 
-            most = tuning.DETAILED if query.limit is None else min(tuning.DETAILED, query.limit)
-            batches = joined(service, batches, most, reporter.warn)
-        _copy(batches, writer, sink, query.limit, rest, reporter)
+            batches = joined(service, batches, reporter.warn)
+        _copy(batches, writer, sink, rest, reporter)
         if rest is not None and not rest.reached and query.limit is None and query.page is None:
             _warn_unreached(service, query.bounds, reporter)
     except (NotFoundError, PipeClosed, UsageError):  # these leave nothing to resume
@@ -168,8 +172,8 @@ class _Rest:
     remedy: str
     reached: bool = False
 
-    def written(self, batch: Batch, rows: int) -> None:
-        """Note that all rows of a batch are written, `rows` of them as far as the limit goes."""
+    def written(self, batch: Batch) -> None:
+        """Note that the rows of a batch are written."""
         heights, method, reverse = batch.heights or self.heights, self.query.method, self.query.reverse
         start, end = self.heights.start, self.heights.end
         if method.height and batch.rows:
@@ -177,7 +181,7 @@ class _Rest:
             self.reached |= highest is not None and highest + 1 == (self.query.bounds or Bounds()).end
         self.heights = HeightRange(start, heights.start) if reverse else HeightRange(heights.end, end)
         if self.limit is not None:
-            self.limit -= rows
+            self.limit -= len(batch.rows)
 
     def __str__(self) -> str:
         if self.remedy:
@@ -271,32 +275,24 @@ def _plan(service: Service, query: Query, reporter: Reporter) -> None:
             sink.write(line)
 
 
-def _copy(
-    batches: Iterator[Batch], writer: Writer, sink: Sink, limit: int | None, rest: _Rest | None, reporter: Reporter
-) -> None:
-    """Write batches until they end or `limit` rows are written; a signal waits for the end of a batch.
+def _copy(batches: Iterator[Batch], writer: Writer, sink: Sink, rest: _Rest | None, reporter: Reporter) -> None:
+    """Write batches until they end; a signal waits for the end of a batch.
 
     NotFoundError is raised after the last row that exists: with a row the output is finished, without one it is left to
     be abandoned, so that no file is replaced by nothing.
     """
-    left, found = limit, False
+    found = False
     try:
-        while left is None or left > 0:
-            batch = next(batches, None)
-            if batch is None:
-                break
+        for batch in batches:
             # Not before: all is loaded now, and a lookup or two, which end here, are spared a tenth of their time.
             gc.enable()
-            rows = batch.rows if left is None else batch.rows[:left]
             with signals_deferred():
-                writer.write(rows)
-                found = found or bool(rows)
+                writer.write(batch.rows)
+                found = found or bool(batch.rows)
                 sink.keep()  # before `rest`: a row that comes twice is better than one removed and not requested
-                if left is not None:
-                    left -= len(rows)
                 if rest is not None and batch.heights is not None:
-                    rest.written(batch, len(rows))
-                    reporter.wrote(len(batch.heights), len(rows) if batch.scanned is None else batch.scanned)
+                    rest.written(batch)
+                    reporter.wrote(len(batch.heights), batch.shown)
     except NotFoundError:
         with signals_deferred():
             writer.close()

@@ -142,28 +142,12 @@ class FaultOptions(Group):
     fault_seed: Annotated[int, _fault("--fault-seed", "N", "Seed for faults.")] = 0
 
 
-def serve(
-    *,
-    host: str,
-    port: int,
-    dialect: str,
-    tip: int | None,
-    grow: float,
-    seed: int,
-    dense_height: str | None,
-    owner: str | None,
-    shuffle: bool,
-    verbose: bool,
-    page_offset: str,
-    database_down: str | None,
-    plant: list[str] | None,
-    fault: list[str] | None,
-    **faults: Any,
-) -> None:
-    """Serve the sample chain until a signal ends it; its URL is the one line on standard output.
+class ServeCommand(ServeOptions, FaultOptions):
+    """What `serve` is given."""
 
-    The parameters are the options of `chainq serve`. Raises UsageError.
-    """
+
+def serve(given: ServeCommand) -> None:
+    """Serve the sample chain until a signal ends it; its URL is the one line on standard output. Raises UsageError."""
     import time
 
     from chainq.catalog.identifiers import is_loopback
@@ -178,33 +162,35 @@ def serve(
     from chainq.sinks.open import open_sink
     from chainq.text.sanitize import printable
 
+    host, dialect, grow = given.host, given.dialect, given.grow
     if not is_loopback(host):
         raise UsageError(f"invalid --host {printable(host)!r}: expected a loopback address such as 127.0.0.1 or ::1")
     if dialect not in DIALECTS:
         raise UsageError(f"unknown dialect {dialect!r}", f"known: {', '.join(DIALECTS)}")
-    if page_offset not in ("asked", "given"):
-        raise UsageError(f"invalid --page-offset {page_offset!r}: expected asked or given")
+    if given.page_offset not in ("asked", "given"):
+        raise UsageError(f"invalid --page-offset {given.page_offset!r}: expected asked or given")
+    faults: dict[str, Any] = {name: getattr(given, name) for name in ("gzip", *FaultOptions.__annotations__)}
     for name, value in {"grow": grow, **faults}.items():
         if isinstance(value, float) and not math.isfinite(value):
             raise UsageError(f"invalid --{name.replace('_', '-')} {value}: expected a finite number")
     if 0 < grow < 1e-3:
         raise UsageError(f"invalid --grow {grow:g}: expected 0, or at least 0.001 seconds")
-    faults["database_down"] = _calls(database_down)
-    faults["offset_by_asked"] = page_offset == "asked"
+    faults["database_down"] = _calls(given.database_down)
+    faults["offset_by_asked"] = faults.pop("page_offset") == "asked"
     with _checked("--plant"):
-        faults["plant"] = tuple(map(parse_plant, plant or ()))
+        faults["plant"] = tuple(map(parse_plant, given.plant or ()))
     with _checked("--fault"):
-        faults["lists"] = tuple(map(parse_fault, fault or ()))
-    first = DEFAULT_TIP if tip is None else tip
+        faults["lists"] = tuple(map(parse_fault, faults.pop("fault") or ()))
+    first = DEFAULT_TIP if given.tip is None else given.tip
     began = time.monotonic()
 
     def tip_height() -> int:
         return first + int((time.monotonic() - began) / grow) if grow else first
 
-    planted = _planted(owner, len(PUBLISHED)) if owner else PUBLISHED
-    chain = Chain(seed, first, _dense(dense_height), planted)
+    planted = _planted(given.owner, len(PUBLISHED)) if given.owner else PUBLISHED
+    chain = Chain(given.seed, first, _dense(given.dense_height), planted)
     with _checked("--plant"):
-        service = Service(chain, Faults(**faults), dialect, shuffle, tip=tip_height)
+        service = Service(chain, Faults(**faults), dialect, given.shuffle, tip=tip_height)
 
     def ready(port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
@@ -212,9 +198,9 @@ def serve(
             sink.write(f"http://{shown}:{port}/\n".encode())
 
     try:
-        serve_demo(service, host, port, ready=ready, log=_log if verbose else None)
+        serve_demo(service, host, given.port, ready=ready, log=_log if given.verbose else None)
     except OSError as error:
-        raise UsageError(f"cannot listen on {host}:{port}: {error.strerror}") from None
+        raise UsageError(f"cannot listen on {host}:{given.port}: {error.strerror}") from None
 
 
 def _log(status: int, body: bytes) -> None:

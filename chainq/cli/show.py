@@ -1,13 +1,12 @@
 """`chainq show X`: one object on one screen. What is gathered and how it looks is in `chainq.show`."""
 
 import os
-from collections.abc import Mapping
 from shlex import quote
-from typing import Any
 
 from chainq.cli import connect
 from chainq.cli.output import on_terminal, use_color
 from chainq.cli.spelling import spelled
+from chainq.cli.tools import ShowCommand
 from chainq.errors import UsageError
 from chainq.formats.protocol import OutputSpec
 from chainq.heights.bounds import parse_count
@@ -17,20 +16,20 @@ from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url
 
 
-def run(text: str, values: Mapping[str, Any]) -> None:
-    """Show what `text` names, as a screen or with `json` as one object. Raises ChainqError."""
-    wanted = parts.check(text.strip())
-    last = None if values["last"] is None else parse_count(values["last"])
+def run(given: ShowCommand) -> None:
+    """Show an object, as a screen or with `json` as one object. Raises ChainqError."""
+    wanted = parts.check(given.object.strip())
+    last = None if given.last is None else parse_count(given.last)
     if last == 0:
         raise UsageError("invalid --last 0: expected 1 or more blocks")
     terminal = on_terminal(None)
-    color = use_color(values["color"], terminal=terminal)
+    color = use_color(given.color, terminal=terminal)
     with (
-        connect.open_service(connect.settings(values), connect.reporter(values)) as service,
+        connect.open_service(connect.service_options(given), connect.reporter(given)) as service,
         open_sink(None, pager=True) as sink,
     ):
         found = parts.gather(service, wanted, last)
-        if values["json"]:
+        if given.json:
             from chainq.show.as_json import encode
 
             output = encode(found)
@@ -49,19 +48,18 @@ def run(text: str, values: Mapping[str, Any]) -> None:
                 terminal=terminal,
                 width=terminal_width(),
                 color=color,
-                abbreviate=not values["no_trunc"],
+                abbreviate=not given.no_trunc,
                 spelled=spelled,
             )
-            output = draw(found, spec, now(), _suffix(values))
+            output = draw(found, spec, now(), _suffix(given))
         with signals_deferred():
             sink.write(output)
 
 
-def _suffix(values: Mapping[str, Any]) -> str:
+def _suffix(given: ShowCommand) -> str:
     """Return the options of the next commands: those that led to this service and are not in the environment."""
     suffix = ""
-    for option in ("url", "profile", "dialect"):
-        value = values[option]
+    for option, value in (("url", given.url), ("profile", given.profile), ("dialect", given.dialect)):
         if value and value != os.environ.get(f"CHAINQ_{option.upper()}") and mask_url(value) == value:
             suffix += f" --{option} {quote(value)}"
     return suffix

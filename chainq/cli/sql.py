@@ -2,8 +2,8 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
@@ -26,10 +26,13 @@ from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import quoted
 
+if TYPE_CHECKING:
+    from chainq.cli.commands import SqlOptions
 
-def run(values: Mapping[str, Any]) -> None:
-    """Print the result of a query. `values` are those of the command line. Raises ChainqError."""
-    *destination, query = values["words"]
+
+def run(given: "SqlOptions") -> None:
+    """Print the result of a query. Raises ChainqError."""
+    *destination, query = given.words
     if len(destination) > 1:
         raise UsageError(f"unexpected argument {destination[1]}: expected [DEST] and one query in quotes")
     if not _looks_like_query(query):
@@ -37,26 +40,26 @@ def run(values: Mapping[str, Any]) -> None:
             raise UsageError("the query comes last", f"chainq sql {shlex.quote(query)} {shlex.quote(destination[0])}")
         hint = "" if destination else f"chainq sql {shlex.quote(query)} 'select ...' queries a data set"
         raise UsageError(f"{quoted(query)} is not a query: expected one SELECT in quotes", hint)
-    bounds = read_bounds({**values, "range": None}, whole=False)
+    bounds = read_bounds(given, whole=False)
     if destination and bounds != Bounds():
         raise UsageError("a range cannot be combined with DEST", "select heights by WHERE")
     # Checked before anything is fetched. The columns are known only after the query; with heights no format is refused.
-    file = _settings((Column("height", "number"),), values).file
-    reporter = connect.reporter(values)
+    file = _settings((Column("height", "number"),), given).file
+    reporter = connect.reporter(given)
     with Database() as database, open_sink(file) as sink:
         if destination:
             database.add_data_set(open_store(destination[0]))
             _warn_of_gaps(database, database.tables(query), reporter)
         else:
-            _fetch(database, query, bounds, values, reporter)
-        _print(database.run(query), sink, values, reporter)
+            _fetch(database, query, bounds, given, reporter)
+        _print(database.run(query), sink, given, reporter)
 
 
-def _settings(columns: tuple[Column, ...], values: Mapping[str, Any]) -> output.OutputSettings:
+def _settings(columns: tuple[Column, ...], given: "SqlOptions") -> output.OutputSettings:
     """Return how to write rows of these columns. Raises UsageError."""
     height = "height" if any(column.path == "height" for column in columns) else None
     method = Method("sql", "sql", "", "", (), Shape.ROWS, columns, "", height=height)
-    return output.settings(method, {**values, "columns": None}, appended=False, endless=False)
+    return output.settings(method, given)
 
 
 def _looks_like_query(text: str) -> bool:
@@ -77,12 +80,12 @@ def _warn_of_gaps(database: Database, commands: list[str], reporter: Reporter) -
         reporter.warn(f"{'; '.join(lacking)}: the data set has no whole partition of them; see chainq verify DEST")
 
 
-def _fetch(database: Database, query: str, bounds: Bounds, values: Mapping[str, Any], reporter: Reporter) -> None:
+def _fetch(database: Database, query: str, bounds: Bounds, given: "SqlOptions", reporter: Reporter) -> None:
     """Fetch the tables that the query names, for the range, into memory."""
     commands = database.tables(query)
     if not commands:
         raise UsageError("the query names no table", f"the tables are {', '.join(map(view_name, COMMANDS))}")
-    with connect.open_service(connect.settings(values), reporter) as service:
+    with connect.open_service(connect.service_options(given), reporter) as service:
         heights = service.height_range(bounds)
         calls = sum(1 for name in commands for _ in first_requests(BY_COMMAND[name], heights, None))
         if not reporter.quiet:
@@ -103,9 +106,9 @@ def _rows(service: Service, method: Method, heights: HeightRange, reporter: Repo
         reporter.wrote(len(batch.heights or ()), len(batch.rows))
 
 
-def _print(result: Result, sink: Sink, values: Mapping[str, Any], reporter: Reporter) -> None:
+def _print(result: Result, sink: Sink, given: "SqlOptions", reporter: Reporter) -> None:
     """Write a result in the format that is wanted."""
-    settings = _settings(result.columns, values)
+    settings = _settings(result.columns, given)
     writer = settings.make(sink, settings.spec._replace(selected=True, warn=reporter.warn))
     for rows in result.batches:
         with signals_deferred():

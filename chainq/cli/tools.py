@@ -6,28 +6,32 @@ here: Typer reads the annotations.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
+from typer import Argument
 
-from chainq.cli.build import RANGE_HELP, argument, build, parameters, range_argument
+from chainq.cli.build import build, parameters
 from chainq.cli.options import (
     OUTPUT,
     RANGE,
+    RANGE_HELP,
     CheckOptions,
     CheckpointOptions,
     ColorOptions,
     Group,
     LimitOptions,
+    MethodOptions,
     OrderOptions,
     OutputOptions,
     PageSizeOptions,
+    RangeArgument,
     RangeOptions,
     ReportOptions,
     RequestOptions,
     ResumeOptions,
-    ServiceOptions,
+    ServiceFlags,
     StrictOptions,
+    option,
 )
 
 if TYPE_CHECKING:
@@ -41,52 +45,39 @@ class WalletOptions(Group):
 
     view_key_file: Annotated[
         Path | None,
-        Option(
+        option(
+            WALLET,
             "--view-key-file",
-            metavar="FILE",
-            rich_help_panel=WALLET,
-            help="View keys, one per line. Default: CHAINQ_VIEW_KEY, else a hidden prompt.",
+            "FILE",
+            "View keys, one per line. Default: CHAINQ_VIEW_KEY, else a hidden prompt.",
         ),
     ] = None
     insecure_key_file: Annotated[
-        bool, Option("--insecure-key-file", rich_help_panel=WALLET, help="Accept a key file that others can access.")
+        bool, option(WALLET, "--insecure-key-file", "", "Accept a key file that others can access.")
     ] = False
-    records: Annotated[
-        bool, Option("--records", rich_help_panel=WALLET, help="Add the record of each row, with its height.")
-    ] = False
-    decrypt: Annotated[bool, Option("--decrypt", rich_help_panel=WALLET, help="Add the record and its plaintext.")] = (
-        False
-    )
+    records: Annotated[bool, option(WALLET, "--records", "", "Add the record of each row, with its height.")] = False
+    decrypt: Annotated[bool, option(WALLET, "--decrypt", "", "Add the record and its plaintext.")] = False
     network: Annotated[
-        str | None,
-        Option(
-            "--network",
-            metavar="NAME",
-            rich_help_panel=WALLET,
-            help="Fail unless the service is on mainnet, or on testnet.",
-        ),
+        str | None, option(WALLET, "--network", "NAME", "Fail unless the service is on mainnet, or on testnet.")
     ] = None
     workers: Annotated[
         int | None,
-        Option(
-            "--workers",
-            "-w",
-            metavar="N",
-            min=1,
-            max=256,
-            rich_help_panel=WALLET,
-            help="Processes that compare rows. Default: one per core.",
-        ),
+        option(WALLET, "--workers -w", "N", "Processes that compare rows. Default: one per core.", min=1, max=256),
     ] = None
 
 
+class OwnedOptions(WalletOptions, MethodOptions):
+    """What `owned` is given: what a method with heights is, and the keys."""
+
+
 def _owned() -> "Command":
-    def call(values: dict[str, Any]) -> None:
+    def call(given: OwnedOptions) -> None:
         from chainq.cli import owned
 
-        owned.run(values)
+        owned.run(given)
 
-    groups = parameters(
+    groups = (
+        RangeArgument,
         RangeOptions,
         OrderOptions,
         LimitOptions,
@@ -96,15 +87,15 @@ def _owned() -> "Command":
         ResumeOptions,
         OutputOptions,
         ColorOptions,
-        ServiceOptions,
+        ServiceFlags,
         CheckOptions,
         StrictOptions,
         RequestOptions,
     )
     return build(
         "owned",
+        OwnedOptions,
         call,
-        [range_argument(), *groups],
         "Ownership rows that view keys own; the keys never leave this machine.\n\n"
         "Reads every ownership row of the range (method: records/isOwner) and compares it here. Needs the package "
         "aleo-sdk: pip install 'chainq[wallet]'. That package is under the GPL-3, chainq under the MIT license; no "
@@ -112,6 +103,7 @@ def _owned() -> "Command":
         "Columns: owner (the address of the key) and those of ownership; with --records those of records; with "
         "--decrypt plaintext too.",
         "Examples:\n  chainq owned --last 100\n  chainq owned 0:500 --decrypt\n",
+        declared=parameters(*groups),
     )
 
 
@@ -120,27 +112,34 @@ class ShowOptions(Group):
 
     last: Annotated[
         str | None,
-        Option(
-            "--last",
-            metavar="N",
-            help="Newest blocks to look at. By default 500K for an address, 100 for a program.",
-        ),
+        option("", "--last", "N", "Newest blocks to look at. By default 500K for an address, 100 for a program."),
     ] = None
-    json: Annotated[bool, Option("--json", rich_help_panel=OUTPUT, help="All parts as one JSON object.")] = False
-    no_trunc: Annotated[bool, Option("--no-trunc", rich_help_panel=OUTPUT, help="Do not abbreviate values.")] = False
+    json: Annotated[bool, option(OUTPUT, "--json", "", "All parts as one JSON object.")] = False
+    no_trunc: Annotated[bool, option(OUTPUT, "--no-trunc", "", "Do not abbreviate values.")] = False
+
+
+class ShowCommand(ShowOptions, ColorOptions, ServiceFlags):
+    """What `show` is given."""
+
+    object: Annotated[
+        str,
+        Argument(
+            metavar="OBJECT",
+            help="Height, latest, transaction ID, address, program such as credits.aleo, or PROGRAM/FUNCTION.",
+        ),
+    ]
 
 
 def _show() -> "Command":
-    def call(values: dict[str, Any]) -> None:
+    def call(given: ShowCommand) -> None:
         from chainq.cli import show
 
-        show.run(values["object"], values)
+        show.run(given)
 
-    text = "Height, latest, transaction ID, address, program such as credits.aleo, or PROGRAM/FUNCTION."
     return build(
         "show",
+        ShowCommand,
         call,
-        [argument("object", str, "OBJECT", text), *parameters(ShowOptions, ColorOptions, ServiceOptions)],
         "Show an object on one screen: what it is and what happened.\n\n"
         "A block with its transactions and records, a transaction as a tree, the newest transactions of an address or"
         " of a function, the newest calls of a program.",
@@ -151,80 +150,61 @@ def _show() -> "Command":
 class ExportOptions(Group):
     """Where a data set is, how it is divided, and who does the work."""
 
-    to: Annotated[
-        str,
-        Option(
-            "--to",
-            metavar="DEST",
-            rich_help_panel=EXPORT,
-            help="Folder, or s3://, gs:// or az:// URL.",
-            show_default=False,
-        ),
-    ]
-    partition: Annotated[
-        str | None,
-        Option("--partition", metavar="N", rich_help_panel=EXPORT, help="Heights in a partition.  [default: 10K]"),
-    ] = None
-    lag: Annotated[
-        int, Option("--lag", metavar="N", min=0, rich_help_panel=EXPORT, help="Leave out the last N blocks.")
-    ] = 0
+    to: Annotated[str, option(EXPORT, "--to", "DEST", "Folder, or s3://, gs:// or az:// URL.", show_default=False)]
+    partition: Annotated[str | None, option(EXPORT, "--partition", "N", "Heights in a partition.  [default: 10K]")] = (
+        None
+    )
+    lag: Annotated[int, option(EXPORT, "--lag", "N", "Leave out the last N blocks.", min=0)] = 0
     workers: Annotated[
-        int | None,
-        Option(
-            "--workers",
-            "-w",
-            metavar="N",
-            min=1,
-            rich_help_panel=EXPORT,
-            help="Worker processes. Default: one per core.",
-        ),
+        int | None, option(EXPORT, "--workers -w", "N", "Worker processes. Default: one per core.", min=1)
     ] = None
-    engine: Annotated[
-        str, Option("--engine", metavar="NAME", rich_help_panel=EXPORT, help="Who does the work: local or dask.")
-    ] = "local"
+    engine: Annotated[str, option(EXPORT, "--engine", "NAME", "Who does the work: local or dask.")] = "local"
     scheduler: Annotated[
         str | None,
-        Option(
+        option(
+            EXPORT,
             "--scheduler",
-            metavar="URL",
-            rich_help_panel=EXPORT,
-            help="Dask scheduler, such as tcp://host:8786.  [default: a cluster on this machine]",
+            "URL",
+            "Dask scheduler, such as tcp://host:8786.  [default: a cluster on this machine]",
         ),
     ] = None
     delta: Annotated[
-        bool,
-        Option("--delta", rich_help_panel=EXPORT, help="Commit full partitions to a Delta table for each command."),
+        bool, option(EXPORT, "--delta", "", "Commit full partitions to a Delta table for each command.")
     ] = False
     repair: Annotated[
         str | None,
-        Option(
+        option(
+            EXPORT,
             "--repair",
-            metavar="FILE|all",
-            rich_help_panel=EXPORT,
-            help="Write again the partitions that findings of verify name (jsonl), or all of the range.",
+            "FILE|all",
+            "Write again the partitions that findings of verify name (jsonl), or all of the range.",
         ),
     ] = None
     no_lock: Annotated[
-        bool,
-        Option("--no-lock", rich_help_panel=EXPORT, help="Do not keep other exports out; for disjoint partitions."),
+        bool, option(EXPORT, "--no-lock", "", "Do not keep other exports out; for disjoint partitions.")
     ] = False
-    dry_run: Annotated[
-        bool, Option("--dry-run", rich_help_panel=EXPORT, help="List the partitions to write, write none.")
-    ] = False
+    dry_run: Annotated[bool, option(EXPORT, "--dry-run", "", "List the partitions to write, write none.")] = False
+
+
+class ExportCommand(ExportOptions, RangeOptions, ServiceFlags, StrictOptions):
+    """What `export` is given."""
+
+    words: Annotated[
+        list[str] | None,
+        Argument(metavar="COMMAND... [RANGE]", help="Range commands, then heights: A:B, A:, :B or H; else all."),
+    ] = None
 
 
 def _export() -> "Command":
-    def call(values: dict[str, Any]) -> None:
+    def call(given: ExportCommand) -> None:
         from chainq.cli import export
 
-        export.run(values)
+        export.run(given)
 
-    text = "Range commands, then heights: A:B, A:, :B or H; else all."
-    words = argument("words", list[str], "COMMAND... [RANGE]", text, optional=True)
     return build(
         "export",
+        ExportCommand,
         call,
-        [words, *parameters(ExportOptions, RangeOptions, ServiceOptions, StrictOptions)],
         "Write the rows of range commands as Parquet files, a partition each, into a folder or an object store.\n\n"
         "Run it again to resume: partitions that are complete are skipped, the last one is replaced as the chain grows,"
         " and so are those that a reorg touched.",
@@ -235,20 +215,24 @@ def _export() -> "Command":
 class SaveOptions(Group):
     """What happens with the findings of `doctor`."""
 
-    save: Annotated[str | None, Option("--save", metavar="NAME", help="Save as a profile in config.toml.")] = None
-    default: Annotated[bool, Option("--default", help="With --save: make it the default profile.")] = False
+    save: Annotated[str | None, option("", "--save", "NAME", "Save as a profile in config.toml.")] = None
+    default: Annotated[bool, option("", "--default", "", "With --save: make it the default profile.")] = False
+
+
+class DoctorCommand(ReportOptions, SaveOptions, ServiceFlags):
+    """What `doctor` is given."""
 
 
 def _doctor() -> "Command":
-    def call(values: dict[str, Any]) -> None:
+    def call(given: DoctorCommand) -> None:
         from chainq.cli import doctor
 
-        doctor.run(values)
+        doctor.run(given)
 
     return build(
         "doctor",
+        DoctorCommand,
         call,
-        parameters(ReportOptions, SaveOptions, ServiceOptions),
         "Examine a server: dialect, methods, pagination, limits.\n\nSends fewer than 40 requests, one at a time.",
         "Example:\n  chainq doctor --url http://127.0.0.1:8545 --save mine\n",
     )
@@ -259,54 +243,51 @@ class VerifiedOptions(Group):
 
     commands: Annotated[
         str | None,
-        Option(
+        option(
+            RANGE,
             "--commands",
-            metavar="A,B",
-            rich_help_panel=RANGE,
-            help="Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all.",
+            "A,B",
+            "Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all.",
         ),
     ] = None
     witness: Annotated[
-        str | None,
-        Option(
-            "--witness",
-            metavar="URL",
-            rich_help_panel=RANGE,
-            help="Second service to compare with, as far as its chain goes.",
-        ),
+        str | None, option(RANGE, "--witness", "URL", "Second service to compare with, as far as its chain goes.")
     ] = None
     sample: Annotated[
         int | None,
-        Option(
-            "--sample",
-            metavar="N",
-            min=1,
-            rich_help_panel=RANGE,
-            help="Compare N heights of a data set or file, drawn at random, with the service.",
+        option(
+            RANGE, "--sample", "N", "Compare N heights of a data set or file, drawn at random, with the service.", min=1
         ),
     ] = None
     full: Annotated[
-        bool,
-        Option("--full", rich_help_panel=RANGE, help="Compare all heights of a data set or file with the service."),
+        bool, option(RANGE, "--full", "", "Compare all heights of a data set or file with the service.")
     ] = False
+
+
+class VerifyCommand(RangeOptions, CheckpointOptions, VerifiedOptions, OutputOptions, ServiceFlags):
+    """What `verify` is given."""
+
+    range: Annotated[
+        str | None,
+        Argument(
+            metavar="[RANGE|DEST|FILE]",
+            help=f"{RANGE_HELP[:-1]}; or a data set of chainq export, or a file of -o.",
+        ),
+    ] = None
 
 
 def _verify() -> "Command":
     from chainq.verify.findings import FINDINGS
 
-    def call(values: dict[str, Any]) -> None:
+    def call(given: VerifyCommand) -> None:
         from chainq.cli import verify
 
-        verify.run(values)
+        verify.run(given)
 
-    groups = parameters(RangeOptions, CheckpointOptions, VerifiedOptions, OutputOptions, ColorOptions, ServiceOptions)
     return build(
         "verify",
+        VerifyCommand,
         call,
-        [
-            range_argument("[RANGE|DEST|FILE]", f"{RANGE_HELP[:-1]}; or a data set of chainq export, or a file of -o."),
-            *groups,
-        ],
         "Find missing, doubled, altered and misplaced rows.\n\n"
         "Of a service: reads the full blocks of a height range and compares all other rows with them. Of a data set or"
         " a file: reads it, without a network. Exits with code 6 if anything is wrong.",

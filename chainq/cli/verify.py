@@ -5,14 +5,14 @@ What is compared is in `chainq.verify`.
 
 import os
 import re
-from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
-from typing import Any
 
+from chainq.catalog import identifiers
 from chainq.cli import connect, output
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
+from chainq.cli.tools import VerifyCommand
 from chainq.cli.verdict import LISTED, Verdict, conclude, write_findings
 from chainq.errors import IncompleteError, OutputError, UsageError
 from chainq.fetching.service import Service
@@ -27,6 +27,7 @@ from chainq.resume.settings import ResumeSettings
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url
+from chainq.transport.base import ServiceOptions
 from chainq.verify.audit import audit
 from chainq.verify.findings import FINDINGS, Repair
 from chainq.verify.service_rows import BLOCKS, COMMANDS
@@ -35,34 +36,34 @@ _RANGE = re.compile(r"[0-9_.:KkMm\u2212-]+|latest")
 """What a range can look like, also one with a mistake; anything else is a data set or a file, and so is ./5."""
 
 
-def run(values: Mapping[str, Any]) -> None:
-    """Verify a service, a data set or a file; `values` are those of the command line.
+def run(given: VerifyCommand) -> None:
+    """Verify a service, a data set or a file.
 
     Raises IncompleteError at the end where anything is wrong, and other ChainqErrors.
     """
-    word = values["range"]
+    word = given.range
     if word is not None and not _is_range(word):
         from chainq.cli import verify_files
 
-        verify_files.run(values)
+        verify_files.run(given)
         return
-    if values["sample"] is not None or values["full"]:
+    if given.sample is not None or given.full:
         raise UsageError("--sample and --full compare a data set or a file with the service", "name one")
-    commands, bounds = _commands(values["commands"]), read_bounds(values, whole=values["checkpoint"] is not None)
-    kept = values["checkpoint"] is not None
+    commands, bounds = _commands(given.commands), read_bounds(given, word, whole=given.checkpoint is not None)
+    kept = given.checkpoint is not None
     if kept and (bounds.last is not None or bounds.since is not None or bounds.until is not None):
         raise UsageError("--checkpoint cannot be combined with --last, --since or --until", "use --start and --end")
-    settings = output.settings(FINDINGS, values, appended=kept, endless=False)
-    reporter = _reporter(values)
+    settings = output.settings(FINDINGS, given, appended=kept)
+    reporter, options = _reporter(given), connect.service_options(given)
     with ExitStack() as opened:
-        service = opened.enter_context(connect.open_service(connect.settings(values), reporter))
-        witness = _witness(values, reporter)
+        service = opened.enter_context(connect.open_service(options, reporter))
+        witness = _witness(given, options, reporter)
         if witness is not None:
             opened.enter_context(witness)
         journal = None
         if kept:
             identity = _identity(service, witness, commands, bounds, settings)
-            journal = open_journal(opened, ResumeSettings(values["checkpoint"], output=settings.file), identity)
+            journal = open_journal(opened, ResumeSettings(given.checkpoint, output=settings.file), identity)
             sink = journal.sink
         else:
             sink = opened.enter_context(open_sink(settings.file, pager=not settings.can.binary))
@@ -75,7 +76,7 @@ def run(values: Mapping[str, Any]) -> None:
         heights = _overlapping(verdict.heights, journal)
         reporter.begin(len(verdict.heights), rows_on_terminal=settings.spec.terminal)
         try:
-            steps = audit(service, heights, commands, _repair(service, values), witness=witness)
+            steps = audit(service, heights, commands, _repair(service, given), witness=witness)
             write_findings(steps, writer, verdict, reporter, journal)
         except BaseException as error:
             error.add_note(_rest(verdict, settings, journal))
@@ -120,9 +121,9 @@ def _is_range(word: str) -> bool:
     return True
 
 
-def _reporter(values: Mapping[str, Any]) -> Reporter:
+def _reporter(given: VerifyCommand) -> Reporter:
     """Return what prints to stderr, and say that a range is one where a file has the same name."""
-    reporter, word = connect.reporter(values), values["range"]
+    reporter, word = connect.reporter(given), given.range
     if word is not None and os.path.exists(word):  # noqa: PTH110  # it bears a name that is too long
         reporter.warn(f"{word} is read as heights; for the file or folder of that name use ./{word}")
     return reporter
@@ -171,12 +172,12 @@ def _rest(verdict: Verdict, settings: output.OutputSettings, journal: Journal | 
     return f"resume with --start {verdict.reached} --end {verdict.heights.end}"
 
 
-def _witness(values: Mapping[str, Any], reporter: Reporter) -> Service | None:
+def _witness(given: VerifyCommand, options: ServiceOptions, reporter: Reporter) -> Service | None:
     """Return the service that `--witness` names. Headers and the dialect of the first one are not its own."""
-    if values["witness"] is None:
+    if given.witness is None:
         return None
-    settings = connect.settings(values)._replace(url=values["witness"], profile=None, dialect=None, header=None)
-    return connect.open_service(settings, reporter)
+    url = identifiers.url(given.witness)
+    return connect.open_service(options._replace(url=url, profile=None, dialect=None, headers={}), reporter)
 
 
 def _commands(given: str | None) -> tuple[str, ...]:
@@ -190,7 +191,7 @@ def _commands(given: str | None) -> tuple[str, ...]:
     return (*BLOCKS, *names)
 
 
-def _repair(service: Service, values: Mapping[str, Any]) -> Repair:
+def _repair(service: Service, given: VerifyCommand) -> Repair:
     """Return what makes the commands that fetch rows anew: by the URL, unless a profile or the environment has it."""
     url = service.url
-    return Repair(url if url == mask_url(url) and not values["profile"] else "")
+    return Repair(url if url == mask_url(url) and not given.profile else "")

@@ -1,14 +1,15 @@
 """`chainq verify DEST|FILE`: a data set of `chainq export`, or a file of `-o`, by itself and against a service."""
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import SystemRandom
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from chainq.cli import connect, output
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
+from chainq.cli.tools import VerifyCommand
 from chainq.cli.verdict import LISTED, Verdict, conclude, write_findings
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     Files = DataSetCheck | RowsCheck
 
 
-def run(values: Mapping[str, Any]) -> None:
+def run(given: VerifyCommand) -> None:
     """Verify a data set that `chainq export` wrote, or a file of `-o`. Raises as `verify.run` does."""
-    settings = output.settings(FINDINGS, values, appended=False, endless=False)
-    reporter = connect.reporter(values)
-    files = _files(values, reporter)
+    settings = output.settings(FINDINGS, given)
+    reporter = connect.reporter(given)
+    files = _files(given, reporter)
     verdict = Verdict(files.heights, "no partitions")
     with open_sink(settings.file, pager=not settings.can.binary) as sink:
         writer = settings.make(sink, settings.spec._replace(warn=reporter.warn))
@@ -39,21 +40,19 @@ def run(values: Mapping[str, Any]) -> None:
         try:
             write_findings(files.steps(), writer, verdict, reporter)
             verdict.heights = files.heights
-            compared = values["sample"] is not None or values["full"]
+            compared = given.sample is not None or given.full
             if compared and verdict.findings and not len(files.heights):
                 reporter.warn("nothing was compared with the service: the heights of the rows are not known")
             elif compared:
-                with connect.open_service(connect.settings(values), reporter) as service:
-                    write_findings(
-                        _against(files, service, values["sample"], verdict, reporter), writer, verdict, reporter
-                    )
+                with connect.open_service(connect.service_options(given), reporter) as service:
+                    write_findings(_against(files, service, given.sample, verdict, reporter), writer, verdict, reporter)
             elif files.unseen:
                 verdict.compared = "; " + files.unseen
         finally:
             reporter.end()
         with signals_deferred():
             writer.close()
-    conclude(verdict, reporter, _repair(values["range"], settings))
+    conclude(verdict, reporter, _repair(given.range or "", settings))
 
 
 def _repair(name: str, settings: output.OutputSettings) -> str:
@@ -66,34 +65,36 @@ def _repair(name: str, settings: output.OutputSettings) -> str:
     return f"to write these partitions again: {first}{again}"
 
 
-def _files(values: Mapping[str, Any], reporter: Reporter) -> "Files":
+def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
     """Return the files to verify. Raises UsageError."""
     from chainq.verify.data_set import DataSetCheck, check_packages
     from chainq.verify.file import RowsCheck
 
     check_packages()
-    path = Path(values["range"])
-    if ":" not in values["range"] and not _there(path.exists):
-        raise UsageError(f"{quoted(values['range'])} is neither a range of heights nor a file or folder")
+    name, path = given.range or "", Path(given.range or "")
+    if ":" not in name and not _there(path.exists):
+        raise UsageError(f"{quoted(name)} is neither a range of heights nor a file or folder")
     lake = not _there(path.is_file)
-    for name in ("last", "since", "until", "witness", "checkpoint", *(("start", "end", "commands") if lake else ())):
-        if values[name] is not None:
+    others = {"--witness": given.witness, "--checkpoint": given.checkpoint, "--commands": given.commands}
+    allowed = () if lake else ("--start", "--end", "--commands")
+    for option in given.given_bounds() + [option for option, value in others.items() if value is not None]:
+        if option not in allowed:
             what = "a data set, which is verified as a whole" if lake else "a file"
-            raise UsageError(f"--{name} cannot be combined with {what}")
+            raise UsageError(f"{option} cannot be combined with {what}")
     if lake:
         from chainq.lake.open import open_store
 
-        found = DataSetCheck(open_store(values["range"]))
+        found = DataSetCheck(open_store(name))
         for words in found.partitions.uneven() if len(found.heights) else ():
             reporter.warn(f"{words}; the data set spans {found.heights}")
         return found
-    bounds = read_bounds({**values, "range": None}, whole=True)
+    bounds = read_bounds(given, whole=True)
     if (bounds.start, bounds.end) != (None, None) and not bounds.fixed:
         raise UsageError("for a file, --start and --end are two heights of at least 0")
     heights = HeightRange(bounds.start, bounds.end) if bounds.start is not None and bounds.end is not None else None
-    if values["commands"] is not None and values["commands"] not in COMMANDS:
-        raise UsageError(f"cannot verify {values['commands']!r}", f"expected one of {', '.join(COMMANDS)}")
-    return RowsCheck(path, Repair(), values["commands"], heights)
+    if given.commands is not None and given.commands not in COMMANDS:
+        raise UsageError(f"cannot verify {given.commands!r}", f"expected one of {', '.join(COMMANDS)}")
+    return RowsCheck(path, Repair(), given.commands, heights)
 
 
 def _there(asked: Callable[[], bool]) -> bool:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from types import MappingProxyType
 from typing import Any, Self, Unpack
 
@@ -16,12 +15,13 @@ from chainq.client.boundary import boundary
 from chainq.client.progress import Progress
 from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved, raw_rows
 from chainq.config import values
-from chainq.config.server import Server, completed
+from chainq.config.server import completed
 from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import HIGHEST, Bounds
-from chainq.query import Batch, Query
+from chainq.query import Batch, Query, limited
+from chainq.transport.base import ServiceOptions
 
 MOST_REQUESTS = 64  # at a time
 
@@ -67,27 +67,24 @@ class Client:
         if url is None and named is None:
             url, named = os.environ.get("CHAINQ_URL") or None, os.environ.get("CHAINQ_PROFILE") or None
         with boundary():
-            given = Server(
-                None if url is None else identifiers.url(arguments.text("URL", url)),
-                None if dialect is None else arguments.text("dialect", dialect),
-                None if rate is None else values.checked_number("rate", rate),
-                None if timeout is None else values.checked_number("timeout", timeout),
-                arguments.headers(headers),
+            given = ServiceOptions(
+                url="" if url is None else identifiers.url(arguments.text("URL", url)),
+                profile=named,
+                dialect=None if dialect is None else arguments.text("dialect", dialect),
+                rate=None if rate is None else values.checked_number("rate", rate),
+                timeout=None if timeout is None else values.checked_number("timeout", timeout),
+                headers=arguments.headers(headers),
+                retries=arguments.integer("retries", retries, 0, HIGHEST),
+                concurrency=arguments.integer("concurrency", concurrency, 1, MOST_REQUESTS),
+                max_memory=arguments.integer("max_memory", max_memory, values.LEAST_MEMORY, HIGHEST),
+                strict=strict,
             )
-            server = completed(given, named)
-            if not server.url:
+            complete = completed(given)
+            if not complete.url:
                 raise UsageError("no service URL", "pass url=, set CHAINQ_URL or a profile, or try Client('demo:')")
         self._typed = typed
         self._progress = Progress() if progress else None
-        self._service = Service(
-            server.url,
-            **server.calling,
-            retries=arguments.integer("retries", retries, 0, HIGHEST),
-            concurrency=arguments.integer("concurrency", concurrency, 1, MOST_REQUESTS),
-            max_memory=arguments.integer("max_memory", max_memory, values.LEAST_MEMORY, HIGHEST),
-            strict=strict,
-            report=self._progress.count if self._progress else lambda _: None,
-        )
+        self._service = Service(complete, report=self._progress.count if self._progress else lambda _: None)
 
     def __enter__(self) -> Self:
         return self
@@ -269,11 +266,12 @@ class Client:
 
         def rows() -> Iterator[Raw]:
             with Wallet(found, wanted, count) as wallet:
-                yield from raw_rows(wallet.owned(batches, service.fetch_range, service.fetch_one_page, lambda _: None))
+                owned = wallet.owned(batches, service.fetch_range, service.fetch_one_page, lambda _: None)
+                yield from raw_rows(limited(owned, query.limit))
                 wallet.check()
 
         method = owned_method(records=wanted.records, plaintext=decrypt)
-        return Rows(method, islice(rows(), query.limit), typed=self._typed)
+        return Rows(method, rows(), typed=self._typed)
 
     def transitions(self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]) -> Rows:
         """Yield the transitions without record inputs of a height range, by height and ID.
@@ -321,7 +319,7 @@ class Client:
         with boundary():
             caller = command.replace("-", "_")
             query = arguments.range_query(caller, command, start, end, options, sent, verify=verify)
-        return Rows(query.method, islice(raw_rows(self._batches(query)), query.limit), typed=self._typed)
+        return Rows(query.method, raw_rows(limited(self._batches(query), query.limit)), typed=self._typed)
 
     def _batches(self, query: Query) -> Iterator[Batch]:
         with boundary():

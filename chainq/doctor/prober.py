@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from chainq.errors import ChainqError, Phrase, ServiceError, UnreachableError
 from chainq.rows import fields, raw_json
-from chainq.transport.base import Endpoint, Report, Response
+from chainq.transport.base import Report, Response, ServiceOptions, Transport
 from chainq.transport.connection import Connection
 from chainq.transport.failures import retry_after
 from chainq.transport.jsonrpc import decode_result
@@ -84,18 +84,21 @@ class Refusal(NamedTuple):
 
 
 class Prober:
-    """Calls one endpoint. As a context it closes the connection at its end. `report` gets every attempt.
+    """Calls one service. As a context it closes the connection at its end. `report` gets every attempt.
 
     `calls`: requests sent. `seconds`: the time of each successful call, in order. `http`, `tls`: protocol versions.
     `encodings`: compressions seen. `rate_limited`: methods refused with HTTP 429.
     """
 
-    def __init__(self, endpoint: Endpoint, report: Callable[[Report], None] = lambda _: None) -> None:
-        headers = {"Accept-Encoding": "gzip", **endpoint.headers}  # also where it would not pay: the check needs it
-        self._connection = Connection(
-            endpoint._replace(retries=min(RETRIES, endpoint.retries), observe=self._observe, headers=headers),
-            self._count,
-        )
+    def __init__(
+        self,
+        options: ServiceOptions,
+        report: Callable[[Report], None] = lambda _: None,
+        transport: Transport | None = None,
+    ) -> None:
+        headers = {"Accept-Encoding": "gzip", **options.headers}  # also where it would not pay: the check needs it
+        options = options._replace(retries=min(RETRIES, options.retries), headers=headers)
+        self._connection = Connection(options, self._count, transport=transport, observe=self._observe)
         self._report = report
         self._method = ""
         self._failures = 0  # in succession

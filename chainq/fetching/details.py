@@ -16,18 +16,18 @@ from chainq.rows.transaction import details_of
 from chainq.text.humanize import counted
 
 
-def joined(service: Service, batches: Iterator[Batch], rows: int, warn: Callable[[str], None]) -> Iterator[Batch]:
-    """Yield the batches, the first `rows` rows of all with the details of their transactions.
+def joined(service: Service, batches: Iterator[Batch], warn: Callable[[str], None]) -> Iterator[Batch]:
+    """Yield the batches, the first rows of all, up to `tuning.DETAILED`, with the details of their transactions.
 
     `warn` is told once each: that later rows have none, which transactions the service does not find, and why no
     further row has any where the service cannot look one up. Raises ResponseError and IncompleteError for a lookup
     whose response is invalid or of another transaction, as `fetch_lookups` does: what is wrong is no detail.
     """
-    left = rows
+    left = tuning.DETAILED
     missing: list[str] = []
     for batch in batches:
         some = batch.rows[:left]
-        if some and len(batch.rows) > left and rows == tuning.DETAILED:
+        if some and len(batch.rows) > left:
             warn(f"the first {tuning.DETAILED} transactions have details; chainq transaction ID looks another one up")
         if some:
             left -= len(some)

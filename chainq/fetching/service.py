@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import Raw
 
-from chainq.catalog.dialects import AUTO, DIALECTS, NO_NAMES, Dialect, Names, is_shared
+from chainq.catalog.dialects import AUTO, DIALECTS, NO_NAMES, Dialect, is_shared
 from chainq.catalog.methods import BY_COMMAND, Method, Role
-from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES, TIMEOUT
 from chainq.errors import NotFoundError, ResponseError, ServiceError, UsageError
 from chainq.fetching import lookups, single_rows
 from chainq.fetching.tip import Tip, highest_block
@@ -19,7 +18,7 @@ from chainq.heights.range import HeightRange
 from chainq.query import Batch, Lookup, Query
 from chainq.rows import fields
 from chainq.text.sanitize import printable, quoted
-from chainq.transport.base import Endpoint, Report
+from chainq.transport.base import Report, ServiceOptions, Transport
 from chainq.transport.connection import Connection
 from chainq.transport.failures import is_misunderstood
 from chainq.transport.jsonrpc import decode_result, decode_rows
@@ -38,63 +37,37 @@ class Service:
     Not to be shared between threads, but for `tip_height` and `tip_for`, which the threads of several ranges may call,
     and for batches whose dialect is known (`dialect_for`).
 
-    `dialect`: one of `DIALECTS`, or `auto` to detect it; `names`: the server's own names beside it.
-    `timeout`: seconds per request. `retries`: for transient failures. `rate`: requests per second, None for no limit.
-    `headers`: sent with every request. `concurrency`: requests at a time. `patient`: retry also where no server
-    responds at first. `max_memory`: bytes that all responses may take up. `strict`: rows whose completeness rests on
-    belief are an error. `report`: called after every attempt of a request. `warn`: called with what the user should
-    know of the server; `trace`: with how each chunk was proved complete.
-    Raises UsageError for an unknown dialect or an invalid concurrency.
+    `report`: called after every attempt of a request. `warn`: called with what the user should know of the server;
+    `trace`: with how each chunk was proved complete.
+    Raises UsageError for an unknown dialect.
 
     `believed`: heights whose rows rest on belief, by the name of the method; `believed_lists`: rows of lists, in words.
     """
 
     def __init__(
         self,
-        url: str,
+        options: ServiceOptions,
         *,
-        dialect: str = AUTO,
-        names: Names | None = None,
-        timeout: float = TIMEOUT,
-        retries: int = RETRIES,
-        rate: float | None = None,
-        headers: Mapping[str, str] | None = None,
-        concurrency: int = CONCURRENCY,
-        max_memory: int = MAX_MEMORY,
-        patient: bool = False,
-        strict: bool = False,
         report: Callable[[Report], None] = lambda _: None,
         warn: Callable[[str], None] = lambda _: None,
         trace: Callable[[str], None] = lambda _: None,
     ) -> None:
+        dialect = options.dialect or AUTO
         if dialect not in (AUTO, *DIALECTS):
             raise UsageError(f"unknown dialect {quoted(dialect)}", f"the dialects are {', '.join(DIALECTS)} and {AUTO}")
-        if url == "demo:" and dialect == AUTO:
-            dialect = "chain"
-        self.url, self.dialect_name, self.names = url, dialect, names or NO_NAMES
-        self._dialect = None if dialect == AUTO else DIALECTS[dialect].with_names(self.names)
-        transport = None
-        if url == "demo:":
+        self.options, self.url, self.names = options, options.url, options.names or NO_NAMES
+        self.transport: Transport | None = None  # but the network
+        if self.url == "demo:":
             from chainq.demo.chain import Chain
             from chainq.demo.service import Service as DemoService
             from chainq.demo.transport import DemoTransport
 
-            transport, url = DemoTransport(DemoService(Chain())), "http://demo.invalid/"
-        if concurrency < 1:
-            raise UsageError(f"invalid concurrency {concurrency}: expected 1 or more")
-        endpoint = Endpoint(
-            url,
-            timeout=timeout,
-            retries=retries,
-            rate=rate,
-            concurrency=concurrency,
-            max_memory=max_memory,
-            patient=patient,
-            headers=headers or {},
-            transport=transport,
-        )
-        self.connection = Connection(endpoint, report)
-        self._concurrency, self._warn, self._trace, self._strict = concurrency, warn, trace, strict
+            dialect = "chain" if dialect == AUTO else dialect
+            self.transport = DemoTransport(DemoService(Chain()))
+        self.dialect_name = dialect
+        self._dialect = None if dialect == AUTO else DIALECTS[dialect].with_names(self.names)
+        self.connection = Connection(options, report, transport=self.transport)
+        self._warn, self._trace = warn, trace
         self.believed: dict[str, HeightSet] = {}
         self.believed_lists: dict[str, str] = {}
         self._tip: Tip | None = None
@@ -317,7 +290,7 @@ class Service:
             heights,
             tip=tip if tip is not None and tip >= heights.end - 1 else None,
             tip_height=lambda: self.tip_for(heights.end),
-            concurrency=min(concurrency or self._concurrency, self._concurrency),
+            concurrency=min(concurrency or self.options.concurrency, self.options.concurrency),
             warn=self._warn,
             trace=self._trace,
             believed=lambda part: self._believed(query.method).add(part),
@@ -326,7 +299,7 @@ class Service:
             witness=self._witness(query.method),
             hashes=hashes,
             compared=compared or NOWHERE,
-            strict=self._strict,
+            strict=self.options.strict,
         )
         return self._explained(query.method, batches)
 
@@ -347,11 +320,11 @@ class Service:
             self.connection,
             self.dialect_for(query.method),
             query,
-            concurrency=self._concurrency,
+            concurrency=self.options.concurrency,
             warn=self._warn,
             trace=self._trace,
             believed=lambda rows: self.believed_lists.__setitem__(query.method.name, rows),
-            strict=self._strict,
+            strict=self.options.strict,
         )
         return self._explained(query.method, batches)
 
@@ -380,7 +353,7 @@ class Service:
 
         Raises NotFoundError after the last one where some do not exist.
         """
-        batches = lookups.fetch_lookups(self.connection, self.dialect_for, method, wanted, self._concurrency)
+        batches = lookups.fetch_lookups(self.connection, self.dialect_for, method, wanted, self.options.concurrency)
         return self._explained(method, batches)
 
     def fetch_latest(self) -> Iterator[Batch]:

@@ -9,8 +9,6 @@ from contextlib import ExitStack
 from functools import cache
 from typing import NamedTuple
 
-import msgspec
-
 from chainq.catalog.dialects import is_shared
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError, UsageError
@@ -23,12 +21,13 @@ from chainq.lake import data_set, plan
 from chainq.lake.data_set import Origin, Wanted
 from chainq.lake.delta import DeltaTable, has_table
 from chainq.lake.engine import Engine
-from chainq.lake.job import Done, Job, ServiceSettings, Task
+from chainq.lake.job import Done, Job, Task
 from chainq.lake.plan import Inventory, Todo
 from chainq.lake.receipt import Entry, parse_entry
 from chainq.lake.store import Store
 from chainq.lake.table import schema_of
 from chainq.text.humanize import counted
+from chainq.transport.base import ServiceOptions
 
 
 class ExportQuery(NamedTuple):
@@ -127,7 +126,7 @@ class Export:
     def run(
         self,
         engine: Engine,
-        settings: ServiceSettings,
+        options: ServiceOptions,
         destination: str,
         *,
         lock: bool,
@@ -135,7 +134,7 @@ class Export:
         wrote: Callable[[Done], None],
     ) -> Totals | None:
         """Write what is to be done; None where the range has no blocks. `begin` is called with the plan, `wrote` with
-        each partition. `settings`: for a worker. Raises ChainqError; BusyError where another export is at work."""
+        each partition. `options`: for a worker. Raises ChainqError; BusyError where another export is at work."""
         with ExitStack() as stack:
             check: Callable[[], None] = stack.enter_context(self._store.lock()) if lock else _nothing
             self._store.clean()
@@ -146,7 +145,7 @@ class Export:
             tables = {command: DeltaTable(self._store, command) for command in made.delta}
             begin(made)
             dialect = self._dialect() or self._service.dialect_name
-            job = Job(destination, msgspec.structs.replace(settings, dialect=dialect), self._service.tip())
+            job = Job(destination, options._replace(dialect=dialect), self._service.tip())
             totals = Totals(kept=made.kept)
             entries = dict(made.inventory.valid)
             for command, table in tables.items():

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from chainq.config.server import completed
 from chainq.config.values import LEAST_MEMORY
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
@@ -12,41 +13,24 @@ from chainq.heights.range import HeightRange
 from chainq.lake.open import open_store
 from chainq.lake.store import Store
 from chainq.planning.steps import NOTHING_KNOWN, Known
-from chainq.transport.base import Report
-
-
-class ServiceSettings(msgspec.Struct, frozen=True):
-    """How a worker opens the service: as `Service` takes it, for this worker alone.
-
-    `profile`: the profile whose headers and names are used, read by the worker itself, so that no secret of it travels;
-    empty for the default profile, None for none. `headers`: those beside it. `rate`, `concurrency` and `max_memory` are
-    those of all workers together until the job is `shared`.
-    """
-
-    url: str
-    dialect: str
-    timeout: float
-    retries: int
-    rate: float | None
-    concurrency: int
-    max_memory: int
-    headers: dict[str, str]
-    profile: str | None
-    strict: bool = False
+from chainq.transport.base import Report, ServiceOptions
 
 
 class Job(msgspec.Struct, frozen=True):
-    """One export, the same for all its partitions. `tip`: the tip that the coordinator saw."""
+    """One export, the same for all its partitions. `tip`: the tip that the coordinator saw.
+
+    `service`: as the coordinator has it, without the headers and names of its profile: each worker reads these itself,
+    so that no secret of it travels. Rate, concurrency and memory are those of all workers until the job is `shared`.
+    """
 
     destination: str
-    service: ServiceSettings
+    service: ServiceOptions
     tip: Tip
 
     def shared(self, workers: int) -> "Job":
         """Return the job of one of so many workers: its share of the requests at a time, the rate and the memory."""
         service = self.service
-        share = msgspec.structs.replace(
-            service,
+        share = service._replace(
             rate=None if service.rate is None else service.rate / workers,
             concurrency=-(-service.concurrency // workers),
             max_memory=max(LEAST_MEMORY, service.max_memory // workers),
@@ -61,30 +45,7 @@ class Job(msgspec.Struct, frozen=True):
         self, report: Callable[[Report], None], warn: Callable[[str], None], trace: Callable[[str], None]
     ) -> Service:
         """Return the service, which takes the coordinator's tip for its own. Raises UsageError."""
-        settings = self.service
-        headers, names = dict(settings.headers), None
-        if settings.profile is not None:
-            from chainq.config import profiles
-
-            profile = profiles.profile(settings.profile or None, profiles.read())
-            names = profile.names
-            if profiles.same_host(settings.url, profile.url or ""):
-                headers = {**profile.headers, **headers}
-        service = Service(
-            settings.url,
-            dialect=settings.dialect,
-            names=names,
-            timeout=settings.timeout,
-            retries=settings.retries,
-            rate=settings.rate,
-            headers=headers,
-            concurrency=settings.concurrency,
-            max_memory=settings.max_memory,
-            strict=settings.strict,
-            report=report,
-            warn=warn,
-            trace=trace,
-        )
+        service = Service(completed(self.service), report=report, warn=warn, trace=trace)
         service.know_tip(self.tip)
         return service
 

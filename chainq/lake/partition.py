@@ -114,7 +114,7 @@ class Worker:
                 proof=dict(proofs),
                 calls=self._calls - calls,
                 tip=self._job.tip.height,
-                dialect=self._job.service.dialect,
+                dialect=self._service.dialect_name,
                 version=__version__,
             )
             sealed = structs.replace(receipt, file=file.finish(receipt))

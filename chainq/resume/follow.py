@@ -144,12 +144,11 @@ class _Polls:
 
     def run(self, begin: Callable[[Sink, bool], Writer]) -> None:
         """Make rounds until there is no further one, and end the output."""
-        limit = self.query.limit
         try:
-            while limit is None or self.rounds.written < limit:
+            while self.rounds.left != 0:
                 raise_if_ending()
                 self._poll(begin)
-                if not self.settings.follow or (limit is not None and self.rounds.written >= limit):
+                if not self.settings.follow or self.rounds.left == 0:
                     break
                 time.sleep(self.settings.interval)
         except PipeClosed:
@@ -211,9 +210,8 @@ class _Polls:
         broken_off = isinstance(error, Interrupted) and error.mid_write and journal.checkpoint is None
         if broken_off or isinstance(error, OutputError) or self.rounds.pending:
             journal.remove_rest()
-        height, limit = journal.position.next, self.query.limit
+        height, left = journal.position.next, self.rounds.left
         if journal.checkpoint is None:
-            left = None if limit is None else limit - self.rounds.written
             more = "" if left is None else Phrase(" {limit}", limit=left)
             error.add_note(Phrase("resume with {start} {follow}{}", more, start=height, follow=True))
         elif not isinstance(error, ReorgError):  # after which the next run fails in the same way

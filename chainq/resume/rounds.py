@@ -28,7 +28,7 @@ from chainq.heights.block_time import format_age
 from chainq.heights.range import HeightRange
 from chainq.planning.facts import BehindError
 from chainq.process.signals import signals_deferred
-from chainq.query import Batch, Query
+from chainq.query import Batch, Query, limited
 from chainq.resume.history import Position, digests
 from chainq.resume.journal import Journal
 from chainq.resume.reorg import ReorgCheck
@@ -68,6 +68,11 @@ class Rounds:
     def _next(self) -> int:
         """Return the first height that is not written yet."""
         return self.journal.position.next
+
+    @property
+    def left(self) -> int | None:
+        """Return how many rows the limit leaves to be written, None without one."""
+        return None if self.query.limit is None else self.query.limit - self.written
 
     @property
     def _lag(self) -> int:
@@ -218,8 +223,7 @@ class Rounds:
             if left[digest]:
                 left[digest] -= 1
                 new.append(row)
-        if self.query.limit is not None:
-            new = new[: self.query.limit - self.written]
+        new = [row for batch in limited(iter([Batch(new)]), self.left) for row in batch.rows]
         with signals_deferred():
             journal.expect_rows()
             writer.write(new)
@@ -243,22 +247,17 @@ class Rounds:
 
     def _write_range(self, writer: Writer, heights: HeightRange, *, settled: bool) -> bool:
         """Write all rows of `heights`; return whether the service had them all and more can follow."""
-        limit = self.query.limit
-        if limit is not None and self.written >= limit:
-            return False
-        left = None if limit is None else limit - self.written
+        batches = self._batches(self.query._replace(limit=self.left), heights)
         try:
-            for batch in self._batches(self.query._replace(limit=left), heights):
+            for batch in limited(batches, self.left):
                 if batch.heights and not self._write_batch(writer, batch, batch.heights, heights, settled=settled):
-                    return False
-                if limit is not None and self.written >= limit:
                     return False
         except UnreachableError:
             raise
         except (ChainqError, UnsteadyError):
             self._record_pending()
             raise
-        return True
+        return self.left != 0
 
     def _write_batch(
         self, writer: Writer, batch: Batch, heights: HeightRange, part: HeightRange, *, settled: bool
@@ -286,16 +285,15 @@ class Rounds:
         if hashes is None:
             self._stop_behind(f"it does not have block {heights.end - 1} any more")
             return False
-        rows = batch.rows if self.query.limit is None else batch.rows[: self.query.limit - self.written]
         with signals_deferred():
             self.journal.expect_rows()
-            writer.write(rows)
+            writer.write(batch.rows)
             self.journal.note_grade(batch)
             length = self.journal.sink.length
-            self.written += len(rows)
+            self.written += len(batch.rows)
             if wait:
-                before = self.pending.rows if self.pending else 0
-                self.pending = _Pending(batch._replace(rows=batch.rows[-1:]), heights.end, length, before + len(rows))
+                rows = len(batch.rows) + (self.pending.rows if self.pending else 0)
+                self.pending = _Pending(batch._replace(rows=batch.rows[-1:]), heights.end, length, rows)
             else:
                 at = zip(ends.items(), hashes, strict=True)
                 self.journal.record(*(Position(end, one, lengths.get(end, length), left) for (end, left), one in at))

@@ -4,11 +4,13 @@ A transport sends one request and returns one response. It knows nothing of JSON
 two: `http.HttpTransport` for the network, and the sample chain's own (`demo.transport`), which needs no HTTP library.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from chainq.catalog.dialects import Names
 from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES, TIMEOUT
+from chainq.text.sanitize import mask_url
 
 if TYPE_CHECKING:
     from chainq.transport.memory import Reservation
@@ -73,26 +75,39 @@ class BrokenResponseError(ExchangeError):
     """The response ended early, or is not HTTP."""
 
 
-class Endpoint(NamedTuple):
-    """Where calls go, and how.
+class ServiceOptions(NamedTuple):
+    """Which service to call and how: from the command line, or the arguments of a `Client`, down to the connection.
 
-    `timeout`: seconds for one attempt of a call, from the connection to the last byte. `retries`: of a call, after
-    transient failures. `rate`: requests per second, None for no limit. `concurrency`: requests at a time. `max_memory`:
-    bytes, for the responses of all calls together. `transport`: instead of the network. `patient`: try to
-    reach a server as often as `retries` say, also one that has not responded yet. `observe` is given every
-    response, and may end the call by raising a ChainqError.
+    `profile`: the one that says what is None or empty here, as `config.server.completed` fills it in; None for none
+    but the default one. `dialect`: one of `DIALECTS` or `auto`; `names`: the server's own names beside it. `timeout`:
+    seconds for one attempt of a call, from the connection to the last byte. `retries`: of a call, after transient
+    failures. `rate`: requests per second, None for no limit. `concurrency`: requests at a time. `max_memory`: bytes,
+    for the responses of all calls together. `headers`: of every request; they may hold secrets. `patient`: try to
+    reach a server as often as `retries` say, also one that has not responded yet. `strict`: rows whose completeness
+    rests on belief are an error.
     """
 
-    url: str
-    timeout: float = TIMEOUT
+    url: str = ""
+    profile: str | None = None
+    dialect: str | None = None
+    timeout: float | None = None
     retries: int = RETRIES
     rate: float | None = None
     concurrency: int = CONCURRENCY
     max_memory: int = MAX_MEMORY
-    headers: Mapping[str, str] = MappingProxyType({})
-    transport: Transport | None = None
+    headers: Mapping[str, str] = {}  # never changed; a mapping proxy could not be pickled for workers
+    names: Names | None = None
     patient: bool = False
-    observe: Callable[[Response], None] | None = None
+    strict: bool = False
+
+    def __repr__(self) -> str:
+        """Return what may be shown: a URL and headers may hold secrets."""
+        return f"ServiceOptions({mask_url(self.url)!r}, ...)"
+
+    @property
+    def seconds(self) -> float:
+        """Return how long one attempt of a call may take."""
+        return TIMEOUT if self.timeout is None else self.timeout
 
 
 class Report(NamedTuple):

@@ -13,7 +13,7 @@ from chainq import tuning
 from chainq.errors import BrokenBodyError, ChainqError, Phrase, ServiceError, TooHeavyError
 from chainq.text.sanitize import keep_secret
 from chainq.transport import failures
-from chainq.transport.base import Endpoint, ExchangeError, Report, Request, Response, Stopped, Transport
+from chainq.transport.base import ExchangeError, Report, Request, Response, ServiceOptions, Stopped, Transport
 from chainq.transport.concurrency import ConcurrencyLimit
 from chainq.transport.failures import TransientFailure
 from chainq.transport.jsonrpc import compact, encode, is_error
@@ -42,27 +42,32 @@ class Clock:
 
 
 class Connection:
-    """Calls one endpoint, from any number of threads. Use it as a context, or `close` it.
+    """Calls one service, from any number of threads. Use it as a context, or `close` it.
 
-    `report` is given every attempt, from the thread that made it.
+    `report` is given every attempt, from the thread that made it. `transport`: instead of the network. `observe` is
+    given every response, and may end the call by raising a ChainqError.
     """
 
     def __init__(
-        self, endpoint: Endpoint, report: Callable[[Report], None] = lambda _: None, *, clock: Clock | None = None
+        self,
+        options: ServiceOptions,
+        report: Callable[[Report], None] = lambda _: None,
+        *,
+        transport: Transport | None = None,
+        observe: Callable[[Response], None] = lambda _: None,
+        clock: Clock | None = None,
     ) -> None:
-        keep_secret(endpoint.url, endpoint.headers)
-        self.endpoint = endpoint
-        self._report = report
+        keep_secret(options.url, options.headers)
+        self._options, self._report, self._transport, self._observe = options, report, transport, observe
         self._clock = clock or Clock()
         self._lock = threading.Lock()
         self._last_id = 0
-        self._limiter = RateLimiter(endpoint.rate)
+        self._limiter = RateLimiter(options.rate)
         self._stop = threading.Event()
         # Held from a request to the end of its response, not while that is decoded: with more threads than slots the
         # server need not wait for us.
-        self._slots = ConcurrencyLimit(endpoint.concurrency)
-        self._memory = MemoryBudget(endpoint.max_memory)
-        self._transport = endpoint.transport
+        self._slots = ConcurrencyLimit(options.concurrency)
+        self._memory = MemoryBudget(options.max_memory)
         self._responded = False  # the server, to any request
 
     def __enter__(self) -> Self:
@@ -88,7 +93,7 @@ class Connection:
         may after TooHeavyError, GatewayError and BrokenBodyError.
         Raises these, or ServiceError, ResponseError or UnreachableError, with the method and `where` in the message.
         """
-        retries = RetryBudget(self.endpoint.retries, divisible)
+        retries = RetryBudget(self._options.retries, divisible)
         while True:
             try:
                 return self._attempt(method, params, decode, where, retries)
@@ -167,9 +172,9 @@ class Connection:
                     f"it asks to wait {asked:g} s" if asked > tuning.PATIENCE else f"refused for {tuning.PATIENCE:g} s"
                 )
                 failure.error.message += f", {limit}"
-        elif failure.unconnected and not self._responded and not self.endpoint.patient:
+        elif failure.unconnected and not self._responded and not self._options.patient:
             # Where nothing ever listened, more patience would not help: a URL is wrong, or a server not started.
-            failure.wait = tuning.CONNECT_WAIT if retries.attempts == 1 and self.endpoint.retries else None
+            failure.wait = tuning.CONNECT_WAIT if retries.attempts == 1 and self._options.retries else None
         else:
             failure.wait = retries.wait_after(failure)
 
@@ -195,19 +200,18 @@ class Connection:
 
     def _exchange(self, request: bytes, memory: Reservation) -> Response:
         """Return a response with HTTP 200, or another whose JSON-RPC error says more than its status."""
-        deadline = self._clock.monotonic() + self.endpoint.timeout
+        deadline = self._clock.monotonic() + self._options.seconds
         try:
             response = self._opened().call(Request(request, deadline, memory))
         except ExchangeError as error:
             if self._stop.is_set():
                 raise Stopped from None
-            raise failures.of_exchange(error, self.endpoint) from None
+            raise failures.of_exchange(error, self._options) from None
         self._responded = True
-        if self.endpoint.observe is not None:
-            self.endpoint.observe(response)
+        self._observe(response)
         by_status = response.status in failures.ALWAYS_BY_STATUS
         if response.status != 200 and (by_status or not is_error(response.body)):
-            raise failures.of_status(response, self.endpoint.url, self._clock.time())
+            raise failures.of_status(response, self._options.url, self._clock.time())
         return response
 
     def _opened(self) -> Transport:
@@ -221,7 +225,7 @@ class Connection:
             if self._transport is None:
                 from chainq.transport.http import HttpTransport
 
-                self._transport = HttpTransport(self.endpoint)
+                self._transport = HttpTransport(self._options)
             return self._transport
 
 

@@ -19,9 +19,9 @@ from chainq.text.sanitize import excerpt, mask_sent, mask_url
 from chainq.transport.base import (
     BrokenResponseError,
     DeadlineError,
-    Endpoint,
     ExchangeError,
     Response,
+    ServiceOptions,
     UnconnectedError,
     UnusableRequestError,
 )
@@ -132,16 +132,16 @@ def _without_sql(message: str) -> str:
     return f"{words} … - {message[found.end() :]}"
 
 
-def of_exchange(error: ExchangeError, endpoint: Endpoint) -> ChainqError | TransientFailure:
+def of_exchange(error: ExchangeError, options: ServiceOptions) -> ChainqError | TransientFailure:
     """Return what a failed exchange means; its type says whether to try again."""
-    url, reason = mask_url(endpoint.url), str(error)
+    url, reason = mask_url(options.url), str(error)
     if isinstance(error, UnusableRequestError):
         return UnreachableError(f"invalid URL or header: {reason}")
     if isinstance(error, BrokenResponseError):
         return TransientFailure(BrokenBodyError(f"response ended early: {reason}"))
     if isinstance(error, DeadlineError):
         slow = GatewayError(
-            f"{url}: no complete response within {endpoint.timeout:g} s",
+            f"{url}: no complete response within {options.seconds:g} s",
             Phrase("raise {timeout} or lower {concurrency}"),
         )
         return TransientFailure(slow, timed_out=True)

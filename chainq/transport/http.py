@@ -21,10 +21,10 @@ from chainq.transport.adapter import Adapter
 from chainq.transport.base import (
     BrokenResponseError,
     DeadlineError,
-    Endpoint,
     NoConnectionError,
     Request,
     Response,
+    ServiceOptions,
     UnconnectedError,
     UnusableRequestError,
 )
@@ -34,19 +34,19 @@ from chainq.transport.proxies import Route, named_proxy
 
 
 class HttpTransport:
-    """Sends requests to the endpoint's URL, and keeps connections open between them. Threads share it.
+    """Sends requests to the service's URL, and keeps connections open between them. Threads share it.
 
     Proxies and certificates are those that the environment names. Raises UsageError where these cannot be used. `now`
     returns the time by which deadlines count.
     """
 
-    def __init__(self, endpoint: Endpoint, now: Now = time.monotonic) -> None:
+    def __init__(self, options: ServiceOptions, now: Now = time.monotonic) -> None:
         try:
-            self._url = httpx.URL(endpoint.url)
+            self._url = httpx.URL(options.url)
         except (httpx.InvalidURL, ValueError) as error:
-            raise UsageError(f"invalid URL {mask_url(endpoint.url)!r}: {_reason(error)}") from None
-        self._headers = _headers(endpoint, self._url)
-        self._adapter = Adapter(Route(self._url, named_proxy(endpoint.url)), now)
+            raise UsageError(f"invalid URL {mask_url(options.url)!r}: {_reason(error)}") from None
+        self._headers = _headers(options, self._url)
+        self._adapter = Adapter(Route(self._url, named_proxy(options.url)), now)
 
     def call(self, request: Request) -> Response:
         """Return the response, whatever its status. Raises ExchangeError, ResponseError, or TooHeavyError."""
@@ -73,16 +73,16 @@ class HttpTransport:
         self._adapter.close()
 
 
-def _headers(endpoint: Endpoint, url: httpx.URL) -> httpx.Headers:
+def _headers(options: ServiceOptions, url: httpx.URL) -> httpx.Headers:
     # Decompressing takes longer than receiving from this machine; from any other machine, receiving takes longer.
-    coding = "identity" if is_loopback(urlsplit(endpoint.url).hostname) else "gzip"
+    coding = "identity" if is_loopback(urlsplit(options.url).hostname) else "gzip"
     host = url.netloc.decode("ascii")  # named here, since httpx would decode an IDNA name for it, perhaps in vain
     headers = httpx.Headers(
         {"Host": host, "Accept": "*/*", "Accept-Encoding": coding, "User-Agent": f"chainq/{__version__}"}
     )
     if url.username or url.password:  # RFC 7617
         headers["Authorization"] = f"Basic {b64encode(f'{url.username}:{url.password}'.encode()).decode()}"
-    headers.update(endpoint.headers)
+    headers.update(options.headers)
     headers["Content-Type"] = "application/json"
     return headers
 

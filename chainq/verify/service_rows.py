@@ -104,7 +104,7 @@ class ListedRows(NamedTuple):
 
     def parts(self, heights: HeightRange) -> Iterator[Part]:
         """Yield the rows of some heights, of which the row ids are known."""
-        threads = self.service.connection.endpoint.concurrency
+        threads = self.service.options.concurrency
         found = in_order(threads, (partial(self._listed, height) for height in range(*heights.edges)), threads + 2)
         yield Part(heights, [row for rows in found for row in rows])
 

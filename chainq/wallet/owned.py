@@ -121,8 +121,8 @@ class OwnedService(Service):
     `network`: one of `NETWORKS` that the service must be on; any if None. Other arguments as in `Service`.
     """
 
-    def __init__(self, wallet: Wallet, network: str | None, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+    def __init__(self, wallet: Wallet, network: str | None, *arguments: Any, **listeners: Any) -> None:
+        super().__init__(*arguments, **listeners)
         self._wallet, self._network = wallet, network
 
     def fetch_range(self, query: Query, heights: HeightRange, **options: Any) -> Iterator[Batch]:

@@ -27,7 +27,7 @@ from chainq.heights.range import HeightRange
 from chainq.rows.sorting import Sorter
 from chainq.sinks.stdout import StreamSink
 from chainq.transport import jsonrpc
-from chainq.transport.base import Endpoint
+from chainq.transport.base import ServiceOptions
 from chainq.transport.connection import Connection
 from chainq.transport.memory import MemoryBudget, Reservation
 
@@ -57,7 +57,7 @@ def main() -> None:
     sys.stdout.write("| stage | ms | least to most |\n|---|---|---|\n")
     with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as native:
         request = jsonrpc.encode(method.name, params, 1)
-        with Connection(Endpoint(native.url())) as connection:
+        with Connection(ServiceOptions(native.url())) as connection:
             body = timed(
                 "receive it: sockets, http.client",
                 lambda: connection._exchange(request, Reservation(MemoryBudget(MAX_MEMORY))).body,

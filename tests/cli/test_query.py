@@ -1,13 +1,12 @@
 """The parsed values of a command line become one validated Query, and settings for what is not part of it."""
 
-import inspect
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.cli.commands import groups_of
+from chainq.cli.options import MethodOptions
 from chainq.cli.query import lookups, read_query, resume_settings
 from chainq.errors import UsageError
 from chainq.heights.bounds import LATEST, Bounds
@@ -15,16 +14,9 @@ from chainq.query import STDIN, Query
 from chainq.resume.settings import ResumeSettings
 
 
-def values_of(command: str, **given: Any) -> dict[str, Any]:
-    """What Typer would parse: the defaults of a command, and what is given."""
-    groups = groups_of(BY_COMMAND[command])
-    defaults = {name: getattr(group, name) for group in groups for name in inspect.get_annotations(group)}
-    return {"range": None, **defaults, **given}
-
-
 def query_of(command: str, **given: Any) -> Query:
     """The query of a command line."""
-    return read_query(BY_COMMAND[command], values_of(command, **given))
+    return read_query(BY_COMMAND[command], MethodOptions(**given))
 
 
 def test_options_of_a_range() -> None:
@@ -75,14 +67,14 @@ def test_arguments_are_checked_unless_asked_not_to() -> None:
 
 def resumed(**given: Any) -> ResumeSettings | None:
     """The resume settings of `chainq records`."""
-    values = values_of("records", **given)
-    return resume_settings(read_query(BY_COMMAND["records"], values), values)
+    options = MethodOptions(**given)
+    return resume_settings(read_query(BY_COMMAND["records"], options), options)
 
 
 def test_a_plain_run_does_not_resume() -> None:
     """Without --checkpoint and --follow there are no resume settings, nor for a method without a range."""
     assert resumed() is None
-    assert resume_settings(query_of("latest"), values_of("latest")) is None
+    assert resume_settings(query_of("latest"), MethodOptions()) is None
 
 
 def test_resume_settings() -> None:

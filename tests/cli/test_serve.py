@@ -1,11 +1,10 @@
 """`chainq serve`: what it refuses before it listens, and how its options reach the service."""
 
 import json
-from typing import Any
 
 import pytest
 
-from chainq.cli.serve import serve
+from chainq.cli.serve import ServeCommand, serve
 from chainq.errors import UsageError
 from harness.program import Program, Servers
 
@@ -66,12 +65,4 @@ def test_a_port_that_is_taken_is_a_usage_error(server: Servers) -> None:
     with server.own() as (url, _):
         port = int(url.rstrip("/").rpartition(":")[2])
         with pytest.raises(UsageError, match=f"cannot listen on 127.0.0.1:{port}"):
-            serve(**options(port=port))
-
-
-def options(**changed: Any) -> dict[str, Any]:
-    """The options of `chainq serve` at their defaults."""
-    from chainq.cli.serve import FaultOptions, ServeOptions
-
-    groups = (ServeOptions, FaultOptions)
-    return {name: getattr(group, name) for group in groups for name in group.__annotations__} | changed
+            serve(ServeCommand(port=port))

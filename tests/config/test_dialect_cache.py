@@ -15,6 +15,7 @@ from chainq.demo.chain import Chain
 from chainq.demo.service import Service as DemoService
 from chainq.fetching import dialect_detection
 from chainq.fetching.service import Service
+from chainq.transport.base import ServiceOptions
 from harness.sample import answered
 
 
@@ -84,7 +85,7 @@ def test_without_the_variable_the_usual_folder_is_taken(tmp_path: Path, monkeypa
 
 def test_the_sample_chain_is_never_remembered(cache: Path) -> None:
     """demo: is never remembered and leaves no file."""
-    with Service("demo:") as service:
+    with Service(ServiceOptions("demo:")) as service:
         assert service.dialect_for(BY_NAME["getBlocks"]).name == "chain"
         assert service.tip_height() > 0
     dialect_cache.remember("demo:", "aleo")
@@ -95,7 +96,7 @@ def test_the_sample_chain_is_never_remembered(cache: Path) -> None:
 def test_the_dialect_is_found_when_it_is_first_needed(cache: Path) -> None:
     """A client makes no call before one is needed, and one raw call is one call."""
     dialect_cache.remember("http://h.invalid/", "aleo")
-    with Service("http://h.invalid/", dialect="auto", names=Names({"block": "b"})) as service:
+    with Service(ServiceOptions("http://h.invalid/", dialect="auto", names=Names({"block": "b"}))) as service:
         for name, there in (("block", "b"), ("getBlocks", "blocks")):
             method = BY_NAME[name]
             assert service.dialect_for(method).call(method, {Role.HEIGHT: 5})[0] == there

@@ -13,7 +13,7 @@ from chainq.doctor.diagnosis import USUAL_RATE, diagnose, safe_rate
 from chainq.doctor.prober import Prober, Refusal
 from chainq.errors import ExitCode
 from chainq.text.align import aligned
-from chainq.transport.base import Endpoint, NoConnectionError, Request, Response
+from chainq.transport.base import NoConnectionError, Request, Response, ServiceOptions
 from harness.examined import NEWEST, NOW, URL, Odd, examined, findings, found
 
 
@@ -94,7 +94,7 @@ def test_a_safe_rate_follows_from_the_refusal(refusal: Refusal, rate: str) -> No
 
 def test_a_safe_rate_is_named_where_no_limit_was_met() -> None:
     """It is that of the servers that are known."""
-    assert "rate=3 " in found(examined(Odd()), "rate limit").meaning
+    assert "rate='3' " in found(examined(Odd()), "rate limit").meaning
 
 
 def test_a_chain_without_a_block_is_no_fault() -> None:
@@ -224,6 +224,6 @@ def test_a_server_that_is_not_there_is_a_finding() -> None:
         def close(self) -> None:
             """There is nothing to close."""
 
-    with Prober(Endpoint(URL, transport=Away())) as prober:
+    with Prober(ServiceOptions(URL), transport=Away()) as prober:
         diagnosis = diagnose(prober, URL, DIALECTS["chain"], Names(), NOW)
     assert [(check.name, check.finding) for check in diagnosis.checks] == [("connection", "not reachable")]

@@ -10,7 +10,7 @@ from chainq.doctor.methods import MethodProber
 from chainq.doctor.pagination import PaginationProber
 from chainq.doctor.prober import Outcome, Prober
 from chainq.errors import ExitCode
-from chainq.transport.base import Endpoint
+from chainq.transport.base import ServiceOptions
 from harness.examined import Odd, examined, findings, found
 from harness.steps import linear, steps
 
@@ -86,7 +86,7 @@ def test_a_window_with_many_rows_takes_linear_time() -> None:
             def call(self, *_: Any) -> Outcome:
                 return outcome
 
-        with Many(Endpoint("http://127.0.0.1:1/")) as prober:
+        with Many(ServiceOptions("http://127.0.0.1:1/")) as prober:
             window, _, check = PaginationProber(MethodProber(prober, DIALECTS["chain"], Names()), count).find_window()
         assert (window.busiest, len(window.rows), check.ok) == (77, count + 1, True)
 

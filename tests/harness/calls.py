@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from chainq.transport.base import (
-    Endpoint,
     ExchangeError,
     Request,
     Response,
+    ServiceOptions,
 )
 from chainq.transport.connection import Clock, Connection
 from chainq.transport.jsonrpc import decode_rows
@@ -99,7 +99,7 @@ def connect(clock: FakeClock) -> Iterator[Connect]:
     opened: list[Connection] = []
 
     def connect(transport: FakeTransport, **options: Any) -> Connection:
-        opened.append(Connection(Endpoint(URL, transport=transport, **options), clock=clock))
+        opened.append(Connection(ServiceOptions(URL, **options), transport=transport, clock=clock))
         return opened[-1]
 
     yield connect

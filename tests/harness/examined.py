@@ -11,7 +11,7 @@ from chainq.demo.service import Reply, Service
 from chainq.demo.transport import DemoTransport
 from chainq.doctor.diagnosis import Diagnosis, diagnose
 from chainq.doctor.prober import MAX_CALLS, Check, Prober
-from chainq.transport.base import Endpoint, Report
+from chainq.transport.base import Report, ServiceOptions
 
 NEWEST = 5000
 NOW = Chain(tip=NEWEST).timestamp(NEWEST) + 90
@@ -50,8 +50,7 @@ class Odd(Service):
 def examined(service: Service, url: str = URL, stated: str = "chain", names: Names | None = None) -> Diagnosis:
     """What doctor says of a service; the promise of few calls is checked for every one."""
     reports: list[Report] = []
-    endpoint = Endpoint("http://demo.invalid/", transport=DemoTransport(service))
-    with Prober(endpoint, reports.append) as prober:
+    with Prober(ServiceOptions("http://demo.invalid/"), reports.append, DemoTransport(service)) as prober:
         diagnosis = diagnose(prober, url, DIALECTS[stated], names or Names(), NOW)
     assert diagnosis.calls == len(reports) <= MAX_CALLS < 40
     return diagnosis

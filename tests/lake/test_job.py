@@ -6,29 +6,26 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from chainq.cli import connect
-from chainq.cli.connect import ConnectionSettings
-from chainq.cli.report import Reporter
 from chainq.errors import OutputError
 from chainq.fetching.tip import Tip
 from chainq.heights.grid import PartitionSpec
-from chainq.lake.job import Done, Hold, Job, ServiceSettings, Task
+from chainq.lake.job import Done, Hold, Job, Task
 from chainq.lake.partition import Worker
+from chainq.transport.base import ServiceOptions
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 64])
 def test_workers_share_rate_requests_and_memory(workers: int) -> None:
     """All workers together are no faster, and take no more, than the options allow."""
-    settings = ConnectionSettings("demo:", None, "chain", 9.0, 3, 8, "1G", 20.0, ["X-Key: secret"])
-    with connect.open_service(settings, Reporter()) as service:
-        job = Job("/data", connect.worker_settings(settings, service), Tip(5, "a", "b", None))
+    options = ServiceOptions("demo:", None, "chain", 9.0, 3, 20.0, 8, 2**30, {"X-Key": "secret"})
+    job = Job("/data", options, Tip(5, "a", "b", None))
     share = job.shared(workers).service
     assert share.rate is not None
     assert share.rate * workers == pytest.approx(20)
     assert share.max_memory * workers <= 2**30
     assert 8 <= share.concurrency * workers < 8 + workers
     assert (share.timeout, share.retries, share.headers, share.profile) == (9.0, 3, {"X-Key": "secret"}, None)
-    assert msgspec.json.decode(msgspec.json.encode(job), type=Job) == job
+    assert pickle.loads(pickle.dumps(job)) == msgspec.json.decode(msgspec.json.encode(job), type=Job) == job  # noqa: S301
 
 
 @pytest.mark.parametrize(
@@ -43,10 +40,10 @@ def test_headers_of_a_profile_are_sent_to_its_own_host_only(
     (tmp_path / "chainq").mkdir()
     config = f'[profiles.p]\n{profile_url}\nheaders = {{ "X-Key" = "secret" }}\n'
     (tmp_path / "chainq" / "config.toml").write_text(config)
-    settings = ServiceSettings("http://127.0.0.1:1/", "chain", 9.0, 3, None, 8, 2**30, {}, "p")
+    settings = ServiceOptions("http://127.0.0.1:1/", "p", "chain")
     job = Job(str(tmp_path), settings, Tip(5, "a", "b", None))
     with job.open_service(lambda _: None, lambda _: None, lambda _: None) as service:
-        assert ("X-Key" in service.connection.endpoint.headers) is sent
+        assert ("X-Key" in service.options.headers) is sent
 
 
 def test_tasks_and_results_are_plain() -> None:
@@ -63,7 +60,7 @@ def test_no_memory_is_an_error_with_advice(tmp_path: Path, monkeypatch: pytest.M
         raise MemoryError
 
     monkeypatch.setattr(Worker, "_fetch", fail)
-    settings = ServiceSettings("demo:", "chain", 9.0, 3, None, 8, 2**30, {}, None)
+    settings = ServiceOptions("demo:", dialect="chain")
     job = Job(str(tmp_path), settings, Tip(5, "a", "b", None))
     with Worker(job) as worker, pytest.raises(OutputError, match="smaller partition"):
         worker.write(Task(PartitionSpec("records", 0, 5)))

@@ -30,7 +30,7 @@ def test_a_swallowed_signal_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "sleep", sleep)
     service = SimpleNamespace(tip=lambda **_: polls.append(1))
     journal = SimpleNamespace(history=History(), begin=lambda *_: "writer", checkpoint=None)
-    rounds = SimpleNamespace(written=0, run=lambda *_: None)
+    rounds = SimpleNamespace(written=0, left=None, run=lambda *_: None)
     loop = follow._Polls(
         cast("Any", service),
         Query(BY_COMMAND["records"]),

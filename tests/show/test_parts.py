@@ -10,6 +10,7 @@ from chainq.demo.service import Service as DemoService
 from chainq.fetching import dialect_detection
 from chainq.fetching.service import Service
 from chainq.show.parts import gather
+from chainq.transport.base import ServiceOptions
 from harness.services import serving
 
 
@@ -23,6 +24,6 @@ def test_the_dialect_is_known_before_threads_need_it(name: str, monkeypatch: pyt
         return DIALECTS["chain"]
 
     monkeypatch.setattr(dialect_detection, "dialect_of", detected)
-    with serving(DemoService(Chain(tip=20))) as url, Service(url) as service:
+    with serving(DemoService(Chain(tip=20))) as url, Service(ServiceOptions(url)) as service:
         gather(service, name, None)
     assert threads == [threading.current_thread()]

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from chainq.errors import ResponseError, TooHeavyError
-from chainq.transport.base import BrokenResponseError, DeadlineError, Endpoint, ExchangeError
+from chainq.transport.base import BrokenResponseError, DeadlineError, ExchangeError, ServiceOptions
 from chainq.transport.http import HttpTransport
 from chainq.tuning import KEEP_ALIVE
 from harness.calls import request
@@ -34,7 +34,7 @@ def test_connections_are_kept() -> None:
     """One carries several exchanges, one after the other."""
     serve = Counted(answering(b"{}"))
     with server(serve) as (url, seen):
-        transport = HttpTransport(Endpoint(url), now=lambda: 100.0)
+        transport = HttpTransport(ServiceOptions(url), now=lambda: 100.0)
         for _ in range(3):
             transport.call(request(b"{}", FAR))
         transport.close()
@@ -45,7 +45,7 @@ def test_a_connection_that_was_idle_for_long_is_not_used_again() -> None:
     """The server is about to close it, if it has not yet."""
     now, serve = 100.0, Counted(answering(b"{}"))
     with server(serve) as (url, _):
-        transport = HttpTransport(Endpoint(url), now=lambda: now)
+        transport = HttpTransport(ServiceOptions(url), now=lambda: now)
         for seconds in (0, KEEP_ALIVE - 1, KEEP_ALIVE - 1, KEEP_ALIVE + 1):
             now += seconds
             transport.call(request(b"{}", FAR))
@@ -62,7 +62,7 @@ def test_a_connection_that_the_server_has_closed_is_replaced() -> None:
 
     counted = Counted(serve)
     with server(counted) as (url, _):
-        transport = HttpTransport(Endpoint(url), now=lambda: 100.0)
+        transport = HttpTransport(ServiceOptions(url), now=lambda: 100.0)
         for _ in range(20):
             assert transport.call(request(b"{}", FAR)).body == b"{}"
         transport.close()
@@ -82,7 +82,7 @@ def test_a_kept_connection_that_is_closed_on_the_next_request_is_replaced() -> N
             answering(b"{}")(peer, sent)
 
     with server(serve) as (url, seen):
-        transport = HttpTransport(Endpoint(url), now=lambda: 100.0)
+        transport = HttpTransport(ServiceOptions(url), now=lambda: 100.0)
         for _ in range(2):
             assert transport.call(request(b"{}", FAR)).body == b"{}"
         assert len(seen) == 3
@@ -96,7 +96,7 @@ def test_a_connection_with_a_rest_of_a_response_is_not_used_again() -> None:
     """A body that was given up would be read as the next response."""
     serve = Counted(answering(b"x" * 3_000_000))
     with server(serve) as (url, _):
-        transport = HttpTransport(Endpoint(url), now=lambda: 100.0)
+        transport = HttpTransport(ServiceOptions(url), now=lambda: 100.0)
         for _ in range(2):
             with pytest.raises(TooHeavyError):
                 transport.call(request(b"{}", FAR, 2**20))
@@ -114,7 +114,7 @@ def test_a_connection_whose_next_response_would_be_in_doubt_is_not_used_again(he
     body = b"" if b"br" in head else b"{}"
     serve = Counted(lambda peer, _: peer.sendall(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n" + body))
     with server(serve) as (url, _):
-        transport = HttpTransport(Endpoint(url), now=lambda: 100.0)
+        transport = HttpTransport(ServiceOptions(url), now=lambda: 100.0)
         for _ in range(2):
             with suppress(ResponseError):
                 assert transport.call(request(b"{}", 100.5)).body == b"{}"
@@ -134,7 +134,7 @@ def test_what_a_server_says_while_nobody_asks_is_not_the_next_response() -> None
         said.set()
 
     with server(serve) as (url, _):
-        transport = HttpTransport(Endpoint(url), now=lambda: 100.0)
+        transport = HttpTransport(ServiceOptions(url), now=lambda: 100.0)
         for _ in range(3):
             read = threading.Event()
             assert transport.call(request(b"{}", FAR)).status == 200
@@ -154,7 +154,7 @@ def test_each_exchange_has_its_own_deadline() -> None:
             answering(content)(peer, sent)
 
     with server(serve) as (url, _):
-        transport = HttpTransport(Endpoint(url), now=lambda: next(seconds) * 0.001)
+        transport = HttpTransport(ServiceOptions(url), now=lambda: next(seconds) * 0.001)
         transport.call(request(b"{}", FAR))
         with pytest.raises(DeadlineError):
             transport.call(request(b"{}", 0.05))
@@ -165,7 +165,7 @@ def test_a_body_of_known_length_is_not_copied() -> None:
     """It comes in one piece: joining pieces takes as long as a third of receiving them."""
     content = b"x" * 3_000_000
     with server(answering(content)) as (url, _):
-        transport = HttpTransport(Endpoint(url), now=lambda: 100.0)
+        transport = HttpTransport(ServiceOptions(url), now=lambda: 100.0)
         response = transport._adapter.handle_request(httpx.Request("POST", url, extensions={"deadline": FAR}))
         assert list(response.iter_raw()) == [content]
         transport.close()
@@ -181,7 +181,7 @@ def test_threads_have_connections_of_their_own() -> None:
 
     counted = Counted(serve)
     with server(counted) as (url, _), ThreadPoolExecutor(4) as pool:
-        transport = HttpTransport(Endpoint(url), now=lambda: 100.0)
+        transport = HttpTransport(ServiceOptions(url), now=lambda: 100.0)
         for _ in range(2):
             bodies = pool.map(lambda _: transport.call(request(b"{}", FAR)).body, range(4))
             assert list(bodies) == [b"{}"] * 4
@@ -199,7 +199,7 @@ def test_closing_ends_exchanges_under_way(sent: bytes) -> None:
         waiting.set()
 
     with server(serve) as (url, _), ThreadPoolExecutor(1) as pool:
-        transport = HttpTransport(Endpoint(url), now=lambda: 100.0)
+        transport = HttpTransport(ServiceOptions(url), now=lambda: 100.0)
         call = pool.submit(transport.call, request(b"{}", FAR))
         assert waiting.wait(20)
         transport.close()
@@ -217,7 +217,7 @@ def test_closing_closes_what_was_kept() -> None:
             ended.set()
 
     with server(serve) as (url, _):
-        transport = HttpTransport(Endpoint(url), now=lambda: 100.0)
+        transport = HttpTransport(ServiceOptions(url), now=lambda: 100.0)
         transport.call(request(b"{}", FAR))
         transport.close()
         assert ended.wait(20)
@@ -238,7 +238,7 @@ def test_a_connection_that_is_made_while_the_transport_is_closed_sends_nothing()
         return 100.0
 
     with server(answering(b"{}")) as (url, seen):
-        transport = HttpTransport(Endpoint(url), now=now)
+        transport = HttpTransport(ServiceOptions(url), now=now)
         with pytest.raises(ExchangeError):
             transport.call(request(b"{}", FAR))
         assert (len(looks), seen) == (1, [])

@@ -10,11 +10,11 @@ from chainq.errors import (
 )
 from chainq.transport.base import (
     DeadlineError,
-    Endpoint,
     NoConnectionError,
     Report,
     Request,
     Response,
+    ServiceOptions,
     Stopped,
 )
 from chainq.transport.connection import Connection
@@ -84,8 +84,8 @@ def test_no_more_requests_at_a_time_than_allowed(connect: Connect) -> None:
 def test_every_attempt_is_reported(clock: FakeClock) -> None:
     """With the failure and the wait before the next, or with `ok` and the number of rows."""
     reports: list[Report] = []
-    endpoint = Endpoint(URL, transport=FakeTransport(page(500)))
-    with Connection(endpoint, reports.append, clock=clock) as connection:
+    transport = FakeTransport(page(500))
+    with Connection(ServiceOptions(URL), reports.append, transport=transport, clock=clock) as connection:
         call(connection, where="heights 5-9")
     first, second = reports
     assert (first.attempt, first.rows) == (1, None)
@@ -99,8 +99,8 @@ def test_secrets_stay_out_of_messages(clock: FakeClock) -> None:
     url = "http://someone:hunter2@127.0.0.1/?key=hunter3"
     outcomes: list[Outcome] = [NoConnectionError("refused"), DeadlineError(), page(404), page(500)]
     for outcome in outcomes:
-        endpoint = Endpoint(url, retries=0, headers={"X": "hunter4"}, transport=FakeTransport(outcome))
-        with Connection(endpoint, clock=clock) as connection, pytest.raises(ChainqError) as caught:
+        options, transport = ServiceOptions(url, retries=0, headers={"X": "hunter4"}), FakeTransport(outcome)
+        with Connection(options, transport=transport, clock=clock) as connection, pytest.raises(ChainqError) as caught:
             call(connection)
         assert "hunter" not in str(caught.value)
         assert "someone" not in str(caught.value)
@@ -138,7 +138,7 @@ def test_a_call_that_begins_while_the_connection_is_closed_sends_nothing() -> No
                 connection.close()
             return super().monotonic()
 
-    connection = Connection(Endpoint(URL, transport=transport), clock=Closing())
+    connection = Connection(ServiceOptions(URL), transport=transport, clock=Closing())
     with pytest.raises(Stopped):
         call(connection)
     assert transport.requests == []

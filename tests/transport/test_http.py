@@ -12,9 +12,9 @@ from chainq.errors import ResponseError, TooHeavyError
 from chainq.transport import body
 from chainq.transport.base import (
     BrokenResponseError,
-    Endpoint,
     NoConnectionError,
     Response,
+    ServiceOptions,
     UnusableRequestError,
 )
 from chainq.transport.http import HttpTransport
@@ -26,7 +26,7 @@ FAR = time.monotonic() + 86_400  # a deadline that never comes
 
 def exchange(url: str, deadline: float = FAR, max_memory: int = 2**30, **options: object) -> Response:
     """Send one request and return its response."""
-    transport = HttpTransport(Endpoint(url, **options))  # type: ignore[arg-type]
+    transport = HttpTransport(ServiceOptions(url, **options))  # type: ignore[arg-type]
     try:
         return transport.call(request(b'{"id":1}', deadline, max_memory))
     finally:
@@ -67,7 +67,7 @@ def test_name_and_password_of_a_url_are_basic_credentials() -> None:
 def test_cookies_are_not_kept() -> None:
     """What a server wants to be reminded of by the next call, it is not."""
     with server(answering(b"{}", "Set-Cookie: session=1; Path=/")) as (url, seen):
-        transport = HttpTransport(Endpoint(url))
+        transport = HttpTransport(ServiceOptions(url))
         for _ in range(2):
             transport.call(request(b"{}", FAR))
         transport.close()
@@ -105,7 +105,7 @@ def test_a_redirect_is_not_followed_nor_read() -> None:
 )
 def test_compression_is_asked_for_where_it_pays(url: str, headers: dict[str, str], accepted: str) -> None:
     """Responses from another machine shall come compressed, those from this one not, unless a header says so."""
-    assert HttpTransport(Endpoint(url, headers=headers))._headers["Accept-Encoding"] == accepted
+    assert HttpTransport(ServiceOptions(url, headers=headers))._headers["Accept-Encoding"] == accepted
 
 
 @pytest.mark.parametrize("coding", ["gzip", "x-gzip", "GZIP"])
@@ -210,7 +210,7 @@ def test_certificates_are_loaded_for_https_only(monkeypatch: pytest.MonkeyPatch)
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
     monkeypatch.setattr("httpx.create_ssl_context", context)
-    HttpTransport(Endpoint("http://127.0.0.1/"))
+    HttpTransport(ServiceOptions("http://127.0.0.1/"))
     assert loaded == []
-    HttpTransport(Endpoint("https://127.0.0.1/"))
+    HttpTransport(ServiceOptions("https://127.0.0.1/"))
     assert loaded == ["certificates"]

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from chainq.transport.base import BrokenResponseError, DeadlineError, Endpoint, Response
+from chainq.transport.base import BrokenResponseError, DeadlineError, Response, ServiceOptions
 from chainq.transport.http import HttpTransport
 from harness.calls import request
 from harness.sockets import server
@@ -22,7 +22,7 @@ def received(data: bytes, times: int = 1, *, closed: bool = True) -> Response:
             peer.shutdown(socket.SHUT_WR)
 
     with server(serve) as (url, _):
-        transport = HttpTransport(Endpoint(url), now=lambda: 100.0)
+        transport = HttpTransport(ServiceOptions(url), now=lambda: 100.0)
         try:
             return [transport.call(request(b"{}", 100.5)) for _ in range(times)][-1]
         finally:
@@ -129,7 +129,7 @@ def test_a_response_without_end_ends_soon_after_the_deadline(head: bytes) -> Non
 
     times = [float(time) for time in range(10_000)]
     with server(serve) as (url, _):
-        transport = HttpTransport(Endpoint(url), now=lambda: times.pop(0))
+        transport = HttpTransport(ServiceOptions(url), now=lambda: times.pop(0))
         with pytest.raises(DeadlineError):
             transport.call(request(b"{}", 50.0))
         assert times[0] < 60

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chainq.transport import network
-from chainq.transport.base import BrokenResponseError, DeadlineError, Endpoint, NoConnectionError
+from chainq.transport.base import BrokenResponseError, DeadlineError, NoConnectionError, ServiceOptions
 from chainq.transport.http import HttpTransport
 from chainq.transport.network import LATE_BYTES, READ_BYTES, Tcp, connect
 from harness.calls import request
@@ -160,7 +160,7 @@ def test_a_head_that_never_ends_is_given_up(head: bytes, monkeypatch: pytest.Mon
             peer.sendall(head * 100)
 
     with server(serve) as (url, _):
-        transport = HttpTransport(Endpoint(url), now=lambda: float(next(seconds)))
+        transport = HttpTransport(ServiceOptions(url), now=lambda: float(next(seconds)))
         with pytest.raises((DeadlineError, BrokenResponseError)):  # the HTTP library bounds the size of headers itself
             transport.call(request(b"{}", 5.0))
         transport.close()
@@ -170,7 +170,7 @@ def test_a_server_that_says_nothing_is_given_up() -> None:
     """The time of the call is what counts, on the loopback too."""
     seconds = iter(range(10**9))
     with server(lambda *_: None) as (url, _):
-        transport = HttpTransport(Endpoint(url), now=lambda: next(seconds) * 0.001)
+        transport = HttpTransport(ServiceOptions(url), now=lambda: next(seconds) * 0.001)
         with pytest.raises(DeadlineError):
             transport.call(request(b"{}", 0.02))
         transport.close()
@@ -183,7 +183,7 @@ def test_a_connection_that_is_not_made_in_time_is_no_connection(monkeypatch: pyt
         raise TimeoutError
 
     monkeypatch.setattr(network, "open_socket", open_socket)
-    transport = HttpTransport(Endpoint("http://127.0.0.1:1/"))
+    transport = HttpTransport(ServiceOptions("http://127.0.0.1:1/"))
     with pytest.raises(NoConnectionError, match="timed out while connecting"):
         transport.call(request(b"{}", 99.0))
     transport.close()
@@ -191,7 +191,7 @@ def test_a_connection_that_is_not_made_in_time_is_no_connection(monkeypatch: pyt
 
 def test_a_deadline_that_has_passed_connects_to_nothing(nowhere: str) -> None:
     """No time is left to connect."""
-    transport = HttpTransport(Endpoint(nowhere), now=lambda: 100.0)
+    transport = HttpTransport(ServiceOptions(nowhere), now=lambda: 100.0)
     with pytest.raises(NoConnectionError):
         transport.call(request(b"{}", 99.0))
     transport.close()
@@ -200,7 +200,7 @@ def test_a_deadline_that_has_passed_connects_to_nothing(nowhere: str) -> None:
 def test_deadlines_are_of_no_account_where_there_is_time() -> None:
     """A response that comes in time is returned."""
     with server(answering(b"{}")) as (url, _):
-        transport = HttpTransport(Endpoint(url), now=lambda: 100.0)
+        transport = HttpTransport(ServiceOptions(url), now=lambda: 100.0)
         assert transport.call(request(b"{}", 110.0)).body == b"{}"
         transport.close()
 
@@ -213,7 +213,7 @@ def test_a_handshake_has_until_the_deadline() -> None:
     seconds = iter(range(10**9))
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"https://127.0.0.1:{silent.getsockname()[1]}/"
-        transport = HttpTransport(Endpoint(url), now=lambda: next(seconds) * 0.001)
+        transport = HttpTransport(ServiceOptions(url), now=lambda: next(seconds) * 0.001)
         with pytest.raises(NoConnectionError, match="timed out while connecting"):
             transport.call(request(b"{}", 0.02))
         transport.close()
@@ -225,7 +225,7 @@ def test_large_responses_come_whole_over_tls(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("SSL_CERT_FILE", str(authority))
     content = bytes(range(256)) * 20_000
     with server(answering(content), tls=context) as (url, _):
-        transport = HttpTransport(Endpoint(url), now=lambda: 100.0)
+        transport = HttpTransport(ServiceOptions(url), now=lambda: 100.0)
         for sent in (b"{}", b" " * 3_000_000):  # records in both directions
             response = transport.call(request(sent, 110.0))
             assert response.body == content
@@ -248,7 +248,7 @@ def test_a_server_of_several_protocols_learns_which_one_is_spoken(
         answering(b"{}")(peer, sent)
 
     with server(serve, tls=context) as (url, _):
-        transport = HttpTransport(Endpoint(url), now=lambda: 100.0)
+        transport = HttpTransport(ServiceOptions(url), now=lambda: 100.0)
         transport.call(request(b"{}", 110.0))
         transport.close()
     assert chosen == ["http/1.1"]
@@ -270,7 +270,7 @@ def test_a_connection_may_be_closed_with_or_without_a_word_of_tls(
         peer.close()
 
     with server(serve, tls=context) as (url, _):
-        transport = HttpTransport(Endpoint(url), now=lambda: 100.0)
+        transport = HttpTransport(ServiceOptions(url), now=lambda: 100.0)
         head = b"HTTP/1.1 200 OK"
         assert transport.call(request(b"{}", 110.0)).body == b"{}"
         head = b"HTTP/1.1 200 OK\r\nContent-Length: 3"
@@ -284,7 +284,7 @@ def test_a_server_learns_why_its_certificate_is_refused(tmp_path: Path) -> None:
     context, _ = certified(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor(1) as pool:
         accepted = pool.submit(lambda: context.wrap_socket(listening.accept()[0], server_side=True).recv(1))
-        transport = HttpTransport(Endpoint(f"https://127.0.0.1:{listening.getsockname()[1]}/"), now=lambda: 100.0)
+        transport = HttpTransport(ServiceOptions(f"https://127.0.0.1:{listening.getsockname()[1]}/"), now=lambda: 100.0)
         with pytest.raises(NoConnectionError, match="CERTIFICATE_VERIFY_FAILED"):
             transport.call(request(b"{}", 110.0))
         with pytest.raises(ssl.SSLError, match="UNKNOWN_CA"):

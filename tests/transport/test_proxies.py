@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chainq.errors import UsageError
-from chainq.transport.base import Endpoint, NoConnectionError, Response
+from chainq.transport.base import NoConnectionError, Response, ServiceOptions
 from chainq.transport.http import HttpTransport
 from harness.calls import request
 from harness.certificate import certified
@@ -34,7 +34,7 @@ def tls(tmp_path: Path, environment: pytest.MonkeyPatch) -> ssl.SSLContext:
 
 def exchange(url: str, times: int = 1) -> Response:
     """Send requests one after the other, and return the last response."""
-    transport = HttpTransport(Endpoint(url), now=lambda: 100.0)
+    transport = HttpTransport(ServiceOptions(url), now=lambda: 100.0)
     try:
         return [transport.call(request(b'{"id":1}', 110.0)) for _ in range(times)][-1]
     finally:

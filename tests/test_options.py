@@ -1,0 +1,91 @@
+"""The way of options: what the command line and Python state reaches the connection, and rows are cut in one place."""
+
+import ast
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec import Raw
+
+import chainq
+from chainq import Client
+from chainq.cli import connect
+from chainq.cli.options import ServiceFlags
+from chainq.cli.report import Reporter
+from chainq.config.server import completed
+from chainq.query import Batch, limited
+from chainq.transport.base import ServiceOptions
+
+FLAGS = ServiceFlags(
+    url="demo:", timeout=9.0, retries=3, concurrency=4, max_memory="1M", rate=20.0, header=["X: v"], dialect="chain"
+)
+OPTIONS = ServiceOptions("demo:", None, "chain", 9.0, 3, 20.0, 4, 2**20, {"X": "v"}, strict=True)
+
+
+def test_options_reach_the_connection_unchanged() -> None:
+    """They are the same value in the command line, in the service and in the connection."""
+    given = connect.service_options(FLAGS, strict=True)
+    with connect.open_service(given, Reporter()) as service:
+        assert given == service.options == OPTIONS
+        assert service.connection._options is given
+    assert pickle.loads(pickle.dumps(given)) == given  # noqa: S301
+
+
+def test_python_states_the_same() -> None:
+    """A client makes the value that the command line makes."""
+    headers = {"X": "v"}
+    with Client("demo:", dialect="chain", timeout=9, retries=3, rate=20, headers=headers, concurrency=4,
+                max_memory=2**20, strict=True) as client:  # fmt: skip
+        assert client._service.options == OPTIONS
+
+
+def test_a_profile_completes_what_is_not_stated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is stated has precedence, and a worker gets by the profile's name what does not travel."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "chainq").mkdir()
+    config = (
+        'default-profile = "p"\n[profiles.p]\nurl = "http://h/"\nrate = 2\ntimeout = 7\nheaders = { K = "secret" }\n'
+    )
+    (tmp_path / "chainq" / "config.toml").write_text(config)
+    given = ServiceOptions(rate=5.0, headers={"X": "v"})
+    complete = completed(given)
+    assert (complete.url, complete.profile, complete.rate, complete.timeout) == ("http://h/", "p", 5.0, 7.0)
+    assert complete.headers == {"K": "secret", "X": "v"}
+    assert "secret" not in repr(complete)
+    sent = complete._replace(headers=given.headers, names=None)
+    assert b"secret" not in pickle.dumps(sent)
+    assert completed(sent) == complete
+    assert completed(ServiceOptions("http://other/", "p")).headers == {}
+
+
+def test_a_url_is_masked_where_options_are_shown() -> None:
+    """A password and headers are not for a log."""
+    shown = repr(ServiceOptions("http://user:secret@h/", headers={"X": "hidden"}))
+    assert "secret" not in shown
+    assert "hidden" not in shown
+
+
+@pytest.mark.parametrize(("limit", "sizes", "taken"), [
+    (None, [2, 0, 3], 3), (0, [], 0), (1, [1], 1), (2, [2], 1), (4, [2, 0, 2], 3), (9, [2, 0, 3], 3),
+])  # fmt: skip
+def test_rows_are_cut_at_the_limit(limit: int | None, sizes: list[int], taken: int) -> None:
+    """The last batch is cut, and no batch is taken that is not needed: it may cost a request."""
+    asked = []
+
+    def batches() -> Iterator[Batch]:
+        for size in (2, 0, 3):
+            asked.append(size)
+            yield Batch([Raw(b"{}")] * size)
+
+    assert [len(batch.rows) for batch in limited(batches(), limit)] == sizes
+    assert len(asked) == taken
+
+
+def test_no_command_reads_options_by_name() -> None:
+    """An option is an attribute of a class, so that mypy knows it."""
+    for path in (Path(chainq.__file__).parent / "cli").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            named = isinstance(node, ast.Subscript) and ast.unparse(node.value) in ("values", "given", "options")
+            assert not named, f"{path.name} line {node.lineno}"  # type: ignore[attr-defined]
+            assert ast.unparse(node) != "Mapping[str, Any]", path.name
