@@ -98,9 +98,9 @@ def assassin(program: Program) -> Callable[[int], dict[str, str]]:
     return lambda step: {**first, "KILL_AT": str(step)}
 
 
-def recording(program: Program) -> dict[str, str]:
-    """The environment in which a run records a position after each chunk, and not every few seconds."""
-    return _first(program, "recording", "from chainq import tuning\ntuning.RECORD_SECONDS = 0.0\n")
+def recording(program: Program, seconds: float = 0.0) -> dict[str, str]:
+    """The environment in which a run records a position every so many seconds; by default after each chunk."""
+    return _first(program, "recording", f"from chainq import tuning\ntuning.RECORD_SECONDS = {seconds}\n")
 
 
 def _first(program: Program, name: str, code: str) -> dict[str, str]:
