@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from chainq.cli import connect, output
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
+from chainq.cli.spelling import spelled
 from chainq.cli.tools import VerifyCommand
 from chainq.cli.verdict import LISTED, Verdict, conclude, write_findings
 from chainq.errors import UsageError
@@ -47,7 +48,7 @@ def run(given: VerifyCommand) -> None:
                 with connect.open_service(connect.service_options(given), reporter) as service:
                     write_findings(_against(files, service, given.sample, verdict, reporter), writer, verdict, reporter)
             elif files.unseen:
-                verdict.compared = "; " + files.unseen
+                verdict.compared = f"; {spelled(files.unseen)}"
         finally:
             reporter.end()
         with signals_deferred():
