@@ -64,7 +64,7 @@ def warn_of_belief(
 def _shadowed(given: ServiceOptions) -> bool:
     """Return whether CHAINQ_URL takes precedence over the URL of `--profile NAME`, which the user may not expect."""
     by_flag = given.profile and given.profile != os.environ.get("CHAINQ_PROFILE")
-    if not by_flag or given.url != os.environ.get("CHAINQ_URL"):
+    if not (by_flag and given.url and given.url == os.environ.get("CHAINQ_URL")):
         return False
     from chainq.config import profiles
 
