@@ -15,7 +15,7 @@ from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 
 if TYPE_CHECKING:
-    from chainq.planning.steps import Proof
+    from chainq.planning.exchange import Proof
 
 STDIN = "-"
 """As a lookup: those on standard input, one per line."""

@@ -60,7 +60,7 @@ ANSWERED = SHELL | {
     *("text.width", "tuning"),
     *("transport", "transport.adapter", "transport.base", "transport.body", "transport.concurrency"),
     *("transport.connection", "transport.failures", "transport.http", "transport.http1", "transport.jsonrpc"),
-    *("transport.memory", "transport.network", "transport.proxies", "transport.rate_limit", "transport.retry"),
+    *("transport.memory", "transport.network", "transport.proxies", "transport.rate_limit", "transport.retry_budget"),
 }
 LOOKED_UP = ANSWERED | {"fetching.lookups", "fetching.single_rows"}
 RANGED = LOOKED_UP | {
@@ -75,7 +75,7 @@ RANGED = LOOKED_UP | {
         "planning.naming",
     ),
     *("planning.links", "planning.order", "rows.sorting", "planning.questions", "planning.range_plan"),
-    *("planning.spans", "planning.steps"),
+    *("planning.spans", "planning.exchange"),
 }
 WITNESSED = RANGED | {"fetching.witness", "rows.full_block"}
 PAGED = LOOKED_UP | {
@@ -87,7 +87,7 @@ PAGED = LOOKED_UP | {
         "planning.page_plan",
         "planning.page_requests",
     ),
-    "planning.steps",
+    "planning.exchange",
 }
 DETECTED = {"config.dialect_cache", "config.paths", "fetching.dialect_detection", "sinks.atomic_file"}
 TABLE = {
@@ -108,13 +108,13 @@ BUDGETS: dict[str, Set[str]] = {
     "records --start 0 --end 5 --json": WITNESSED | {"formats.json"},
     "records --start 0 --end 5 --table": WITNESSED | TABLE,
     "records --start 0 --end 5 --jsonl --dry-run": LOOKED_UP
-    | {"formats.jsonl", "cli.dry_run", "planning", "planning.chunking", "planning.steps"},
+    | {"formats.jsonl", "cli.dry_run", "planning", "planning.chunking", "planning.exchange"},
     "program-transactions a.aleo b --limit 1 --jsonl": PAGED | DETECTED | {"formats.jsonl"},
     "program-transactions a.aleo b --newest --limit 1 --jsonl": PAGED | DETECTED | {"formats.jsonl"},
-    "show --help": SHELL | {"cli.tools"},
+    "show --help": SHELL | {"cli.tool_options"},
     "show 5 --json": (WITNESSED - {"cli.run", "cli.query", "cli.stdin"})
     | DETECTED
-    | {"catalog.kinds", "cli.show", "cli.tools", "show", "show.parts", "show.as_json"},
+    | {"catalog.kinds", "cli.show", "cli.tool_options", "show", "show.parts", "show.as_json"},
 }
 """Which of chainq's own modules a command may load. `demo`, `_docgen` and `config.profiles` load only where needed."""
 

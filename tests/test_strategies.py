@@ -8,7 +8,7 @@ from msgspec import Raw
 from chainq.demo.list_faults import KINDS
 from chainq.errors import TooHeavyError
 from chainq.heights.range import HeightRange
-from chainq.planning.steps import Request
+from chainq.planning.exchange import RowsRequest
 from chainq.rows.full_block import read_block, texts
 from chainq.verify.compare import by_identity
 from harness.model import Faults, Server
@@ -20,7 +20,7 @@ QUICK = settings(max_examples=40, suppress_health_check=list(HealthCheck), datab
 
 def whole(server: Server) -> list[bytes]:
     """All rows of its chain in one response, sorted."""
-    return sorted(map(bytes, server.answer(Request(HeightRange(0, server.chain.tip + 1), 10_000))))
+    return sorted(map(bytes, server.answer(RowsRequest(HeightRange(0, server.chain.tip + 1), 10_000))))
 
 
 def wrong(server: Server) -> bool:
@@ -56,7 +56,7 @@ def test_a_server_without_faults_answers_with_all_rows(server: Server) -> None:
 @given(chains().flatmap(servers), st.integers(0, 12), st.integers(0, 12), st.integers(0, 2), st.integers(1, 9))
 def test_rows_of_servers_are_rows_of_the_chain(server: Server, start: int, width: int, page: int, size: int) -> None:
     """Whatever the faults: no row is made up, also after a reorg."""
-    request = Request(HeightRange(start, start + width), size, page)
+    request = RowsRequest(HeightRange(start, start + width), size, page)
     for _ in range(6):
         try:
             rows = server.answer(request)

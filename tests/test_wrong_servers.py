@@ -8,8 +8,8 @@ import pytest
 
 from chainq.errors import ChainqError
 from chainq.heights.range import HeightRange
+from chainq.planning.exchange import RowsRequest
 from chainq.planning.page_requests import PageRequest
-from chainq.planning.steps import Request
 from harness import model, page_model, wrong
 from harness.model import Chain, Faults, Server
 from harness.page_model import PageFaults, PageServer
@@ -17,7 +17,7 @@ from harness.page_model import PageFaults, PageServer
 RANGES = ((0, 300), (5, 15), (290, 300), (40, 41))
 
 
-def answers(server: Server, request: Request) -> list[bytes]:
+def answers(server: Server, request: RowsRequest) -> list[bytes]:
     """The rows of one response, in the order of the server."""
     return [bytes(row) for row in server.answer(request)]
 
@@ -29,7 +29,7 @@ def differs(kind: str, command: str) -> bool:
     faulty = Server(chain, replace(wrong.WRONG[kind](rng), stable=True), rng)
     honest = Server(chain, Faults(stable=True), rng)
     requests = [
-        Request(HeightRange(*heights), size, page) for heights, size, page in product(RANGES, (20, 999), (0, 1, 2))
+        RowsRequest(HeightRange(*heights), size, page) for heights, size, page in product(RANGES, (20, 999), (0, 1, 2))
     ]
     return any(answers(faulty, request) != answers(honest, request) for request in [*requests, *requests])
 
@@ -45,7 +45,7 @@ def test_cached_rows_are_those_of_the_old_blocks() -> None:
     rng = Random(5)  # noqa: S311  # as above
     chain = model.chain(rng, 30, 3.0, bursts=False)
     server = Server(chain, Faults(stable=True, reorg=10, lists=wrong.wrong("cached-rows")), rng)
-    low, high = (Request(HeightRange(*heights), 999) for heights in ((15, 25), (25, 30)))
+    low, high = (RowsRequest(HeightRange(*heights), 999) for heights in ((15, 25), (25, 30)))
     before, *_ = (answers(server, low) for _ in range(3))
     assert answers(server, high) == chain.due(25, 30)
     assert answers(server, low) == before != chain.due(15, 25)

@@ -80,7 +80,7 @@ def _sentence(purpose: str) -> str:
 
 def _tool(name: str) -> "Command":
     """Return the command of a tool with options of its own."""
-    from chainq.cli.tools import TOOLS
+    from chainq.cli.tool_options import TOOLS
 
     return TOOLS[name]()
 

@@ -15,7 +15,7 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.cli import connect
 from chainq.cli.report import Reporter
 from chainq.cli.spelling import spelled
-from chainq.cli.tools import DoctorCommand
+from chainq.cli.tool_options import DoctorCommand
 from chainq.config import dialect_cache, profile_writer, profiles
 from chainq.doctor.diagnosis import Diagnosis, diagnose
 from chainq.doctor.methods import WORKS

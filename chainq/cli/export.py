@@ -10,7 +10,7 @@ import msgspec
 from chainq.cli import connect
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
-from chainq.cli.tools import ExportCommand
+from chainq.cli.tool_options import ExportCommand
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds, parse_height

@@ -12,7 +12,7 @@ import msgspec
 from chainq.catalog.owned import owned_method
 from chainq.cli import run as run_command
 from chainq.cli.query import read_query
-from chainq.cli.tools import OwnedOptions
+from chainq.cli.tool_options import OwnedOptions
 from chainq.errors import UsageError
 from chainq.process.pool import cores
 from chainq.text.sanitize import printable

@@ -6,7 +6,7 @@ from shlex import quote
 from chainq.cli import connect
 from chainq.cli.output import on_terminal, use_color
 from chainq.cli.spelling import spelled
-from chainq.cli.tools import ShowCommand
+from chainq.cli.tool_options import ShowCommand
 from chainq.errors import UsageError
 from chainq.formats.protocol import OutputSpec
 from chainq.heights.bounds import parse_count

@@ -10,7 +10,7 @@ from chainq.cli import connect, output
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.spelling import spelled
-from chainq.cli.tools import VerifyCommand
+from chainq.cli.tool_options import VerifyCommand
 from chainq.cli.verdict import LISTED, Verdict, conclude, write_findings
 from chainq.errors import UsageError
 from chainq.fetching.service import Service

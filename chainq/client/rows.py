@@ -14,7 +14,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Kind, Method
 from chainq.client.boundary import boundary
 from chainq.errors import IncompleteError, ResponseError, UsageError
-from chainq.planning.steps import Proof
+from chainq.planning.exchange import Proof
 from chainq.query import Batch
 from chainq.text.sanitize import excerpt
 

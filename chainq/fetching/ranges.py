@@ -12,8 +12,7 @@ from chainq.catalog.methods import Method, Role
 from chainq.defaults import CONCURRENCY
 from chainq.errors import ChainqError, ServiceError
 from chainq.heights.range import HeightRange
-from chainq.planning.range_plan import RangePlan
-from chainq.planning.steps import (
+from chainq.planning.exchange import (
     NOTHING_KNOWN,
     ChunkResult,
     Due,
@@ -21,9 +20,10 @@ from chainq.planning.steps import (
     Grade,
     Known,
     Located,
-    Request,
+    RowsRequest,
     TipRequest,
 )
+from chainq.planning.range_plan import RangePlan
 from chainq.process.threads import Pool
 from chainq.query import Batch, Query
 from chainq.rows.sorting import Page
@@ -136,12 +136,12 @@ def _sender(
     dialect: Dialect,
     query: Query,
     tip_height: Callable[[], int],
-    page: Callable[[Request, list[Raw]], Page],
+    page: Callable[[RowsRequest, list[Raw]], Page],
     witness: "Witness | None",
-) -> Callable[[Request | TipRequest | DueRequest], Page | Due | Located | int]:
+) -> Callable[[RowsRequest | TipRequest | DueRequest], Page | Due | Located | int]:
     """Return what sends a request of the plan and gives the outcome that the plan wants."""
 
-    def send(request: Request | TipRequest | DueRequest) -> Page | Due | Located | int:
+    def send(request: RowsRequest | TipRequest | DueRequest) -> Page | Due | Located | int:
         if isinstance(request, TipRequest):
             return tip_height()
         if isinstance(request, DueRequest):

@@ -26,7 +26,7 @@ from chainq.transport.jsonrpc import decode_result, decode_rows
 if TYPE_CHECKING:
     from chainq.fetching.witness import Witness
     from chainq.heights.height_set import HeightSet
-    from chainq.planning.steps import Known
+    from chainq.planning.exchange import Known
 
 _NO_BLOCK = "the chain has no blocks yet"
 
@@ -280,7 +280,7 @@ class Service:
         rows must be of. `compared`: heights whose rows must be those of their full blocks, if the service has these.
         """
         from chainq.fetching.ranges import NOWHERE, fetch_range
-        from chainq.planning.steps import NOTHING_KNOWN
+        from chainq.planning.exchange import NOTHING_KNOWN
 
         tip = None if self._tip is None else self._tip.height
         batches = fetch_range(

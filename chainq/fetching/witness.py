@@ -8,7 +8,7 @@ from chainq.catalog.dialects import DIALECTS, Dialect, Value
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import ServiceError
 from chainq.heights.range import HeightRange
-from chainq.planning.steps import DIVISIBLE, UNAVAILABLE, Due, DueRequest, Key, Located
+from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Due, DueRequest, Key, Located
 from chainq.rows.full_block import FullBlock, read_full_block
 from chainq.rows.response import name_reader
 from chainq.rows.sorting import Sorter

@@ -13,7 +13,7 @@ from chainq.lake.job import Done, Hold, Job, Task
 from chainq.transport.base import Report
 
 if TYPE_CHECKING:
-    from chainq.planning.steps import Known
+    from chainq.planning.exchange import Known
 
 
 class Listener(Protocol):

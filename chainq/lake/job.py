@@ -12,7 +12,7 @@ from chainq.heights.grid import PartitionSpec
 from chainq.heights.range import HeightRange
 from chainq.lake.open import open_store
 from chainq.lake.store import Store
-from chainq.planning.steps import NOTHING_KNOWN, Known
+from chainq.planning.exchange import NOTHING_KNOWN, Known
 from chainq.transport.base import Report, ServiceOptions
 
 

@@ -22,8 +22,8 @@ from chainq.lake import receipt as receipts
 from chainq.lake.job import Done, Hold, Job, Task
 from chainq.lake.receipt import Receipt
 from chainq.lake.table import PartitionFile
+from chainq.planning.exchange import Known
 from chainq.planning.facts import BehindError
-from chainq.planning.steps import Known
 from chainq.query import Batch, Query
 from chainq.rows.fields import Picker
 from chainq.transport.base import Report

@@ -13,8 +13,8 @@ from msgspec import Raw
 from chainq import tuning
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
+from chainq.planning.exchange import DIVISIBLE, Asking, RowsRequest
 from chainq.planning.facts import BELOW_TIP, Facts
-from chainq.planning.steps import DIVISIBLE, Asking, Request
 from chainq.rows.sorting import Page
 
 
@@ -65,7 +65,7 @@ def _window(heights: HeightRange, facts: Facts) -> int:
 def _agreed(window: HeightRange, facts: Facts) -> Asking[tuple[list[Raw] | None, list[int]]]:
     """Return the rows of heights on which several responses agree, and their heights; None where they do not."""
     try:
-        page: Page = yield Request(window, facts.size)
+        page: Page = yield RowsRequest(window, facts.size)
         if facts.size is not None and len(page.rows) >= facts.size:
             return None, []
         if not page.rows:
@@ -82,7 +82,7 @@ def _agreed(window: HeightRange, facts: Facts) -> Asking[tuple[list[Raw] | None,
 
 def _agreed_empty(window: HeightRange, facts: Facts) -> Asking[list[Raw] | None]:
     for _ in range(tuning.AGREEING - 1):
-        again: Page = yield Request(window, facts.size)
+        again: Page = yield RowsRequest(window, facts.size)
         if again.rows:
             return None
     no_width = not facts.evidence.widest and len(window) > 1  # no row has shown how wide is too wide
@@ -90,7 +90,7 @@ def _agreed_empty(window: HeightRange, facts: Facts) -> Asking[list[Raw] | None]
         facts.looked += 1
         for width in (ceil(len(window) / tuning.PARTS), 16, 1):
             for at in range(window.start, window.end, max(width, len(window) // tuning.PARTS)):
-                part: Page = yield Request(HeightRange(at, min(window.end, at + width)), facts.size)
+                part: Page = yield RowsRequest(HeightRange(at, min(window.end, at + width)), facts.size)
                 if part.rows:
                     facts.misses = True
                     yield from _learn_width(HeightRange(at, min(window.end, at + width)), facts)
@@ -103,9 +103,9 @@ def _learn_width(part: HeightRange, facts: Facts) -> Asking[None]:
     show the rows of the whole, and the second half some."""
     while len(part) > 1:
         lower, upper = part.halves()
-        whole: Page = yield Request(part, facts.size)
-        below: Page = yield Request(lower, facts.size)
-        above: Page = yield Request(upper, facts.size)
+        whole: Page = yield RowsRequest(part, facts.size)
+        below: Page = yield RowsRequest(lower, facts.size)
+        above: Page = yield RowsRequest(upper, facts.size)
         if above.rows and Counter(map(bytes, (*below.rows, *above.rows))) == Counter(map(bytes, whole.rows)):
             break
         part = lower if below.rows else upper
@@ -119,14 +119,14 @@ def _further(page: Page, window: HeightRange, facts: Facts) -> Asking[bool]:
     """
     count = len(page.rows)
     size, known = (count - 1, 1) if count > 2 else (count, 0)
-    shown: Page = yield Request(window, size, 1)
+    shown: Page = yield RowsRequest(window, size, 1)
     if len(shown.rows) == known:
-        again: Page = shown if known else (yield Request(window, facts.size))
+        again: Page = shown if known else (yield RowsRequest(window, facts.size))
         return not known and not facts.repeats and Counter(map(bytes, again.rows)) != Counter(map(bytes, page.rows))
     if not set(map(bytes, shown.rows)) <= set(map(bytes, page.rows)):
         return True
     # Pages are counted, and there is a further one.
-    if shown.rows and not (yield Request(window, size, tuning.NO_PAGE)).rows:
+    if shown.rows and not (yield RowsRequest(window, size, tuning.NO_PAGE)).rows:
         return True
     return len(window) == 1 or (yield from _parts_differ(page, window))
 
@@ -135,7 +135,7 @@ def _parts_differ(page: Page, window: HeightRange) -> Asking[bool]:
     """Return whether the halves of a range show other rows than the range."""
     parts: Counter[bytes] = Counter()
     for half in window.halves():
-        part: Page = yield Request(half, len(page.rows) + 1)
+        part: Page = yield RowsRequest(half, len(page.rows) + 1)
         parts.update(map(bytes, part.rows))
     return parts != Counter(map(bytes, page.rows))
 
@@ -148,9 +148,9 @@ def _check_edges(heights: HeightRange, facts: Facts) -> Asking[None]:
     width = min(tuning.NARROWEST, heights.start, len(heights))
     if not width:
         return
-    around: Page = yield Request(HeightRange(heights.start - width, heights.start + width), facts.size)
-    below: Page = yield Request(HeightRange(heights.start - width, heights.start), facts.size)
-    above: Page = yield Request(HeightRange(heights.start, heights.start + width), facts.size)
+    around: Page = yield RowsRequest(HeightRange(heights.start - width, heights.start + width), facts.size)
+    below: Page = yield RowsRequest(HeightRange(heights.start - width, heights.start), facts.size)
+    above: Page = yield RowsRequest(HeightRange(heights.start, heights.start + width), facts.size)
     lower, upper = set(map(bytes, below.rows)), list(map(bytes, above.rows))
     both = [row in upper[:-1] for row in map(bytes, around.rows)]
     last = max((i for i, shown in enumerate(both) if shown), default=0)
@@ -169,7 +169,7 @@ def _one_height(height: int, facts: Facts) -> Asking[list[Raw]]:
     for _ in range(tuning.BELIEVED_PAGES):
         size *= tuning.LARGER
         try:
-            page: Page = yield Request(heights, size)
+            page: Page = yield RowsRequest(heights, size)
         except DIVISIBLE:
             break
         if len(page.rows) < size:
@@ -218,7 +218,7 @@ def _pages(heights: HeightRange, size: int, total: int, seen: dict[bytes, Raw]) 
     size of a page. `total`: the number of rows, 0 while it is not known. Raises IncompleteError."""
     count = 0
     for number in range(tuning.MOST_PAGES):
-        page: Page = yield Request(heights, size, number)
+        page: Page = yield RowsRequest(heights, size, number)
         if number == 0 and page.rows:
             size = min(size, len(page.rows))  # the server's own
         if page.rows and count != number * size:
@@ -237,8 +237,8 @@ def _counts_wrongly(heights: HeightRange, total: int) -> Asking[int]:
 
     That pages add up to a number does not show that: they may be shorter than the steps between them.
     """
-    last: Page = yield Request(heights, 1, max(0, total - 1))
-    after: Page = yield Request(heights, 1, total)
+    last: Page = yield RowsRequest(heights, 1, max(0, total - 1))
+    after: Page = yield RowsRequest(heights, 1, total)
     if len(last.rows) == 1 and not after.rows:
         return 0
     if len(last.rows) <= 1:

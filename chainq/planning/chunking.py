@@ -7,7 +7,7 @@ from math import ceil
 from chainq import tuning
 from chainq.catalog.methods import Method
 from chainq.heights.range import HeightRange
-from chainq.planning.steps import NOTHING_KNOWN, Known, Request
+from chainq.planning.exchange import NOTHING_KNOWN, Known, RowsRequest
 
 
 def page_sizes(method: Method, page_size: int | None) -> tuple[int | None, float | None]:
@@ -155,7 +155,7 @@ def first_requests(
     *,
     reverse: bool = False,
     limit: int | None = None,
-) -> Iterator[Request]:
+) -> Iterator[RowsRequest]:
     """Yield the first request of each chunk of a range, as if nothing were learned from responses.
 
     With a `limit` only those that are sure to be sent: where heights may have any number of rows, that is the first.
@@ -168,6 +168,6 @@ def first_requests(
             start, end = max(heights.start, heights.end - at - length), heights.end - at
         else:
             start, end = heights.start + at, min(heights.end, heights.start + at + length)
-        yield Request(HeightRange(start, end + overlap), page_size)
+        yield RowsRequest(HeightRange(start, end + overlap), page_size)
         if limit is not None and not method.linked:
             return

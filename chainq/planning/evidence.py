@@ -27,9 +27,9 @@ from msgspec import Raw
 
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
+from chainq.planning.exchange import Due, DueRequest, Grade, Key, Located, RowsRequest
 from chainq.planning.order import Order, same_digits
 from chainq.planning.spans import Points, Spans, Whole
-from chainq.planning.steps import Due, DueRequest, Grade, Key, Located, Request
 from chainq.rows.sorting import Page
 from chainq.text.sanitize import excerpt
 
@@ -109,7 +109,7 @@ class Evidence:
 
     # What comes in
 
-    def see(self, request: Request, page: Page) -> None:
+    def see(self, request: RowsRequest, page: Page) -> None:
         """Take in a response. Raises IncompleteError where it contradicts what was seen before."""
         shown = _Response(request.heights, page.rows, page.heights)
         if self.with_heights:

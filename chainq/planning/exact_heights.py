@@ -3,8 +3,8 @@
 from chainq import tuning
 from chainq.errors import IncompleteError, Phrase
 from chainq.heights.range import HeightRange
+from chainq.planning.exchange import DIVISIBLE, Asking, RowsRequest, TipRequest
 from chainq.planning.facts import BELOW_TIP, Facts
-from chainq.planning.steps import DIVISIBLE, Asking, Request, TipRequest
 from chainq.rows.sorting import Page
 
 NO_VERIFY = Phrase("blocks and full-blocks skip this check with {verify}", verify=False)
@@ -39,7 +39,7 @@ def _request(start: int, end: int) -> Asking[tuple[int, Page]]:
     """Request blocks, fewer of them where a response fails for its size."""
     while True:
         try:
-            page: Page = yield Request(HeightRange(start, end))
+            page: Page = yield RowsRequest(HeightRange(start, end))
         except DIVISIBLE:
             if end - start == 1:
                 raise

@@ -7,7 +7,7 @@ from chainq.errors import IncompleteError, Phrase
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import Chunker
 from chainq.planning.evidence import Evidence
-from chainq.planning.steps import DIVISIBLE, Asking, Request
+from chainq.planning.exchange import DIVISIBLE, Asking, RowsRequest
 from chainq.rows.sorting import Page
 
 BELOW_TIP = Phrase("end the range some blocks below the tip, such as {end}", end=-10)
@@ -89,7 +89,7 @@ class Facts:
 def shown(heights: HeightRange, facts: Facts, size: int | None = None) -> Asking[Page | None]:
     """Return the response to a request; None where it fails for its size."""
     try:
-        page: Page = yield Request(heights, size or facts.size)
+        page: Page = yield RowsRequest(heights, size or facts.size)
     except DIVISIBLE:
         return None
     return page

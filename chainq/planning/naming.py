@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from chainq import tuning
 from chainq.heights.range import HeightRange
 from chainq.planning.belief import believe
+from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Asking, Due, DueRequest, RowsRequest
 from chainq.planning.facts import BELOW_TIP, BehindError, Facts, shown
-from chainq.planning.steps import DIVISIBLE, UNAVAILABLE, Asking, Due, DueRequest, Request
 
 if TYPE_CHECKING:
     from chainq.rows.sorting import Page
@@ -95,7 +95,7 @@ def _walk(heights: HeightRange, size: int, due: int, facts: Facts) -> Asking[tup
     number = came = longest = 0
     left = facts.evidence.missing(heights)[1]
     while left > 0 and number * (longest or size) < due:
-        page: Page = yield Request(heights, size, number)
+        page: Page = yield RowsRequest(heights, size, number)
         if not page.rows:
             break
         longest = max(longest, len(page.rows))

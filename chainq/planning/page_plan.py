@@ -22,9 +22,9 @@ from msgspec import Raw
 from chainq import tuning
 from chainq.catalog.methods import Role
 from chainq.errors import IncompleteError, Phrase
+from chainq.planning.exchange import Grade, Proof
 from chainq.planning.page_blocks import Block, Calls, Time, blocks_of, in_order, times_of, whole_block
 from chainq.planning.page_requests import PageAsking, PageFacts, PageRequest, PageResult, PageSteps
-from chainq.planning.steps import Grade, Proof
 from chainq.query import Query
 from chainq.rows.sorting import in_place
 

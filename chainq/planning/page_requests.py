@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from chainq import tuning
 from chainq.errors import ChainqError, GatewayError
-from chainq.planning.steps import DIVISIBLE, Proof
+from chainq.planning.exchange import DIVISIBLE, Proof
 
 
 class PageRequest(NamedTuple):

@@ -16,19 +16,19 @@ from math import ceil
 
 from chainq import tuning
 from chainq.heights.range import HeightRange
-from chainq.planning.facts import Facts, shown
-from chainq.planning.naming import collect, due_rows
-from chainq.planning.steps import (
+from chainq.planning.exchange import (
     DIVISIBLE,
     UNAVAILABLE,
     Asking,
     DueRequest,
     HandBack,
     Located,
-    Request,
+    RowsRequest,
     TipRequest,
     Wait,
 )
+from chainq.planning.facts import Facts, shown
+from chainq.planning.naming import collect, due_rows
 from chainq.rows.sorting import Page
 
 
@@ -136,7 +136,7 @@ def _request(start: int, end: int, overlap: int, facts: Facts) -> Asking[tuple[P
     while True:
         reach = _clip(start, end + overlap, facts)
         try:
-            page: Page = yield Request(HeightRange(start, max(end, reach)), facts.size)
+            page: Page = yield RowsRequest(HeightRange(start, max(end, reach)), facts.size)
         except DIVISIBLE:
             if end - start > 1:
                 end = (start + end) // 2

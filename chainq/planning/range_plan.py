@@ -31,10 +31,7 @@ from chainq.heights.range import HeightRange
 from chainq.planning.chunking import Chunker, page_sizes, within_limit
 from chainq.planning.evidence import Evidence, Proved
 from chainq.planning.exact_heights import ask_blocks
-from chainq.planning.facts import BehindError, Facts
-from chainq.planning.links import Links
-from chainq.planning.questions import pursue
-from chainq.planning.steps import (
+from chainq.planning.exchange import (
     DIVISIBLE,
     NOTHING_KNOWN,
     Asking,
@@ -46,10 +43,13 @@ from chainq.planning.steps import (
     Known,
     Located,
     Proof,
-    Request,
+    RowsRequest,
     TipRequest,
     Wait,
 )
+from chainq.planning.facts import BehindError, Facts
+from chainq.planning.links import Links
+from chainq.planning.questions import pursue
 from chainq.rows.fields import Picker, text_of
 from chainq.rows.response import name_reader
 from chainq.rows.sorting import Page, Sorter, turned
@@ -65,7 +65,7 @@ class _Chunk:
     overlap: int
     rest: bool = False
     steps: Asking[int] | None = None
-    request: Request | TipRequest | DueRequest | Wait | HandBack | None = None
+    request: RowsRequest | TipRequest | DueRequest | Wait | HandBack | None = None
     sent: bool = False
     answered: bool = False
     proved: bool = False
@@ -149,7 +149,7 @@ class RangePlan:
         """Return whether an outcome is due."""
         return bool(self._waiting)
 
-    def requests(self) -> Iterator[tuple[int, Request | TipRequest | DueRequest]]:
+    def requests(self) -> Iterator[tuple[int, RowsRequest | TipRequest | DueRequest]]:
         """Yield the requests to send now, each with the number under which `receive` wants its outcome."""
         self._end_at_tip()
         self._extend()
@@ -165,7 +165,7 @@ class RangePlan:
                 continue
             if isinstance(chunk.request, Wait) and self._has_waited(place, chunk):
                 self._step(chunk)
-            if isinstance(chunk.request, Request | TipRequest | DueRequest):
+            if isinstance(chunk.request, RowsRequest | TipRequest | DueRequest):
                 self._number += 1
                 self._waiting[self._number] = chunk
                 chunk.sent = True
@@ -198,10 +198,10 @@ class RangePlan:
         """Return whether the tip is known, and the chunk goes on with it, or another chunk waits for it already."""
         if self.facts.tip is not None:
             self._step(chunk, self.facts.tip)
-            return not isinstance(chunk.request, Request | DueRequest)
+            return not isinstance(chunk.request, RowsRequest | DueRequest)
         return any(isinstance(other.request, TipRequest) for other in self._waiting.values())
 
-    def page(self, request: Request, rows: list[Raw]) -> Page:
+    def page(self, request: RowsRequest, rows: list[Raw]) -> Page:
         """Return the rows of a response to a request in order, for `receive`. Raises IncompleteError or ResponseError.
 
         It changes nothing, and any thread may call it: the one that has decoded the rows has them in its cache.
@@ -214,7 +214,7 @@ class RangePlan:
         request, chunk.sent = chunk.request, False
         chunk.responses += 1
         try:
-            if isinstance(outcome, Page) and isinstance(request, Request):
+            if isinstance(outcome, Page) and isinstance(request, RowsRequest):
                 self._chunker.came(request.heights)
                 self._learn(chunk, request, outcome)
                 self.evidence.see(request, outcome)
@@ -225,14 +225,14 @@ class RangePlan:
         except IncompleteError as error:
             self._contradicted(chunk, error)
             return
-        if isinstance(outcome, DIVISIBLE) and isinstance(request, Request):
+        if isinstance(outcome, DIVISIBLE) and isinstance(request, RowsRequest):
             self._chunker.too_heavy(request.heights)
         if isinstance(outcome, BaseException):
             self._step(chunk, failure=outcome)
         else:
             self._step(chunk, outcome)
 
-    def _learn(self, chunk: _Chunk, request: Request, page: Page) -> None:
+    def _learn(self, chunk: _Chunk, request: RowsRequest, page: Page) -> None:
         """Learn from the first response to a chunk how long chunks should be."""
         if page.heights and self._method.height is not None:
             self.facts.highest = max(self.facts.highest, page.heights[-1])

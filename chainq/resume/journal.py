@@ -11,7 +11,7 @@ from chainq.errors import OutputError, Phrase
 from chainq.formats.protocol import Writer
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
-from chainq.planning.steps import Grade
+from chainq.planning.exchange import Grade
 from chainq.query import Batch
 from chainq.resume.checkpoint import Checkpoint
 from chainq.resume.history import History, Position

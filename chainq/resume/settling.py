@@ -13,7 +13,7 @@ from chainq import tuning
 from chainq.catalog.methods import Method
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.steps import Grade
+from chainq.planning.exchange import Grade
 from chainq.query import Batch
 from chainq.resume.history import digests
 from chainq.rows.fields import Picker, integer_of

@@ -77,7 +77,7 @@ def _inputs(transition: Mapping[str, Raw]) -> set[str]:
     return {text_of(object_of(given).get("type")) for given in array_of(transition.get("inputs"))}
 
 
-class Facts(NamedTuple):
+class BlockFacts(NamedTuple):
     """What a full block says. `summary`: the fields of its own, its header and metadata. `due`: for each command the
     rows of this block by their identity, with the fields that are known of them. `optional`: transitions that may be
     listed or not: they take an external record, and the interface does not say whether that is a record input. `kinds`:
@@ -93,7 +93,7 @@ class Facts(NamedTuple):
     indexes: list[int | None]
 
 
-def read_block(row: Raw, height: int) -> Facts:
+def read_block(row: Raw, height: int) -> BlockFacts:
     """Return what a full block says; of what has another shape than it should, nothing."""
     block = object_of(row)
     header = object_of(block.get("header"))
@@ -104,7 +104,7 @@ def read_block(row: Raw, height: int) -> Facts:
         for name, value in part.items()
         if bytes(value)[:1] not in (b"{", b"[")
     }
-    facts = Facts(height, summary, {command: {} for command in IDENTITY}, {}, {}, [], [])
+    facts = BlockFacts(height, summary, {command: {} for command in IDENTITY}, {}, {}, [], [])
     for name in ("block_hash", "previous_hash", "previous_state_root"):
         facts.ids.append((name, summary.get(name) or ""))
     for confirmed in array_of(block.get("transactions")):
@@ -112,7 +112,7 @@ def read_block(row: Raw, height: int) -> Facts:
     return facts
 
 
-def _read_transaction(facts: Facts, outer: dict[str, Raw]) -> None:
+def _read_transaction(facts: BlockFacts, outer: dict[str, Raw]) -> None:
     inner = object_of(outer.get("transaction"))
     transaction_id = text(inner.get("id")) or ""
     facts.indexes.append(integer_of(outer.get("index")))
@@ -132,7 +132,9 @@ def _types(outer: str | None, inner: str | None) -> str | None:
     return " or ".join(dict.fromkeys(kind.lower() for kind in (outer, inner) if kind)) or None
 
 
-def _read_transition(facts: Facts, transaction_id: str, transition: dict[str, Raw], kinds: tuple[str, ...]) -> None:
+def _read_transition(
+    facts: BlockFacts, transaction_id: str, transition: dict[str, Raw], kinds: tuple[str, ...]
+) -> None:
     transition_id = text(transition.get("id")) or ""
     facts.ids.append(("transition_id", transition_id))
     common: Texts = {

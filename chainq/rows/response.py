@@ -9,7 +9,7 @@ from msgspec import Raw
 from chainq.rows.fields import Picker, text_of
 
 
-class Rows(list[Raw]):
+class ResponseRows(list[Raw]):
     """Rows that make up the array `result` of a JSON object, which is `text`. Not to be changed."""
 
     def __init__(self, rows: list[Raw], text: memoryview) -> None:
@@ -26,7 +26,7 @@ class RowDecoder:
 
     def __call__(self, rows: list[Raw]) -> list[Any]:
         """Return a `kind` for each row. Raises msgspec.DecodeError where a row is none, or RecursionError."""
-        text = rows.text if isinstance(rows, Rows) else b'{"result":[%b]}' % b",".join(rows)
+        text = rows.text if isinstance(rows, ResponseRows) else b'{"result":[%b]}' % b",".join(rows)
         return self._decode(text).result  # type: ignore[attr-defined, no-any-return]  # as above
 
 

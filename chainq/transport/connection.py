@@ -19,7 +19,7 @@ from chainq.transport.failures import TransientFailure
 from chainq.transport.jsonrpc import compact, encode, is_error
 from chainq.transport.memory import ROW_BYTES, MemoryBudget, Reservation
 from chainq.transport.rate_limit import RateLimiter
-from chainq.transport.retry import RetryBudget
+from chainq.transport.retry_budget import RetryBudget
 
 T = TypeVar("T")
 Decode = Callable[[memoryview, int], T]

@@ -10,7 +10,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from chainq.errors import BrokenBodyError, ResponseError, ServiceError
 from chainq.rows import fields, raw_json
-from chainq.rows.response import Rows
+from chainq.rows.response import ResponseRows
 from chainq.text.sanitize import excerpt, mask_sent
 from chainq.transport.failures import SHOWN_BYTES, of_error
 
@@ -44,7 +44,7 @@ def decode_rows(text: memoryview, call_id: int) -> list[Raw]:
     return raw_json.check_objects(decode_array(text, call_id))
 
 
-def decode_array(text: memoryview, call_id: int) -> Rows:
+def decode_array(text: memoryview, call_id: int) -> ResponseRows:
     """Return the same without checking that each row is an object, for callers that find out anyway."""
     try:
         envelope = _ROWS.decode(text)
@@ -52,10 +52,10 @@ def decode_array(text: memoryview, call_id: int) -> Rows:
         pass
     else:
         if envelope.jsonrpc == "2.0" and envelope.id == call_id and envelope.error is UNSET:
-            return Rows(envelope.result, text)
+            return ResponseRows(envelope.result, text)
     result = decode_result(text, call_id)
     try:
-        return Rows(raw_json.items(memoryview(result)), text)
+        return ResponseRows(raw_json.items(memoryview(result)), text)
     except ValueError:
         raise ResponseError(f"result is not an array: {excerpt(bytes(result).decode(), 60)}") from None
 

@@ -7,7 +7,7 @@ from msgspec import Raw
 
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
-from chainq.rows.full_block import Facts, Key, Texts, texts
+from chainq.rows.full_block import BlockFacts, Key, Texts, texts
 from chainq.verify.compare import ChainCheck, by_identity, check_block, compare_rows, compare_summary, differences
 from chainq.verify.findings import Contradiction, Finding, Repair, Step, label
 from chainq.verify.service_rows import BLOCKS, COMMANDS, ServiceRows
@@ -127,7 +127,7 @@ class _Audit:
         optional = facts.optional if command == "transitions" else ()
         yield from compare_rows(command, due, found, optional=optional, elsewhere=elsewhere)
 
-    def _expected(self, facts: Facts, there: Iterable[Key]) -> dict[Key, Texts]:
+    def _expected(self, facts: BlockFacts, there: Iterable[Key]) -> dict[Key, Texts]:
         """Return the transitions of a block that are there, or that the server lost."""
         there = set(there)
         for key in facts.kinds.keys() & there:

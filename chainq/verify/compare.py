@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from chainq.catalog import bech32
 from chainq.rows.fields import array_of, object_of
-from chainq.rows.full_block import IDENTITY, Facts, Key, Texts, text
+from chainq.rows.full_block import IDENTITY, BlockFacts, Key, Texts, text
 from chainq.text.sanitize import excerpt
 from chainq.verify.findings import Contradiction, label
 
@@ -78,7 +78,7 @@ def by_identity(command: str, rows: Sequence[Texts]) -> dict[Key, list[Texts]]:
     return found
 
 
-def compare_summary(facts: Facts, summary: Texts) -> Iterator[Contradiction]:
+def compare_summary(facts: BlockFacts, summary: Texts) -> Iterator[Contradiction]:
     """Yield the fields of a block summary that the full block has with another value; row ids are the server's own."""
     known = {name: value for name, value in facts.summary.items() if name != "id"}
     yield from _altered("", known, summary, equal)
@@ -133,7 +133,7 @@ def _shown(text: str | None) -> str:
     return "null" if text is None else excerpt(text, _SHOWN)
 
 
-def check_block(facts: Facts) -> Iterator[Contradiction]:
+def check_block(facts: BlockFacts) -> Iterator[Contradiction]:
     """Yield what is wrong with a full block by itself: checksums of IDs, and the numbers of its transactions."""
     seen: set[str] = set()
     for name, value in facts.ids:

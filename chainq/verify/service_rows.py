@@ -20,7 +20,7 @@ from chainq.heights.range import HeightRange
 from chainq.process.threads import in_order
 from chainq.query import Query
 from chainq.rows.fields import Picker, integer_of, object_of, text_of
-from chainq.rows.full_block import IDENTITY, Facts, read_block
+from chainq.rows.full_block import IDENTITY, BlockFacts, read_block
 from chainq.transport.jsonrpc import decode_rows
 
 BLOCKS = ("blocks", "full-blocks")
@@ -129,7 +129,11 @@ class ServiceRows:
     """
 
     def __init__(
-        self, service: Service, heights: HeightRange, commands: Iterable[str], facts: dict[int, Facts] | None = None
+        self,
+        service: Service,
+        heights: HeightRange,
+        commands: Iterable[str],
+        facts: dict[int, BlockFacts] | None = None,
     ) -> None:
         self._heights, self._commands, self._learns = heights, tuple(commands), facts is None
         self.facts = {} if facts is None else facts
@@ -181,7 +185,7 @@ class ServiceRows:
         """Return the rows of a height as one response holds them."""
         return [row for _, row in self._ranged[command].single(height).rows]
 
-    def learn(self, height: int, row: Raw) -> Facts:
+    def learn(self, height: int, row: Raw) -> BlockFacts:
         """Return what a full block says, and keep it."""
         return self.facts.setdefault(height, read_block(row, height))
 

@@ -10,8 +10,8 @@ from typing import Any
 from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.errors import ChainqError
 from chainq.heights.range import HeightRange
+from chainq.planning.exchange import NOTHING_KNOWN, ChunkResult, DueRequest, Grade, Known, TipRequest
 from chainq.planning.range_plan import RangePlan
-from chainq.planning.steps import NOTHING_KNOWN, ChunkResult, DueRequest, Grade, Known, TipRequest
 from harness.model import CROWDED, KINDS, NARROW, Server, chain, combined
 from harness.wrong import WRONG
 

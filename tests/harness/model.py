@@ -13,7 +13,7 @@ from chainq.demo.faulty_lists import Asked, FaultyLists, Item
 from chainq.demo.list_faults import ListFault
 from chainq.errors import IncompleteError, ServiceError, TooHeavyError
 from chainq.heights.range import HeightRange
-from chainq.planning.steps import Due, DueRequest, Located, Request
+from chainq.planning.exchange import Due, DueRequest, Located, RowsRequest
 from chainq.rows.response import name_reader
 
 PADS = (b"x" * 10, b"x" * 80, b"x" * 80, b"x" * 400)
@@ -135,7 +135,7 @@ class Server:
     faults: Faults
     rng: random.Random
     calls: int = 0
-    seen: list[Request] = field(default_factory=list)
+    seen: list[RowsRequest] = field(default_factory=list)
     orphans: list[bytes] = field(default_factory=list)  # rows of blocks that were replaced
     cached: dict[int, list[bytes]] = field(default_factory=dict)  # rows of replaced blocks that still come, by height
 
@@ -176,14 +176,14 @@ class Server:
         heights = request.heights
         if self.faults.no_blocks:
             raise ServiceError("unknown method", code="-32601")
-        rows = self.answer(Request(heights, request.page_size, request.page))
+        rows = self.answer(RowsRequest(heights, request.page_size, request.page))
         lies = {row: height for height, rows in enumerate(self.chain.rows) for row in rows}
         found = [lies.get(bytes(row), heights.start) for row in rows]
         if found and not heights.start <= min(found) <= max(found) < heights.end:
             raise IncompleteError(f"{heights}: rows of others")
         return Located(name_reader(BY_COMMAND[self.chain.command].identity)(rows), found, found == sorted(found))
 
-    def answer(self, request: Request) -> list[Raw]:
+    def answer(self, request: RowsRequest) -> list[Raw]:
         """The rows of a response. Raises TooHeavyError."""
         blocks = self._blocks()
         self.seen.append(request)

@@ -15,8 +15,8 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.evidence import Evidence, Proved
+from chainq.planning.exchange import Due, DueRequest, Grade, Key, RowsRequest
 from chainq.planning.range_plan import RangePlan
-from chainq.planning.steps import Due, DueRequest, Grade, Key, Request
 from harness.attempts import numbered
 from harness.model import KINDS, NARROW, Faults, Server
 from harness.strategies import Drawn
@@ -162,7 +162,7 @@ class Monkey:
             lie = [height for height, _ in rows] if self.method.height else []
             self.evidence.believe(heights, [row for _, row in rows], lie)
         else:
-            request = Request(heights, rng.choice([1, 2, 5, 100, None]), rng.choice([0, 0, 0, 0, 1, 2]))
+            request = RowsRequest(heights, rng.choice([1, 2, 5, 100, None]), rng.choice([0, 0, 0, 0, 1, 2]))
             self.asked.append(request)
             try:
                 page = self.plan.page(request, self.server.answer(request))

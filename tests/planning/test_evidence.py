@@ -12,7 +12,7 @@ from msgspec import Raw
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.evidence import Evidence, Proved
-from chainq.planning.steps import Due, DueRequest, Grade, Located, Request
+from chainq.planning.exchange import Due, DueRequest, Grade, Located, RowsRequest
 from chainq.rows.sorting import Page
 from harness.monkey import BEYOND_ORDER_WITHOUT_HEIGHTS, COMMANDS, SERVERS, monkey, promised
 
@@ -62,7 +62,7 @@ def evidence(heights: bool = True, **more: object) -> Evidence:
 
 def see(found: Evidence, start: int, end: int, shown: Page, number: int = 0) -> None:
     """Take in a response to a request for heights."""
-    found.see(Request(HeightRange(start, end), 100, number), shown)
+    found.see(RowsRequest(HeightRange(start, end), 100, number), shown)
 
 
 def proved(found: Evidence, start: int, end: int, *, reverse: bool = False) -> tuple[int, int, str, list[str]] | None:

@@ -8,8 +8,8 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
+from chainq.planning.exchange import ChunkResult, Grade, RowsRequest, TipRequest
 from chainq.planning.range_plan import RangePlan
-from chainq.planning.steps import ChunkResult, Grade, Request, TipRequest
 from chainq.rows.sorting import Page
 
 HEIGHTS = HeightRange(0, 4)
@@ -24,7 +24,7 @@ def prove(
     while not plan.done:
         for number, request in list(plan.requests()):
             outcome: object = tip
-            if isinstance(request, Request):
+            if isinstance(request, RowsRequest):
                 shown = left.pop(0)
                 rows = [
                     Raw(b'{"height":%d,"block_hash":"b%d","previous_hash":"b%d"}' % (height, height, height - 1))

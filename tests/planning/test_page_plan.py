@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from chainq.errors import ChainqError, GatewayError, IncompleteError
+from chainq.planning.exchange import Grade
 from chainq.planning.page_blocks import Block, Calls
 from chainq.planning.page_requests import PageFacts, PageRequest
-from chainq.planning.steps import Grade
 from harness.page_model import KINDS, WRONG, Blocks, PageFaults, PageServer, blocks, plan, results, transaction
 from harness.wrong import wrong
 

@@ -22,7 +22,7 @@ from chainq.fetching.tip import Tip
 from chainq.heights.bounds import Bounds
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
-from chainq.planning.steps import Grade, Proof
+from chainq.planning.exchange import Grade, Proof
 from chainq.query import Batch, Query
 from chainq.resume.history import History, Position
 from chainq.resume.journal import Journal

@@ -7,7 +7,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.heights.range import HeightRange
-from chainq.planning.steps import Grade, Proof
+from chainq.planning.exchange import Grade, Proof
 from chainq.query import Batch
 from chainq.resume.history import digests
 from chainq.resume.settling import late_heights, new_positions, shown_to

@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from chainq.demo.bodies import Bodies
 from chainq.demo.chain import Chain
-from chainq.rows.full_block import IDENTITY, Facts, Key, Texts, read_block, texts
+from chainq.rows.full_block import IDENTITY, BlockFacts, Key, Texts, read_block, texts
 from chainq.verify.compare import ChainCheck, by_identity, check_block, compare_rows, compare_summary
 
 CHAIN = Chain(tip=2500)
@@ -28,7 +28,7 @@ def identity(command: str, row: Texts) -> Key:
     return key
 
 
-def facts_of(height: int) -> Facts:
+def facts_of(height: int) -> BlockFacts:
     return read_block(raw(BODIES.block(height)), height)
 
 

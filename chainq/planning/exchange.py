@@ -28,7 +28,7 @@ Key = tuple[str, ...]
 """What identifies a row in every method that has it: the values of `Method.identity`."""
 
 
-class Request(NamedTuple):
+class RowsRequest(NamedTuple):
     """One call of the method: its heights, and the page of `page_size` rows where the method has pages."""
 
     heights: HeightRange
@@ -125,5 +125,5 @@ class Known(NamedTuple):
 NOTHING_KNOWN = Known()
 
 T = TypeVar("T")
-Asking = Generator[Request | TipRequest | DueRequest | Wait | HandBack, Any, T]
+Asking = Generator[RowsRequest | TipRequest | DueRequest | Wait | HandBack, Any, T]
 """Yields requests; is sent what answers each, or has its failure thrown in; and returns a T."""

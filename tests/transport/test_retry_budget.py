@@ -22,7 +22,7 @@ from chainq.transport.base import (
     UnusableRequestError,
 )
 from chainq.transport.failures import TransientFailure
-from chainq.transport.retry import RetryBudget
+from chainq.transport.retry_budget import RetryBudget
 from harness.calls import URL, Connect, FakeClock, FakeTransport, Outcome, call, envelope, failure, page
 
 
