@@ -219,8 +219,10 @@ class RangePlan:
                 self._learn(chunk, request, outcome)
                 self.evidence.see(request, outcome)
             elif isinstance(outcome, Due):
+                self.facts.highest = max(self.facts.highest, outcome.heights.end - 1)
                 self.evidence.witness(outcome)
             elif isinstance(outcome, Located) and isinstance(request, DueRequest):
+                self.facts.highest = max(self.facts.highest, *outcome.heights, -1)
                 self.evidence.locate(request, outcome)
         except IncompleteError as error:
             self._contradicted(chunk, error)
@@ -234,8 +236,8 @@ class RangePlan:
 
     def _learn(self, chunk: _Chunk, request: RowsRequest, page: Page) -> None:
         """Learn from the first response to a chunk how long chunks should be."""
-        if page.heights and self._method.height is not None:
-            self.facts.highest = max(self.facts.highest, page.heights[-1])
+        if page.rows:  # of rows without heights each lies at `start` at least
+            self.facts.highest = max(self.facts.highest, *page.heights[-1:], request.heights.start)
         if chunk.answered or request.page or chunk.rest:
             return
         covered, full = request.heights, request.page_size is not None and len(page.rows) >= request.page_size

@@ -86,7 +86,7 @@ def page(status: int, retry_after: str | None = None) -> Response:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     """A clock of the test's own; jitter draws its upper bound."""
-    monkeypatch.setattr("chainq.transport.retry.random.uniform", lambda _, high: high)
+    monkeypatch.setattr("chainq.transport.retry_budget.random.uniform", lambda _, high: high)
     return FakeClock()
 
 
