@@ -119,10 +119,12 @@ def _spot_check(heights: HeightRange, page: Page | None, facts: Facts) -> Asking
     """Have another method name the rows of a few heights, once in a long run.
 
     Order cannot show that a service leaves out the same rows of every response. It is done when chunks have their
-    length, so that it is one request beside ten or more, and before most rows are printed; at the end of a chunk,
-    since a service that puts the parts of shards together lacks rows there first.
+    length, so that it is one request beside ten or more, and before most rows are printed, but not before the first
+    ones; at the end of a chunk, since a service that puts the parts of shards together lacks rows there first.
     """
     if not facts.blocks or facts.spot_checked or not facts.pace.settled:
+        return
+    if heights.start == facts.start or heights.end >= facts.end:
         return
     if facts.end - facts.start >= tuning.LONG_RUN * facts.pace.choose()[0]:
         facts.spot_checked = True
