@@ -116,14 +116,15 @@ class Evidence:
             self._see_heights(shown, page, first=not request.page)
         else:
             self._see_rows(shown)
+        before = [*self._responses, *self._beliefs]
+        if page.rows and not request.page:  # where nothing came, nothing is shown; and what contradicts is kept, too
+            self._responses.append(shown)
         for witness in self._witnesses:
             self._match(witness, shown)
-        for other in (*self._responses, *self._beliefs) if self.order.usable else ():
+        for other in before if self.order.usable else ():
             _agree(shown, other)
         for complete in shown.complete:
             self._check_due(complete)
-        if page.rows and not request.page:  # where nothing came, nothing is shown
-            self._responses.append(shown)
 
     def _see_heights(self, shown: _Response, page: Page, *, first: bool) -> None:
         """Take in rows that carry their height. `first`: of page 0."""

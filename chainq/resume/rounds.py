@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from chainq import tuning
 from chainq.defaults import SETTLE
-from chainq.errors import ChainqError, IncompleteError, Phrase, UnreachableError
+from chainq.errors import ChainqError, IncompleteError, Phrase
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
 from chainq.formats.protocol import Writer
@@ -252,8 +252,6 @@ class Rounds:
             for batch in limited(batches, self.left):
                 if batch.heights and not self._write_batch(writer, batch, batch.heights, heights, settled=settled):
                     return False
-        except UnreachableError:
-            raise
         except (ChainqError, UnsteadyError):
             self._record_pending()
             raise

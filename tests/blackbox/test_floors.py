@@ -217,6 +217,15 @@ def test_a_long_run_looks_into_a_full_block(name: str, program: Program, small: 
     assert len(ran.rows) < sum(map(len, small.groups("records", 20, 250))) / 2
 
 
+@pytest.mark.parametrize("bounds", ["100:150", "5:50", "100:101"])
+def test_rows_of_the_start_that_came_once_are_not_left_out(bounds: str, program: Program, small: Truth) -> None:
+    """A server that leaves out the first height of a range shows it in a wider one: a contradiction, which stays one."""
+    with serving(Service(small.chain, Faults(exclusive_start=True))) as url:
+        ran = program("records", bounds, "--dialect", "chain", url=url)
+    start, end = map(int, bounds.split(":"))
+    assert ended(ran, small.groups("records", start, end)) == "exit 6"
+
+
 @pytest.mark.parametrize("command", RANGED)
 def test_cached_rows_of_the_old_fork_are_not_the_truth(command: str, chainq: Program) -> None:
     """After a reorg `--rewind` ends in the new truth or in exit 6, if the server has new blocks and cached rows."""
