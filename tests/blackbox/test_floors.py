@@ -219,7 +219,7 @@ def test_a_long_run_looks_into_a_full_block(name: str, program: Program, small: 
 
 @pytest.mark.parametrize("bounds", ["100:150", "5:50", "100:101"])
 def test_rows_of_the_start_that_came_once_are_not_left_out(bounds: str, program: Program, small: Truth) -> None:
-    """A server that leaves out the first height of a range shows it in a wider one: a contradiction, which stays one."""
+    """A server that leaves out the first height of a range shows it in a wider one: that contradiction stays."""
     with serving(Service(small.chain, Faults(exclusive_start=True))) as url:
         ran = program("records", bounds, "--dialect", "chain", url=url)
     start, end = map(int, bounds.split(":"))
