@@ -81,7 +81,7 @@ class Chunker:
         if not self._seen:
             first = min(self._first, self.widest)
             overlap = max(1, first // 16) if self._overlaps else 0
-            return max(1, first - (overlap if first == self._limit else 0)), overlap
+            return max(1, first - (overlap if first == self.widest else 0)), overlap
         density = self.rows_per_height
         grown = tuning.GROWTH * max(1, self._longest)
         length = min(grown, self.widest, int(self._aim() / density) if density else grown)
@@ -128,7 +128,7 @@ class Chunker:
         if expected:
             self._ceiling = max(1.0, min(self._ceiling, expected / 2))
         if len(heights) > self._came:  # perhaps for its width, too
-            self.widest, self._fine = max(1, self._came, len(heights) // 2), 0
+            self.widest, self._fine = max(1, self._came, min(self.widest, len(heights) // 2)), 0
             self._needed, self._grown = self._needed * (1 + self._grown), False
 
     def came(self, heights: HeightRange) -> None:

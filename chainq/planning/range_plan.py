@@ -219,7 +219,7 @@ class RangePlan:
                 self._learn(chunk, request, outcome)
                 self.evidence.see(request, outcome)
             elif isinstance(outcome, Due):
-                self.facts.highest = max(self.facts.highest, outcome.heights.end - 1)
+                self.facts.highest = max(self.facts.highest, outcome.heights.end - 1 if len(outcome.heights) else -1)
                 self.evidence.witness(outcome)
             elif isinstance(outcome, Located) and isinstance(request, DueRequest):
                 self.facts.highest = max(self.facts.highest, *outcome.heights, -1)

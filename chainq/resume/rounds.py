@@ -247,14 +247,18 @@ class Rounds:
 
     def _write_range(self, writer: Writer, heights: HeightRange, *, settled: bool) -> bool:
         """Write all rows of `heights`; return whether the service had them all and more can follow."""
-        batches = self._batches(self.query._replace(limit=self.left), heights)
+        batches, end = self._batches(self.query._replace(limit=self.left), heights), heights.start
         try:
             for batch in limited(batches, self.left):
+                end = batch.heights.end if batch.heights else end
                 if batch.heights and not self._write_batch(writer, batch, batch.heights, heights, settled=settled):
                     return False
         except (ChainqError, UnsteadyError):
             self._record_pending()
             raise
+        if self.left != 0 and end < heights.end:  # the range ended at the tip of another server behind the URL
+            self._stop_behind(f"it shows no block {end}")
+            return False
         return self.left != 0
 
     def _write_batch(
