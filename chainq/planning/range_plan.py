@@ -102,7 +102,7 @@ class RangePlan:
         self._method, self._reverse, self._verify, self._strict = method, reverse, verify, strict
         heights = within_limit(method, heights, limit, reverse=reverse)
         size, chunk_rows = page_sizes(method, page_size)
-        self._rest = heights
+        self._rest = self._left = heights  # that are in no chunk yet; that are not handed on
         # With a limit, one after the other: a request too many would be one that was not needed.
         self._alone = limit is not None and not method.linked
         self.window = 1 if self._alone else window
@@ -137,7 +137,7 @@ class RangePlan:
     @property
     def done(self) -> bool:
         """Return whether nothing is left: no chunk to send, to wait for, or to give."""
-        return not self._line and not len(self._rest)
+        return not self._line and not len(self._rest) and not len(self._cut_off())
 
     @property
     def known(self) -> Known:
@@ -152,6 +152,8 @@ class RangePlan:
     def requests(self) -> Iterator[tuple[int, RowsRequest | TipRequest | DueRequest]]:
         """Yield the requests to send now, each with the number under which `receive` wants its outcome."""
         self._end_at_tip()
+        if len(cut_off := self._cut_off()):
+            self._line.insert(0, _Chunk(cut_off, self._chunker.choose()[1]))
         self._extend()
         line = list(takewhile(lambda chunk: chunk.error is None, self._line))  # nothing beyond an error is printed
         for place, chunk in enumerate(line):
@@ -261,7 +263,7 @@ class RangePlan:
         """Yield what is proved and whose turn it is, in the order of the output. Raises an error in its turn."""
         while self._line:
             chunk = self._line[0]
-            if chunk.steps is not None:  # it goes on from what is not given yet
+            if chunk.steps is not None or len(self._cut_off()):  # it goes on from what is not given yet
                 return
             wrong = isinstance(chunk.error, IncompleteError) and not isinstance(chunk.error, BehindError)
             if chunk.error is not None and wrong and not chunk.sent:  # then what proves its first rows may be wrong too
@@ -316,8 +318,10 @@ class RangePlan:
 
     def _shorten(self, chunk: _Chunk, given: HeightRange) -> None:
         """Take the heights that were given off the front of the line."""
-        start, end = chunk.heights.start, chunk.heights.end
-        chunk.heights = HeightRange(start, given.start) if self._reverse else HeightRange(given.end, end)
+        chunk.heights, self._left = (
+            HeightRange(heights.start, given.start) if self._reverse else HeightRange(given.end, heights.end)
+            for heights in (chunk.heights, self._left)
+        )
         if not len(chunk.heights):
             self._line.pop(0)
         chunk.proved = False
@@ -333,6 +337,18 @@ class RangePlan:
                 if chunk.heights.start == top:
                     chunk.steps = chunk.request = None
         self._line = [chunk for chunk in self._line if len(chunk.heights)]
+
+    def _cut_off(self) -> HeightRange:
+        """Return the heights before the line that an older tip cut off, and which have blocks by now."""
+        low, high = self._left.edges
+        if self.facts.top is not None:
+            high = min(high, self.facts.top)
+        ahead = self._line[0].heights if self._line else self._rest
+        if self._reverse:
+            low = max(low, ahead.end) if self._line or len(ahead) else low
+        else:
+            high = min(high, ahead.start) if self._line or len(ahead) else high
+        return HeightRange(low, max(low, high))
 
     def _extend(self) -> None:
         """Cut new chunks off the rest while the window has room; one after the other while their length still grows."""
