@@ -109,7 +109,7 @@ def fetch_range(
     except ChainqError as error:
         name = dialect.wire(query.method).name
         if not error.message.startswith((query.method.name, name)):  # planning knows the published name at most
-            error.message = f"{name} {error.message}"
+            error.message = f"{name} " + error.message  # which may be a phrase
         raise
     finally:
         pool.close()

@@ -229,7 +229,12 @@ class RangePlan:
         except IncompleteError as error:
             self._contradicted(chunk, error)
             return
-        if isinstance(outcome, DIVISIBLE) and isinstance(request, RowsRequest):
+        if (
+            isinstance(outcome, DIVISIBLE)
+            and isinstance(request, RowsRequest)
+            and len(request.heights) > 1
+            and request.page_size == self.facts.size
+        ):  # else it says nothing of chunks
             self._chunker.too_heavy(request.heights)
         if isinstance(outcome, BaseException):
             self._step(chunk, failure=outcome)
