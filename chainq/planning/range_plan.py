@@ -17,7 +17,7 @@ handed on, whichever chunk's response showed it. An error is raised when its tur
 it is printed, in every run alike.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
@@ -81,7 +81,7 @@ class RangePlan:
     `tip`: the tip height, None where it is not known yet (it is then requested only if needed). `limit`: rows after
     which no further request is made. `window`: requests at one time. `verify`: blocks must be all there and linked.
     `known`: by ranges before. `witness`: whether other methods may be asked what is due. `strict`: rows that rest on
-    belief are an error.
+    belief are an error. `edges`: heights that no result spans.
     """
 
     def __init__(
@@ -98,8 +98,10 @@ class RangePlan:
         known: Known = NOTHING_KNOWN,
         witness: bool = True,
         strict: bool = False,
+        edges: Sequence[int] = (),
     ) -> None:
         self._method, self._reverse, self._verify, self._strict = method, reverse, verify, strict
+        self._edges = edges
         heights = within_limit(method, heights, limit, reverse=reverse)
         size, chunk_rows = page_sizes(method, page_size)
         self._rest = self._left = heights  # that are in no chunk yet; that are not handed on
@@ -153,7 +155,7 @@ class RangePlan:
         """Yield the requests to send now, each with the number under which `receive` wants its outcome."""
         self._end_at_tip()
         if len(cut_off := self._cut_off()):
-            self._line.insert(0, _Chunk(cut_off, self._chunker.choose()[1]))
+            self._line.insert(0, _Chunk(self._within_edges(cut_off), self._chunker.choose()[1]))
         self._extend()
         line = list(takewhile(lambda chunk: chunk.error is None, self._line))  # nothing beyond an error is printed
         for place, chunk in enumerate(line):
@@ -364,12 +366,19 @@ class RangePlan:
             length, overlap = self._chunker.choose()
             rest = self._rest
             if self._reverse:
-                middle = max(rest.start, rest.end - length)
-                heights, self._rest = HeightRange(middle, rest.end), HeightRange(rest.start, middle)
+                heights = self._within_edges(HeightRange(max(rest.start, rest.end - length), rest.end))
+                self._rest = HeightRange(rest.start, heights.start)
             else:
-                middle = min(rest.end, rest.start + length)
-                heights, self._rest = HeightRange(rest.start, middle), HeightRange(middle, rest.end)
+                heights = self._within_edges(HeightRange(rest.start, min(rest.end, rest.start + length)))
+                self._rest = HeightRange(heights.end, rest.end)
             self._line.append(_Chunk(heights, overlap))
+
+    def _within_edges(self, heights: HeightRange) -> HeightRange:
+        """Return the first part of some heights that spans no edge, in the order of the output."""
+        inside = [edge for edge in self._edges if heights.start < edge < heights.end]
+        if self._reverse:
+            return HeightRange(max(inside, default=heights.start), heights.end)
+        return HeightRange(heights.start, min(inside, default=heights.end))
 
     def _begin(self, chunk: _Chunk) -> None:
         """Start asking for a chunk. The kernel may be able to prove it by now, or its beginning."""
