@@ -239,7 +239,7 @@ def _with_height(batch: Batch) -> Batch:
     return batch._replace(rows=[put_first(row, height) for row in batch.rows])
 
 
-def _keys(service: Service, query: Query, reporter: Reporter) -> Iterator[Lookup | None]:
+def _keys(service: Service, query: Query, reporter: Reporter) -> Iterator[Lookup | HeightRange | None]:
     """Yield what to look up: of a range its heights, as far as the tip; for `latest` the tip."""
     by_height = query.method.param(Role.HEIGHT) is not None
     for lookup in lookups(query):
@@ -247,7 +247,7 @@ def _keys(service: Service, query: Query, reporter: Reporter) -> Iterator[Lookup
             heights = service.height_range(lookup, to_tip=True)
             _warn_empty(service, lookup, heights, reporter)
             _warn_unreached(service, lookup, heights, reporter)
-            yield from range(heights.start, heights.end)
+            yield heights
         else:
             yield service.latest_height() if by_height and lookup == LATEST else lookup
 

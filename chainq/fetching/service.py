@@ -350,8 +350,9 @@ class Service:
         name, params = self.dialect_for(query.method).call(query.method, arguments)
         yield Batch(self.connection.call(name, params, decode_rows, str(heights or ""), divisible=False))
 
-    def fetch_lookups(self, method: Method, wanted: Iterable[Lookup | None]) -> Iterator[Batch]:
-        """Yield the rows of each height or ID, in the order given; None stands for one that is not known yet.
+    def fetch_lookups(self, method: Method, wanted: Iterable[Lookup | HeightRange | None]) -> Iterator[Batch]:
+        """Yield the rows of each height or ID, in the order given; a range stands for all its heights, None for a
+        lookup that is not known yet.
 
         Raises NotFoundError after the last one where some do not exist.
         """
