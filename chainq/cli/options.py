@@ -126,6 +126,9 @@ class ResumeOptions(Group):
     rewind: Annotated[
         int | None, option(RESUME, "--rewind", "N", "Fetch the last N or more blocks again, then resume.", min=1)
     ] = None
+    adopt: Annotated[
+        bool, option(RESUME, "--adopt", "", "Resume after the rows of -o FILE if the checkpoint does not exist.")
+    ] = False
     max_age: Annotated[
         str | None, option(RESUME, "--max-age", "AGE", "Exit with code 6 if the tip is older: 10m, 2h, 7d.")
     ] = None

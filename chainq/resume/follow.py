@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chainq import tuning
+from chainq.catalog.methods import Method
 from chainq.errors import (
     BrokenBodyError,
     ChainqError,
@@ -26,6 +27,7 @@ from chainq.formats.protocol import Writer
 from chainq.heights.bounds import Bounds
 from chainq.process.signals import Interrupted, PipeClosed, raise_if_ending, signals_deferred
 from chainq.query import Query
+from chainq.resume.adopt import adopted
 from chainq.resume.checkpoint import Checkpoint, recorded_output
 from chainq.resume.history import History
 from chainq.resume.journal import Journal
@@ -33,7 +35,7 @@ from chainq.resume.reorg import ReorgError
 from chainq.resume.rounds import Rounds
 from chainq.resume.settings import ResumeSettings
 from chainq.resume.settling import UnsteadyError
-from chainq.sinks.append_file import Recorded
+from chainq.sinks.append_file import Recorded, owner_of
 from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.humanize import counted
@@ -55,15 +57,18 @@ def run(
     Raises ChainqError, PipeClosed or Interrupted.
     """
     with ExitStack() as stack:
-        journal = open_journal(stack, settings, identity)
+        journal = open_journal(stack, settings, identity, query.method)
         rounds = Rounds(service, query, settings, journal, warn)
         _Polls(service, query, settings, warn, journal, rounds).run(begin)
 
 
-def open_journal(stack: ExitStack, settings: ResumeSettings, identity: Mapping[str, object]) -> Journal:
+def open_journal(
+    stack: ExitStack, settings: ResumeSettings, identity: Mapping[str, object], method: Method | None = None
+) -> Journal:
     """Return the journal of a run: its checkpoint and its output, both open and locked until `stack` ends.
 
-    `identity`: what the checkpoint tells queries apart by. Raises ChainqError.
+    `identity`: what the checkpoint tells queries apart by. `method`: of the rows, None for rows that a run cannot go on
+    after without a checkpoint. Raises ChainqError.
     """
     file = settings.output
     output = printable(os.path.realpath(file)) if file is not None and descriptor_of(file) is None else ""
@@ -72,6 +77,8 @@ def open_journal(stack: ExitStack, settings: ResumeSettings, identity: Mapping[s
         if output in (path := printable(os.path.realpath(settings.checkpoint)), f"{path}.lock"):
             raise UsageError(Phrase("{output} and {checkpoint} are the same file {}", output), "use two files")
         checkpoint = stack.enter_context(Checkpoint(settings.checkpoint, identity))
+        if settings.adopt and method is not None and checkpoint.history.last is None and output:
+            _adopt(checkpoint, output, method, identity)
         last = checkpoint.history.last
         if last is not None and checkpoint.output == output:
             recorded = Recorded(last.length, checkpoint.output_end, checkpoint.writing)
@@ -81,7 +88,30 @@ def open_journal(stack: ExitStack, settings: ResumeSettings, identity: Mapping[s
         _check_earlier(journal, checkpoint, output)
     elif checkpoint is not None and sink.owner:
         _check_other(Path(sink.owner), output)
+    if checkpoint is not None and checkpoint.history.last is None and sink.appends and sink.length:
+        name, adopt = printable(str(checkpoint.path)), Phrase(", or {adopt}", adopt=True) if method else ""
+        raise UsageError(
+            f"{output} has rows of an earlier run, and there is no checkpoint {name}",
+            Phrase("name its checkpoint or another {output}{}", adopt, output="FILE"),
+        )
     return journal
+
+
+def _adopt(checkpoint: Checkpoint, output: str, method: Method, identity: Mapping[str, object]) -> None:
+    """Record a position at which a run goes on after the rows of an output file, if it has any.
+
+    Durably, before anything is cut off the file. Raises UsageError.
+    """
+    owner = owner_of(output)
+    if owner and owner != str(checkpoint.path):
+        _check_other(Path(owner), output)
+    start = identity.get("start")
+    position = adopted(
+        Path(output), method, str(identity.get("format")), max(0, start) if isinstance(start, int) else 0
+    )
+    if position is not None:
+        checkpoint.history.add(position)
+        checkpoint.save(output=output)
 
 
 def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str) -> None:
