@@ -209,7 +209,9 @@ class ServiceFlags(Group):
     timeout: Annotated[
         float | None, option(SERVICE, "--timeout", "SECONDS", f"Seconds per request.  [default: {TIMEOUT:g}]")
     ] = None
-    retries: Annotated[int, option(SERVICE, "--retries", "N", "Retries for transient failures.", min=0)] = RETRIES
+    retries: Annotated[
+        int | None, option(SERVICE, "--retries", "N", f"Retries for transient failures.  [default: {RETRIES}]", min=0)
+    ] = None
     concurrency: Annotated[int, option(SERVICE, "--concurrency -j", "N", "Parallel requests.", min=1, max=64)] = (
         CONCURRENCY
     )

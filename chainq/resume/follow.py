@@ -15,6 +15,7 @@ from chainq.catalog.methods import Method
 from chainq.errors import (
     BrokenBodyError,
     ChainqError,
+    IncompleteError,
     OutputError,
     Phrase,
     ResponseError,
@@ -23,7 +24,9 @@ from chainq.errors import (
     UsageError,
 )
 from chainq.fetching.service import Service
+from chainq.fetching.tip import Tip
 from chainq.formats.protocol import Writer
+from chainq.heights.block_time import format_age
 from chainq.heights.bounds import Bounds
 from chainq.process.signals import Interrupted, PipeClosed, raise_if_ending, signals_deferred
 from chainq.query import Query
@@ -38,7 +41,7 @@ from chainq.resume.settling import UnsteadyError
 from chainq.sinks.append_file import Recorded, owner_of
 from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, open_sink
-from chainq.text.humanize import counted
+from chainq.text.humanize import counted, duration
 from chainq.text.sanitize import printable
 
 
@@ -169,7 +172,10 @@ class _Polls:
     journal: Journal
     rounds: Rounds
     writer: Writer | None = None  # None until the service has answered
+    tip: Tip | None = None  # the last one that it named
     failures: int = 0  # polls in a row without a result
+    failing_since: float = 0.0  # by time.monotonic, as `warned_at`
+    warned_at: float = 0.0
     refusals: int = 0  # of these, those that waiting alone may not mend
 
     def run(self, begin: Callable[[Sink, bool], Writer]) -> None:
@@ -196,7 +202,7 @@ class _Polls:
     def _poll(self, begin: Callable[[Sink, bool], Writer]) -> None:
         """Make one round; a failure that `--follow` outlives is a warning."""
         try:
-            tip = self.service.tip(refresh=True)
+            self.tip = tip = self.service.tip(refresh=True)
             if self.writer is None:  # not before the service has answered: a run in vain changes nothing
                 rewind = self.settings.rewind or 0
                 self.writer = self.journal.begin(self._first_height, rewind, begin, self.warn)
@@ -228,9 +234,27 @@ class _Polls:
         self.refusals += refusal
         if not self.settings.follow or (refusal and (self.writer is None or self.refusals > tuning.MAX_REFUSALS)):
             raise error
+        now = time.monotonic()
         if not self.failures:
+            self.failing_since = self.warned_at = now
             self.warn(str(error) + f"; trying again every {self.settings.interval:g} s")
+        elif now - self.warned_at >= tuning.STATE_SECONDS:
+            self.warned_at, since = now, duration(now - self.failing_since)
+            self.warn(f"no new rows for {since}, {counted(self.failures, 'failed poll')}: " + str(error))
         self.failures += 1
+        self._check_age(error, now - self.failing_since)
+
+    def _check_age(self, error: ChainqError, seconds: float) -> None:
+        """Raise IncompleteError where the last tip is too old by now, or none was seen for as long as it may be old."""
+        try:
+            if self.tip is not None:
+                self.rounds.check_age(self.tip)
+            elif self.settings.max_age is not None and seconds > self.settings.max_age:
+                limit = Phrase("{max_age}", max_age=format_age(self.settings.max_age))
+                raise IncompleteError(Phrase("no tip was seen for {}, longer than {}", duration(seconds), limit))
+        except IncompleteError as too_old:
+            too_old.message += "; " + error.message
+            raise
 
     def _clean_up(self, error: BaseException) -> None:
         """Leave whole rows after an error, and note on it how to get the rest."""

@@ -98,7 +98,7 @@ class Rounds:
                 self._write_new(writer, tip)
             except BehindError as error:
                 self._lack_rows(error, tip.height)
-        self._check_age(tip)
+        self.check_age(tip)
 
     def _write_new(self, writer: Writer, tip: Tip) -> None:
         """Write what is not written yet, and what came late."""
@@ -401,7 +401,7 @@ class Rounds:
             self.reorg.check_seen()
             raise UnsteadyError(error) from error
 
-    def _check_age(self, tip: Tip) -> None:
+    def check_age(self, tip: Tip) -> None:
         """Raise IncompleteError for a tip that is older than `--max-age`, or has no time to tell that."""
         if self.settings.max_age is None:
             return
