@@ -275,8 +275,6 @@ class Service:
     ) -> Iterator[Batch]:
         """Yield every row of a height range (what the query's bounds resolve to), exactly once, in height order.
 
-        In reverse the range must end at the tip at the latest (`height_range` with `to_tip`).
-
         `concurrency`: requests at a time, where fewer than the service's are enough. `known`: by ranges of the same
         method before; `learned` is called at the end with that for the next one. `hashes`: returns those of blocks by
         height, which rows must be of. `compared`: heights whose rows must be those of their full blocks, if the service
@@ -285,13 +283,13 @@ class Service:
         from chainq.fetching.ranges import NOWHERE, fetch_range
         from chainq.planning.exchange import NOTHING_KNOWN
 
-        tip = heights.end - 1 if query.reverse else -1 if self._tip is None else self._tip.height
+        tip = None if self._tip is None else self._tip.height
         batches = fetch_range(
             self.connection,
             self.dialect_for(query.method),
             query,
             heights,
-            tip=tip if tip >= heights.end - 1 else None,
+            tip=tip if tip is not None and tip >= heights.end - 1 else None,
             tip_height=lambda: self.tip_for(heights.end),
             concurrency=min(concurrency or self.options.concurrency, self.options.concurrency),
             warn=self._warn,
