@@ -125,7 +125,7 @@ def _write_rows(service: Service, query: Query, sink: Sink, settings: OutputSett
     if query.bounds is not None:
         heights = service.height_range(query.bounds, to_tip=query.reverse)
         _warn_empty(service, query.bounds, heights, reporter)
-        rest = _Rest(query, heights, heights, query.limit, _remedy(settings, query))
+        rest = _Rest(query, heights, query.limit, _remedy(settings, query), HeightRange(heights.start, heights.start))
         reporter.begin(len(heights), rows_on_terminal=spec.terminal)
     try:
         writer = settings.make(sink, spec)
@@ -161,24 +161,21 @@ def _write_rows(service: Service, query: Query, sink: Sink, settings: OutputSett
 class _Rest:
     """What is written of a range, and what is left of it, for the messages that say so.
 
-    `asked`: all its heights; `heights`: those that are left. `limit`: rows that are left, None without a limit.
+    `heights`: those that are left; `read`: those from the first one up to the highest whose rows came, which is where
+    the chain ended once all have come. `limit`: rows that are left, None without a limit.
     """
 
     query: Query
-    asked: HeightRange
     heights: HeightRange
     limit: int | None
     remedy: str
-
-    @property
-    def read(self) -> HeightRange:
-        """Return the heights from the first one up to where the chain ended, once all rows have come."""
-        return self.asked if self.query.reverse else HeightRange(self.asked.start, self.heights.start)
+    read: HeightRange
 
     def written(self, batch: Batch) -> None:
         """Note that the rows of a batch are written."""
         heights = batch.heights or self.heights
         start, end = self.heights.edges
+        self.read = HeightRange(self.read.start, max(self.read.end, heights.end))
         self.heights = HeightRange(start, heights.start) if self.query.reverse else HeightRange(heights.end, end)
         if self.limit is not None:
             self.limit -= len(batch.rows)
