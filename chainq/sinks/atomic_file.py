@@ -1,6 +1,8 @@
 """A file that appears complete or not at all."""
 
+import errno
 import fcntl
+import glob
 import os
 import stat
 from contextlib import suppress
@@ -10,17 +12,18 @@ from chainq.errors import BusyError, OutputError
 from chainq.sinks.base import DescriptorSink
 from chainq.text.sanitize import printable
 
+_SUFFIX = ".chainq"  # of temporary files
+
 
 class AtomicFileSink(DescriptorSink):
     """A file that appears complete or not at all: written under a temporary name in the same folder, then renamed.
 
-    Raises OutputError where it cannot be written; BusyError, at the start and at the end, where another run is
+    The temporary file is locked. Those that runs which were killed left of the same file, nobody locks: they are
+    removed. Raises OutputError where it cannot be written; BusyError, at the start and at the end, where another run is
     appending to the file of that name.
     """
 
     def __init__(self, path: Path) -> None:
-        import tempfile
-
         # A symbolic link is followed: the file it points to is replaced, not the link.
         self._target = Path(os.path.realpath(path))
         name = printable(str(path))
@@ -29,11 +32,16 @@ class AtomicFileSink(DescriptorSink):
                 raise IsADirectoryError(0, "is a directory")
             if self._target.exists() and not os.access(self._target, os.W_OK):
                 raise PermissionError(0, "permission denied")
+            if _is_mount_point(self._target):
+                raise OSError(0, "a file that is mounted by itself cannot be replaced; mount its folder, or use > FILE")
+            if not os.access(folder := self._target.parent, os.W_OK | os.X_OK) and folder.is_dir():
+                raise PermissionError(0, f"permission denied for its folder {printable(str(folder))}")
             _check_lock(self._target, name)
-            descriptor, temporary = tempfile.mkstemp(prefix=f".{self._target.name}.", dir=self._target.parent)
+            _remove_left(self._target)
+            descriptor, temporary = _locked_temporary(self._target)
         except OSError as error:
             raise OutputError(f"cannot write {name}: {error.strerror}", "no request was sent yet") from None
-        self._temporary: Path | None = Path(temporary)
+        self._temporary: Path | None = temporary
         super().__init__(descriptor, name)
 
     def finish(self) -> None:
@@ -61,6 +69,43 @@ class AtomicFileSink(DescriptorSink):
         if self._temporary is not None:
             self._temporary.unlink(missing_ok=True)
             self._temporary = None
+
+
+def _locked_temporary(target: Path) -> tuple[int, Path]:
+    """Return a new file beside another one, open and locked. Raises OSError."""
+    import tempfile
+
+    while True:
+        descriptor, path = tempfile.mkstemp(prefix=f".{target.name}.", suffix=_SUFFIX, dir=target.parent)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EWOULDBLOCK, errno.EAGAIN):
+                return descriptor, Path(path)  # a file system without locks
+        else:
+            if os.fstat(descriptor).st_nlink:
+                return descriptor, Path(path)
+        os.close(descriptor)  # another run took it for one of a run that was killed
+
+
+def _remove_left(target: Path) -> None:
+    """Remove the temporary files of runs that were killed."""
+    for path in target.parent.glob(f".{glob.escape(target.name)}.*{_SUFFIX}"):
+        with suppress(OSError):
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
+            finally:
+                os.close(descriptor)
+
+
+def _is_mount_point(target: Path) -> bool:
+    """Return whether a file is a mount point, as in a container (proc_pid_mountinfo(5))."""
+    with suppress(OSError, IndexError):
+        mounts = Path("/proc/self/mountinfo").read_bytes().splitlines()
+        return any(os.fsencode(target) == line.split()[4].replace(rb"\040", b" ") for line in mounts)
+    return False
 
 
 def _check_lock(target: Path, name: str) -> None:

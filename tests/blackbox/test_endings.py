@@ -311,3 +311,26 @@ def test_no_resume_line_for_what_has_no_parts(name: str, chainq: Program, server
     assert ran.code == 7
     assert f"the {name} output is incomplete; run the command again" in ran.err
     assert "resume" not in ran.err
+
+
+def test_what_killed_runs_leave_is_removed(chainq: Program, server: Servers) -> None:
+    """The next run with the same output removes the temporary files of runs that were killed, and no others."""
+    folder = chainq.home / "outputs"
+    folder.mkdir()
+    (folder / ".out.mine").write_text("mine")
+    slow = server("--latency", "0.2")
+    words = ("records", "--start", "0", "--end", "3000", "--page-size", "200", "-j", "1", "-o", str(folder / "out"))
+    living = chainq.start(*words, url=slow)
+    for number in (signal.SIGKILL, signal.SIGQUIT, signal.SIGUSR1):
+        process = chainq.start(*words, url=slow)
+        while len([*folder.glob(".out.*.chainq")]) < 2:
+            assert process.poll() is None
+        process.send_signal(number)
+        assert finish(process).code == -number
+    assert len([*folder.glob(".out.*.chainq")]) == 2  # each removed what the one before had left
+    assert chainq("records", "--start", "0", "--end", "5", "-o", str(folder / "out"), url=server()).code == 0
+    assert len([*folder.glob(".out.*.chainq")]) == 1  # of the one that is alive
+    living.kill()
+    finish(living)
+    assert chainq("records", "--start", "0", "--end", "5", "-o", str(folder / "out"), url=server()).code == 0
+    assert {path.name for path in folder.iterdir()} == {"out", ".out.mine"}

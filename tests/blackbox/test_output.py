@@ -16,6 +16,7 @@ from chainq.catalog.methods import METHODS, Method
 from harness.program import Program, Ran, Servers, finish
 from harness.truth import Truth, difference, split
 
+MOUNTS = ["unshare", "--user", "--map-root-user", "--mount"]
 RANGE = ("--start", "640", "--end", "642")
 
 
@@ -243,3 +244,17 @@ def test_rows_come_out_as_they_arrive(chainq: Program, server: Servers, truth: T
     ended = finish(process)
     assert ended.code == 0
     assert difference([first[:-1], *ended.rows], truth.groups("blocks", 0, 5000)) == ""
+
+
+def test_7_a_file_that_is_mounted_by_itself(chainq: Program) -> None:
+    """As containers do it: it cannot be replaced, which is said before any request."""
+    if not shutil.which("unshare") or subprocess.run([*MOUNTS, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("a name space of mounts is not allowed here")
+    (chainq.home / "from").touch()
+    (chainq.home / "to").touch()
+    line = f"mount --bind from to && exec {chainq.path} block 5 --url http://127.0.0.1:9/ -o to"
+    ran = subprocess.run(
+        [*MOUNTS, "bash", "-c", line], cwd=chainq.home, env=chainq.environment(), capture_output=True, check=False
+    )
+    assert ran.returncode == 7
+    assert b"mounted by itself cannot be replaced; mount its folder" in ran.stderr
