@@ -206,6 +206,10 @@ class _Polls:
             if self.writer is None:  # not before the service has answered: a run in vain changes nothing
                 rewind = self.settings.rewind or 0
                 self.writer = self.journal.begin(self._first_height, rewind, begin, self.warn)
+            elif self.journal.sink.rotated:
+                self.rounds.drop_pending()
+                self.writer.close()
+                self.writer = self.journal.rotate(begin)
             self.rounds.run(self.writer, tip)
         except UnsteadyError as unsteady:
             self._failed(unsteady.error)

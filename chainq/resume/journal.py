@@ -77,7 +77,8 @@ class Journal:
         """
         history, sink, checkpoint = self.history, self.sink, self.checkpoint
         first = history.last is None
-        same = self.continues_output
+        rotated = sink.rotated
+        same = self.continues_output and not rotated
         rewound = False
         if first:
             history.add(Position(first_height(), length=sink.length))
@@ -90,16 +91,32 @@ class Journal:
         if not first and not same:
             history.move(sink.length)
         # Before the first row, and before the file is cut: a crash must not leave less on disk.
-        if first or rewound or (checkpoint and checkpoint.output != self._output):
+        if first or rewound or rotated or (checkpoint and checkpoint.output != self._output):
             self.save()
         if checkpoint and sink.appends and sink.owner != str(checkpoint.path):
             sink.owner = str(checkpoint.path)  # not before: a run in vain does not make the file its own
         if rewound and same:
             sink.truncate(self.position.length)
+        if rotated:
+            sink.reopen()
+        return self._write_header(open_writer, first)
+
+    def _write_header(self, open_writer: Callable[[Sink, bool], Writer], first: bool) -> Writer:
+        """Return the writer, which may begin with a header."""
+        sink = self.sink
         writer = open_writer(sink, self.position.length > 0 if sink.appends else not first)
-        if sink.length != self.position.length:  # a header
+        if sink.length != self.position.length:
             self.record(replace(self.position, length=sink.length))
         return writer
+
+    def rotate(self, open_writer: Callable[[Sink, bool], Writer]) -> Writer:
+        """Go on in a new file of the same name, and return its writer. Raises OutputError, BusyError."""
+        self.sink.reopen()
+        self.history.move(self.sink.length)
+        self.save()
+        if self.checkpoint:
+            self.sink.owner = str(self.checkpoint.path)
+        return self._write_header(open_writer, first=False)
 
     def _rewind(self, blocks: int, warn: Callable[[str], None]) -> bool:
         """Go back in the history at least `blocks` blocks; return whether there was a way back."""

@@ -1,6 +1,7 @@
 """A file that rows are appended to, by runs that resume where the last one ended."""
 
 import fcntl
+import glob
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from chainq.text.sanitize import printable
 
 END_BYTES = 4096  # at the end of a file, by which it is known again
 _OWNER = "user.chainq.checkpoint"  # extended attribute (xattr(7)); macOS and some file systems have none
+_FLAGS = os.O_APPEND | os.O_CLOEXEC
 _LATER = Phrase("use another {output} for later rows only", output="FILE")
 _CHANGED = Phrase("restore the file, {}, or delete the checkpoint and the file to start over", _LATER)
 
@@ -28,8 +30,9 @@ class Recorded(NamedTuple):
 class AppendFileSink(DescriptorSink):
     """A file that grows with each run, locked while it is open. What is written stays, also after a failure.
 
-    `recorded`: what lies beyond it is removed, as the rest of a run that was killed. None: no checkpoint knows the
-    file, so everything in it stays.
+    `recorded`: what lies beyond it is removed, as the rest of a run that was killed; from the file of another name
+    where the file was rotated, as logrotate(8) does by `create` or `copytruncate`. None: no checkpoint knows the file,
+    so everything in it stays.
     Raises OutputError where it cannot be written or ends in the middle of a line, which the first row would join;
     BusyError where another run is appending to it; IncompleteError where it is not as `recorded`.
     """
@@ -38,18 +41,22 @@ class AppendFileSink(DescriptorSink):
 
     def __init__(self, path: Path, recorded: Recorded | None) -> None:
         name = printable(str(path))
-        create = (
-            0 if recorded is not None and recorded.length else os.O_CREAT
-        )  # a recorded file that is gone stays gone
+        before = _rotated(path, recorded) if recorded is not None else None
+        if before is not None and recorded is not None:
+            if recorded.writing:
+                os.truncate(before, recorded.length)
+            recorded = None
+        # A recorded file that is gone stays gone.
+        create = 0 if recorded is not None and recorded.length else os.O_CREAT
         try:
-            descriptor = os.open(path, os.O_RDWR | create | os.O_APPEND | os.O_CLOEXEC, 0o666)
+            descriptor = os.open(path, os.O_RDWR | create | _FLAGS, 0o666)
         except OSError as error:
             if recorded is not None and recorded.length and isinstance(error, FileNotFoundError):
                 gone = f"the checkpoint recorded {recorded.length} bytes of {name}, and the file is gone"
                 raise IncompleteError(gone, _CHANGED) from None
             raise OutputError(f"cannot write {name}: {error.strerror}", "no request was sent yet") from None
         super().__init__(descriptor, name)
-        self._path = path
+        self._path, self._moved = path, before is not None
         try:
             self._prepare(recorded)
         except BaseException:
@@ -96,13 +103,30 @@ class AppendFileSink(DescriptorSink):
 
         Raises OutputError.
         """
-        from hashlib import blake2b
-
-        start = max(0, length - END_BYTES)
         try:
-            return blake2b(os.pread(self._descriptor, length - start, start), digest_size=16).hexdigest()
+            return _end_hash(self._descriptor, length)
         except OSError as error:
             raise self._failure(error) from None
+
+    @property
+    def rotated(self) -> bool:
+        """Return whether the file has another name now, or was cut, since it was opened or last reopened."""
+        with suppress(OSError):
+            now = os.fstat(self._descriptor)
+            if now.st_size < self.length or not self._path.exists():
+                return True
+            return self._moved or not os.path.samestat(self._path.stat(), now)
+        return self._moved
+
+    def reopen(self) -> None:
+        """Go on in the file that has the name now. Raises OutputError, and BusyError where another run has it."""
+        try:
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o666)
+        except OSError as error:
+            raise self._failure(error) from None
+        os.close(self._descriptor)
+        self._descriptor, self._moved = descriptor, False
+        self._prepare(None)
 
     @property
     def owner(self) -> str:
@@ -122,12 +146,13 @@ class AppendFileSink(DescriptorSink):
     def sync(self) -> None:
         """Make what is written so far survive a power failure.
 
-        Raises OutputError, also where the file was moved or replaced: the rows would not be in the file of that name.
+        Raises OutputError, also where the file was deleted or replaced: the rows would be in no file. One that has
+        another name now keeps them (`rotated`).
         """
         try:
             os.fsync(self._descriptor)
-            if not os.path.samestat(self._path.stat(), os.fstat(self._descriptor)):
-                raise OSError(0, "the file was replaced by another one during the run")
+            if not os.fstat(self._descriptor).st_nlink:
+                raise OSError(0, "the file was deleted or replaced during the run")
         except OSError as error:
             raise self._failure(error) from None
 
@@ -155,3 +180,26 @@ def owner_of(file: int | str) -> str:
     with suppress(OSError, AttributeError):
         return os.fsdecode(os.getxattr(file, _OWNER))
     return ""
+
+
+def _rotated(path: Path, recorded: Recorded) -> Path | None:
+    """Return the file that has the recorded rows where the one of that name is gone or empty; None elsewhere.
+
+    Its name begins alike, as in `rows.jsonl.1` or `rows.jsonl-20260101`, and its first bytes end as they were recorded.
+    """
+    with suppress(OSError):
+        if not recorded.length or not recorded.end_hash or (path.exists() and path.stat().st_size):
+            return None
+        for other in path.parent.glob(f"{glob.escape(path.name)}[.-]*"):
+            with suppress(OSError), other.open("rb") as file:
+                found = _end_hash(file.fileno(), recorded.length)
+                if other.stat().st_size >= recorded.length and found == recorded.end_hash:
+                    return other
+    return None
+
+
+def _end_hash(descriptor: int, length: int) -> str:
+    from hashlib import blake2b
+
+    start = max(0, length - END_BYTES)
+    return blake2b(os.pread(descriptor, length - start, start), digest_size=16).hexdigest()

@@ -17,14 +17,17 @@ class Sink(Protocol):
 
     `appends`: rows follow those of earlier runs in the same file, so that a checkpoint can record its length. Only
     then `length` is the number of bytes in the file, `owner` the checkpoint that was noted on it, `sync` makes bytes
-    durable and `truncate` goes back; elsewhere `length` stays 0 and both do nothing. `pipe`: a reader may not have
-    taken what is written.
+    durable and `truncate` goes back; elsewhere `length` stays 0 and both do nothing. `rotated`: the rows that were
+    recorded are in another file now. `pipe`: a reader may not have taken what is written.
     """
 
     appends: bool
     length: int
     pipe: bool
     owner: str
+
+    @property
+    def rotated(self) -> bool: ...
 
     def __enter__(self) -> Self: ...
 
@@ -44,6 +47,9 @@ class Sink(Protocol):
 
     def truncate(self, length: int) -> None:
         """Leave only the first `length` bytes. Raises OutputError."""
+
+    def reopen(self) -> None:
+        """Go on in the file that has the name now, where `rotated` says so. Raises OutputError, BusyError."""
 
     def finish(self) -> None:
         """End an output that is complete. Raises OutputError."""
@@ -107,6 +113,14 @@ class DescriptorSink:
 
     def truncate(self, length: int) -> None:
         """Do nothing: only a file that is appended to can go back."""
+
+    @property
+    def rotated(self) -> bool:
+        """Return False: only a file that is appended to is rotated."""
+        return False
+
+    def reopen(self) -> None:
+        """Do nothing, as `rotated` says."""
 
     def finish(self) -> None:
         """Do nothing: all bytes are written already."""

@@ -106,7 +106,7 @@ class Chain:
 class Output:
     """A sink and a writer in one: a file that can be cut, or a pipe that cannot. `fuse`: steps until a crash."""
 
-    pipe, owner = False, ""
+    pipe, owner, rotated = False, "", False
 
     def __init__(self, data: bytes, *, appends: bool, fuse: int) -> None:
         self.data, self.appends, self.fuse = data, appends, fuse
