@@ -24,6 +24,7 @@ from chainq.errors import (
 from chainq.fetching.service import Service
 from chainq.formats.protocol import Writer
 from chainq.heights.bounds import Bounds
+from chainq.process.progress import Progress
 from chainq.process.signals import Interrupted, PipeClosed, raise_if_ending, signals_deferred
 from chainq.query import Query
 from chainq.resume.checkpoint import Checkpoint, recorded_output
@@ -47,6 +48,7 @@ def run(
     identity: Mapping[str, object],
     begin: Callable[[Sink, bool], Writer],
     warn: Callable[[str], None],
+    progress: Progress,
 ) -> None:
     """Write the rows that are new, and with `settings.follow` keep polling until interrupted.
 
@@ -56,8 +58,8 @@ def run(
     """
     with ExitStack() as stack:
         journal = open_journal(stack, settings, identity)
-        rounds = Rounds(service, query, settings, journal, warn)
-        _Polls(service, query, settings, warn, journal, rounds).run(begin)
+        rounds = Rounds(service, query, settings, journal, warn, progress)
+        _Polls(service, query, settings, warn, journal, rounds, progress).run(begin)
 
 
 def open_journal(stack: ExitStack, settings: ResumeSettings, identity: Mapping[str, object]) -> Journal:
@@ -138,6 +140,7 @@ class _Polls:
     warn: Callable[[str], None]
     journal: Journal
     rounds: Rounds
+    progress: Progress
     writer: Writer | None = None  # None until the service has answered
     failures: int = 0  # polls in a row without a result
     refusals: int = 0  # of these, those that waiting alone may not mend
@@ -150,6 +153,8 @@ class _Polls:
                 self._poll(begin)
                 if not self.settings.follow or self.rounds.left == 0:
                     break
+                self.progress.begin(None)
+                self.progress.waits(self.settings.interval, "next poll in")
                 time.sleep(self.settings.interval)
         except PipeClosed:
             raise

@@ -27,6 +27,7 @@ from chainq.formats.protocol import Writer
 from chainq.heights.block_time import format_age
 from chainq.heights.range import HeightRange
 from chainq.planning.facts import BehindError
+from chainq.process.progress import Progress
 from chainq.process.signals import signals_deferred
 from chainq.query import Batch, Query, limited
 from chainq.resume.history import Position, digests
@@ -55,10 +56,12 @@ class Rounds:
     settings: ResumeSettings
     journal: Journal
     warn: Callable[[str], None]
+    progress: Progress
     reorg: ReorgCheck = field(init=False)
     looked: int = -1  # the end of the chain at the last look at unsettled rows
     behind: bool = False  # the service is behind what it showed before; the user was warned
     written: int = 0  # rows
+    begun: bool = False  # the first round has said how far it goes
     pending: "_Pending | None" = None
 
     def __post_init__(self) -> None:
@@ -132,6 +135,9 @@ class Rounds:
         self.looked = top
         if heights and not self._compare(writer, batches, heights, top, deep):
             return
+        if not self.begun:  # later rounds of --follow only count up
+            self.begun = True
+            self.progress.begin(max(0, end - self._next))
         middle = max(self._next, min(deep, end))
         for part in (HeightRange(self._next, middle), HeightRange(middle, end)):
             if part.start < part.end and not self._write_range(writer, part, settled=part.end == middle):
@@ -293,6 +299,7 @@ class Rounds:
             self.journal.note_grade(batch)
             length = self.journal.sink.length
             self.written += len(batch.rows)
+            self.progress.wrote(len(heights), batch.shown)
             if wait:
                 rows = len(batch.rows) + (self.pending.rows if self.pending else 0)
                 self.pending = _Pending(batch._replace(rows=batch.rows[-1:]), heights.end, length, rows)

@@ -31,9 +31,13 @@ Damaged = Callable[[str], None]
 
 
 class RowsFile:
-    """A file of rows: of text here, where all columns are texts. `names`: its columns by their dotted paths."""
+    """A file of rows: of text here, where all columns are texts. `names`: its columns by their dotted paths.
+
+    `length`: how many rows it has, None where only reading it tells.
+    """
 
     names: list[str]
+    length: int | None = None
 
     def tables(self, names: Sequence[str], damaged: Damaged) -> Iterator[Any]:
         """Yield the rows as Arrow tables of these columns. May be called again."""
@@ -85,7 +89,8 @@ class ParquetRows(RowsFile):
 
         self._arrow, self._parquet, self._source, self._name, self._footer = pyarrow, parquet, source, name, footer
         try:
-            self.names = list(parquet.read_schema(source()).names)
+            with parquet.ParquetFile(source()) as file:
+                self.names, self.length = list(file.schema_arrow.names), file.metadata.num_rows
         except unreadable() as error:
             if isinstance(error, OSError) and error.errno:  # the file system's, and no damage
                 raise
