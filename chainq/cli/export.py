@@ -24,6 +24,7 @@ from chainq.lake.local import LocalEngine
 from chainq.lake.open import open_store
 from chainq.lake.repair_list import read_findings
 from chainq.process.pool import cores
+from chainq.process.progress import heights_of
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted, duration, in_bytes
 from chainq.text.sanitize import quoted
@@ -109,7 +110,8 @@ class _Progress:
             what = f"{counted(len(plan.todo), 'partition')} of {plan.heights} to write"
             self._reporter.note(f"{what}, {plan.kept:,} complete")
         self._partitions = len(plan.todo)
-        self._reporter.begin(sum(len(todo.spec.heights) for todo in plan.todo))
+        commands = heights_of(len({todo.spec.command for todo in plan.todo}))
+        self._reporter.begin(sum(len(todo.spec.heights) for todo in plan.todo), commands)
 
     def advanced(self, worker: int, advance: Advance) -> None:
         """Count what a worker has written of a partition, which it may have begun anew; for any thread."""

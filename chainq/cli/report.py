@@ -107,6 +107,11 @@ class Reporter(Progress):
         if not paged and not self.quiet and _is_terminal(2):
             self._bar, self._totals = Bar(None), not rows_on_terminal
 
+    @property
+    def shown(self) -> bool:
+        """Return whether there is a bar, or will be one."""
+        return self._bar is not None
+
     def begin(self, total: int | None, unit: str = "heights") -> None:
         """Start to count that many units. None: nobody knows how many there are, and the count goes on."""
         with self._lock, suppress(*_GONE):
@@ -118,6 +123,12 @@ class Reporter(Progress):
         with self._lock, suppress(*_GONE):
             if self._bar:
                 self._bar.wrote(units, rows)
+
+    def ahead(self, units: int, rows: int) -> None:
+        """Show how much is done already of what the next `wrote` will count."""
+        with self._lock:
+            if self._bar:
+                self._bar.ahead(units, rows)
 
     def show(self, parts: Sequence[str]) -> None:
         """Show below the bar what is under way, until the next time."""

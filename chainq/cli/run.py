@@ -40,11 +40,12 @@ def run(
     given: "MethodOptions",
     make: Callable[..., Service] = Service,
     identity: Mapping[str, object] = MappingProxyType({}),
+    reporter: Reporter | None = None,
 ) -> None:
     """Run the command of one method, as its options say.
 
-    `make`: what makes the service; `identity`: what a checkpoint tells queries apart by, beside the options. Raises
-    ChainqError, PipeClosed or Interrupted.
+    `make`: what makes the service; `identity`: what a checkpoint tells queries apart by, beside the options;
+    `reporter`: what prints to stderr, where the caller has it. Raises ChainqError, PipeClosed or Interrupted.
     """
     query = read_query(method, given)
     if query.lookups and STDIN in query.lookups:
@@ -60,7 +61,7 @@ def run(
     )
     if query.newest and query.endless and not output.on_terminal(settings.file):
         raise UsageError("--newest needs --limit N", "a list is read from its end only as far as N rows")
-    reporter = connect.reporter(given)
+    reporter = reporter or connect.reporter(given)
     options = connect.service_options(given, patient=given.follow, strict=given.strict)
     with ExitStack() as stack:
         service = stack.enter_context(connect.open_service(options, reporter, make))
@@ -162,12 +163,15 @@ def _write_rows(service: Service, query: Query, sink: Sink, settings: OutputSett
 
 
 def _draw(query: Query, sink: Sink, terminal: bool, reporter: Reporter) -> None:
-    """Have the progress shown, from the first request on, in what the query counts; of a range, the tip may decide."""
+    """Have the progress shown from the first request on, in what the query counts.
+
+    How many heights a range has, the tip may decide; that is known later.
+    """
     names = query.lookups or ()
     reporter.draw(rows_on_terminal=terminal, paged=sink.paged or (STDIN in names and os.isatty(0)))
     if query.lookups is not None:
         known = all(isinstance(name, int | str) and name != STDIN for name in names)
-        reporter.begin(len(names) if known else None, "keys")
+        reporter.begin(len(names) if known else None, "IDs" if query.method.param(Role.ID) else "heights")
     elif query.bounds is None:
         reporter.begin(query.limit, "rows")
 
@@ -257,6 +261,8 @@ def _keys(service: Service, query: Query, reporter: Reporter) -> Iterator[Lookup
             heights = service.height_range(lookup, to_tip=True)
             _warn_empty(service, lookup, heights, reporter)
             _warn_unreached(service, lookup, reporter)
+            if query.lookups == (lookup,):
+                reporter.begin(len(heights))
             yield from range(heights.start, heights.end)
         else:
             yield service.latest_height() if by_height and lookup == LATEST else lookup

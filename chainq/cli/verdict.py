@@ -54,15 +54,9 @@ def write_findings(
     steps: Iterator[Step],
     writer: Writer,
     verdict: Verdict,
-    reporter: Reporter,
     journal: Journal | None = None,
-    *,
-    count: bool = True,
 ) -> None:
-    """Write the findings as they come, count them in the verdict, and record how far they go.
-
-    `count`: show the progress by the heights of the steps, where what yields them does not itself.
-    """
+    """Write the findings as they come, count them in the verdict, and record how far they go."""
     gc.enable()
     for step in steps:
         first = verdict.heights.start if journal else 0  # of the block before, an earlier run has said what is wrong
@@ -79,8 +73,6 @@ def write_findings(
             verdict.reached = step.heights.end
             if journal is not None and step.heights.end > journal.position.next:
                 journal.record(Position(step.heights.end, step.last_hash, journal.sink.length))
-        if count:
-            reporter.wrote(len(step.heights), sum(step.rows.values()))
 
 
 def conclude(verdict: Verdict, reporter: Reporter, repair: str) -> None:

@@ -76,10 +76,9 @@ def run(given: VerifyCommand) -> None:
         else:
             writer = begin(sink, False)
         heights = _overlapping(verdict.heights, journal)
-        reporter.begin(len(verdict.heights))
         try:
-            steps = audit(service, heights, commands, _repair(service, given), witness=witness)
-            write_findings(steps, writer, verdict, reporter, journal)
+            steps = audit(service, heights, commands, _repair(service, given), witness=witness, progress=reporter)
+            write_findings(steps, writer, verdict, journal)
         except BaseException as error:
             error.add_note(_rest(verdict, settings, journal))
             with suppress(OutputError):

@@ -39,7 +39,7 @@ def run(given: VerifyCommand) -> None:
         reporter.draw(rows_on_terminal=settings.spec.terminal, paged=sink.paged)
         writer = settings.make(reporter.beside(sink), settings.spec._replace(warn=reporter.warn))
         try:
-            write_findings(files.steps(), writer, verdict, reporter, count=False)
+            write_findings(files.steps(), writer, verdict)
             verdict.heights = files.heights
             compared = given.sample is not None or given.full
             if compared and verdict.findings and not len(files.heights):
@@ -47,7 +47,7 @@ def run(given: VerifyCommand) -> None:
             elif compared:
                 with connect.open_service(connect.service_options(given), reporter) as service:
                     steps = _against(files, service, given.sample, verdict, reporter)
-                    write_findings(steps, writer, verdict, reporter, count=False)
+                    write_findings(steps, writer, verdict)
             elif files.unseen:
                 verdict.compared = f"; {spelled(files.unseen)}"
         finally:

@@ -22,11 +22,19 @@ SILENCE = 5.0  # seconds without news, after which they are shown
 class Progress:
     """What long work reports to, from any thread. This one shows nothing."""
 
+    @property
+    def shown(self) -> bool:
+        """Return whether there is anything to be seen, so that a total is worth finding out."""
+        return False
+
     def begin(self, total: int | None, unit: str = "heights") -> None:
         """Start to count that many units. None: nobody knows how many there are, and the count goes on."""
 
     def wrote(self, units: int, rows: int) -> None:
         """Count units and rows that are written."""
+
+    def ahead(self, units: int, rows: int) -> None:
+        """Show how much is done already of what the next `wrote` will count."""
 
     def show(self, parts: Sequence[str]) -> None:
         """Show below the bar what is under way, until the next time."""
@@ -36,6 +44,11 @@ class Progress:
 
 
 UNSEEN = Progress()
+
+
+def heights_of(commands: int) -> str:
+    """Return the unit of work that reads the heights of several commands."""
+    return "heights" if commands == 1 else f"heights of {commands} commands"
 
 
 class Shown(NamedTuple):
@@ -63,7 +76,9 @@ class Bar:
         self._total, self._unit = total, unit
         self._parts: Sequence[str] = ()
         self._done = self._rows = self._bytes = self._retries = 0
-        self._began = self._heard = time.monotonic()
+        self._began = self._counted_from = self._heard = time.monotonic()
+        self._rows_before = 0
+        self._ahead = (0, 0)  # units and rows
         self._hidden_until = self._began + DELAY
         self._waits, self._waits_until, self._held = ("", ""), self._began, False
         self._drawing: Drawing | None = None
@@ -76,7 +91,7 @@ class Bar:
         """Count other units from now on, or without a total; the rows, the bytes and the time go on."""
         with self._lock:
             if total is not None or unit != self._unit:
-                self._done = 0
+                self._done, self._rows_before, self._counted_from = 0, self._rows, time.monotonic()
             self._total, self._unit, self._parts = total, unit, ()
             if self._drawing is not None:
                 self._drawing.restart()
@@ -102,6 +117,13 @@ class Bar:
             self._heard = time.monotonic()
             self._done += rows if self._unit == "rows" else units
             self._rows += rows
+            self._ahead = (0, 0)
+
+    def ahead(self, units: int, rows: int) -> None:
+        """Show how much is done already of what the next `wrote` will count."""
+        with self._lock:
+            self._heard = time.monotonic()
+            self._ahead = (units, rows)
 
     def show(self, parts: Sequence[str]) -> None:
         """Show below the bar what is under way."""
@@ -140,12 +162,12 @@ class Bar:
             self._erase()
             if not self._drawn:
                 return None
-            shown = self._shown()
-        done = f"{shown.done:,} {shown.unit}, " if shown.unit != "rows" else ""
-        retries = f", retries: {shown.retries:,}" if shown.retries else ""
+        seconds = time.monotonic() - self._began
+        done = f"{self._done:,} {self._unit}, " if self._unit != "rows" else ""
+        retries = f", retries: {self._retries:,}" if self._retries else ""
         return (
-            f"{done}{shown.rows:,} rows in {shown.seconds:.1f} s ({shown.rate:,.0f} rows/s),"
-            f" {shown.size / 1e6:,.1f} MB{retries}"
+            f"{done}{self._rows:,} rows in {seconds:.1f} s ({self._rows / seconds:,.0f} rows/s),"
+            f" {self._bytes / 1e6:,.1f} MB{retries}"
         )
 
     def _run(self) -> None:
@@ -172,7 +194,8 @@ class Bar:
 
     def _shown(self) -> Shown:
         now = time.monotonic()
-        seconds = max(now - self._began, 0.001)
+        done, rows = self._done + self._ahead[0], self._rows + self._ahead[1] - self._rows_before
+        seconds = max(now - self._counted_from, 0.001)
         waits, left = "", self._waits_until - now
         silent = now - max(self._heard, self._waits_until)
         if left > 0:
@@ -180,11 +203,11 @@ class Bar:
         elif silent >= SILENCE:
             waits = f"nothing new for {silent:.0f} s"
         return Shown(
-            self._done,
+            done,
             self._total,
             self._unit,
-            self._rows,
-            self._rows / seconds,
+            rows,
+            rows / seconds,
             self._bytes,
             self._retries,
             seconds,

@@ -81,7 +81,8 @@ class Drawing(Progress):
             words.append((4, f"{shown.rows:,} rows"))
         if shown.rate >= 1:
             words.append((3, f"{shown.rate:,.0f} rows/s"))
-        words.append((5, f"{shown.size / 1e6:,.1f} MB"))
+        if shown.size >= 50_000:
+            words.append((5, f"{shown.size / 1e6:,.1f} MB"))
         if shown.retries:
             words.append((6, f"retries: {shown.retries:,}"))
         left = self.tasks[0].time_remaining

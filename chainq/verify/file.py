@@ -68,7 +68,7 @@ class RowsCheck:
             damages.clear()
             return Step(check.heights, findings, {method.command: rows})
 
-        self._progress.begin(file.length, "rows")
+        self._progress.begin(file.length() if self._progress.shown else None, "rows")
         for table in file.tables(names, damages.append):
             if not check.rows and method.height in names and is_reversed(table[method.height]):
                 raise UsageError(f"{self._path} begins with the highest height", Phrase("write it without {reverse}"))
