@@ -15,6 +15,7 @@ from chainq.text.sanitize import printable
 from chainq.transport.base import Report
 
 _GONE = (OSError, ValueError, AttributeError)  # what writing to a closed stderr raises
+LARGE = 2**20  # bytes of a response: a run that gets none as large is spared the 3 ms that loading ctypes takes
 LONG_WAIT = 1.0  # seconds; a shorter wait for a retry is not reported
 
 
@@ -58,6 +59,10 @@ class Reporter(Progress):
 
     def call(self, report: Report) -> None:
         """Count one attempt of a request; print it with `--verbose`, or if the wait for its retry is long."""
+        if report.size >= LARGE:
+            from chainq.process.arenas import share_arenas
+
+            share_arenas()
         with self._lock, suppress(*_GONE):
             if self._bar:
                 again, why = report.attempt > 1, spelled(report.outcome)
