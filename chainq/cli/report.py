@@ -65,7 +65,7 @@ class Reporter(Progress):
             share_arenas()
         with self._lock, suppress(*_GONE):
             if self._bar:
-                again, why = report.attempt > 1, spelled(report.outcome)
+                again, why = report.attempt > 1, printable(spelled(report.outcome))
                 self._bar.called(report.size, again=again, wait=report.wait, why=why, held=report.rate_limited)
             if report.outcome == "ok":
                 self._show_status("")

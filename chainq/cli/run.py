@@ -133,7 +133,7 @@ def _write_rows(service: Service, query: Query, sink: Sink, settings: OutputSett
         heights = service.height_range(query.bounds, to_tip=query.reverse)
         _warn_empty(service, query.bounds, heights, reporter)
         rest = _Rest(query, heights, query.limit, _remedy(settings, query))
-        reporter.begin(len(heights))
+        reporter.begin(len(heights) if query.limit is None else None)
     try:
         writer = settings.make(reporter.beside(sink), spec)
         sink.keep()

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from chainq.process.progress import Bar
 from chainq.query import Batch
+from chainq.text.sanitize import printable
 from chainq.transport.base import Report
 
 
@@ -23,7 +24,7 @@ class Progress:
                     report.size,
                     again=report.attempt > 1,
                     wait=report.wait,
-                    why=report.outcome,
+                    why=printable(report.outcome),
                     held=report.rate_limited,
                 )
 

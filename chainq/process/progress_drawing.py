@@ -13,6 +13,7 @@ from chainq.process.progress import Shown
 
 ROOM = 3  # columns left free at the end of a line: "^C" there must not begin another one
 LEAST_BAR, MOST_BAR = 6, 50  # columns; a shorter one says less than the share, a longer one changes with the words
+UNSURE = 10.0  # seconds in which nothing is said of the time left before a hundredth is done: chunks still grow
 NARROW = 70  # columns; a line that is longer has two spaces between its words
 
 
@@ -88,7 +89,7 @@ class Drawing(Progress):
         left = self.tasks[0].time_remaining
         if shown.total is None:
             words.append((2, f"for {in_words(shown.seconds)}"))
-        elif left is not None and shown.done < shown.total:
+        elif left is not None and (100 * shown.done >= shown.total or shown.seconds >= UNSURE):
             words.append((2, f"{in_words(left)} left"))
         return words
 

@@ -137,7 +137,7 @@ class Rounds:
             return
         if not self.begun:  # later rounds of --follow only count up
             self.begun = True
-            self.progress.begin(max(0, end - self._next))
+            self.progress.begin(max(0, end - self._next) if self.query.limit is None else None)
         middle = max(self._next, min(deep, end))
         for part in (HeightRange(self._next, middle), HeightRange(middle, end)):
             if part.start < part.end and not self._write_range(writer, part, settled=part.end == middle):

@@ -167,6 +167,14 @@ def test_a_run_that_is_held_back_says_so(chainq: Program, server: Servers) -> No
     assert any("HTTP 429" in line for line in lines)
 
 
+def test_a_run_that_retries_says_why(chainq: Program, server: Servers) -> None:
+    """After a failure that may pass: how long until the next attempt, and what failed."""
+    with server.own("--fail-rate", "1") as (url, _):
+        child = started(chainq, "records 0:200K -o x.jsonl", url)
+        child.expect(r"retrying in [0-9]+ s: http[^\r]*HTTP 503")
+        assert all(line.startswith("chainq") for line in interrupted(child))
+
+
 def test_a_bar_before_the_first_response(chainq: Program, holding: Callable[[int], Holding]) -> None:
     """A run that waits for the tip shows that it waits."""
     child = started(chainq, "records --last 100 -o x.jsonl", holding(0).url)
