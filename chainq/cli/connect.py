@@ -8,6 +8,7 @@ from chainq.catalog import identifiers
 from chainq.cli.report import Reporter
 from chainq.config import values as config_values
 from chainq.config.server import completed
+from chainq.defaults import RETRIES
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.text.sanitize import mask_url
@@ -18,18 +19,21 @@ if TYPE_CHECKING:
 
 
 def service_options(given: "ServiceFlags", *, patient: bool = False, strict: bool = False) -> ServiceOptions:
-    """Return what options and environment say of the service. `patient`, `strict`: as there. Raises UsageError."""
+    """Return what options and environment say of the service. `patient`, `strict`: as there. Raises UsageError.
+
+    Who says how many retries there are is patient as well: they are made also where no connection was ever made.
+    """
     return ServiceOptions(
         url=identifiers.url(given.url) if given.url else "",
         profile=given.profile,
         dialect=given.dialect,
         timeout=None if given.timeout is None else config_values.checked_number("--timeout", given.timeout),
-        retries=given.retries,
+        retries=RETRIES if given.retries is None else given.retries,
         rate=None if given.rate is None else config_values.checked_number("--rate", given.rate),
         concurrency=given.concurrency,
         max_memory=config_values.memory(given.max_memory),
         headers=dict(config_values.header(header) for header in given.header or []),
-        patient=patient,
+        patient=patient or given.retries is not None,
         strict=strict,
     )
 

@@ -126,6 +126,9 @@ class ResumeOptions(Group):
     rewind: Annotated[
         int | None, option(RESUME, "--rewind", "N", "Fetch the last N or more blocks again, then resume.", min=1)
     ] = None
+    adopt: Annotated[
+        bool, option(RESUME, "--adopt", "", "Resume after the rows of -o FILE if the checkpoint does not exist.")
+    ] = False
     max_age: Annotated[
         str | None, option(RESUME, "--max-age", "AGE", "Exit with code 6 if the tip is older: 10m, 2h, 7d.")
     ] = None
@@ -206,7 +209,9 @@ class ServiceFlags(Group):
     timeout: Annotated[
         float | None, option(SERVICE, "--timeout", "SECONDS", f"Seconds per request.  [default: {TIMEOUT:g}]")
     ] = None
-    retries: Annotated[int, option(SERVICE, "--retries", "N", "Retries for transient failures.", min=0)] = RETRIES
+    retries: Annotated[
+        int | None, option(SERVICE, "--retries", "N", f"Retries for transient failures.  [default: {RETRIES}]", min=0)
+    ] = None
     concurrency: Annotated[int, option(SERVICE, "--concurrency -j", "N", "Parallel requests.", min=1, max=64)] = (
         CONCURRENCY
     )

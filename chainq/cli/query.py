@@ -61,6 +61,8 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
     age = None if given.max_age is None else parse_age(given.max_age)
     if given.rewind is not None and not kept:
         raise UsageError("--rewind needs --checkpoint")
+    if given.adopt and not (kept and file_of(given)):
+        raise UsageError("--adopt needs --checkpoint and -o FILE")
     if (age is not None or given.lag) and not (kept or follow):
         raise UsageError("--lag and --max-age need --checkpoint or --follow")
     interval = INTERVAL if given.interval is None else given.interval
@@ -86,7 +88,7 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
             raise UsageError(f"{name} cannot be combined with {other}", instead)
     from chainq.resume.settings import ResumeSettings
 
-    return ResumeSettings(given.checkpoint, given.lag, given.rewind, age, follow, interval, file_of(given))
+    return ResumeSettings(given.checkpoint, given.lag, given.rewind, age, follow, interval, file_of(given), given.adopt)
 
 
 def lookups(query: Query) -> Iterator[Lookup | Bounds | None]:

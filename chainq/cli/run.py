@@ -25,7 +25,6 @@ from chainq.heights.bounds import LATEST, Bounds
 from chainq.heights.range import HeightRange
 from chainq.process.signals import PipeClosed, signals_deferred
 from chainq.query import STDIN, Batch, Lookup, Query, limited
-from chainq.rows.fields import Picker, integer_of
 from chainq.rows.raw_json import put_first
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
@@ -132,7 +131,7 @@ def _write_rows(service: Service, query: Query, sink: Sink, settings: OutputSett
     if query.bounds is not None:
         heights = service.height_range(query.bounds, to_tip=query.reverse)
         _warn_empty(service, query.bounds, heights, reporter)
-        rest = _Rest(query, heights, query.limit, _remedy(settings, query))
+        rest = _Rest(query, heights, query.limit, _remedy(settings, query), HeightRange(heights.start, heights.start))
         reporter.begin(len(heights) if query.limit is None else None)
     try:
         writer = settings.make(reporter.beside(sink), spec)
@@ -152,8 +151,8 @@ def _write_rows(service: Service, query: Query, sink: Sink, settings: OutputSett
 
             batches = joined(service, batches, reporter.warn)
         _copy(batches, writer, sink, rest, reporter)
-        if rest is not None and not rest.reached and query.limit is None and query.page is None:
-            _warn_unreached(service, query.bounds, reporter)
+        if rest is not None and query.limit is None and query.page is None:
+            _warn_unreached(service, query.bounds, rest.read, reporter)
     except (NotFoundError, PipeClosed, UsageError):  # these leave nothing to resume
         raise
     except BaseException as error:
@@ -178,26 +177,24 @@ def _draw(query: Query, sink: Sink, terminal: bool, reporter: Reporter) -> None:
 
 @dataclass(slots=True)
 class _Rest:
-    """What is left of a range, for the message that says how to get it.
+    """What is written of a range, and what is left of it, for the messages that say so.
 
-    `heights`: those that are left. `limit`: rows that are left, None without a limit. `reached`: whether a row of the
-    last height was seen.
+    `heights`: those that are left; `read`: those from the first one up to the highest whose rows came, which is where
+    the chain ended once all have come. `limit`: rows that are left, None without a limit.
     """
 
     query: Query
     heights: HeightRange
     limit: int | None
     remedy: str
-    reached: bool = False
+    read: HeightRange
 
     def written(self, batch: Batch) -> None:
         """Note that the rows of a batch are written."""
-        heights, method, reverse = batch.heights or self.heights, self.query.method, self.query.reverse
-        start, end = self.heights.start, self.heights.end
-        if method.height and batch.rows:
-            highest = integer_of(Picker([method.height])(batch.rows[0 if reverse else -1])[0])
-            self.reached |= highest is not None and highest + 1 == (self.query.bounds or Bounds()).end
-        self.heights = HeightRange(start, heights.start) if reverse else HeightRange(heights.end, end)
+        heights = batch.heights or self.heights
+        start, end = self.heights.edges
+        self.read = HeightRange(self.read.start, max(self.read.end, heights.end))
+        self.heights = HeightRange(start, heights.start) if self.query.reverse else HeightRange(heights.end, end)
         if self.limit is not None:
             self.limit -= len(batch.rows)
 
@@ -223,15 +220,19 @@ def _warn_empty(service: Service, bounds: Bounds, heights: HeightRange, reporter
         reporter.warn(f"no blocks in that range: {_chain_end(tip.height)}{time}")
 
 
-def _warn_unreached(service: Service, bounds: Bounds | None, reporter: Reporter) -> None:
-    """Say where the chain ends below `--end`; for that the tip is requested, unless a row showed the last height."""
+def _warn_unreached(service: Service, bounds: Bounds | None, read: HeightRange, reporter: Reporter) -> None:
+    """Say where the chain ends below `--end`: above the heights that were read, with all their rows.
+
+    Not by the tip: of several servers behind a URL, another one may have ended the range than the one asked again.
+    """
     end = bounds.end if bounds else None
-    if bounds is None or end is None or end <= 0 or (tip := service.tip_for(end)) >= end - 1:
+    if bounds is None or end is None or end <= max(0, read.end):
         return
+    chain_end = _chain_end(read.end - 1 if len(read) else service.tip_for(end))
     if bounds.one_word and bounds.start == end - 1:
-        reporter.warn(f"block {bounds.start} does not exist: {_chain_end(tip)}")
+        reporter.warn(f"block {bounds.start} does not exist: {chain_end}")
     else:
-        reporter.warn(f"--end {end} is not reached: {_chain_end(tip)}")
+        reporter.warn(f"--end {end} is not reached: {chain_end}")
 
 
 def _chain_end(tip: int) -> str:
@@ -253,17 +254,17 @@ def _with_height(batch: Batch) -> Batch:
     return batch._replace(rows=[put_first(row, height) for row in batch.rows])
 
 
-def _keys(service: Service, query: Query, reporter: Reporter) -> Iterator[Lookup | None]:
+def _keys(service: Service, query: Query, reporter: Reporter) -> Iterator[Lookup | HeightRange | None]:
     """Yield what to look up: of a range its heights, as far as the tip; for `latest` the tip."""
     by_height = query.method.param(Role.HEIGHT) is not None
     for lookup in lookups(query):
         if isinstance(lookup, Bounds):
             heights = service.height_range(lookup, to_tip=True)
             _warn_empty(service, lookup, heights, reporter)
-            _warn_unreached(service, lookup, reporter)
+            _warn_unreached(service, lookup, heights, reporter)
             if query.lookups == (lookup,):
                 reporter.begin(len(heights))
-            yield from range(heights.start, heights.end)
+            yield heights
         else:
             yield service.latest_height() if by_height and lookup == LATEST else lookup
 

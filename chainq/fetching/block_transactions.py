@@ -3,7 +3,10 @@
 `transactions` takes a block's height on some servers and its row id on others. Given the wrong one of the two, a server
 returns the transactions of another block, or none, and no error; and `block_id` in its rows is the number that was
 sent, whichever it takes it for (docs/protocol.md, "Results"). So once a run the rows of a block are compared with what
-another method says of that block. An empty list is compared each time: a replica that is behind returns one, too.
+another method says of that block. An empty list is compared each time, for a replica that is behind returns one, too;
+but not where the block's `transactions_root` is that of a block which was seen to be empty.
+
+Of a range the blocks are requested as far as `blocks` gives them, for their row ids and roots: one call for many.
 
 Rejected: to rely on the dialect, which is detected by the names of methods. Servers may share names and differ in this.
 """
@@ -18,6 +21,7 @@ from chainq.catalog.dialects import Dialect, Value
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import BrokenBodyError, GatewayError, IncompleteError, ResponseError, ServiceError
 from chainq.fetching.single_rows import fetch_block
+from chainq.heights.range import HeightRange
 from chainq.rows.fields import Picker, array_of, integer_of, text_of
 from chainq.rows.sorting import in_place
 from chainq.transport.connection import Connection
@@ -38,6 +42,13 @@ class BlockTransactions:
         self._pick = Picker(["block_id", "transaction_id"])
         self._lock = Lock()
         self._proved = False  # whether the server takes the number that is sent for what it is
+        self._empty_root = ""  # of the transactions of a block without any
+        self._ahead = HeightRange(0, 0)
+        self._summaries: dict[int, list[Raw]] = {}
+
+    def expect(self, heights: HeightRange) -> None:
+        """Take in that all these heights will be looked up."""
+        self._ahead = heights
 
     def fetch(self, height: int) -> list[Raw] | None:
         """Return the transactions of a block by index, None where there is no such block.
@@ -50,7 +61,7 @@ class BlockTransactions:
             block = self._block(height)
             if block is None:
                 return None
-            row_id = _row_id(block)
+            row_id = _row_id(block[0])
             if row_id is None:
                 raise ResponseError(f"{self._name} height {height}: the block has no valid row id")
             sent = row_id
@@ -59,21 +70,25 @@ class BlockTransactions:
         if not (self._proved and named == {height}):
             block = block or self._block(height)
             if block is not None:
-                self._check(height, sent, _row_id(block), rows, named)
+                self._check(height, sent, block[0], rows, named)
             elif rows:
                 raise self._mismatch(height, "the rows are of another block, for there is no such block")
             else:
                 return None
         return in_place(rows, _METHOD.order or "")
 
-    def _check(self, height: int, sent: int, row_id: int | None, rows: list[Raw], named: set[int | None]) -> None:
+    def _check(self, height: int, sent: int, block: Raw, rows: list[Raw], named: set[int | None]) -> None:
         """Raise IncompleteError unless rows with these values of `block_id` are of the block."""
+        row_id = _row_id(block)
         for block_id in named - {height, row_id, None}:
             raise self._mismatch(height, f"a row has block_id {block_id}, expected {height} or row id {row_id}")
         if named and not named & {sent, None}:  # of height and row id the one that was not sent: both are as they must
             self._proved = True
         elif not rows:
-            self._compare(height, rows)
+            root = text_of(Picker(["transactions_root"])(block)[0])
+            if not root or root != self._empty_root:
+                self._compare(height, rows)
+                self._empty_root = root
         elif height != row_id:
             with self._lock:
                 if not self._proved or None in named:
@@ -109,7 +124,22 @@ class BlockTransactions:
         return {text_of(Picker(["transaction_id"])(record)[0]) for record in records}, False
 
     def _block(self, height: int) -> list[Raw] | None:
-        return fetch_block(self._connection, self._dialect_for(BY_COMMAND["block"]), height)
+        with self._lock:
+            if height in self._ahead and height not in self._summaries:
+                self._summaries = self._blocks(height)
+            found = self._summaries.get(height)
+        return found or fetch_block(self._connection, self._dialect_for(BY_COMMAND["block"]), height)
+
+    def _blocks(self, height: int) -> dict[int, list[Raw]]:
+        """Return the blocks by height that one request gives, from a height on."""
+        end = min(self._ahead.end, height + (BY_COMMAND["blocks"].max_heights or 1))
+        try:
+            blocks = self._call(BY_COMMAND["blocks"], {Role.START: height, Role.END: end}, height)
+        except (ServiceError, GatewayError, BrokenBodyError):
+            self._ahead = HeightRange(0, 0)
+            return {}
+        pick = Picker(["height"])
+        return {at: [block] for block in blocks if (at := integer_of(pick(block)[0])) is not None}
 
     def _call(self, method: Method, arguments: dict[Role, Value], height: int) -> list[Raw]:
         name, params = self._dialect_for(method).call(method, arguments)
@@ -120,5 +150,5 @@ class BlockTransactions:
         return IncompleteError(f"{self._name} height {height}: {found}", hint)
 
 
-def _row_id(block: list[Raw]) -> int | None:
-    return integer_of(Picker(["id"])(block[0])[0])
+def _row_id(block: Raw) -> int | None:
+    return integer_of(Picker(["id"])(block)[0])

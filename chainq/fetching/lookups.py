@@ -26,18 +26,19 @@ def fetch_lookups(
     connection: Connection,
     dialect_for: Callable[[Method], Dialect],
     method: Method,
-    keys: Iterable[Lookup | None],
+    keys: Iterable[Lookup | HeightRange | None],
     concurrency: int,
 ) -> Iterator[Batch]:
     """Yield one batch for each height or ID that exists, in their order; of a height it names the height.
 
-    `dialect_for` returns the dialect in which to call a method. A key of None means that the next one is not known yet.
+    `dialect_for` returns the dialect in which to call a method. A range stands for each of its heights. A key of None
+    means that the next one is not known yet.
     Raises NotFoundError after the last batch if a key does not exist, ResponseError or IncompleteError for rows that
     are not those of their key, and what `dialect_for` and `Connection.call` raise.
     """
     missing: list[str] = []
-    fetch = _fetcher(connection, dialect_for, method)
-    jobs = (None if key is None else partial(_keyed, fetch, key) for key in keys)
+    fetch, expect = _fetcher(connection, dialect_for, method)
+    jobs = (None if key is None else partial(_keyed, fetch, key) for key in _single(keys, expect))
     for key, found in in_order(concurrency, jobs, concurrency + 2):
         if found is None:
             missing.append(str(key))
@@ -48,15 +49,30 @@ def fetch_lookups(
         raise NotFoundError(f"{kind} {', '.join(missing)} not found", missing=missing)
 
 
+def _single(
+    keys: Iterable[Lookup | HeightRange | None], expect: Callable[[HeightRange], None]
+) -> Iterator[Lookup | None]:
+    """Yield each key by itself. `expect` is called with each range before its first height."""
+    for key in keys:
+        if isinstance(key, HeightRange):
+            expect(key)
+            yield from range(*key.edges)
+        else:
+            yield key
+
+
 def _keyed(fetch: _Fetch, key: Lookup) -> tuple[Lookup, _Found]:
     return key, fetch(key)
 
 
-def _fetcher(connection: Connection, dialect_for: Callable[[Method], Dialect], method: Method) -> _Fetch:
-    """Return what fetches the rows of one height or ID."""
+def _fetcher(
+    connection: Connection, dialect_for: Callable[[Method], Dialect], method: Method
+) -> tuple[_Fetch, Callable[[HeightRange], None]]:
+    """Return what fetches the rows of one height or ID, and what to call before all heights of a range are fetched."""
     if method.shape is Shape.ROWS:
         from chainq.fetching.block_transactions import BlockTransactions
 
-        return BlockTransactions(connection, dialect_for).fetch
+        transactions = BlockTransactions(connection, dialect_for)
+        return transactions.fetch, transactions.expect
     fetch: Callable[[Connection, Dialect, Any], _Found] = fetch_transaction if method.param(Role.ID) else fetch_block
-    return partial(fetch, connection, dialect_for(method))
+    return partial(fetch, connection, dialect_for(method)), lambda _: None

@@ -71,7 +71,7 @@ def fetch_pages(
                 warned += 1
     except ChainqError as error:
         if not error.message.startswith(name):  # planning knows pages, not methods
-            error.message = f"{name} {error.message}"
+            error.message = f"{name} " + error.message  # which may be a phrase
         raise
     finally:
         if plan.believed is not None:

@@ -1,8 +1,7 @@
 """Drives a range plan: sends its requests from threads, and hands complete chunks on as batches."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from msgspec import Raw
@@ -51,9 +50,10 @@ def fetch_range(
     known: Known = NOTHING_KNOWN,
     learned: Callable[[Known], None] = lambda _: None,
     witness: "Witness | None" = None,
-    hashes: Mapping[int, str] = MappingProxyType({}),
+    hashes: Callable[[], Mapping[int, str]] = dict,
     compared: HeightRange = NOWHERE,
     strict: bool = False,
+    edges: Sequence[int] = (),
 ) -> Iterator[Batch]:
     """Yield every row of a height range, exactly once, in batches that end with the last row of a height.
 
@@ -62,9 +62,9 @@ def fetch_range(
     with what the user should know of the server, `trace` with what the proof of each batch rests on, `believed` with
     the heights of a batch that rests on belief. `known`: by ranges before; `learned` is called with that for the next
     one at the end. `witness`: the other methods that say which rows are due, None where they are not to be asked.
-    `hashes`: of blocks by height, of which rows must be. `compared`: heights whose rows must be those of their full
-    blocks, if the service has these. `strict`: heights that rest on belief are an error. Raises
-    ChainqError.
+    `hashes`: returns the hashes of blocks by height, of which rows must be; called once the first requests are sent.
+    `compared`: heights whose rows must be those of their full blocks, if the service has these. `strict`: heights that
+    rest on belief are an error. `edges`: heights that no batch spans. Raises ChainqError, and what `hashes` raises.
     """
     plan = RangePlan(
         query.method,
@@ -78,8 +78,8 @@ def fetch_range(
         known=known,
         witness=witness is not None,
         strict=strict,
+        edges=edges,
     )
-    plan.evidence.know_hashes(hashes)
 
     send = _sender(connection, dialect, query, tip_height, plan.page, witness)
     pool: Pool[int] = Pool(plan.window)
@@ -91,6 +91,8 @@ def fetch_range(
 
     try:
         _compare(plan, witness, compared)
+        submit()
+        plan.evidence.know_hashes(hashes())
         while not plan.done:
             for result in plan.ready():
                 if query.limit is None:  # the server works while the rows are drawn; with a limit they may be the last
@@ -109,7 +111,7 @@ def fetch_range(
     except ChainqError as error:
         name = dialect.wire(query.method).name
         if not error.message.startswith((query.method.name, name)):  # planning knows the published name at most
-            error.message = f"{name} {error.message}"
+            error.message = f"{name} " + error.message  # which may be a phrase
         raise
     finally:
         pool.close()

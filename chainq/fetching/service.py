@@ -1,9 +1,8 @@
 """`Service`: one chain data service, as the command line and the Python API use it. Every row passes through here."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from threading import Lock
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import Raw
@@ -270,14 +269,16 @@ class Service:
         concurrency: int | None = None,
         known: "Known | None" = None,
         learned: "Callable[[Known], None]" = lambda _: None,
-        hashes: Mapping[int, str] = MappingProxyType({}),
+        hashes: Callable[[], Mapping[int, str]] = dict,
         compared: HeightRange | None = None,
+        edges: Sequence[int] = (),
     ) -> Iterator[Batch]:
         """Yield every row of a height range (what the query's bounds resolve to), exactly once, in height order.
 
         `concurrency`: requests at a time, where fewer than the service's are enough. `known`: by ranges of the same
-        method before; `learned` is called at the end with that for the next one. `hashes`: of blocks by height, which
-        rows must be of. `compared`: heights whose rows must be those of their full blocks, if the service has these.
+        method before; `learned` is called at the end with that for the next one. `hashes`: returns those of blocks by
+        height, which rows must be of. `compared`: heights whose rows must be those of their full blocks, if the service
+        has these. `edges`: heights that no batch spans.
         """
         from chainq.fetching.ranges import NOWHERE, fetch_range
         from chainq.planning.exchange import NOTHING_KNOWN
@@ -300,6 +301,7 @@ class Service:
             hashes=hashes,
             compared=compared or NOWHERE,
             strict=self.options.strict,
+            edges=edges,
         )
         return self._explained(query.method, batches)
 
@@ -348,8 +350,9 @@ class Service:
         name, params = self.dialect_for(query.method).call(query.method, arguments)
         yield Batch(self.connection.call(name, params, decode_rows, str(heights or ""), divisible=False))
 
-    def fetch_lookups(self, method: Method, wanted: Iterable[Lookup | None]) -> Iterator[Batch]:
-        """Yield the rows of each height or ID, in the order given; None stands for one that is not known yet.
+    def fetch_lookups(self, method: Method, wanted: Iterable[Lookup | HeightRange | None]) -> Iterator[Batch]:
+        """Yield the rows of each height or ID, in the order given; a range stands for all its heights, None for a
+        lookup that is not known yet.
 
         Raises NotFoundError after the last one where some do not exist.
         """

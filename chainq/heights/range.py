@@ -18,6 +18,9 @@ class HeightRange:
     def __len__(self) -> int:
         return self.end - self.start
 
+    def __contains__(self, height: int) -> bool:
+        return self.start <= height < self.end
+
     def __str__(self) -> str:
         return f"height {self.start}" if len(self) == 1 else f"heights {self.start}-{self.end - 1}"
 

@@ -18,7 +18,7 @@ NO_HEIGHTS = HeightRange(0, 0)
 class BehindError(IncompleteError):
     """The service has a block, and not all of its rows. `height`: of that block."""
 
-    def __init__(self, message: str, hint: str, height: int) -> None:
+    def __init__(self, message: str, hint: str = "", height: int = 0) -> None:  # all have defaults, for pickle
         super().__init__(message, hint)
         self.height = height
 

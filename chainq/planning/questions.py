@@ -128,14 +128,18 @@ def _spot_check(heights: HeightRange, page: Page | None, facts: Facts) -> Asking
         return
     if facts.end - facts.start >= tuning.LONG_RUN * facts.pace.choose()[0]:
         facts.spot_checked = True
-        width = min(tuning.NAMED_BLOCKS, tuning.LARGER * _spread(page, len(heights)))
-        yield from due_rows(HeightRange(max(heights.start, heights.end - width), heights.end), facts)
+        width = min(tuning.NAMED_BLOCKS, max(2, tuning.LARGER * _spread(page, len(heights))))
+        while facts.blocks and width > 1:
+            if (yield from due_rows(HeightRange(max(heights.start, heights.end - width), heights.end), facts)):
+                return
+            width //= 2
 
 
 def _request(start: int, end: int, overlap: int, facts: Facts) -> Asking[tuple[Page | None, int]]:
     """Request heights and their overlap, fewer of them where a response fails for its size; no page where that of one
     height does."""
     while True:
+        end = min(end, start + facts.pace.widest)
         reach = _clip(start, end + overlap, facts)
         try:
             page: Page = yield RowsRequest(HeightRange(start, max(end, reach)), facts.size)
@@ -233,7 +237,7 @@ def _narrow(start: int, end: int, known: tuple[int, int], facts: Facts) -> Askin
             bad = middle
         if ev.reach(start, end) > start:
             return
-    if bad > start:
+    if start < bad < start + facts.pace.widest:
         yield from shown(HeightRange(start, bad + 1), facts)
         if ev.reach(start, end) > start:
             return

@@ -17,7 +17,7 @@ handed on, whichever chunk's response showed it. An error is raised when its tur
 it is printed, in every run alike.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
@@ -81,7 +81,7 @@ class RangePlan:
     `tip`: the tip height, None where it is not known yet (it is then requested only if needed). `limit`: rows after
     which no further request is made. `window`: requests at one time. `verify`: blocks must be all there and linked.
     `known`: by ranges before. `witness`: whether other methods may be asked what is due. `strict`: rows that rest on
-    belief are an error.
+    belief are an error. `edges`: heights that no result spans.
     """
 
     def __init__(
@@ -98,11 +98,13 @@ class RangePlan:
         known: Known = NOTHING_KNOWN,
         witness: bool = True,
         strict: bool = False,
+        edges: Sequence[int] = (),
     ) -> None:
         self._method, self._reverse, self._verify, self._strict = method, reverse, verify, strict
+        self._edges = edges
         heights = within_limit(method, heights, limit, reverse=reverse)
         size, chunk_rows = page_sizes(method, page_size)
-        self._rest = heights
+        self._rest = self._left = heights  # that are in no chunk yet; that are not handed on
         # With a limit, one after the other: a request too many would be one that was not needed.
         self._alone = limit is not None and not method.linked
         self.window = 1 if self._alone else window
@@ -137,7 +139,7 @@ class RangePlan:
     @property
     def done(self) -> bool:
         """Return whether nothing is left: no chunk to send, to wait for, or to give."""
-        return not self._line and not len(self._rest)
+        return not self._line and not len(self._rest) and not len(self._cut_off())
 
     @property
     def known(self) -> Known:
@@ -152,6 +154,8 @@ class RangePlan:
     def requests(self) -> Iterator[tuple[int, RowsRequest | TipRequest | DueRequest]]:
         """Yield the requests to send now, each with the number under which `receive` wants its outcome."""
         self._end_at_tip()
+        if len(cut_off := self._cut_off()):
+            self._line.insert(0, _Chunk(self._within_edges(cut_off), self._chunker.choose()[1]))
         self._extend()
         line = list(takewhile(lambda chunk: chunk.error is None, self._line))  # nothing beyond an error is printed
         for place, chunk in enumerate(line):
@@ -227,7 +231,12 @@ class RangePlan:
         except IncompleteError as error:
             self._contradicted(chunk, error)
             return
-        if isinstance(outcome, DIVISIBLE) and isinstance(request, RowsRequest):
+        if (
+            isinstance(outcome, DIVISIBLE)
+            and isinstance(request, RowsRequest)
+            and len(request.heights) > 1
+            and request.page_size == self.facts.size
+        ):  # else it says nothing of chunks
             self._chunker.too_heavy(request.heights)
         if isinstance(outcome, BaseException):
             self._step(chunk, failure=outcome)
@@ -261,7 +270,7 @@ class RangePlan:
         """Yield what is proved and whose turn it is, in the order of the output. Raises an error in its turn."""
         while self._line:
             chunk = self._line[0]
-            if chunk.steps is not None:  # it goes on from what is not given yet
+            if chunk.steps is not None or len(self._cut_off()):  # it goes on from what is not given yet
                 return
             wrong = isinstance(chunk.error, IncompleteError) and not isinstance(chunk.error, BehindError)
             if chunk.error is not None and wrong and not chunk.sent:  # then what proves its first rows may be wrong too
@@ -316,8 +325,10 @@ class RangePlan:
 
     def _shorten(self, chunk: _Chunk, given: HeightRange) -> None:
         """Take the heights that were given off the front of the line."""
-        start, end = chunk.heights.start, chunk.heights.end
-        chunk.heights = HeightRange(start, given.start) if self._reverse else HeightRange(given.end, end)
+        chunk.heights, self._left = (
+            HeightRange(heights.start, given.start) if self._reverse else HeightRange(given.end, heights.end)
+            for heights in (chunk.heights, self._left)
+        )
         if not len(chunk.heights):
             self._line.pop(0)
         chunk.proved = False
@@ -334,6 +345,18 @@ class RangePlan:
                     chunk.steps = chunk.request = None
         self._line = [chunk for chunk in self._line if len(chunk.heights)]
 
+    def _cut_off(self) -> HeightRange:
+        """Return the heights before the line that an older tip cut off, and which have blocks by now."""
+        low, high = self._left.edges
+        if self.facts.top is not None:
+            high = min(high, self.facts.top)
+        ahead = self._line[0].heights if self._line else self._rest
+        if self._reverse:
+            low = max(low, ahead.end) if self._line or len(ahead) else low
+        else:
+            high = min(high, ahead.start) if self._line or len(ahead) else high
+        return HeightRange(low, max(low, high))
+
     def _extend(self) -> None:
         """Cut new chunks off the rest while the window has room; one after the other while their length still grows."""
         wanted = self.window if self._chunker.settled else 1
@@ -345,12 +368,19 @@ class RangePlan:
             length, overlap = self._chunker.choose()
             rest = self._rest
             if self._reverse:
-                middle = max(rest.start, rest.end - length)
-                heights, self._rest = HeightRange(middle, rest.end), HeightRange(rest.start, middle)
+                heights = self._within_edges(HeightRange(max(rest.start, rest.end - length), rest.end))
+                self._rest = HeightRange(rest.start, heights.start)
             else:
-                middle = min(rest.end, rest.start + length)
-                heights, self._rest = HeightRange(rest.start, middle), HeightRange(middle, rest.end)
+                heights = self._within_edges(HeightRange(rest.start, min(rest.end, rest.start + length)))
+                self._rest = HeightRange(heights.end, rest.end)
             self._line.append(_Chunk(heights, overlap))
+
+    def _within_edges(self, heights: HeightRange) -> HeightRange:
+        """Return the first part of some heights that spans no edge, in the order of the output."""
+        inside = [edge for edge in self._edges if heights.start < edge < heights.end]
+        if self._reverse:
+            return HeightRange(max(inside, default=heights.start), heights.end)
+        return HeightRange(heights.start, min(inside, default=heights.end))
 
     def _begin(self, chunk: _Chunk) -> None:
         """Start asking for a chunk. The kernel may be able to prove it by now, or its beginning."""

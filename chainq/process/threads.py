@@ -71,6 +71,31 @@ class Pool(Generic[K]):
         self._done.put((token, outcome))
 
 
+class Later(Generic[T]):
+    """Work that a thread does meanwhile, at once where the system has no thread left; a daemon, as in `Pool`."""
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self._pool: Pool[None] = Pool(1)
+        self._pool.submit(None, work)
+        self._outcome: tuple[object] | None = None
+
+    @property
+    def done(self) -> bool:
+        """Return whether the work has ended."""
+        if self._outcome is None:
+            with suppress(Empty):
+                self._outcome = (self._pool.wait(0)[1],)
+                self._pool.close()
+        return self._outcome is not None
+
+    def result(self) -> T:
+        """Return what the work returned, once it is done; raises what it raised."""
+        (outcome,) = self._outcome or (self._pool.wait()[1],)
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome  # type: ignore[return-value]  # of the work
+
+
 def in_order(size: int, jobs: Iterator[Callable[[], T] | None], ahead: int) -> Iterator[T]:
     """Do jobs side by side, in `size` threads, and yield their results in the order of the jobs.
 

@@ -149,7 +149,7 @@ class Checkpoint:
             if version != VERSION:
                 raise UsageError(
                     f"checkpoint {self._name} has version {version}, this chainq reads version {VERSION}",
-                    "resume with the chainq that wrote it; or " + over,
+                    Phrase("delete it and use {adopt} to resume after the rows of its output; or {}", over, adopt=True),
                 )
             content = msgspec.json.decode(text, type=_Content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chainq import tuning
+from chainq.catalog.methods import Method
 from chainq.errors import (
     BrokenBodyError,
     ChainqError,
+    IncompleteError,
     OutputError,
     Phrase,
     ResponseError,
@@ -22,11 +24,14 @@ from chainq.errors import (
     UsageError,
 )
 from chainq.fetching.service import Service
+from chainq.fetching.tip import Tip
 from chainq.formats.protocol import Writer
+from chainq.heights.block_time import format_age
 from chainq.heights.bounds import Bounds
 from chainq.process.progress import Progress
 from chainq.process.signals import Interrupted, PipeClosed, raise_if_ending, signals_deferred
 from chainq.query import Query
+from chainq.resume.adopt import adopted
 from chainq.resume.checkpoint import Checkpoint, recorded_output
 from chainq.resume.history import History
 from chainq.resume.journal import Journal
@@ -34,10 +39,10 @@ from chainq.resume.reorg import ReorgError
 from chainq.resume.rounds import Rounds
 from chainq.resume.settings import ResumeSettings
 from chainq.resume.settling import UnsteadyError
-from chainq.sinks.append_file import Recorded
+from chainq.sinks.append_file import Recorded, owner_of
 from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, open_sink
-from chainq.text.humanize import counted
+from chainq.text.humanize import counted, duration
 from chainq.text.sanitize import printable
 
 
@@ -57,15 +62,18 @@ def run(
     Raises ChainqError, PipeClosed or Interrupted.
     """
     with ExitStack() as stack:
-        journal = open_journal(stack, settings, identity)
+        journal = open_journal(stack, settings, identity, query.method)
         rounds = Rounds(service, query, settings, journal, warn, progress)
         _Polls(service, query, settings, warn, journal, rounds, progress).run(begin)
 
 
-def open_journal(stack: ExitStack, settings: ResumeSettings, identity: Mapping[str, object]) -> Journal:
+def open_journal(
+    stack: ExitStack, settings: ResumeSettings, identity: Mapping[str, object], method: Method | None = None
+) -> Journal:
     """Return the journal of a run: its checkpoint and its output, both open and locked until `stack` ends.
 
-    `identity`: what the checkpoint tells queries apart by. Raises ChainqError.
+    `identity`: what the checkpoint tells queries apart by. `method`: of the rows, None for rows that a run cannot go on
+    after without a checkpoint. Raises ChainqError.
     """
     file = settings.output
     output = printable(os.path.realpath(file)) if file is not None and descriptor_of(file) is None else ""
@@ -74,6 +82,8 @@ def open_journal(stack: ExitStack, settings: ResumeSettings, identity: Mapping[s
         if output in (path := printable(os.path.realpath(settings.checkpoint)), f"{path}.lock"):
             raise UsageError(Phrase("{output} and {checkpoint} are the same file {}", output), "use two files")
         checkpoint = stack.enter_context(Checkpoint(settings.checkpoint, identity))
+        if settings.adopt and method is not None and checkpoint.history.last is None and output:
+            _adopt(checkpoint, output, method, identity)
         last = checkpoint.history.last
         if last is not None and checkpoint.output == output:
             recorded = Recorded(last.length, checkpoint.output_end, checkpoint.writing)
@@ -83,7 +93,30 @@ def open_journal(stack: ExitStack, settings: ResumeSettings, identity: Mapping[s
         _check_earlier(journal, checkpoint, output)
     elif checkpoint is not None and sink.owner:
         _check_other(Path(sink.owner), output)
+    if checkpoint is not None and checkpoint.history.last is None and sink.appends and sink.length:
+        name, adopt = printable(str(checkpoint.path)), Phrase(", or {adopt}", adopt=True) if method else ""
+        raise UsageError(
+            f"{output} has rows of an earlier run, and there is no checkpoint {name}",
+            Phrase("name its checkpoint or another {output}{}", adopt, output="FILE"),
+        )
     return journal
+
+
+def _adopt(checkpoint: Checkpoint, output: str, method: Method, identity: Mapping[str, object]) -> None:
+    """Record a position at which a run goes on after the rows of an output file, if it has any.
+
+    Durably, before anything is cut off the file. Raises UsageError.
+    """
+    owner = owner_of(output)
+    if owner and owner != str(checkpoint.path):
+        _check_other(Path(owner), output)
+    start = identity.get("start")
+    position = adopted(
+        Path(output), method, str(identity.get("format")), max(0, start) if isinstance(start, int) else 0
+    )
+    if position is not None:
+        checkpoint.history.add(position)
+        checkpoint.save(output=output)
 
 
 def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str) -> None:
@@ -142,7 +175,10 @@ class _Polls:
     rounds: Rounds
     progress: Progress
     writer: Writer | None = None  # None until the service has answered
+    tip: Tip | None = None  # the last one that it named
     failures: int = 0  # polls in a row without a result
+    failing_since: float = 0.0  # by time.monotonic, as `warned_at`
+    warned_at: float = 0.0
     refusals: int = 0  # of these, those that waiting alone may not mend
 
     def run(self, begin: Callable[[Sink, bool], Writer]) -> None:
@@ -171,7 +207,7 @@ class _Polls:
     def _poll(self, begin: Callable[[Sink, bool], Writer]) -> None:
         """Make one round; a failure that `--follow` outlives is a warning."""
         try:
-            tip = self.service.tip(refresh=True)
+            self.tip = tip = self.service.tip(refresh=True)
             if self.writer is None:  # not before the service has answered: a run in vain changes nothing
                 rewind = self.settings.rewind or 0
                 self.writer = self.journal.begin(self._first_height, rewind, begin, self.warn)
@@ -203,9 +239,27 @@ class _Polls:
         self.refusals += refusal
         if not self.settings.follow or (refusal and (self.writer is None or self.refusals > tuning.MAX_REFUSALS)):
             raise error
+        now = time.monotonic()
         if not self.failures:
+            self.failing_since = self.warned_at = now
             self.warn(str(error) + f"; trying again every {self.settings.interval:g} s")
+        elif now - self.warned_at >= tuning.STATE_SECONDS:
+            self.warned_at, since = now, duration(now - self.failing_since)
+            self.warn(f"no new rows for {since}, {counted(self.failures, 'failed poll')}: " + str(error))
         self.failures += 1
+        self._check_age(error, now - self.failing_since)
+
+    def _check_age(self, error: ChainqError, seconds: float) -> None:
+        """Raise IncompleteError where the last tip is too old by now, or none was seen for as long as it may be old."""
+        try:
+            if self.tip is not None:
+                self.rounds.check_age(self.tip)
+            elif self.settings.max_age is not None and seconds > self.settings.max_age:
+                limit = Phrase("{max_age}", max_age=format_age(self.settings.max_age))
+                raise IncompleteError(Phrase("no tip was seen for {}, longer than {}", duration(seconds), limit))
+        except IncompleteError as too_old:
+            too_old.message += "; " + error.message
+            raise
 
     def _clean_up(self, error: BaseException) -> None:
         """Leave whole rows after an error, and note on it how to get the rest."""

@@ -37,14 +37,17 @@ class Journal:
         self._recorded_at = time.monotonic()
 
     @property
-    def due(self) -> bool:
-        """Return whether it is time to record a position.
+    def cuttable(self) -> bool:
+        """Return whether the output is cut back to its last position when a run ends, so that few positions are enough.
 
-        A file is cut back to its last position when a run ends before the next one, so that few are enough. In other
-        outputs rows cannot be taken back; and without a checkpoint a position costs nothing.
+        Rows in other outputs than files cannot be taken back; and without a checkpoint a position costs nothing.
         """
-        cuttable = self.checkpoint is not None and self.sink.appends
-        return not cuttable or time.monotonic() - self._recorded_at >= tuning.RECORD_SECONDS
+        return self.checkpoint is not None and self.sink.appends
+
+    @property
+    def due(self) -> bool:
+        """Return whether it is time to record a position."""
+        return time.monotonic() - self._recorded_at >= tuning.RECORD_SECONDS
 
     @property
     def position(self) -> Position:

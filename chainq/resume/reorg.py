@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from chainq import tuning
 from chainq.errors import IncompleteError, Phrase
 from chainq.fetching.service import Service, hash_text
+from chainq.fetching.tip import Tip
 from chainq.heights.range import HeightRange
+from chainq.process.threads import Later
 from chainq.query import Batch, Query
 from chainq.resume.history import Position
 from chainq.resume.journal import Journal
@@ -41,12 +43,16 @@ def difference(position: Position, found: str, *, recorded: bool = True) -> str:
     return f"reorg: block {position.next - 1} {now}, {before}"
 
 
+class OnlyNamedError(Exception):
+    """The service names a tip, and does not have its block."""
+
+
 @dataclass(slots=True)
 class ReorgCheck:
     """The blocks by which the rounds of a run tell a reorg. Methods that check raise IncompleteError for one.
 
     `known`: the last block known before this round. `seen`: the last block of this round, before its rows were
-    requested; `hashes`: of it and of some below, all of one chain, by height.
+    requested; `only_named`: by the tip alone.
     """
 
     service: Service
@@ -54,7 +60,9 @@ class ReorgCheck:
     journal: Journal
     known: Position = field(default=Position(0))
     seen: Position = field(default=Position(0))
-    hashes: Mapping[int, str] = field(default_factory=dict)
+    only_named: bool = False
+    _hashes: Mapping[int, str] = field(default_factory=dict)
+    _asked: Later[dict[int, str]] | None = None
 
     def begin(self) -> Position:
         """Begin a round; return the last known block."""
@@ -62,19 +70,44 @@ class ReorgCheck:
         self.known = self.journal.position if self.journal.position.hash else self.seen
         return self.known
 
-    def see(self, end: int, blocks: int) -> bool:
-        """Request the last block of this round, which ends at height `end`; return whether the service has it.
+    def see(self, tip: Tip | None, end: int, blocks: int) -> bool:
+        """Note the last block of this round, which ends at height `end`; return whether the service has it.
 
-        With it come the hashes of as many `blocks` up to it as `MOST_HASHES` allows: rows that name a block must name
-        one of these.
+        `tip`: as the service named it a moment ago. It is enough where rows name no block, or only one or two are
+        new, of `blocks`; else the last one is requested, with as many before it as `MOST_HASHES` allows: rows that name
+        a block must name one of these.
         """
         if self.query.method.linked:  # its rows are blocks, and checked to link
             return self.service.block_hash(end - 1) is not None
-        first = max(0, end - min(max(blocks, LEAST_HASHES), MOST_HASHES))
-        self.hashes = self.service.block_hashes(HeightRange(first, end))
-        if end - 1 in self.hashes:
-            self.seen = Position(end, self.hashes[end - 1])
-        return end - 1 in self.hashes
+        named = {} if tip is None else {tip.height: tip.hash, tip.height - 1: tip.previous_hash}
+        self.only_named = bool(named.get(end - 1))
+        self._hashes = {height: found for height, found in named.items() if height < end and found}
+        asked = None
+        if not self.only_named or (blocks > len(named) and self.query.method.names_block):
+            first = max(0, end - min(max(blocks + 1, LEAST_HASHES), MOST_HASHES))
+            asked = Later(lambda: self.service.block_hashes(HeightRange(first, end)))
+        if asked is not None and not self.only_named:
+            self._hashes, asked = asked.result(), None
+        self._asked = asked
+        if end - 1 in self._hashes:
+            self.seen = Position(end, self._hashes[end - 1])
+        return end - 1 in self._hashes
+
+    def hashes(self) -> Mapping[int, str]:
+        """Return the hashes of `seen` and of some blocks below, all of one chain, by height.
+
+        Raises OnlyNamedError where the service does not have the block that it named as the tip.
+        """
+        if self._asked is not None:
+            self._hashes, self._asked = self._asked.result(), None
+            if self._hashes.get(self.seen.next - 1) != self.seen.hash:
+                raise OnlyNamedError
+            self.only_named = False
+        return self._hashes
+
+    def hash_of(self, height: int) -> str | None:
+        """Return the hash of a block of the chain that ends with `seen`; requested if it is not known yet."""
+        return self.hashes().get(height) or self.service.block_hash(height)
 
     def compared(self, heights: HeightRange) -> HeightRange:
         """Return of which heights the rows are to be compared with full blocks: the last ones that were rewound.
@@ -107,25 +140,30 @@ class ReorgCheck:
     def check_link(self, batch: Batch) -> None:
         """Check that no reorg happened between the check of this round and the response."""
         position = self.journal.position
-        if self.query.method.linked and self.query.verify and position.hash and batch.rows:
+        follows = (
+            batch.rows and batch.heights and batch.heights.start == position.next
+        )  # later ones are checked to link
+        if self.query.method.linked and self.query.verify and position.hash and follows:
             self._check(position, hash_text(Picker(["previous_hash"])(batch.rows[0])[0]))
 
     def hashes_after(self, batch: Batch, ends: list[int]) -> list[str] | None:
         """Return the hash of the last block below each of `ends`, of the chain that the rows of a batch are from.
 
-        Of rows that are blocks it is their own. Else the service is asked after the rows, and the last block of the
-        round must be the one that it was before them: then no reorg came in between. None where the service does
-        not have one of these blocks any more. Without a checkpoint only the end of a round is asked for; elsewhere it
-        is empty.
+        Of rows that are blocks, or name theirs, it is their own. Else the service is asked after the rows, and the last
+        block of the round must be the one that it was before them: then no reorg came in between. None where the
+        service does not have one of these blocks any more. Without a checkpoint only the end of a round is asked for;
+        elsewhere it is empty.
         """
         if self.query.method.linked:
-            return self._own_hash(batch, ends[-1])
+            own = self._own_hash(batch, ends[-1]) or _look(self.service.hash_of, ends[-1] - 1)
+            return None if own is None else [own]
         hashes = []
         for end in ends:
-            if self.journal.checkpoint is None and end < self.seen.next:
+            below = end < self.seen.next  # whose hash is requested last, after all others
+            if below and self.journal.checkpoint is None:
                 hashes.append("")
-            elif end < self.seen.next and end - 1 in self.hashes:
-                hashes.append(self.hashes[end - 1])  # `seen` links to it
+            elif below and (known := self.hashes().get(end - 1) or self._own_hash(batch, end)):
+                hashes.append(known)  # `seen` links to it
             elif (found := _look(self.service.block_hash, end - 1)) is None:
                 return None
             else:
@@ -138,14 +176,13 @@ class ReorgCheck:
             self._check(self.seen, last)
         return hashes
 
-    def _own_hash(self, batch: Batch, end: int) -> list[str] | None:
-        """Return the hash of the last of the blocks in a batch."""
-        if batch.rows:
-            block_hash, height = Picker(["block_hash", self.query.method.height or ""])(batch.rows[-1])
-            if integer_of(height) == end - 1:  # with --no-verify the last block may be missing
-                return [hash_text(block_hash)]
-        found = _look(self.service.hash_of, end - 1)
-        return None if found is None else [found]
+    def _own_hash(self, batch: Batch, end: int) -> str | None:
+        """Return the hash of the block below `end` as the last row of a batch names it, None where it does not."""
+        method = self.query.method
+        if not batch.rows or not (method.linked or method.names_block):
+            return None
+        block_hash, height = Picker(["block_hash", method.height or ""])(batch.rows[-1])
+        return hash_text(block_hash) if integer_of(height) == end - 1 else None  # it may be missing with --no-verify
 
     def _check(self, known: Position, found: str) -> None:
         """Raise IncompleteError where the block below `known` is another one now.

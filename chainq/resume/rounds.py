@@ -10,7 +10,7 @@ docs/completeness.md, "Following the tip", says what that proves.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -29,10 +29,12 @@ from chainq.heights.range import HeightRange
 from chainq.planning.facts import BehindError
 from chainq.process.progress import Progress
 from chainq.process.signals import signals_deferred
+from chainq.process.threads import Later
 from chainq.query import Batch, Query, limited
+from chainq.resume.batch_stream import BatchStream
 from chainq.resume.history import Position, digests
 from chainq.resume.journal import Journal
-from chainq.resume.reorg import ReorgCheck
+from chainq.resume.reorg import OnlyNamedError, ReorgCheck
 from chainq.resume.settings import ResumeSettings
 from chainq.resume.settling import UnsteadyError, late_heights, new_positions, shown_to
 from chainq.text.humanize import counted, duration
@@ -62,7 +64,8 @@ class Rounds:
     behind: bool = False  # the service is behind what it showed before; the user was warned
     written: int = 0  # rows
     begun: bool = False  # the first round has said how far it goes
-    pending: "_Pending | None" = None
+    pending: _Pending | None = None
+    asking: tuple[_Pending, Later[list[str] | None]] | None = None  # for the hashes of a position
 
     def __post_init__(self) -> None:
         self.reorg = ReorgCheck(self.service, self.query, self.journal)
@@ -93,15 +96,12 @@ class Rounds:
             before = f"block {known.next - 1} was there before" if known.hash else f"{self._next} comes next"
             far = known.hash and known.next - tip.height > SETTLE
             self._warn_behind(f"its tip is {tip.height}, but {before}{f'; {self._if_reset}' if far else ''}")
-        elif self.reorg.check_known(self.service.hash_of):
-            self.behind = False
+        else:
             try:
                 self._write_new(writer, tip)
             except BehindError as error:
                 self._lack_rows(error, tip.height)
-        else:
-            self._lack_known(tip.height)
-        self._check_age(tip)
+        self.check_age(tip)
 
     def _write_new(self, writer: Writer, tip: Tip) -> None:
         """Write what is not written yet, and what came late."""
@@ -115,45 +115,74 @@ class Rounds:
         # Blocks are settled at once: there is one for each height, and hashes link it to the one before.
         deep = end if self.query.method.linked else min(end, top - self._lag - SETTLE)
         history = self.journal.history
+        if self.looked < 0:  # the run that wrote the last rows looked up to there
+            self.looked = self._next + self._lag
         if self._next < end or (history.unsettled and history.settled.next < deep and top != self.looked):
-            self._write_up_to(writer, self._existing(end), top, deep)
+            try:
+                self._write_up_to(writer, tip, end, top, deep)
+            except OnlyNamedError:
+                self.drop_pending()
+                self._write_up_to(writer, None, end, top, deep)
+        elif self.reorg.check_known(self.service.hash_of):
+            self.behind = False
+        else:
+            self._lack_known(tip.height)
         if limit is not None and self._next < limit:
             lag = f", and this run stays {counted(self._lag, 'block')} below it" if self._lag else ""
             self.warn(Phrase("{end} is not reached: the tip is {}{}", top - 1, lag, end=limit))
 
-    def _write_up_to(self, writer: Writer, end: int, top: int, deep: int) -> None:
+    def _write_up_to(self, writer: Writer, tip: Tip | None, end: int, top: int, deep: int) -> None:
         """Write what came late and what is new below `end`.
 
-        `top`: the end of the chain; `deep`: heights below it are settled where their rows are the same as before.
+        `tip`: as the service named it, None where it lacks blocks below. `top`: the end of the chain; `deep`: heights
+        below it are settled where their rows are the same as before.
         """
-        heights = self.journal.history.unsettled
-        batches = [*self._batches(self.query._replace(limit=None), heights)] if heights else []
-        # While the tip was requested, there may have been a reorg.
-        if not self.query.method.linked and not self.reorg.check_known(self.service.block_hash):
+        linked, history = self.query.method.linked, self.journal.history
+        there = self._existing(tip, end)
+        if not self.reorg.check_known(self.service.hash_of if linked else self.reorg.hash_of):
             self._lack_known(top - 1)
             return
+        self.behind = False
+        if there < end:
+            more = self._raise_lag(self._lag + end - there)
+            height = self.service.tip_height()
+            self._warn_behind(f"it does not have block {end - 1}, although its tip is {height}{more}")
+            end = there
+        heights, method = history.unsettled, self.query.method
+        together = self.query.limit is None  # one request may show late rows and new ones
+        middle = max(heights.end, min(deep, end))
+        asked = HeightRange(heights.start, max(heights.end, end) if together else heights.end)
+        edges = (heights.end, middle) if together else ()
+        stream = BatchStream(method, self._batches(self.query._replace(limit=None), asked, edges))
+        looked = [*stream.up_to(heights.end)] if heights else []
         self.looked = top
-        if heights and not self._compare(writer, batches, heights, top, deep):
+        if heights and not self._compare(writer, looked, heights, top, deep):
             return
         if not self.begun:  # later rounds of --follow only count up
             self.begun = True
             self.progress.begin(max(0, end - self._next) if self.query.limit is None else None)
-        middle = max(self._next, min(deep, end))
+        if self._next < heights.end:  # went back
+            stream.put_back(looked)
+            middle = max(self._next, min(deep, end))
+            together = together and method.height is not None  # where there may be an edge that was none before
         for part in (HeightRange(self._next, middle), HeightRange(middle, end)):
-            if part.start < part.end and not self._write_range(writer, part, settled=part.end == middle):
+            batches = stream if together else self._limited(part)
+            if part.start < part.end and not self._write_range(writer, batches, part, end, settled=part.end == middle):
+                self._record_pending()
                 return
 
-    def _existing(self, end: int) -> int:
+    def _limited(self, heights: HeightRange) -> BatchStream:
+        """Request all rows of some heights, as far as the limit allows."""
+        batches = self._batches(self.query._replace(limit=self.left), heights)
+        return BatchStream(self.query.method, limited(batches, self.left))
+
+    def _existing(self, tip: Tip | None, end: int) -> int:
         """Return `end`, or less where the service does not have the block below it, although it names its tip."""
-        wanted, step, least = end, 1, self.journal.history.settled.next
+        step, least = 1, self.journal.history.settled.next
         while end > least and self.query.verify:
-            if self.reorg.see(end, end - least):
+            if self.reorg.see(tip, end, end - self._next):
                 break
             end, step = end - step, step * 2
-        if end < wanted:
-            more = self._raise_lag(self._lag + wanted - end)
-            tip = self.service.tip_height()
-            self._warn_behind(f"it does not have block {wanted - 1}, although its tip is {tip}{more}")
         return end
 
     def _lack_known(self, tip: int) -> None:
@@ -251,13 +280,21 @@ class Rounds:
             )
         self._warn_behind(f"it lacks {missing}")
 
-    def _write_range(self, writer: Writer, heights: HeightRange, *, settled: bool) -> bool:
-        """Write all rows of `heights`; return whether the service had them all and more can follow."""
-        batches, end = self._batches(self.query._replace(limit=self.left), heights), heights.start
+    def _write_range(
+        self, writer: Writer, stream: BatchStream, heights: HeightRange, last: int, *, settled: bool
+    ) -> bool:
+        """Write all rows of `heights`, one of the parts of a round that ends at height `last`; return whether the
+        service had them all and more can follow.
+
+        `settled`: whether their rows can be, which near the tip they cannot.
+        """
+        end = heights.start
         try:
-            for batch in limited(batches, self.left):
-                end = batch.heights.end if batch.heights else end
-                if batch.heights and not self._write_batch(writer, batch, batch.heights, heights, settled=settled):
+            for batch in stream.up_to(heights.end):
+                if batch.heights is None:
+                    continue
+                end = batch.heights.end
+                if not self._write_batch(writer, batch, batch.heights, heights.end if settled else None, last):
                     return False
         except (ChainqError, UnsteadyError):
             self._record_pending()
@@ -267,15 +304,12 @@ class Rounds:
             return False
         return self.left != 0
 
-    def _write_batch(
-        self, writer: Writer, batch: Batch, heights: HeightRange, part: HeightRange, *, settled: bool
-    ) -> bool:
-        """Write the rows of a batch, and record that at the end of a part or where it is due; return whether the
+    def _write_batch(self, writer: Writer, batch: Batch, heights: HeightRange, deep: int | None, last: int) -> bool:
+        """Write the rows of a batch, and record that at the end of a round or where it is due; return whether the
         service had all its blocks.
 
-        `part`: the heights that batches come of; `settled`: whether their rows can be, which near the tip they cannot.
+        `deep`: the end of what can be settled, None where nothing of the batch can; `last`: the end of the round.
         """
-        deep = part.end if settled else None
         self.reorg.check_link(batch)
         method = self.query.method
         if deep is not None and batch.shown and self.journal.history.unsettled:
@@ -283,14 +317,17 @@ class Rounds:
         # Heights without rows, even proved, say nothing of heights before them that are not settled.
         settles = batch.shown or not self.journal.history.unsettled
         ends = new_positions(method, batch, heights, deep if settles or method.linked else None)
+        wait = (
+            ends == {heights.end: UNSET} and heights.end < last and self.query.limit is None and self.journal.cuttable
+        )
         lengths: dict[int, int] = {}
-        wait = settled and [*ends] == [heights.end] and heights.end < part.end and self.query.limit is None
         if self.pending is not None and next(iter(ends.values())) is not UNSET:  # what is settled ends below this batch
             lengths = {self.pending.end: self.pending.length}
             ends = {self.pending.end: UNSET, **ends}
-        wait = wait and ends[heights.end] is UNSET and not self.journal.due
         hashes = [] if wait else self.reorg.hashes_after(batch, [*ends])
         if hashes is None:
+            if self.reorg.only_named:
+                raise OnlyNamedError
             self._stop_behind(f"it does not have block {heights.end - 1} any more")
             return False
         with signals_deferred():
@@ -306,8 +343,22 @@ class Rounds:
             else:
                 at = zip(ends.items(), hashes, strict=True)
                 self.journal.record(*(Position(end, one, lengths.get(end, length), left) for (end, left), one in at))
-                self.pending = None
+                self.pending = self.asking = None
+        if self.pending is not None:
+            self._record_meanwhile(self.pending)
         return True
+
+    def _record_meanwhile(self, pending: _Pending) -> None:
+        """Request the hashes of a position, if one is due, while rows are written; record it once they are there."""
+        if self.asking is None:
+            if self.journal.due:
+                self.asking = pending, Later(lambda: self.reorg.hashes_after(pending.batch, [pending.end]))
+        elif self.asking[1].done:
+            (asked, later), self.asking = self.asking, None
+            if hashes := later.result():
+                with signals_deferred():
+                    self.journal.record(Position(asked.end, hashes[0], asked.length))
+                    self.pending = pending._replace(rows=pending.rows - asked.rows)
 
     def _record_pending(self) -> None:
         """Record what is written, so that after an error the next run goes on from there, if the service allows."""
@@ -316,7 +367,7 @@ class Rounds:
         with suppress(ChainqError):
             if hashes := self.reorg.hashes_after(self.pending.batch, [self.pending.end]):
                 self.journal.record(Position(self.pending.end, hashes[0], self.pending.length))
-                self.pending = None
+                self.pending = self.asking = None
 
     def drop_pending(self) -> None:
         """Cut what is not recorded off the output. Raises OutputError."""
@@ -324,7 +375,7 @@ class Rounds:
             with signals_deferred():
                 self.journal.sink.truncate(self.journal.position.length)
                 self.written -= self.pending.rows
-                self.pending = None
+                self.pending = self.asking = None
 
     def _settle_before(self) -> None:
         """Settle the heights before a response that shows rows: the service has written all rows before them.
@@ -343,17 +394,21 @@ class Rounds:
             )
         self.journal.settle(heights.end)
 
-    def _batches(self, query: Query, heights: HeightRange) -> Generator[Batch]:
+    def _batches(self, query: Query, heights: HeightRange, edges: Sequence[int] = ()) -> Generator[Batch]:
+        """Request rows; no batch of rows without heights spans an edge, since only others can be cut there."""
+        edges = edges if query.method.height is None else ()
         try:
             compared = self.reorg.compared(heights)
-            yield from self.service.fetch_range(query, heights, hashes=self.reorg.hashes, compared=compared)
+            yield from self.service.fetch_range(
+                query, heights, hashes=self.reorg.hashes, compared=compared, edges=edges
+            )
         except BehindError:
             raise
         except IncompleteError as error:
             self.reorg.check_seen()
             raise UnsteadyError(error) from error
 
-    def _check_age(self, tip: Tip) -> None:
+    def check_age(self, tip: Tip) -> None:
         """Raise IncompleteError for a tip that is older than `--max-age`, or has no time to tell that."""
         if self.settings.max_age is None:
             return

@@ -107,9 +107,7 @@ class AppendFileSink(DescriptorSink):
     @property
     def owner(self) -> str:
         """The path of the checkpoint that a run noted on the file; empty for none, or where that cannot be noted."""
-        with suppress(OSError, AttributeError):
-            return os.fsdecode(os.getxattr(self._descriptor, _OWNER))
-        return ""
+        return owner_of(self._descriptor)
 
     @owner.setter
     def owner(self, checkpoint: str) -> None:
@@ -150,3 +148,10 @@ class AppendFileSink(DescriptorSink):
         """Close the file as it is."""
         with suppress(OSError):
             os.close(self._descriptor)
+
+
+def owner_of(file: int | str) -> str:
+    """Return the path of the checkpoint that a run noted on a file; empty for none, or where that cannot be noted."""
+    with suppress(OSError, AttributeError):
+        return os.fsdecode(os.getxattr(file, _OWNER))
+    return ""

@@ -67,6 +67,10 @@ class UnconnectedError(NoConnectionError):
     """No connection could be made: the server refused it, or nobody knows the host."""
 
 
+class ProxyRefusedError(NoConnectionError):
+    """The proxy wants another login, or does not connect to this host."""
+
+
 class DeadlineError(ExchangeError):
     """The deadline passed before the response was complete."""
 

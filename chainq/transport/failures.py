@@ -1,5 +1,9 @@
 """What a failed call means: an error, and whether to try again and when.
 
+Tried again are calls that met no connection, a lost one, a timeout, a body that ended early, HTTP 408, 429, 500, 502,
+503 and 504, and errors of a database that restarts: `retries` times, and 429 as long as `rate_limit` says. All else is
+final. Where no connection was ever made, one more attempt is enough, unless the user said how many.
+
 Source: docs/protocol.md, "Envelope and errors"; RFC 9110, section 15, for HTTP statuses.
 """
 
@@ -20,6 +24,7 @@ from chainq.transport.base import (
     BrokenResponseError,
     DeadlineError,
     ExchangeError,
+    ProxyRefusedError,
     Response,
     ServiceOptions,
     UnconnectedError,
@@ -137,6 +142,8 @@ def of_exchange(error: ExchangeError, options: ServiceOptions) -> ChainqError | 
     url, reason = mask_url(options.url), str(error)
     if isinstance(error, UnusableRequestError):
         return UnreachableError(f"invalid URL or header: {reason}")
+    if isinstance(error, ProxyRefusedError):
+        return UnreachableError(f"could not reach {url}: {reason}", "check the proxy and its login")
     if isinstance(error, BrokenResponseError):
         return TransientFailure(BrokenBodyError(f"response ended early: {reason}"))
     if isinstance(error, DeadlineError):

@@ -11,6 +11,7 @@ import httpx
 
 from chainq.errors import UsageError
 from chainq.text.sanitize import excerpt, keep_secret
+from chainq.transport.base import ProxyRefusedError
 from chainq.transport.http1 import exchange
 from chainq.transport.network import Channel, Now, Tcp, Tls, connect
 
@@ -54,7 +55,7 @@ class Route:
     def open(self, now: Now, deadline: float) -> tuple[Tcp, Channel]:
         """Connect, and return the connection and, over it, the channel to the server.
 
-        Raises OSError, ValueError or httpx.ProxyError.
+        Raises OSError, ValueError, httpx.ProxyError or ProxyRefusedError.
         """
         tcp = self._connect(now, deadline)
         try:
@@ -109,28 +110,31 @@ def _tls(used: bool) -> ssl.SSLContext:
 
 
 def _connect_by_tunnel(channel: Channel, host: str, port: int, headers: list[tuple[bytes, bytes]]) -> None:
-    """Have an HTTP proxy connect the channel to a host (RFC 9110, section 9.3.6). Raises OSError or ProxyError."""
+    """Have an HTTP proxy connect the channel to a host (RFC 9110, section 9.3.6). Raises OSError, ProxyError or
+    ProxyRefusedError.
+    """
     target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
         response = exchange(channel, "CONNECT", target, [(b"Host", target.encode()), *headers])
     except HTTPException as error:
         raise httpx.ProxyError(f"the proxy sent a response that is not HTTP: {error}") from None
     if not 200 <= response.status < 300:
-        raise httpx.ProxyError(f"the proxy refused to connect: {response.status} {response.reason}")
+        refused = ProxyRefusedError if 400 <= response.status < 500 else httpx.ProxyError
+        raise refused(excerpt(f"the proxy refused to connect: {response.status} {response.reason}"))
 
 
 def _connect_by_socks(channel: Channel, host: str, port: int, login: tuple[bytes, bytes] | None) -> None:
     """Have a SOCKS5 proxy connect the channel to a host, which it looks up (RFC 1928, RFC 1929).
 
-    Raises OSError or httpx.ProxyError.
+    Raises OSError, httpx.ProxyError or ProxyRefusedError.
     """
     channel.send(b"\5\1" + (b"\2" if login else b"\0"))  # one method: name and password, or none
     if _received(channel, 2) != (b"\5\2" if login else b"\5\0"):
-        raise httpx.ProxyError("the SOCKS proxy refused the login, or is not a SOCKS5 proxy")
+        raise ProxyRefusedError("the SOCKS proxy refused the login, or is not a SOCKS5 proxy")
     if login:
         channel.send(b"\1" + b"".join(bytes([len(word)]) + word for word in login))
         if _received(channel, 2)[1:] != b"\0":
-            raise httpx.ProxyError("the SOCKS proxy refused the login")
+            raise ProxyRefusedError("the SOCKS proxy refused the login")
     try:
         ip = ip_address(host)
         address = (b"\1" if ip.version == 4 else b"\4") + ip.packed

@@ -114,6 +114,34 @@ def test_an_empty_list_is_never_taken_on_trust(names: str, chainq: Program) -> N
     assert "may be behind" in said
 
 
+@pytest.mark.parametrize("names", ["chain", "aleo"])
+def test_a_range_takes_a_call_for_each_block(names: str, chainq: Program, truth: Truth) -> None:
+    """Row ids and roots come by one call for many blocks; one full block shows what the root of an empty one is."""
+    server = Server(names, by_row_id=names == "aleo")
+    with serving(server) as url:
+        ran = chainq("transactions", "600:700", "--dialect", names, "--url", url)
+    assert (ran.code, ran.rows) == (0, [row for height in range(600, 700) for row in truth.transactions(height)])
+    assert server.calls.pop("transactions") == 100
+    assert server.calls.total() <= 4, server.calls
+
+
+def test_6_a_block_of_a_range_whose_transactions_are_withheld(chainq: Program) -> None:
+    """An empty list after a block that is empty, of a block that is not: the roots of the two differ."""
+
+    class Withholding(Server):
+        def respond(self, body: bytes) -> Any:
+            request, reply = json.loads(body), super().respond(body)
+            if request["method"] == "transactions" and 660 in request["params"].values():
+                return reply._replace(body=json.dumps(json.loads(reply.body) | {"result": []}).encode())
+            return reply
+
+    with serving(Withholding("chain", by_row_id=False)) as url:
+        ran = chainq("transactions", "650:700", "-j1", "--url", url)
+    assert ran.code == 6
+    assert "transactions height 660: there are no rows, but the block has transactions" in ran.err
+    assert json.loads(ran.rows[-1])["block_id"] == Chain(tip=TIP).block_row(659)
+
+
 def test_a_server_without_full_blocks_is_held_against_its_records(chainq: Program, truth: Truth) -> None:
     """Where full blocks have another name, or are too large, records show which transactions a block has."""
     server = Server("aleo", by_row_id=True, lacks="getAleoBlocks")

@@ -2,12 +2,11 @@
 
 import json
 import os
-import signal
 from pathlib import Path
 
 import pytest
 
-from harness.jobs import FIRST, Job, assassin, lines, said
+from harness.jobs import FIRST, Job, lines, said
 from harness.program import Program, finish
 from harness.services import Moving, serving
 from harness.truth import Truth
@@ -180,15 +179,17 @@ def test_an_output_by_another_spelling_is_the_same_file(chainq: Program, truth: 
     assert out.read_bytes() == lines(truth.rows("blocks", 0, 7))
 
 
-def test_rows_are_appended_to_what_was_there(chainq: Program, truth: Truth) -> None:
-    """A first run leaves what the output file held before, and so does a run that picks up after a kill."""
-    service, deadly = Moving(4), assassin(chainq)
+def test_2_a_first_run_appends_to_nothing(chainq: Program, truth: Truth) -> None:
+    """A file with content of its own is left alone, and no call is made; an empty one is fine."""
+    service = Moving(4)
     with serving(service) as url:
         job = Job(chainq, url, "blocks")
         job.out.write_bytes(b"old\n")
-        assert job(env=deadly(8)).code == -signal.SIGKILL
+        said(job(), 2, f"{job.out} has rows of an earlier run", "another -o FILE")
+        assert (job.out.read_bytes(), service.calls) == (b"old\n", [])
+        job.out.write_bytes(b"")
         said(job(), 0)
-    assert job.out.read_bytes() == b"old\n" + lines(truth.rows("blocks", 0, 5))
+    assert job.out.read_bytes() == lines(truth.rows("blocks", 0, 5))
 
 
 def test_a_name_that_is_not_utf8(chainq: Program, truth: Truth) -> None:

@@ -5,9 +5,13 @@ import signal
 from functools import partial
 from typing import Any
 
+import pytest
+
+from harness.belief import besides_belief
 from harness.jobs import FIRST, Job, recording, said
 from harness.program import Program, finish, side_by_side
 from harness.services import Moving, serving
+from harness.truth import Truth, difference
 
 
 def test_the_checkpoint_holds_no_secrets(chainq: Program) -> None:
@@ -65,7 +69,7 @@ def test_the_checkpoint_moves_chunk_by_chunk_and_is_never_half(chainq: Program) 
 
 
 def test_positions_cost_hardly_a_call(chainq: Program) -> None:
-    """Beside the rows, a run asks for the tip, for hashes before them, and for those of two positions at the end."""
+    """Beside the rows, a run asks for the tip, for hashes beside the first rows, and for its last block at the end."""
     service = Moving(FIRST + 1200)
     words = ("records", "--start", str(FIRST), "--end", str(FIRST + 1000), "--page-size", "100")
     with serving(service) as url:
@@ -77,7 +81,39 @@ def test_positions_cost_hardly_a_call(chainq: Program) -> None:
     assert job.out.read_bytes() == (chainq.home / "plain").read_bytes()
     others = [method for method in service.calls if method not in ("records/all", "getChainBlocks")]
     assert others.count("latest/block") == 1
-    assert len(others) <= 5, others
+    assert len(others) <= 4, others
+
+
+@pytest.mark.parametrize(
+    ("command", "most"), [("records", 4), ("transitions", 4), ("blocks", 3), ("full-blocks", 3), ("ownership", 6)]
+)
+def test_a_new_block_takes_few_calls(command: str, most: int, chainq: Program, truth: Truth) -> None:
+    """A run that finds one new block asks for the tip, for rows, for who else names them, and for the block again."""
+    service = Moving(FIRST + 50)
+    with serving(service) as url:
+        job = Job(chainq, url, command, "--start", str(FIRST))
+        job()
+        for _ in range(3):
+            service.tip += 1
+            service.calls.clear()
+            ran = job()
+            said(besides_belief(ran, command, due=bool(ran.err)), 0)
+            assert len(service.calls) <= most + 6 * bool(ran.err), service.calls
+            service.calls.clear()
+            said(job(), 0)
+            assert service.calls == ["latest/block"]
+    assert difference(job.out.read_bytes().split(b"\n")[:-1], truth.groups(command, FIRST, FIRST + 54)) == ""
+
+
+@pytest.mark.parametrize("command", ["blocks", "records", "ownership"])
+def test_a_second_run_of_several_chunks(command: str, chainq: Program, truth: Truth) -> None:
+    """Positions are recorded now and then, and blocks link to the ones before them all the same."""
+    service = Moving(4000)
+    with serving(service) as url:
+        job = Job(chainq, url, command, "--start", "3500")
+        for service.tip in (4000, 6500, 6540):
+            said(job(), 0)
+    assert difference(job.out.read_bytes().split(b"\n")[:-1], truth.groups(command, 3500, 6541)) == ""
 
 
 def test_long_lives_keep_the_checkpoint_small(chainq: Program) -> None:

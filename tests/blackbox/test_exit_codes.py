@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from harness.program import Program, Ran, Servers, one_line
+from harness.program import Program, Ran, Servers, finish, one_line
 from harness.services import Canned, canned, result
+from harness.sockets import answering
+from harness.sockets import server as socket_server
 from harness.truth import Truth
 
 ADDRESS = Truth().chain.addresses[0]
@@ -98,6 +100,19 @@ def test_4_nothing_listens(chainq: Program, nowhere: str) -> None:
 def test_4_a_host_without_a_name(chainq: Program) -> None:
     """A host name that cannot exist is exit 4 (RFC 6761: .invalid)."""
     assert "after 2 attempts" in one_line(chainq("block", "5", url="http://chainq.invalid/"), 4)
+
+
+def test_4_so_many_retries_as_the_user_says(chainq: Program, nowhere: str) -> None:
+    """Also where no connection was ever made; what a proxy refuses is asked once."""
+    for retries in (0, 1, 3):
+        said = one_line(chainq("block", "5", "--retries", str(retries), url=nowhere), 4)
+        assert (f"(after {retries + 1} attempts)" in said) == (retries > 0)
+    with socket_server(answering(b"", status="407 Proxy Authentication Required")) as (proxy, seen):
+        environment = {"https_proxy": proxy, "no_proxy": ""}
+        said = one_line(finish(chainq.start("block", "5", url="https://chainq.invalid/", env=environment)), 4)
+        assert "the proxy refused to connect: 407" in said
+        assert "check the proxy" in said
+        assert len(seen) == 1
 
 
 @pytest.mark.parametrize("status", [408, 500, 502, 503, 504])

@@ -6,9 +6,11 @@ moments of a run the chain is reorganised (6; 38 are all of them).
 
 import json
 import os
+import re
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -17,7 +19,7 @@ from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
 from chainq.demo.fork import Fork
 from chainq.demo.service import Reply, page
-from harness.jobs import FIRST, Job, lines, said
+from harness.jobs import FIRST, Job, lines, said, starting
 from harness.program import Program, finish
 from harness.search import some
 from harness.services import Moving, fork_truth, serving
@@ -39,6 +41,16 @@ class Deployed(Moving):
             return found
         self.failed += 1
         return self.instead(body)
+
+
+class Fresh(Deployed):
+    """A service whose blocks are as old as the run."""
+
+    def respond(self, body: bytes) -> Reply:
+        """As the service does, with the time of now in each block."""
+        found = super().respond(body)
+        now = str(int(time.time())).encode()
+        return found._replace(body=re.sub(rb'"timestamp":"[0-9]+"', b'"timestamp":"%b"' % now, found.body))
 
 
 def error(code: object, message: str, status: int = 200) -> Callable[[bytes], Reply]:
@@ -139,6 +151,33 @@ def test_3_a_service_that_never_worked_is_not_waited_for(words: tuple[str, ...],
     said(ran, 3, "404")
     assert service.failed == 1
     assert not (chainq.home / "kept").exists()
+
+
+@pytest.mark.parametrize("quiet", [(), ("--quiet",)])
+def test_6_max_age_counts_while_nothing_can_be_reached(quiet: tuple[str, ...], chainq: Program) -> None:
+    """The service is gone: the last tip gets too old, and the run says so and why. Also where no tip ever came."""
+    service = Fresh(4)
+    with serving(service) as url:
+        process = chainq.start("blocks", "--start", "0", *SOON, "--max-age", "3s", *quiet, url=url)
+        assert process.stdout is not None
+        assert [process.stdout.readline()[:1] for _ in range(5)] == [b"{"] * 5
+        service.instead = error("", "down", 503)
+        ran = finish(process)
+    assert ran.code == 6
+    last = ran.err.splitlines()[-1]
+    assert "old, older than --max-age 3s" in last
+    assert "HTTP 503" in last
+    ran = chainq("blocks", "--start", "0", *SOON, "--max-age", "1s", *quiet, url=url)
+    assert ran.code == 6
+    assert "no tip was seen for 1 second, longer than --max-age 1s" in ran.err
+
+
+def test_a_line_now_and_then_says_that_it_still_waits(chainq: Program, nowhere: str) -> None:
+    """How long polls have failed, and why: a run that waits is told from one that has nothing new."""
+    quick = starting(chainq, "quick", "from chainq import tuning\ntuning.STATE_SECONDS = 0\n")
+    process = chainq.start("blocks", "--start", "0", *SOON, "--max-age", "1s", url=nowhere, env=quick)
+    ran = finish(process)
+    assert "no new rows for 0 seconds, 1 failed poll: latest/block: could not reach" in ran.err
 
 
 def test_6_a_reorg_during_an_outage(chainq: Program, truth: Truth) -> None:

@@ -1,10 +1,13 @@
 """A service that names an old tip now and then: --end counts, and where it is not reached, the run says so."""
 
+import re
+
 import pytest
 
 from chainq.demo.faults import Faults
 from harness.jobs import said
 from harness.program import Program, Servers
+from harness.search import some
 from harness.services import Moving, serving
 from harness.truth import Truth, difference
 
@@ -45,6 +48,23 @@ def test_an_end_that_is_reached_takes_no_call_to_know(chainq: Program, server: S
     for command in ("blocks", "records", "transitions"):
         ran = chainq(command, "--start", "0", "--end", "190", "-v", url=server("--tip", "195"))
         assert "latest/block" not in ran.err
+
+
+@pytest.mark.parametrize("more", [(), ("--reverse",)], ids=["forward", "reverse"])
+@pytest.mark.parametrize("seed", some(range(24), 1, 2, 3))
+def test_a_range_that_ends_at_a_stale_tip_says_so(
+    seed: int, more: tuple[str, ...], chainq: Program, server: Servers, truth: Truth
+) -> None:
+    """Two servers behind a URL, one of them 20 blocks behind: all rows, or those up to the tip that a warning names."""
+    lagging = ("--lag-blocks", "20", "--lag-rate", "0.6", "--stale-tip-rate", "0.5")
+    ran = chainq("records", "150:190", *more, url=server("--tip", "195", *lagging, "--fault-seed", str(seed)))
+    named = re.search("(?m)--end 190 is not reached: the tip is ([0-9]+)$", ran.err)
+    due = truth.rows("records", 150, int(named[1]) + 1 if named else 190)
+    if ran.code != 6 and "nothing proves" not in ran.err:
+        assert ran.code == 0
+        assert named or ran.err == ""
+        assert sorted(ran.rows) == sorted(due)
+    assert {*ran.rows} <= {*due} or ran.code == 6
 
 
 @pytest.mark.parametrize("seed", range(6))

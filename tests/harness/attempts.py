@@ -128,15 +128,22 @@ def numbered(row: bytes) -> bytes:
     return re.sub(rb'"height":"([0-9]+)"', rb'"height":\1', row) if b'"height":"' in row else row
 
 
-def attempt(seed: int, kind: str, *, partitions: bool = False, rows: int = 20_000) -> tuple[str, Outcome]:
+def attempt(
+    seed: int,
+    kind: str,
+    *,
+    partitions: bool = False,
+    rows: int = 20_000,
+    lengths: Sequence[int] = (40, 200, 1500, 5000),
+) -> tuple[str, Outcome]:
     """One run against a server of that kind, all else by chance: the verdict, and how it ended.
 
-    `rows`: about the most on its chain; more take longer, and show little more.
+    `rows`: about the most on its chain, `lengths`: its numbers of heights; more take longer, and show little more.
 
     With `partitions` two runs, one after the other; the second one is told what the first has learned.
     """
     rng = Random(seed)  # noqa: S311  # a seed is to be repeated
-    heights = rng.choice([40, 200, 1500, 5000])
+    heights = rng.choice(lengths)
     density = min(rng.choice([0.05, 0.3, 1, 5, 20]), rows / heights)
     command = rng.choice(COMMANDS)
     if kind == "two at once" or kind in BEYOND_PROOF.get(command, ()):

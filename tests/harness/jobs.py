@@ -94,16 +94,16 @@ for name in ("open", "write", "fsync", "ftruncate", "replace"):
 
 def assassin(program: Program) -> Callable[[int], dict[str, str]]:
     """The environment in which a run dies at its n-th step on the file system."""
-    first = _first(program, "assassin", ASSASSIN)
+    first = starting(program, "assassin", ASSASSIN)
     return lambda step: {**first, "KILL_AT": str(step)}
 
 
 def recording(program: Program, seconds: float = 0.0) -> dict[str, str]:
     """The environment in which a run records a position every so many seconds; by default after each chunk."""
-    return _first(program, "recording", f"from chainq import tuning\ntuning.RECORD_SECONDS = {seconds}\n")
+    return starting(program, "recording", f"from chainq import tuning\ntuning.RECORD_SECONDS = {seconds}\n")
 
 
-def _first(program: Program, name: str, code: str) -> dict[str, str]:
+def starting(program: Program, name: str, code: str) -> dict[str, str]:
     """The environment in which a run begins with some code."""
     folder = program.home / name
     folder.mkdir()

@@ -4,15 +4,18 @@ Always an error would keep it too, so each kind of server has a floor: how many 
 many calls. `CHAINQ_EXAMPLES=20000 pytest tests/planning/test_completeness.py` tries more.
 """
 
+import json
 import os
-from itertools import product
+from itertools import pairwise, product
 from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from chainq.errors import ChainqError
+from chainq.planning.exchange import RowsRequest
 from harness.attempts import attempt, crowded, drive, verdict
 from harness.model import CROWDED, KINDS, NARROW, Faults, Server, chain
 from harness.search import some
@@ -216,3 +219,24 @@ def test_calls_of_rows_without_heights_stay_near_the_fewest(most: int, *, revers
     outcome = drive(Server(made, Faults(), rng), 0, 20_000, command="ownership", tip=made.tip, reverse=reverse)
     assert verdict(outcome, due) == "truth"
     assert outcome.calls <= most
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_no_hole_where_the_tip_rises(seed: int) -> None:
+    """Of servers with different tips: heights follow one another, as far as any row was shown."""
+    rng = Random(seed)  # noqa: S311  # a seed is to be repeated
+    command, reverse = rng.choice(["records", "blocks"]), rng.random() < 0.3
+    server = Server(chain(rng, 60, rng.choice([0.3, 1, 5]), command=command), Faults(lagging=rng.randint(5, 30)), rng)
+    size, end = rng.choice([5, 20, 100]) if command == "records" else None, rng.randint(50, 70)
+    shown, answer = [5], server.answer
+
+    def answered(request: RowsRequest) -> list[Raw]:
+        rows = answer(request)
+        shown.extend(json.loads(bytes(row))["height"] for row in rows)
+        return rows
+
+    server.answer = answered  # type: ignore[method-assign]
+    outcome = drive(server, 5, end, command=command, page_size=size, reverse=reverse, window=rng.choice([1, 4, 10]))
+    edges = [result.heights.edges for result in outcome.results][:: -1 if reverse else 1]
+    assert all(low[1] == high[0] for low, high in pairwise(edges))
+    assert outcome.error or edges[-1][1] >= min(end, max(shown) + 1)

@@ -1,0 +1,105 @@
+"""An output file whose checkpoint is gone: no row comes twice, and --adopt goes on after its rows."""
+
+from pathlib import Path
+
+import pytest
+
+from chainq.demo.chain import Chain
+from chainq.demo.fork import Fork
+from harness.jobs import FIRST, Job, said
+from harness.program import Program
+from harness.services import Moving, serving
+from harness.truth import Truth, difference
+
+COMMANDS = [("blocks",), ("records",), ("records", "--csv"), ("transitions", "--columns", "height,transition_id")]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_2_the_checkpoint_is_gone(words: tuple[str, ...], chainq: Program) -> None:
+    """The next run changes nothing and says what to do; with --adopt the file gets the bytes of an undisturbed one."""
+    service = Moving(FIRST + 60)
+    with serving(service) as url:
+        job = Job(chainq, url, *words, "--start", str(FIRST))
+        whole = Job(chainq, url, *words, "--start", str(FIRST), place="undisturbed")
+        assert job().code == 0
+        before, service.tip = job.out.read_bytes(), FIRST + 75
+        job.kept.unlink()
+        said(job("--quiet"), 2, f"{job.out} has rows of an earlier run, and there is no checkpoint", "or --adopt")
+        assert job.out.read_bytes() == before
+        assert not job.kept.exists()
+        for _ in range(2):  # where there is a checkpoint, it means nothing
+            assert job("--adopt").code == 0
+        assert whole().code == 0
+    assert job.out.read_bytes() == whole.out.read_bytes()
+
+
+@pytest.mark.parametrize("left", [1, 30, 400, 3000])
+def test_adopting_what_a_killed_run_left(left: int, chainq: Program, truth: Truth) -> None:
+    """Half a row at the end is cut off, and so is half a height."""
+    service = Moving(FIRST + 60)
+    with serving(service) as url:
+        job = Job(chainq, url, "records", "--start", str(FIRST))
+        said(job(), 0)
+        job.kept.unlink()
+        job.out.write_bytes(job.out.read_bytes()[:-left])
+        said(job("--adopt"), 0)
+    assert difference(job.out.read_bytes().split(b"\n")[:-1], truth.groups("records", FIRST, FIRST + 61)) == ""
+
+
+def test_a_run_in_vain_loses_nothing(chainq: Program, truth: Truth) -> None:
+    """Where the service cannot be reached after --adopt, the next run goes on from there without it."""
+    service = Moving(FIRST + 60)
+    with serving(service) as url:
+        job = Job(chainq, url, "records", "--start", str(FIRST))
+        said(job(), 0)
+    job.kept.unlink()
+    assert job("--adopt", "--retries", "0").code == 4
+    with serving(service) as job.url:
+        job.kept.write_text(job.kept.read_text().replace(url, job.url))
+        said(job(), 0)
+    assert difference(job.out.read_bytes().split(b"\n")[:-1], truth.groups("records", FIRST, FIRST + 61)) == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "change", "said_so"),
+    [
+        (("ownership",), lambda text: text, "ownership in jsonl has no heights"),
+        (("records", "--columns", "id"), lambda text: text, "does not begin a row with a height"),
+        (("records", "--csv", "--columns", "id"), lambda text: text, "does not begin a row with a height"),
+        (("blocks",), lambda text: text + text[: text.index(b"\n") + 1], "is not in order: a row of height 2400"),
+        (("blocks",), lambda text: text + b"mine\n", "does not begin a row with a height"),
+        (("blocks", "--start", "9000"), lambda text: text, "ends at height 2460, below --start 9000"),
+    ],
+)
+def test_2_what_cannot_be_adopted(words: tuple[str, ...], change: object, said_so: str, chainq: Program) -> None:
+    """The file is left alone, and no checkpoint appears."""
+    assert callable(change)
+    service = Moving(FIRST + 60)
+    with serving(service) as url:
+        job = Job(chainq, url, *words[:1], *(words[1:] if "--start" not in words else ()), "--start", str(FIRST))
+        assert job().code == 0
+        job.kept.unlink()
+        job.out.write_bytes(text := change(job.out.read_bytes()))
+        job = Job(chainq, url, *words, *(() if "--start" in words else ("--start", str(FIRST))))
+        said(job("--adopt"), 2, said_so)
+    assert job.out.read_bytes() == text
+    assert not job.kept.exists()
+
+
+def test_6_adopted_rows_of_another_chain(chainq: Program) -> None:
+    """Where rows name their block, a reorg below the cut is found out."""
+    service = Moving(60)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks")
+        said(job(), 0)
+        job.kept.unlink()
+        service.swap(Fork(Chain(), 20))
+        said(job("--adopt"), 6, "reorg: block 50 is")
+
+
+def test_an_empty_file_needs_no_adoption(chainq: Program, tmp_path: Path) -> None:
+    """Nor does one that is not there; and without a file there is nothing to adopt."""
+    with serving(Moving(9)) as url:
+        job = Job(chainq, url, "blocks")
+        said(job("--adopt"), 0)
+        said(chainq("blocks", "--checkpoint", str(tmp_path / "c"), "--adopt", url=url), 2, "--adopt needs")
