@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import msgspec
@@ -18,11 +19,12 @@ from chainq.heights.grid import COMMANDS
 from chainq.lake.engine import Engine
 from chainq.lake.estimate import Estimate, estimates
 from chainq.lake.export import Export, ExportPlan, ExportQuery
-from chainq.lake.job import Done
+from chainq.lake.job import Advance, Done
 from chainq.lake.local import LocalEngine
 from chainq.lake.open import open_store
 from chainq.lake.repair_list import read_findings
 from chainq.process.pool import cores
+from chainq.process.progress import heights_of
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted, duration, in_bytes
 from chainq.text.sanitize import quoted
@@ -51,9 +53,10 @@ def run(given: ExportCommand) -> None:
             return
         workers = given.workers or cores()
         progress = _Progress(reporter, everything=query.bounds == Bounds(whole=True))
+        reporter.draw()
         try:
             totals = export.run(
-                _engine(given, workers, reporter),
+                _engine(given, workers, reporter, progress),
                 service.options._replace(headers=options.headers, names=None),
                 destination,
                 lock=not given.no_lock,
@@ -92,23 +95,49 @@ class _OwnCalls:
 
 
 class _Progress:
-    """The bar and the lines of an export: partitions, rows and bytes."""
+    """The bar and the lines of an export: heights and rows within partitions, partitions, and what workers do."""
 
     def __init__(self, reporter: Reporter, *, everything: bool) -> None:
         self._reporter, self._everything = reporter, everything
+        self._lock = Lock()  # of those below
+        self._partitions = self._written = 0
+        self._underway: dict[str, Advance] = {}  # by the name of the partition
+        self._workers: dict[int, Advance] = {}  # by the number of the worker
 
     def begin(self, plan: ExportPlan) -> None:
         """Start the bar; where no range was given, say how much that is."""
         if plan.todo and self._everything:
             what = f"{counted(len(plan.todo), 'partition')} of {plan.heights} to write"
             self._reporter.note(f"{what}, {plan.kept:,} complete")
-        self._reporter.begin(len(plan.todo), rows_on_terminal=False, unit="partitions")
+        self._partitions = len(plan.todo)
+        commands = heights_of(len({todo.spec.command for todo in plan.todo}))
+        self._reporter.begin(sum(len(todo.spec.heights) for todo in plan.todo), commands)
+
+    def advanced(self, worker: int, advance: Advance) -> None:
+        """Count what a worker has written of a partition, which it may have begun anew; for any thread."""
+        with self._lock:
+            self._workers[worker] = advance
+            self._count(advance)
 
     def wrote(self, done: Done) -> None:
         """Count a partition."""
-        self._reporter.wrote(1, done.rows)
+        with self._lock:
+            self._written += 1
+            self._workers = {worker: one for worker, one in self._workers.items() if one.spec.name != done.spec.name}
+            self._count(Advance(done.spec, len(done.spec.heights), done.rows))
+            del self._underway[done.spec.name]
         rows, calls = counted(done.rows, "row"), counted(done.calls, "call")
         self._reporter.trace(f"{done.spec.name}: {rows}, {in_bytes(done.size)}, {calls}")
+
+    def _count(self, advance: Advance) -> None:
+        before = self._underway.get(advance.spec.name, Advance(advance.spec))
+        self._underway[advance.spec.name] = advance
+        self._reporter.wrote(advance.heights - before.heights, advance.rows - before.rows)
+        parts = [f"{self._written:,} of {counted(self._partitions, 'partition')}"]
+        for worker, one in sorted(self._workers.items()):
+            share = 100 * one.heights // max(1, len(one.spec.heights))
+            parts.append(f"worker {worker}: {one.spec.command} {one.spec.start}-{one.spec.end - 1} {share}%")
+        self._reporter.show(parts)
 
 
 def _query(given: ExportCommand) -> ExportQuery:
@@ -147,13 +176,13 @@ def _repair(given: ExportCommand) -> ExportQuery:
     return ExportQuery(commands, Bounds(whole=True), lag=given.lag, delta=given.delta, repair=True, places=places)
 
 
-def _engine(given: ExportCommand, workers: int, reporter: Reporter) -> Engine:
+def _engine(given: ExportCommand, workers: int, reporter: Reporter, progress: _Progress) -> Engine:
     """Return the engine of the options. Raises UsageError."""
     if given.engine == "dask":
         from chainq.lake.cluster import DaskEngine
 
         return DaskEngine(given.scheduler, workers, reporter)
-    return LocalEngine(workers, reporter)
+    return LocalEngine(workers, reporter, progress.advanced)
 
 
 def _absolute(destination: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from chainq.catalog.owned import owned_method
+from chainq.cli import connect
 from chainq.cli import run as run_command
 from chainq.cli.query import read_query
 from chainq.cli.tool_options import OwnedOptions
@@ -42,9 +43,10 @@ def run(given: OwnedOptions) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     found = keys.read(given.view_key_file, insecure=given.insecure_key_file)
     identity = {"owner": owner_hash([key.address for key in found], _recorded_salt(given.checkpoint))}
-    with Wallet(found, wanted, given.workers or cores()) as wallet:
+    reporter = connect.reporter(given)
+    with Wallet(found, wanted, given.workers or cores(), reporter) as wallet:
         found.clear()
-        run_command.run(method, given, partial(OwnedService, wallet, network), identity)
+        run_command.run(method, given, partial(OwnedService, wallet, network), identity, reporter)
         wallet.check()
 
 

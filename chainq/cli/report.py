@@ -4,24 +4,29 @@ import os
 import shutil
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 
 from chainq.cli.spelling import spelled
-from chainq.process.progress import Bar
+from chainq.formats.protocol import Output
+from chainq.process.progress import Bar, Progress
+from chainq.sinks.base import Sink
 from chainq.text.sanitize import printable
 from chainq.transport.base import Report
 
 _GONE = (OSError, ValueError, AttributeError)  # what writing to a closed stderr raises
+LARGE = 2**20  # bytes of a response: a run that gets none as large is spared the 3 ms that loading ctypes takes
 LONG_WAIT = 1.0  # seconds; a shorter wait for a retry is not reported
 
 
-class Reporter:
-    """Prints whole lines to stderr, from any thread."""
+class Reporter(Progress):
+    """Prints whole lines and the progress to stderr, from any thread."""
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
         self.quiet, self._verbose = quiet, verbose
         self._lock = threading.RLock()
         self._bar: Bar | None = None
+        self._totals = True  # are printed at the end
         self._limited = False  # a service refused requests with HTTP 429; the user was warned
         self._status = ""  # what stands on the last line of the terminal, to be overwritten
 
@@ -54,9 +59,14 @@ class Reporter:
 
     def call(self, report: Report) -> None:
         """Count one attempt of a request; print it with `--verbose`, or if the wait for its retry is long."""
+        if report.size >= LARGE:
+            from chainq.process.arenas import share_arenas
+
+            share_arenas()
         with self._lock, suppress(*_GONE):
             if self._bar:
-                self._bar.called(report.size, report.attempt > 1)
+                again, why = report.attempt > 1, printable(spelled(report.outcome))
+                self._bar.called(report.size, again=again, wait=report.wait, why=why, held=report.rate_limited)
             if report.outcome == "ok":
                 self._show_status("")
         if self._verbose:
@@ -93,26 +103,75 @@ class Reporter:
             sys.stderr.flush()
         self._status = text
 
-    def begin(self, total: int, *, rows_on_terminal: bool, unit: str = "heights") -> None:
-        """Start the progress of that many heights, or other units; no bar is drawn among rows on a terminal."""
-        shown = not self.quiet and not rows_on_terminal and _is_terminal(2)
-        self._bar = Bar(total, shown=shown, unit=unit) if shown else None
+    def draw(self, *, rows_on_terminal: bool = False, paged: bool = False) -> None:
+        """Have a bar on stderr until `end`, if that is a terminal and the run takes long enough.
+
+        `rows_on_terminal`: rows are written to the same terminal, by what `beside` returns, and no totals follow them.
+        `paged`: a pager has that terminal.
+        """
+        if not paged and not self.quiet and _is_terminal(2):
+            self._bar, self._totals = Bar(None), not rows_on_terminal
+
+    @property
+    def shown(self) -> bool:
+        """Return whether there is a bar, or will be one."""
+        return self._bar is not None
+
+    def begin(self, total: int | None, unit: str = "heights") -> None:
+        """Start to count that many units. None: nobody knows how many there are, and the count goes on."""
+        with self._lock, suppress(*_GONE):
+            if self._bar:
+                self._bar.begin(total, unit)
 
     def wrote(self, units: int, rows: int) -> None:
-        """Count heights, or other units, and rows that are written."""
+        """Count units and rows that are written."""
         with self._lock, suppress(*_GONE):
             if self._bar:
                 self._bar.wrote(units, rows)
 
+    def ahead(self, units: int, rows: int) -> None:
+        """Show how much is done already of what the next `wrote` will count."""
+        with self._lock:
+            if self._bar:
+                self._bar.ahead(units, rows)
+
+    def show(self, parts: Sequence[str]) -> None:
+        """Show below the bar what is under way, until the next time."""
+        with self._lock:
+            if self._bar:
+                self._bar.show(parts)
+
+    def waits(self, seconds: float, words: str) -> None:
+        """Show that the run waits for so long, after words such as `next poll in`."""
+        with self._lock:
+            if self._bar:
+                self._bar.waits(seconds, words)
+
+    def beside(self, sink: Sink) -> Output:
+        """Return what writes to the sink, with no bar meanwhile where both are on one terminal."""
+        return sink if self._bar is None or self._totals else _Beside(sink, self._bar)
+
     def end(self) -> None:
-        """End the progress: remove the bar and print the totals."""
+        """End the progress: remove the bar, and print the totals unless an error or a signal ends the run."""
         totals = None
         with self._lock, suppress(*_GONE):
             self._show_status("")
             bar, self._bar = self._bar, None
             totals = bar.close() if bar else None
-        if totals:
+        if totals and self._totals and sys.exc_info()[0] is None:
             self.line(f"chainq: {totals}")
+
+
+class _Beside:
+    """Writes to the terminal on which a bar is drawn."""
+
+    def __init__(self, sink: Sink, bar: Bar) -> None:
+        self._sink, self._bar = sink, bar
+
+    def write(self, data: bytes) -> None:
+        """Write where the bar is; it comes back below."""
+        with self._bar.aside(whole=data.endswith(b"\n")):
+            self._sink.write(data)
 
 
 def _is_terminal(descriptor: int) -> bool:

@@ -4,6 +4,7 @@ What fails is raised, with a note on how to get the rest where that is known; `m
 """
 
 import gc
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -38,11 +39,12 @@ def run(
     given: "MethodOptions",
     make: Callable[..., Service] = Service,
     identity: Mapping[str, object] = MappingProxyType({}),
+    reporter: Reporter | None = None,
 ) -> None:
     """Run the command of one method, as its options say.
 
-    `make`: what makes the service; `identity`: what a checkpoint tells queries apart by, beside the options. Raises
-    ChainqError, PipeClosed or Interrupted.
+    `make`: what makes the service; `identity`: what a checkpoint tells queries apart by, beside the options;
+    `reporter`: what prints to stderr, where the caller has it. Raises ChainqError, PipeClosed or Interrupted.
     """
     query = read_query(method, given)
     if query.lookups and STDIN in query.lookups:
@@ -58,13 +60,14 @@ def run(
     )
     if query.newest and query.endless and not output.on_terminal(settings.file):
         raise UsageError("--newest needs --limit N", "a list is read from its end only as far as N rows")
-    reporter = connect.reporter(given)
+    reporter = reporter or connect.reporter(given)
     options = connect.service_options(given, patient=given.follow, strict=given.strict)
     with ExitStack() as stack:
         service = stack.enter_context(connect.open_service(options, reporter, make))
         if method.page_size_max is not None:
             check_page_size(query, service.known_dialect(method) or service.published_dialect)
         stack.callback(lambda: connect.warn_of_belief({**service.believed, **service.believed_lists}, reporter))
+        stack.callback(reporter.end)
         if resume is not None:
             from chainq.resume import follow
 
@@ -75,10 +78,12 @@ def run(
 
             def begin(sink: Sink, continued: bool) -> Writer:
                 _warn_odd(settings, reporter)
-                return settings.make(sink, settings.spec._replace(resumed=continued, warn=reporter.warn))
+                spec = settings.spec._replace(resumed=continued, warn=reporter.warn)
+                return settings.make(reporter.beside(sink), spec)
 
             gc.enable()
-            follow.run(service, query, resume, identity, begin, reporter.warn)
+            reporter.draw(rows_on_terminal=settings.spec.terminal)
+            follow.run(service, query, resume, identity, begin, reporter.warn, reporter)
         elif given.dry_run:
             _plan(service, query, reporter)
         else:
@@ -122,13 +127,14 @@ def _write_rows(service: Service, query: Query, sink: Sink, settings: OutputSett
     """Write all rows of the query."""
     spec = settings.spec
     rest = None
+    _draw(query, sink, spec.terminal, reporter)
     if query.bounds is not None:
         heights = service.height_range(query.bounds, to_tip=query.reverse)
         _warn_empty(service, query.bounds, heights, reporter)
         rest = _Rest(query, heights, query.limit, _remedy(settings, query), HeightRange(heights.start, heights.start))
-        reporter.begin(len(heights), rows_on_terminal=spec.terminal)
+        reporter.begin(len(heights) if query.limit is None else None)
     try:
-        writer = settings.make(sink, spec)
+        writer = settings.make(reporter.beside(sink), spec)
         sink.keep()
         if spec.terminal and query.endless:
             from chainq.cli.screenful import Screenful
@@ -153,8 +159,20 @@ def _write_rows(service: Service, query: Query, sink: Sink, settings: OutputSett
         if rest is not None:
             error.add_note(str(rest))
         raise
-    finally:
-        reporter.end()
+
+
+def _draw(query: Query, sink: Sink, terminal: bool, reporter: Reporter) -> None:
+    """Have the progress shown from the first request on, in what the query counts.
+
+    How many heights a range has, the tip may decide; that is known later.
+    """
+    names = query.lookups or ()
+    reporter.draw(rows_on_terminal=terminal, paged=sink.paged or (STDIN in names and os.isatty(0)))
+    if query.lookups is not None:
+        known = all(isinstance(name, int | str) and name != STDIN for name in names)
+        reporter.begin(len(names) if known else None, "IDs" if query.method.param(Role.ID) else "heights")
+    elif query.bounds is None:
+        reporter.begin(query.limit, "rows")
 
 
 @dataclass(slots=True)
@@ -244,6 +262,8 @@ def _keys(service: Service, query: Query, reporter: Reporter) -> Iterator[Lookup
             heights = service.height_range(lookup, to_tip=True)
             _warn_empty(service, lookup, heights, reporter)
             _warn_unreached(service, lookup, heights, reporter)
+            if query.lookups == (lookup,):
+                reporter.begin(len(heights))
             yield heights
         else:
             yield service.latest_height() if by_height and lookup == LATEST else lookup
@@ -293,7 +313,7 @@ def _copy(batches: Iterator[Batch], writer: Writer, sink: Sink, rest: _Rest | No
                 sink.keep()  # before `rest`: a row that comes twice is better than one removed and not requested
                 if rest is not None and batch.heights is not None:
                     rest.written(batch)
-                    reporter.wrote(len(batch.heights), batch.shown)
+                reporter.wrote(1 if batch.heights is None else len(batch.heights), batch.shown)
     except NotFoundError:
         with signals_deferred():
             writer.close()

@@ -19,6 +19,7 @@ from chainq.heights.range import HeightRange
 from chainq.lake.open import open_store
 from chainq.lake.sql import Database, Result, view_name
 from chainq.planning.chunking import first_requests
+from chainq.process.progress import heights_of
 from chainq.process.signals import signals_deferred
 from chainq.query import Query
 from chainq.sinks.base import Sink
@@ -86,12 +87,13 @@ def _fetch(database: Database, query: str, bounds: Bounds, given: "SqlOptions", 
     if not commands:
         raise UsageError("the query names no table", f"the tables are {', '.join(map(view_name, COMMANDS))}")
     with connect.open_service(connect.service_options(given), reporter) as service:
+        reporter.draw()
         heights = service.height_range(bounds)
         calls = sum(1 for name in commands for _ in first_requests(BY_COMMAND[name], heights, None))
         if not reporter.quiet:
             names = ", ".join(map(view_name, commands))
             reporter.line(f"chainq: fetching {names} of {heights}: about {counted(calls, 'call')}")
-        reporter.begin(len(heights) * len(commands), rows_on_terminal=False)
+        reporter.begin(len(heights) * len(commands), heights_of(len(commands)))
         try:
             for command in commands:
                 database.add_rows(command, _rows(service, BY_COMMAND[command], heights, reporter))

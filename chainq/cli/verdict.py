@@ -54,7 +54,6 @@ def write_findings(
     steps: Iterator[Step],
     writer: Writer,
     verdict: Verdict,
-    reporter: Reporter,
     journal: Journal | None = None,
 ) -> None:
     """Write the findings as they come, count them in the verdict, and record how far they go."""
@@ -74,7 +73,6 @@ def write_findings(
             verdict.reached = step.heights.end
             if journal is not None and step.heights.end > journal.position.next:
                 journal.record(Position(step.heights.end, step.last_hash, journal.sink.length))
-        reporter.wrote(len(step.heights), sum(step.rows.values()))
 
 
 def conclude(verdict: Verdict, reporter: Reporter, repair: str) -> None:

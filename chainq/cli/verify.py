@@ -67,6 +67,8 @@ def run(given: VerifyCommand) -> None:
             sink = journal.sink
         else:
             sink = opened.enter_context(open_sink(settings.file, pager=not settings.can.binary))
+        opened.callback(reporter.end)
+        reporter.draw(rows_on_terminal=settings.spec.terminal, paged=sink.paged)
         verdict = Verdict(_heights(service, witness, bounds, journal, reporter))
         begin = partial(_begin, settings, reporter)
         if journal is not None:
@@ -74,18 +76,15 @@ def run(given: VerifyCommand) -> None:
         else:
             writer = begin(sink, False)
         heights = _overlapping(verdict.heights, journal)
-        reporter.begin(len(verdict.heights), rows_on_terminal=settings.spec.terminal)
         try:
-            steps = audit(service, heights, commands, _repair(service, given), witness=witness)
-            write_findings(steps, writer, verdict, reporter, journal)
+            steps = audit(service, heights, commands, _repair(service, given), witness=witness, progress=reporter)
+            write_findings(steps, writer, verdict, journal)
         except BaseException as error:
             error.add_note(_rest(verdict, settings, journal))
             with suppress(OutputError):
                 if journal is not None:
                     journal.end()
             raise
-        finally:
-            reporter.end()
         with signals_deferred():
             writer.close()
             if journal is not None:
@@ -130,7 +129,7 @@ def _reporter(given: VerifyCommand) -> Reporter:
 
 
 def _begin(settings: output.OutputSettings, reporter: Reporter, sink: Sink, continued: bool) -> Writer:
-    return settings.make(sink, settings.spec._replace(resumed=continued, warn=reporter.warn))
+    return settings.make(reporter.beside(sink), settings.spec._replace(resumed=continued, warn=reporter.warn))
 
 
 def _heights(

@@ -36,17 +36,18 @@ def run(given: VerifyCommand) -> None:
     files = _files(given, reporter)
     verdict = Verdict(files.heights, "no partitions")
     with open_sink(settings.file, pager=not settings.can.binary) as sink:
-        writer = settings.make(sink, settings.spec._replace(warn=reporter.warn))
-        reporter.begin(len(files.heights), rows_on_terminal=settings.spec.terminal)
+        reporter.draw(rows_on_terminal=settings.spec.terminal, paged=sink.paged)
+        writer = settings.make(reporter.beside(sink), settings.spec._replace(warn=reporter.warn))
         try:
-            write_findings(files.steps(), writer, verdict, reporter)
+            write_findings(files.steps(), writer, verdict)
             verdict.heights = files.heights
             compared = given.sample is not None or given.full
             if compared and verdict.findings and not len(files.heights):
                 reporter.warn("nothing was compared with the service: the heights of the rows are not known")
             elif compared:
                 with connect.open_service(connect.service_options(given), reporter) as service:
-                    write_findings(_against(files, service, given.sample, verdict, reporter), writer, verdict, reporter)
+                    steps = _against(files, service, given.sample, verdict, reporter)
+                    write_findings(steps, writer, verdict)
             elif files.unseen:
                 verdict.compared = f"; {spelled(files.unseen)}"
         finally:
@@ -85,7 +86,7 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
     if lake:
         from chainq.lake.open import open_store
 
-        found = DataSetCheck(open_store(name))
+        found = DataSetCheck(open_store(name), reporter)
         for words in found.partitions.uneven() if len(found.heights) else ():
             reporter.warn(f"{words}; the data set spans {found.heights}")
         return found
@@ -95,7 +96,7 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
     heights = HeightRange(bounds.start, bounds.end) if bounds.start is not None and bounds.end is not None else None
     if given.commands is not None and given.commands not in COMMANDS:
         raise UsageError(f"cannot verify {given.commands!r}", f"expected one of {', '.join(COMMANDS)}")
-    return RowsCheck(path, Repair(), given.commands, heights)
+    return RowsCheck(path, Repair(), given.commands, heights, progress=reporter)
 
 
 def _there(asked: Callable[[], bool]) -> bool:
@@ -118,12 +119,13 @@ def _against(
     every = range(start, end)
     drawn = None if sample is None or sample >= len(every) else sorted(SystemRandom().sample(every, sample))
     chosen = every if drawn is None else frozenset(drawn)
+    reporter.begin(len(chosen))
     for part in files.parts():
         inside = range(max(start, part.heights.start), min(end, part.heights.end))
         heights = HeightRange(inside.start, max(inside.start, inside.stop))
         places = [heights] if drawn is None else [HeightRange(at, at + 1) for at in drawn if at in inside]
         if len(heights) and places:
-            yield Step(heights, sorted(compare(part, service, chosen, places), key=by_height), {})
+            yield Step(heights, sorted(compare(part, service, chosen, places, reporter), key=by_height), {})
     if drawn is None:
         verdict.compared = f"; all {len(every):,} heights compared with the service"
         return

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from chainq.process.progress import Bar
 from chainq.query import Batch
+from chainq.text.sanitize import printable
 from chainq.transport.base import Report
 
 
@@ -19,11 +20,17 @@ class Progress:
         """Count one attempt of a request; called from any thread."""
         with self._lock:
             if self._bar:
-                self._bar.called(report.size, report.attempt > 1)
+                self._bar.called(
+                    report.size,
+                    again=report.attempt > 1,
+                    wait=report.wait,
+                    why=printable(report.outcome),
+                    held=report.rate_limited,
+                )
 
     def follow(self, batches: Iterator[Batch], heights: int) -> Iterator[Batch]:
         """Yield the batches of a range of that many heights and show how far they have come."""
-        bar = Bar(heights, shown=True)
+        bar = Bar(heights)
         with self._lock:
             self._bar = bar
         try:

@@ -71,6 +71,14 @@ class Task(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, known=known.get(self.spec.command, self.known))
 
 
+class Advance(msgspec.Struct, frozen=True):
+    """How far a worker has come with a partition: how many of its heights are written, and with how many rows."""
+
+    spec: PartitionSpec
+    heights: int = 0
+    rows: int = 0
+
+
 class Done(msgspec.Struct, frozen=True):
     """A partition that is written. `size`: bytes of its file; `receipt`: the name of its receipt; `known`: what it
     taught; `believed`: the heights that rest on belief."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from chainq.errors import OutputError
 from chainq.heights.grid import PartitionSpec
 from chainq.lake.engine import Listener, Run
-from chainq.lake.job import Done, Job, Task
+from chainq.lake.job import Advance, Done, Job, Task
 from chainq.lake.partition import LESS_MEMORY, Worker
 from chainq.process.pool import Process, WorkerDiedError, Workers
 from chainq.process.threads import Pool
@@ -27,10 +27,11 @@ HEARTBEAT = 2.0  # seconds between two checks of the lock
 
 
 class LocalEngine:
-    """Runs tasks in `workers` processes. `listener` hears what they say."""
+    """Runs tasks in `workers` processes. `listener` hears what they say, `advanced` how far each has come, by its
+    number; from any thread."""
 
-    def __init__(self, workers: int, listener: Listener) -> None:
-        self._wanted, self._listener = workers, listener
+    def __init__(self, workers: int, listener: Listener, advanced: Callable[[int, Advance], None]) -> None:
+        self._wanted, self._listener, self._advanced = workers, listener, advanced
 
     def run(self, job: Job, tasks: Sequence[Task], check: Callable[[], None]) -> Iterator[Done]:
         """Yield partitions as they are written, in any order. `check` is called now and then, and may raise.
@@ -61,11 +62,13 @@ class LocalEngine:
         if run.failure is not None:
             raise run.failure
 
-    def _hear(self, run: Run, workers: Workers[Worker], process: Process, event: "_Note | Report") -> None:
+    def _hear(self, run: Run, workers: Workers[Worker], process: Process, event: "_Note | Report | Advance") -> None:
         """Take in what a worker says, in the thread that waits for it."""
         if isinstance(event, Report):
             if hold := run.call(event):
                 workers.tell_others(process, Worker.hold_back, hold)
+        elif isinstance(event, Advance):
+            self._advanced(process.number, event)
         elif event.warning:
             run.warn(event.text)
         else:
@@ -90,4 +93,4 @@ class _Note(NamedTuple):
 
 def _worker(job: Job, say: Say) -> Worker:
     """Return what a worker process writes partitions with."""
-    return Worker(job, lambda text: say(_Note(text, True)), lambda text: say(_Note(text, False)), say)
+    return Worker(job, lambda text: say(_Note(text, True)), lambda text: say(_Note(text, False)), say, say)

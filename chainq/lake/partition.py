@@ -19,7 +19,7 @@ from chainq.fetching.service import Service, hash_text
 from chainq.heights.bounds import Bounds
 from chainq.heights.grid import PartitionSpec
 from chainq.lake import receipt as receipts
-from chainq.lake.job import Done, Hold, Job, Task
+from chainq.lake.job import Advance, Done, Hold, Job, Task
 from chainq.lake.receipt import Receipt
 from chainq.lake.table import PartitionFile
 from chainq.planning.exchange import Known
@@ -48,7 +48,8 @@ class Hashes(NamedTuple):
 class Worker:
     """Writes partitions of one export, one after the other, over the same connections. A context manager.
 
-    `warn` and `trace` take a line for the user, `report` every attempt of a request. Raises UsageError.
+    `warn` and `trace` take a line for the user, `report` every attempt of a request, `advance` what is written so far.
+    Raises UsageError.
     """
 
     def __init__(
@@ -57,8 +58,9 @@ class Worker:
         warn: Say = lambda _: None,
         trace: Say = lambda _: None,
         report: Callable[[Report], None] = lambda _: None,
+        advance: Callable[[Advance], None] = lambda _: None,
     ) -> None:
-        self._job, self._warn, self._trace = job, warn, trace
+        self._job, self._warn, self._trace, self._advance = job, warn, trace, advance
         self._calls = 0
         self._report = report
         self._store: Store = job.open_store()
@@ -133,17 +135,18 @@ class Worker:
         """Write all rows to the file; return how often they were proved in which way, the hashes, what is known now."""
         proofs: Counter[str] = Counter()
         spec, learned = task.spec, [task.known]
+        self._advance(Advance(spec))
         query = Query(method, bounds=Bounds(start=spec.start, end=spec.end))
         batches = self._service.fetch_range(query, spec.heights, known=task.known, learned=learned.append)
         if method.linked:
-            first, last = _write(batches, file, proofs)
+            first, last = self._copy(batches, spec, file, proofs)
             if first is None or last is None or file.rows != len(spec.heights):
                 raise IncompleteError(f"{spec}: the chain ends before", "run the command again")
             pick = Picker(["block_hash", "previous_hash"])
             hashes = Hashes(hash_text(pick(first)[0]), hash_text(pick(last)[0]), hash_text(pick(first)[1]))
             return proofs, hashes, learned[-1]
         before = self._service.block_hash(spec.end - 1)
-        _write(batches, file, proofs)
+        self._copy(batches, spec, file, proofs)
         hashes = self._hashes(spec)
         if hashes.last != (before or ""):
             raise _ReorgError(
@@ -158,6 +161,24 @@ class Worker:
         found = [pick(row) for batch in self._service.fetch_lookups(BY_COMMAND["block"], wanted) for row in batch.rows]
         return Hashes(hash_text(found[0][0]), hash_text(found[-1][0]), hash_text(found[0][1]))
 
+    def _copy(
+        self, batches: Iterator[Batch], spec: PartitionSpec, file: PartitionFile, proofs: Counter[str]
+    ) -> tuple[Raw | None, Raw | None]:
+        """Write batches; return the first and the last row."""
+        first: Raw | None = None
+        last: Raw | None = None
+        for batch in batches:
+            if batch.proof is not None:
+                proofs[batch.proof.grade.value] += 1
+            if batch.rows:
+                first = first if first is not None else batch.rows[0].copy()
+                last = batch.rows[-1].copy()
+            file.write(batch.rows)
+            if batch.heights is not None:
+                self._advance(Advance(spec, batch.heights.end - spec.start, file.rows))
+            del batch  # its rows keep their whole response alive, and the next wait may be long
+        return first, last
+
     def _count(self, report: Report) -> None:
         self._calls += 1
         self._report(report)
@@ -165,18 +186,3 @@ class Worker:
 
 class _ReorgError(IncompleteError):
     """The last block of a partition was replaced while its rows were fetched."""
-
-
-def _write(batches: Iterator[Batch], file: PartitionFile, proofs: Counter[str]) -> tuple[Raw | None, Raw | None]:
-    """Write batches; return the first and the last row."""
-    first: Raw | None = None
-    last: Raw | None = None
-    for batch in batches:
-        if batch.proof is not None:
-            proofs[batch.proof.grade.value] += 1
-        if batch.rows:
-            first = first if first is not None else batch.rows[0].copy()
-            last = batch.rows[-1].copy()
-        file.write(batch.rows)
-        del batch  # its rows keep their whole response alive, and the next wait may be long
-    return first, last

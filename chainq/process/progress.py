@@ -1,85 +1,216 @@
-"""The progress bar on stderr, drawn by rich, which is loaded only when a bar is drawn."""
+"""The progress bar on stderr: what a run has done so far, and the thread that has it drawn (`progress_drawing`).
 
-import os
+A thread draws, and not the calls that report something: a run that waits for its first response shows that, too. rich,
+which takes 40 ms to load, is loaded once a bar is due.
+"""
+
+import math
+import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from chainq.process.progress_drawing import Drawing
 
-DELAY = 1.0  # seconds; shorter runs get no bar
+DELAY = 1.0  # seconds without a row on the same terminal; shorter runs get no bar
+PERIOD = 0.2  # seconds between two drawings
+SILENCE = 5.0  # seconds without news, after which they are shown
+
+
+class Progress:
+    """What long work reports to, from any thread. This one shows nothing."""
+
+    @property
+    def shown(self) -> bool:
+        """Return whether there is anything to be seen, so that a total is worth finding out."""
+        return False
+
+    def begin(self, total: int | None, unit: str = "heights") -> None:
+        """Start to count that many units. None: nobody knows how many there are, and the count goes on."""
+
+    def wrote(self, units: int, rows: int) -> None:
+        """Count units and rows that are written."""
+
+    def ahead(self, units: int, rows: int) -> None:
+        """Show how much is done already of what the next `wrote` will count."""
+
+    def show(self, parts: Sequence[str]) -> None:
+        """Show below the bar what is under way, until the next time."""
+
+    def waits(self, seconds: float, words: str) -> None:
+        """Show that the run waits for so long, after words such as `next poll in`."""
+
+
+UNSEEN = Progress()
+
+
+def heights_of(commands: int) -> str:
+    """Return the unit of work that reads the heights of several commands."""
+    return "heights" if commands == 1 else f"heights of {commands} commands"
+
+
+class Shown(NamedTuple):
+    """What a bar shows. `rate`: rows a second; `size`: bytes received; `waits`, `parts`: lines below it."""
+
+    done: int
+    total: int | None
+    unit: str
+    rows: int
+    rate: float
+    size: int
+    retries: int
+    seconds: float
+    waits: str
+    parts: Sequence[str]
 
 
 class Bar:
-    """The progress of one run. `total`: how many heights, or other units. `shown`: whether a bar may be drawn."""
+    """The progress of one run, drawn on stderr once it takes longer than DELAY. For any thread.
 
-    def __init__(self, total: int, *, shown: bool, unit: str = "heights") -> None:
-        self._total, self._shown, self._unit = total, shown, unit
-        self._began = time.monotonic()
+    `total`, `unit`: as `Progress.begin` takes them.
+    """
+
+    def __init__(self, total: int | None, unit: str = "heights") -> None:
+        self._total, self._unit = total, unit
+        self._parts: Sequence[str] = ()
         self._done = self._rows = self._bytes = self._retries = 0
-        self._progress: Progress | None = None
-        self._task: TaskID | None = None
+        self._began = self._counted_from = self._heard = time.monotonic()
+        self._rows_before = 0
+        self._ahead = (0, 0)  # units and rows
+        self._hidden_until = self._began + DELAY
+        self._waits, self._waits_until, self._held = ("", ""), self._began, False
+        self._drawing: Drawing | None = None
+        self._drawn = False  # at any time
+        self._lock = threading.RLock()  # a signal may come while it is held
+        self._closed = threading.Event()
+        threading.Thread(target=self._run, name="chainq-progress", daemon=True).start()
 
-    def called(self, size: int, again: bool) -> None:
-        """Count one attempt of a request: the bytes received, and whether it is a retry."""
-        self._bytes += size
-        self._retries += again
-        self._draw()
+    def begin(self, total: int | None, unit: str = "heights") -> None:
+        """Count other units from now on, or without a total; the rows, the bytes and the time go on."""
+        with self._lock:
+            if total is not None or unit != self._unit:
+                self._done, self._rows_before, self._counted_from = 0, self._rows, time.monotonic()
+            self._total, self._unit, self._parts = total, unit, ()
+            if self._drawing is not None:
+                self._drawing.restart()
+
+    def called(self, size: int, *, again: bool, wait: float | None = None, why: str = "", held: bool = False) -> None:
+        """Count one attempt of a request: the bytes received, and whether it is a retry.
+
+        `wait`: seconds to the next attempt after a failure; `why`: the failure; `held`: it holds back the method.
+        """
+        with self._lock:
+            self._heard = now = time.monotonic()
+            self._bytes += size
+            self._retries += again
+            if wait is not None:
+                self._held = held
+                self.waits(wait, *(("held back by the service for",) if held else ("retrying in", f": {why}")))
+            elif not self._held or self._waits_until < now:
+                self._waits_until, self._held = now, False
 
     def wrote(self, units: int, rows: int) -> None:
-        """Count heights, or other units, and rows that are written."""
-        self._done += units
-        self._rows += rows
-        self._draw()
+        """Count units and rows that are written."""
+        with self._lock:
+            self._heard = time.monotonic()
+            self._done += rows if self._unit == "rows" else units
+            self._rows += rows
+            self._ahead = (0, 0)
+
+    def ahead(self, units: int, rows: int) -> None:
+        """Show how much is done already of what the next `wrote` will count."""
+        with self._lock:
+            self._heard = time.monotonic()
+            self._ahead = (units, rows)
+
+    def show(self, parts: Sequence[str]) -> None:
+        """Show below the bar what is under way."""
+        with self._lock:
+            self._parts = parts
+
+    def waits(self, seconds: float, before: str, after: str = "") -> None:
+        """Show that the run waits for so long, with words before and after the seconds."""
+        with self._lock:
+            self._waits, self._waits_until = (before, after), time.monotonic() + seconds
 
     def line(self, text: str) -> bool:
         """Print a line above the bar; return False if no bar is drawn."""
-        if self._progress is None:
-            return False
-        self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
-        return True
+        with self._lock:
+            if self._drawing is not None:
+                self._drawing.line(text)
+            return self._drawing is not None
+
+    @contextmanager
+    def aside(self, *, whole: bool) -> Iterator[None]:
+        """Have no bar on the terminal while something else is written there, nor right after it.
+
+        `whole`: what is written ends a line, else there is no bar until the next time.
+        """
+        with self._lock:
+            self._erase()
+            try:
+                yield
+            finally:
+                self._hidden_until = time.monotonic() + (DELAY if whole else math.inf)
 
     def close(self) -> str | None:
         """Remove the bar; return the totals in words if one was drawn."""
-        if self._progress is None:
-            return None
-        self._progress.stop()
-        self._progress = None
+        self._closed.set()
+        with self._lock:
+            self._erase()
+            if not self._drawn:
+                return None
         seconds = time.monotonic() - self._began
+        done = f"{self._done:,} {self._unit}, " if self._unit != "rows" else ""
         retries = f", retries: {self._retries:,}" if self._retries else ""
         return (
-            f"{self._done:,} {self._unit}, {self._rows:,} rows in {seconds:.1f} s"
-            f" ({self._rows / seconds:,.0f} rows/s), {self._bytes / 1e6:,.1f} MB{retries}"
+            f"{done}{self._rows:,} rows in {seconds:.1f} s ({self._rows / seconds:,.0f} rows/s),"
+            f" {self._bytes / 1e6:,.1f} MB{retries}"
         )
 
+    def _run(self) -> None:
+        """Draw until the end, or until nobody can see it."""
+        wait = min(PERIOD, DELAY)
+        with suppress(OSError, ValueError):  # a terminal that is gone
+            while not self._closed.wait(wait):
+                wait = PERIOD
+                with self._lock:
+                    if not self._closed.is_set() and time.monotonic() >= self._hidden_until:
+                        self._draw()
+
     def _draw(self) -> None:
-        if not self._shown or (self._progress is None and time.monotonic() - self._began < DELAY):
-            return
-        values: dict[str, Any] = {
-            "rows": f"{self._rows:,} rows",
-            "pace": f"{self._rows / (time.monotonic() - self._began):,.0f} rows/s",
-            "size": f"{self._bytes / 1e6:,.1f} MB",
-            "retries": f"retries: {self._retries:,}" if self._retries else "",
-        }
-        if self._progress is None:
-            self._progress, self._task = _begin(self._total, values)
-        if self._task is not None:
-            self._progress.update(self._task, completed=self._done, **values)
+        if self._drawing is None:
+            from chainq.process.progress_drawing import Drawing
 
+            self._drawing, self._drawn = Drawing(), True
+        self._drawing.draw(self._shown())
 
-def _begin(total: int, values: dict[str, Any]) -> "tuple[Progress, TaskID]":
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    def _erase(self) -> None:
+        drawing, self._drawing = self._drawing, None
+        if drawing is not None:
+            drawing.close()
 
-    names = ("rows", "pace", "size", "retries")
-    progress = Progress(
-        MofNCompleteColumn(),
-        BarColumn(bar_width=None),
-        *(TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in names),
-        TimeRemainingColumn(compact=True),
-        console=Console(stderr=True, no_color=bool(os.environ.get("NO_COLOR")) or None),
-        transient=True,
-        expand=True,
-    )
-    progress.start()
-    return progress, progress.add_task("", total=total, **values)
+    def _shown(self) -> Shown:
+        now = time.monotonic()
+        done, rows = self._done + self._ahead[0], self._rows + self._ahead[1] - self._rows_before
+        seconds = max(now - self._counted_from, 0.001)
+        waits, left = "", self._waits_until - now
+        silent = now - max(self._heard, self._waits_until)
+        if left > 0:
+            waits = f"{self._waits[0]} {math.ceil(left)} s{self._waits[1]}"
+        elif silent >= SILENCE:
+            waits = f"nothing new for {silent:.0f} s"
+        return Shown(
+            done,
+            self._total,
+            self._unit,
+            rows,
+            rows / seconds,
+            self._bytes,
+            self._retries,
+            seconds,
+            waits,
+            self._parts,
+        )

@@ -28,6 +28,7 @@ from chainq.fetching.tip import Tip
 from chainq.formats.protocol import Writer
 from chainq.heights.block_time import format_age
 from chainq.heights.bounds import Bounds
+from chainq.process.progress import Progress
 from chainq.process.signals import Interrupted, PipeClosed, raise_if_ending, signals_deferred
 from chainq.query import Query
 from chainq.resume.adopt import adopted
@@ -52,6 +53,7 @@ def run(
     identity: Mapping[str, object],
     begin: Callable[[Sink, bool], Writer],
     warn: Callable[[str], None],
+    progress: Progress,
 ) -> None:
     """Write the rows that are new, and with `settings.follow` keep polling until interrupted.
 
@@ -61,8 +63,8 @@ def run(
     """
     with ExitStack() as stack:
         journal = open_journal(stack, settings, identity, query.method)
-        rounds = Rounds(service, query, settings, journal, warn)
-        _Polls(service, query, settings, warn, journal, rounds).run(begin)
+        rounds = Rounds(service, query, settings, journal, warn, progress)
+        _Polls(service, query, settings, warn, journal, rounds, progress).run(begin)
 
 
 def open_journal(
@@ -171,6 +173,7 @@ class _Polls:
     warn: Callable[[str], None]
     journal: Journal
     rounds: Rounds
+    progress: Progress
     writer: Writer | None = None  # None until the service has answered
     tip: Tip | None = None  # the last one that it named
     failures: int = 0  # polls in a row without a result
@@ -186,6 +189,8 @@ class _Polls:
                 self._poll(begin)
                 if not self.settings.follow or self.rounds.left == 0:
                     break
+                self.progress.begin(None)
+                self.progress.waits(self.settings.interval, "next poll in")
                 time.sleep(self.settings.interval)
         except PipeClosed:
             raise

@@ -27,6 +27,7 @@ from chainq.formats.protocol import Writer
 from chainq.heights.block_time import format_age
 from chainq.heights.range import HeightRange
 from chainq.planning.facts import BehindError
+from chainq.process.progress import Progress
 from chainq.process.signals import signals_deferred
 from chainq.process.threads import Later
 from chainq.query import Batch, Query, limited
@@ -57,10 +58,12 @@ class Rounds:
     settings: ResumeSettings
     journal: Journal
     warn: Callable[[str], None]
+    progress: Progress
     reorg: ReorgCheck = field(init=False)
     looked: int = -1  # the end of the chain at the last look at unsettled rows
     behind: bool = False  # the service is behind what it showed before; the user was warned
     written: int = 0  # rows
+    begun: bool = False  # the first round has said how far it goes
     pending: _Pending | None = None
     asking: tuple[_Pending, Later[list[str] | None]] | None = None  # for the hashes of a position
 
@@ -155,6 +158,9 @@ class Rounds:
         self.looked = top
         if heights and not self._compare(writer, looked, heights, top, deep):
             return
+        if not self.begun:  # later rounds of --follow only count up
+            self.begun = True
+            self.progress.begin(max(0, end - self._next) if self.query.limit is None else None)
         if self._next < heights.end:  # went back
             stream.put_back(looked)
             middle = max(self._next, min(deep, end))
@@ -330,6 +336,7 @@ class Rounds:
             self.journal.note_grade(batch)
             length = self.journal.sink.length
             self.written += len(batch.rows)
+            self.progress.wrote(len(heights), batch.shown)
             if wait:
                 rows = len(batch.rows) + (self.pending.rows if self.pending else 0)
                 self.pending = _Pending(batch._replace(rows=batch.rows[-1:]), heights.end, length, rows)

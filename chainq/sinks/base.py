@@ -18,12 +18,14 @@ class Sink(Protocol):
     `appends`: rows follow those of earlier runs in the same file, so that a checkpoint can record its length. Only
     then `length` is the number of bytes in the file, `owner` the checkpoint that was noted on it, `sync` makes bytes
     durable and `truncate` goes back; elsewhere `length` stays 0 and both do nothing. `rotated`: the rows that were
-    recorded are in another file now. `pipe`: a reader may not have taken what is written.
+    recorded are in another file now. `pipe`: a reader may not have taken what is written. `paged`: a pager has the
+    terminal.
     """
 
     appends: bool
     length: int
     pipe: bool
+    paged: bool
     owner: str
 
     @property
@@ -66,6 +68,7 @@ class DescriptorSink:
 
     appends = False
     pipe = False
+    paged = False
     owner = ""
 
     def __init__(self, descriptor: int, name: str) -> None:

@@ -32,6 +32,8 @@ class PagerSink(DescriptorSink):
     OutputError where it cannot be started.
     """
 
+    paged = True
+
     def __init__(self, words: list[str]) -> None:
         reader, writer = os.pipe()
         environment = {**_SETTINGS, **os.environ}

@@ -11,6 +11,7 @@ from itertools import chain
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
+from chainq.process.progress import Progress
 from chainq.rows.full_block import IDENTITY, Key, Texts
 from chainq.verify.compare import compare_rows, equal, number
 from chainq.verify.file_rows import FileRows
@@ -30,11 +31,13 @@ def odds(chosen: int, heights: int, lost: int) -> float:
     return 1 - unseen
 
 
-def compare(rows: FileRows, service: Service, chosen: Container[int], places: Iterable[HeightRange]) -> list[Finding]:
+def compare(
+    rows: FileRows, service: Service, chosen: Container[int], places: Iterable[HeightRange], progress: Progress
+) -> list[Finding]:
     """Return where the rows of a file differ from those of a service.
 
-    `chosen`: the heights to compare; `places`: the same as ranges. Raises ChainqError where the service fails,
-    UsageError where the file has no column that identifies rows.
+    `chosen`: the heights to compare; `places`: the same as ranges; `progress` counts them. Raises ChainqError where
+    the service fails, UsageError where the file has no column that identifies rows.
     """
     method, command, places = rows.method, rows.method.command, list(places)
     names = IDENTITY.get(command, (method.height or "",))
@@ -53,6 +56,7 @@ def compare(rows: FileRows, service: Service, chosen: Container[int], places: It
     for part in chain.from_iterable(CommandRows(service, command).parts(place) for place in places):
         if part.doubt:
             findings.append(rows.finding(part.heights.start, Contradiction("unproved", None, part.doubt)))
+        progress.wrote(len(part.heights), len(part.rows))
         sent = keyed(rows.as_rows([row for _, row in part.rows]))
         for (height, _), (key, row) in zip(part.rows, sent, strict=True):
             there.add(key)

@@ -7,6 +7,7 @@ from msgspec import Raw
 
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
+from chainq.process.progress import UNSEEN, Progress, heights_of
 from chainq.rows.full_block import BlockFacts, Key, Texts, texts
 from chainq.verify.compare import ChainCheck, by_identity, check_block, compare_rows, compare_summary, differences
 from chainq.verify.findings import Contradiction, Finding, Repair, Step, label
@@ -17,23 +18,38 @@ MOST_MISSED = 100_000  # rows of a command that are remembered as missing
 
 
 def audit(
-    service: Service, heights: HeightRange, commands: Iterable[str], repair: Repair, *, witness: Service | None = None
+    service: Service,
+    heights: HeightRange,
+    commands: Iterable[str],
+    repair: Repair,
+    *,
+    witness: Service | None = None,
+    progress: Progress = UNSEEN,
 ) -> Iterator[Step]:
     """Yield step by step what is wrong with a service's rows of a height range, up to its tip at most, by height.
 
     `commands`: those to verify beside the blocks. `witness`: a service that is expected to have the same rows, up to
-    its own tip. Raises ChainqError where one of them fails.
+    its own tip. `progress` counts the heights of each command as they are read. Raises ChainqError where one of the
+    services fails.
     """
     wanted = {*BLOCKS, *commands}
-    yield from _Audit(service, heights, [command for command in COMMANDS if command in wanted], repair, witness).steps()
+    known = [command for command in COMMANDS if command in wanted]
+    progress.begin(len(heights) * len(known), heights_of(len(known)))
+    yield from _Audit(service, heights, known, repair, witness, progress).steps()
 
 
 class _Audit:
     def __init__(
-        self, service: Service, heights: HeightRange, commands: list[str], repair: Repair, witness: Service | None
+        self,
+        service: Service,
+        heights: HeightRange,
+        commands: list[str],
+        repair: Repair,
+        witness: Service | None,
+        progress: Progress,
     ) -> None:
         self._commands, self._repair = commands, repair
-        self._source = ServiceRows(service, heights, commands)
+        self._source = ServiceRows(service, heights, commands, progress=progress)
         end = heights.start if witness is None else witness.tip_for(heights.end) + 1
         self._witnessed = HeightRange(heights.start, max(heights.start, min(heights.end, end)))
         self._witness = ServiceRows(witness, self._witnessed, commands, self._source.facts) if witness else None

@@ -22,6 +22,7 @@ from chainq.heights.range import HeightRange
 from chainq.lake.content import ContentHash
 from chainq.lake.receipt import METADATA_KEY, Receipt, entry_of
 from chainq.lake.store import Listed, Store
+from chainq.process.progress import UNSEEN, Progress
 from chainq.verify.file_rows import FileRows, ParquetRows, reason, tables_of, unreadable
 from chainq.verify.findings import Contradiction, Finding, Located, Step, by_height
 from chainq.verify.partitions import Partition, Partitions
@@ -39,13 +40,14 @@ def check_packages() -> None:
 
 
 class DataSetCheck:
-    """A data set that is to be verified. Raises UsageError where there is none."""
+    """A data set that is to be verified; `progress` counts its rows. Raises UsageError where there is none."""
 
     unseen = ""  # its receipts show which rows are due
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, progress: Progress = UNSEEN) -> None:
         import pyarrow
 
+        self._progress = progress
         self._arrow, self._store = pyarrow, store
         self.partitions = Partitions(store)
         self.heights = self.partitions.heights
@@ -56,6 +58,7 @@ class DataSetCheck:
         from chainq.verify.across import check_across
 
         start = self.heights.start
+        self._progress.begin(sum(one.entry.rows for one in self.partitions.found if one.entry), "rows")
         yield Step(HeightRange(start, start), self.partitions.findings, {})
         in_order = sorted(self.partitions.found, key=lambda one: one.spec.start)
         for start, group in groupby(in_order, lambda one: one.spec.start):
@@ -140,6 +143,7 @@ class DataSetCheck:
         kept = [due.empty_table().select(names)]
         found: list[Located] = []
         for table in tables_of(file):
+            self._progress.wrote(0, table.num_rows)
             content.update(table)
             found += check.take(table)
             # A copy, which does not keep the rest of the row group in memory.

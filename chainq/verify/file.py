@@ -10,21 +10,32 @@ from pathlib import Path
 from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.heights.range import HeightRange
+from chainq.process.progress import UNSEEN, Progress
 from chainq.verify.file_rows import FileRows, nothing, open_file
 from chainq.verify.findings import Contradiction, Finding, Located, Repair, Step
 from chainq.verify.service_rows import COMMANDS
 
 
 class RowsCheck:
-    """A file to verify. `command`: whose rows it has, None to tell by its columns. `heights`: those it should have."""
+    """A file to verify. `command`: whose rows it has, None to tell by its columns. `heights`: those it should have.
+
+    `progress` counts its rows as they are read.
+    """
 
     unseen = ""
     """What the file does not show by itself, in words; known after `steps`, as `heights` is."""
 
     def __init__(
-        self, path: Path, repair: Repair, command: str | None = None, heights: HeightRange | None = None
+        self,
+        path: Path,
+        repair: Repair,
+        command: str | None = None,
+        heights: HeightRange | None = None,
+        *,
+        progress: Progress = UNSEEN,
     ) -> None:
         self._path, self._repair, self._command, self._due = path, repair, command, heights
+        self._progress = progress
         self.heights = heights or HeightRange(0, 0)
         self._rows: FileRows | None = None
 
@@ -57,9 +68,11 @@ class RowsCheck:
             damages.clear()
             return Step(check.heights, findings, {method.command: rows})
 
+        self._progress.begin(file.length() if self._progress.shown else None, "rows")
         for table in file.tables(names, damages.append):
             if not check.rows and method.height in names and is_reversed(table[method.height]):
                 raise UsageError(f"{self._path} begins with the highest height", Phrase("write it without {reverse}"))
+            self._progress.wrote(0, table.num_rows)
             yield step(check.take(table), table.num_rows)
         yield step(check.finish(lambda names: file.tables(names, nothing)), 0)
         self.heights = check.heights

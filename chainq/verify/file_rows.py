@@ -7,6 +7,7 @@ out and told to `damaged`, so that the rest is still verified.
 import csv
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +35,12 @@ class RowsFile:
     """A file of rows: of text here, where all columns are texts. `names`: its columns by their dotted paths."""
 
     names: list[str]
+    path: Path
+
+    def length(self) -> int:
+        """Return about how many rows there are: as many as lines."""
+        with self.path.open("rb") as file:
+            return sum(piece.count(b"\n") for piece in iter(partial(file.read, 2**20), b""))
 
     def tables(self, names: Sequence[str], damaged: Damaged) -> Iterator[Any]:
         """Yield the rows as Arrow tables of these columns. May be called again."""
@@ -91,6 +98,10 @@ class ParquetRows(RowsFile):
                 raise
             raise IncompleteError(f"{name} is not a whole Parquet file: {reason(error)}") from None
 
+    def length(self) -> int:
+        """Return how many rows there are, by the footer."""
+        return int(self._parquet.read_metadata(self._source()).num_rows)
+
     def tables(self, names: Sequence[str], damaged: Damaged) -> Iterator[Any]:
         """Yield the rows as tables. All columns are read, so that damage in any of them is noticed."""
         try:
@@ -113,12 +124,12 @@ class CsvRows(RowsFile):
     """A file with a header, and cells between `delimiter`."""
 
     def __init__(self, path: Path, delimiter: str) -> None:
-        self._path, self._delimiter = path, delimiter
+        self.path, self._delimiter = path, delimiter
         self.names = next(self._cells(), [])
 
     def _cells(self) -> Iterator[list[str]]:
         csv.field_size_limit(sys.maxsize)  # a full block is a large row
-        with self._path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        with self.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
             yield from csv.reader(file, delimiter=self._delimiter)
 
     def _values(self, names: Sequence[str], damaged: Damaged) -> Iterator[Sequence[Raw | str | None]]:
@@ -132,7 +143,7 @@ class CsvRows(RowsFile):
                 damaged(f"row {number}: not UTF-8")
             else:
                 yield [row[place] for place in places]
-        with self._path.open("rb") as file:
+        with self.path.open("rb") as file:
             if file.seek(0, 2) and file.seek(-1, 2) and file.read(1) != b"\n":
                 damaged("the last line has no end")
 
@@ -141,7 +152,7 @@ class JsonlRows(RowsFile):
     """A file with one JSON object a line: rows as a service sent them, or flat ones that `--columns` made."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         number, first = next(self._lines(nothing), (0, b"{}"))
         try:
             self.names = list(_paths(first, ""))
@@ -162,7 +173,7 @@ class JsonlRows(RowsFile):
     def _lines(self, damaged: Damaged) -> Iterator[tuple[int, bytes]]:
         """Yield the lines with rows, and their numbers."""
         line = b"\n"
-        with self._path.open("rb") as file:
+        with self.path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 yield number, line
         if not line.endswith(b"\n"):
@@ -174,13 +185,13 @@ class JsonRows(JsonlRows):
 
     def _lines(self, damaged: Damaged) -> Iterator[tuple[int, bytes]]:
         """Yield the lines with rows, without the commas between them, and their numbers."""
-        with self._path.open("rb") as file:
+        with self.path.open("rb") as file:
             start = file.read(2)
             if start == b"[]":
                 return
             if start != b"[\n":
                 hint = "expected a JSON array with one row a line, as chainq writes it"
-                raise UsageError(f"cannot verify {self._path}", hint)
+                raise UsageError(f"cannot verify {self.path}", hint)
             line, whole, comma = b"", True, True  # the bracket does as a comma: a row may follow
             for number, line in enumerate(file, 2):
                 if line.rstrip() == b"]":

@@ -17,6 +17,7 @@ from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.errors import IncompleteError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
+from chainq.process.progress import UNSEEN, Progress
 from chainq.process.threads import in_order
 from chainq.query import Query
 from chainq.rows.fields import Picker, integer_of, object_of, text_of
@@ -134,7 +135,10 @@ class ServiceRows:
         heights: HeightRange,
         commands: Iterable[str],
         facts: dict[int, BlockFacts] | None = None,
+        *,
+        progress: Progress = UNSEEN,
     ) -> None:
+        self._progress = progress
         self._heights, self._commands, self._learns = heights, tuple(commands), facts is None
         self.facts = {} if facts is None else facts
         self.row_ids: dict[int, int] = {}
@@ -192,6 +196,7 @@ class ServiceRows:
     def _take(self, command: str, part: Part) -> None:
         self._read[command] = part.heights.end
         self.counts[command] += len(part.rows)
+        self._progress.wrote(len(part.heights), len(part.rows))
         if part.doubt:
             self._doubts[command, part.heights.start] = part.doubt
         for height, row in self._placed(part):

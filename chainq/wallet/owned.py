@@ -12,6 +12,7 @@ from chainq.catalog.owned import OWNER, PLAINTEXT, SHARED
 from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
+from chainq.process.progress import UNSEEN, Progress
 from chainq.query import Batch, Query
 from chainq.rows import fields, raw_json
 from chainq.text.humanize import counted
@@ -36,12 +37,13 @@ class Wanted(NamedTuple):
 class Wallet:
     """View keys and what is found for them. A context manager, which ends its processes and drops the keys.
 
-    `workers`: processes at a time. `malformed`: the rows so far of which nobody can say whose they are.
+    `workers`: processes at a time. `progress`: shows rows as they are compared. `malformed`: the rows so far of which
+    nobody can say whose they are.
     """
 
-    def __init__(self, keys: Sequence[ViewKey], wanted: Wanted, workers: int) -> None:
+    def __init__(self, keys: Sequence[ViewKey], wanted: Wanted, workers: int, progress: Progress = UNSEEN) -> None:
         self._keys, self._wanted = list(keys), wanted
-        self._scanner = Scanner([key.text for key in keys], workers)
+        self._scanner = Scanner([key.text for key in keys], workers, progress)
         self.malformed: dict[Key, None] = {}  # as a set that keeps their order
 
     def __enter__(self) -> Self:

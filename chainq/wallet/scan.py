@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import NamedTuple, Self
 
 from chainq.process.pool import Workers
+from chainq.process.progress import UNSEEN, Progress
 from chainq.process.threads import in_order
 from chainq.query import Batch
 from chainq.wallet.keys import VARIABLE
@@ -29,10 +30,13 @@ class Scanned(NamedTuple):
 
 
 class Scanner:
-    """Matches rows with view keys in up to `workers` processes. A context manager, which ends them."""
+    """Matches rows with view keys in up to `workers` processes. A context manager, which ends them.
 
-    def __init__(self, view_keys: Sequence[str], workers: int) -> None:
-        self._view_keys, self._size = list(view_keys), workers
+    `progress`: shows how far the batch has come that is yielded next.
+    """
+
+    def __init__(self, view_keys: Sequence[str], workers: int, progress: Progress = UNSEEN) -> None:
+        self._view_keys, self._size, self._progress = list(view_keys), workers, progress
         self._workers = Workers(partial(matcher, self._view_keys), without=VARIABLE)
 
     def __enter__(self) -> Self:
@@ -58,6 +62,8 @@ class Scanner:
         for part in results:
             parts.append(part)
             batch, blocks = waiting[0]
+            heights = len(batch.heights) if batch.heights else 0
+            self._progress.ahead(heights * len(parts) // blocks, len(batch.rows) * len(parts) // blocks)
             if len(parts) == blocks:
                 waiting.popleft()
                 yield Scanned(batch, _joined(parts))

@@ -20,16 +20,11 @@ from harness.truth import Truth
 pexpect = pytest.importorskip("pexpect", reason="pseudo-terminals need pexpect")
 
 
-# The program with its bar from the first call on; people see it after a second, and no test waits for that.
-AT_ONCE = "import chainq.process.progress as bar; bar.DELAY *= 0; from chainq.__main__ import main; main()"
-
-
-def spawned(program: Program, *args: str, columns: int = 100, at_once: bool = False, **env: str) -> Any:
-    """Start a run on a terminal of that width; `at_once`: with a bar that does not wait for a second to pass."""
-    path, *words = [sys.executable, "-c", AT_ONCE, *args] if at_once else [program.path, *args]
+def spawned(program: Program, *args: str, columns: int = 100, **env: str) -> Any:
+    """Start a run on a terminal of that width."""
     return pexpect.spawn(
-        path,
-        words,
+        program.path,
+        list(args),
         env=program.environment(env),
         cwd=str(program.home),
         dimensions=(40, columns),
@@ -38,9 +33,9 @@ def spawned(program: Program, *args: str, columns: int = 100, at_once: bool = Fa
     )
 
 
-def seen(program: Program, *args: str, columns: int = 100, at_once: bool = False, **env: str) -> tuple[str, int]:
+def seen(program: Program, *args: str, columns: int = 100, **env: str) -> tuple[str, int]:
     """What a run writes to a terminal of that width, and its exit code."""
-    child = spawned(program, *args, columns=columns, at_once=at_once, **env)
+    child = spawned(program, *args, columns=columns, **env)
     child.expect(pexpect.EOF)
     child.close()
     code = child.exitstatus if child.exitstatus is not None else -child.signalstatus
@@ -70,26 +65,6 @@ def test_no_color(chainq: Program) -> None:
     args = ("block", "5", "--url", "demo:")
     assert "\x1b[" in seen(chainq, *args, TERM="xterm")[0]
     assert "\x1b[" not in seen(chainq, *args, TERM="xterm", NO_COLOR="1")[0]
-
-
-def test_progress_stands_on_stderr_and_ends_in_totals(chainq: Program, server: Servers) -> None:
-    """A long run into a file shows a bar on the terminal, and its totals as the last line; -q shows nothing."""
-    args = ("blocks", "--start", "0", "--end", "5000", "-j", "1", "--url", server(), "-o", "rows.jsonl")
-    child = spawned(chainq, *args, columns=120, at_once=True, TERM="xterm")
-    child.expect(r"[0-9]+/5000")
-    child.expect(r"5,000 heights, 5,000 rows in [0-9.]+ s")
-    child.expect(pexpect.EOF)
-    child.close()
-    assert child.exitstatus == 0
-    assert seen(chainq, *args, "-q", at_once=True, TERM="xterm") == ("", 0)
-
-
-def test_no_progress_among_rows(chainq: Program, server: Servers) -> None:
-    """Where rows go to the same terminal, no bar stands among them."""
-    args = ("blocks", "--start", "0", "--end", "4000", "-j", "1", "--jsonl", "--columns", "height", "--url", server())
-    text, code = seen(chainq, *args, at_once=True, TERM="xterm")
-    assert code == 0
-    assert text.split() == [f'{{"height":"{height}"}}' for height in range(4000)]
 
 
 def test_ctrl_c(chainq: Program, server: Servers) -> None:

@@ -19,6 +19,7 @@ from chainq import Client, errors
 from chainq.catalog.methods import BY_COMMAND, METHODS
 from chainq.client.rows import Rows, decode, decoder
 from chainq.errors import IncompleteError, NotFoundError, ResponseError, ServiceError, UnreachableError, UsageError
+from chainq.process.progress import Bar
 
 
 def test_one_method_for_each_of_the_service() -> None:
@@ -336,8 +337,18 @@ def test_progress_is_drawn_while_rows_are_read(
     """With `progress` a bar on stderr counts heights and rows; without it nothing is printed."""
     monkeypatch.setattr("chainq.process.progress.DELAY", 0.0)
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    drawn, draw = threading.Event(), Bar._draw
+
+    def draw_and_tell(bar: Bar) -> None:
+        draw(bar)
+        drawn.set()
+
+    monkeypatch.setattr(Bar, "_draw", draw_and_tell)
     with Client("demo:", progress=True) as client:
-        assert sum(1 for _ in client.blocks(0, 500)) == 500
+        rows = client.blocks(0, 500)
+        next(rows)
+        assert drawn.wait(60)
+        assert sum(1 for _ in rows) == 499
     assert "500" in capsys.readouterr().err
     with Client("demo:") as client:
         assert sum(1 for _ in client.blocks(0, 500)) == 500

@@ -10,6 +10,7 @@ import pytest
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.process import signals
+from chainq.process.progress import UNSEEN
 from chainq.process.signals import Interrupted
 from chainq.query import Query
 from chainq.resume import follow
@@ -38,6 +39,7 @@ def test_a_swallowed_signal_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
         lambda _: None,
         cast("Any", journal),
         cast("Any", rounds),
+        UNSEEN,
     )
     with pytest.raises(Interrupted):
         loop.run(cast("Any", None))

@@ -23,6 +23,7 @@ from chainq.heights.bounds import Bounds
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade, Proof
+from chainq.process.progress import UNSEEN
 from chainq.query import Batch, Query
 from chainq.resume.history import History, Position
 from chainq.resume.journal import Journal
@@ -161,7 +162,7 @@ def one_run(chain: Chain, record: Record, output: Output, rewind: int) -> str:
         output.data = output.data[: record.history.last.length]
     journal = Journal(cast("Any", output), record.history, cast("Checkpoint", record), "")
     query = Query(BY_COMMAND["records"], bounds=Bounds(start=0))
-    rounds = Rounds(cast("Service", chain), query, ResumeSettings(), journal, lambda _: None)
+    rounds = Rounds(cast("Service", chain), query, ResumeSettings(), journal, lambda _: None, UNSEEN)
     try:
         tip = chain.tip()
         writer = journal.begin(lambda: 0, rewind, lambda *_: cast("Writer", output), lambda _: None)

@@ -1,0 +1,225 @@
+"""The progress bar of every command whose work is long: when it moves, what it says, and that nothing of it stays."""
+
+import json
+import re
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from io import StringIO
+from typing import Any, NamedTuple
+
+import pytest
+
+from chainq.demo.chain import DEFAULT_TIP
+from chainq.demo.planted import VIEW_KEY
+from harness.program import DIALECT, LONGEST, Program, Servers
+from harness.screen import screen
+from harness.services import Moving, serving
+
+pexpect = pytest.importorskip("pexpect", reason="pseudo-terminals need pexpect")
+
+AT_ONCE = (
+    "import chainq.process.progress as bar; bar.DELAY *= 0; bar.PERIOD /= 20; from chainq.__main__ import main; main()"
+)
+"""The program with its bar from the first moment on; people see it after a second, and no test waits for that."""
+COLUMNS = 200
+SOME = r"[1-9][0-9,]*"
+
+
+class Case(NamedTuple):
+    """A command, after how many calls the service falls silent, and what the bar says by then."""
+
+    words: str
+    calls: int
+    bar: str
+    package: str = ""
+
+
+CASES = {
+    "range": Case("records 0:200K -o x.jsonl", 8, rf"{SOME}/200,000 heights.*rows"),
+    "lookups": Case("transactions 0:2000 -o x.jsonl", 12, rf"{SOME}/2,000 heights"),
+    "list": Case("program-transactions credits.aleo transfer_public -o x.jsonl", 8, rf"{SOME} rows .*MB"),
+    "checkpoint": Case("records 0:200K --checkpoint c -o x.jsonl", 12, rf"{SOME}/200,000 heights"),
+    "follow": Case(
+        "blocks --start -50 --follow --interval 3600 -o x.jsonl", 999, r"50 heights .*next poll in [0-9]+ s"
+    ),
+    "owned": Case("owned 0:200K --workers 1", 24, rf"{SOME}/200,000 heights", "aleo"),
+    "export": Case(
+        "export records 0:200K --partition 50K --to lake -w 1",
+        12,
+        rf"{SOME}/200,000 heights .*0 of 4 partitions  worker 1: records 0-49999 [1-9][0-9]*%",
+        "pyarrow",
+    ),
+    "verify": Case("verify 0:200K --commands records", 12, rf"{SOME}/600,000 heights of 3 commands"),
+    "sql": Case("sql --start 0 --end 200K 'select count(*) from records'", 8, rf"{SOME}/200,000 heights", "duckdb"),
+}
+
+
+class Holding(NamedTuple):
+    """A service that falls silent after some calls, its URL, and the event of that."""
+
+    url: str
+    silent: threading.Event
+
+
+@pytest.fixture
+def holding() -> Iterator[Callable[[int], Holding]]:
+    """Returns such a service."""
+    service, released, silent = Moving(DEFAULT_TIP), threading.Event(), threading.Event()
+
+    def after(calls: int) -> Holding:
+        def hold(_: str) -> None:
+            if len(service.calls) > calls:
+                silent.set()
+                released.wait(LONGEST)
+
+        service.hook = hold
+        return Holding(url, silent)
+
+    service.chain  # noqa: B018  # made before the first call
+    with serving(service) as url:
+        try:
+            yield after
+        finally:
+            released.set()
+
+
+def started(program: Program, words: str, url: str, *, shell: str = "", columns: int = COLUMNS) -> Any:
+    """A run on a terminal of that width; `shell` is added to the line as a shell has it."""
+    line = f'exec "$0" -c "$1" {words} --url {url} --dialect {DIALECT} {shell}'
+    child = pexpect.spawn(
+        "/bin/sh",
+        ["-c", line, sys.executable, AT_ONCE],
+        env=program.environment({"TERM": "xterm", "CHAINQ_VIEW_KEY": VIEW_KEY if "owned" in words else ""}),
+        cwd=str(program.home),
+        dimensions=(40, columns),
+        encoding="utf-8",
+        timeout=LONGEST,
+    )
+    child.logfile_read = StringIO()
+    return child
+
+
+def interrupted(child: Any) -> list[str]:
+    """The lines on the terminal after Ctrl-C, of a run that ends by it."""
+    child.sendintr()
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.signalstatus == signal.SIGINT
+    return screen(child.logfile_read.getvalue(), COLUMNS)
+
+
+@pytest.fixture
+def case(request: pytest.FixtureRequest) -> Case:
+    """One of CASES; skipped where its package is missing."""
+    found = CASES[request.param]
+    if found.package:
+        pytest.importorskip(found.package)
+    return found
+
+
+@pytest.mark.parametrize("case", CASES, indirect=True)
+def test_a_bar_moves_and_leaves_nothing(case: Case, chainq: Program, holding: Callable[[int], Holding]) -> None:
+    """It says how far the run has come; after Ctrl-C the terminal shows the messages and nothing else, not even ^C."""
+    child = started(chainq, case.words, holding(case.calls).url)
+    child.expect(re.compile(case.bar, re.DOTALL))
+    lines = interrupted(child)
+    assert lines[-1].startswith(f"chainq {case.words.split()[0]}: stopped by SIGINT")
+    assert all(line.startswith(("chainq", "owner", "aleo1")) for line in lines), lines
+
+
+@pytest.mark.parametrize("case", CASES, indirect=True)
+@pytest.mark.parametrize("how", ["-q", "2> errors"])
+def test_no_bar(how: str, case: Case, chainq: Program, holding: Callable[[int], Holding]) -> None:
+    """-q, and an stderr that is no terminal, get none of it, however long the run waits."""
+    service = holding(min(case.calls, 20))
+    words = case.words if "follow" not in case.words else case.words.replace("-50", "-50K")
+    child = started(chainq, words, service.url, shell=how)
+    assert service.silent.wait(LONGEST)
+    child.sendintr()
+    child.expect(pexpect.EOF)
+    child.close()
+    errors = chainq.home / "errors"
+    text = child.before + (errors.read_text() if errors.exists() else "")
+    assert "stopped by SIGINT" in text
+    assert not re.search("━|\x1b\\[2K|\x1b\\[\\?25", text), text
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_a_bar_fits_the_terminal(columns: int, chainq: Program, holding: Callable[[int], Holding]) -> None:
+    """How far, the share and what is waited for are there at any width, and room for ^C at the end of the line."""
+    child = started(chainq, "records 0:200K -o x.jsonl", holding(8).url, columns=columns)
+    child.expect(re.compile(rf"{SOME}/200,000 heights[^\r]*[0-9]+%[^\r]*\r\n[^\r]*nothing new for", re.DOTALL))
+    line = screen(child.logfile_read.getvalue(), columns)[-2]
+    assert len(line) <= columns - 3
+    child.close(force=True)
+
+
+def test_a_run_that_is_held_back_says_so(chainq: Program, server: Servers) -> None:
+    """The seconds count down while the service refuses calls, and the bar is there from the first call on."""
+    with server.own("--rate-limit", "3", "--rate-window", "3600", "--retry-after", "40") as (url, _):
+        child = started(chainq, "records 0:200K -o x.jsonl", url)
+        child.expect(r"held back by the service for (39|40) s")
+        child.expect(r"held back by the service for 3[0-8] s")
+        lines = interrupted(child)
+    assert all(line.startswith("chainq") for line in lines), lines
+    assert any("HTTP 429" in line for line in lines)
+
+
+def test_a_run_that_retries_says_why(chainq: Program, server: Servers) -> None:
+    """After a failure that may pass: how long until the next attempt, and what failed."""
+    with server.own("--fail-rate", "1") as (url, _):
+        child = started(chainq, "records 0:200K -o x.jsonl", url)
+        child.expect(r"retrying in [0-9]+ s: http[^\r]*HTTP 503")
+        assert all(line.startswith("chainq") for line in interrupted(child))
+
+
+def test_a_bar_before_the_first_response(chainq: Program, holding: Callable[[int], Holding]) -> None:
+    """A run that waits for the tip shows that it waits."""
+    child = started(chainq, "records --last 100 -o x.jsonl", holding(0).url)
+    child.expect(r"0 heights .*nothing new for [0-9]+ s")
+    assert all(line.startswith("chainq") for line in interrupted(child))
+
+
+def test_totals_follow_a_run_that_has_ended(chainq: Program) -> None:
+    """One line in the place of the bar: heights, rows, time, rate, bytes."""
+    service, released = Moving(DEFAULT_TIP), threading.Event()
+
+    def hold(_: str) -> None:
+        if len(service.calls) > 3:
+            released.wait(LONGEST)
+
+    service.hook = hold
+    with serving(service) as url:
+        child = started(chainq, "blocks 0:5000 -o x.jsonl", url)
+        child.expect("/5,000 heights")
+        released.set()
+        child.expect(pexpect.EOF)
+        child.close()
+    assert child.exitstatus == 0
+    line = screen(child.logfile_read.getvalue(), COLUMNS)[-1]
+    assert re.fullmatch(r"chainq: 5,000 heights, 5,000 rows in [0-9.]+ s \([0-9,]+ rows/s\), [0-9.]+ MB", line)
+
+
+def test_rows_on_the_terminal_are_whole(chainq: Program, server: Servers) -> None:
+    """Where rows go to the same terminal, the bar goes out of their way, and no totals follow."""
+    child = started(chainq, "blocks 0:3000 --json --columns height -j 1 --color never", server())
+    child.expect(pexpect.EOF)
+    child.close()
+    text = "\n".join(screen(child.logfile_read.getvalue(), COLUMNS))
+    assert [int(row["height"]) for row in json.loads(text)] == list(range(3000))
+
+
+@pytest.mark.parametrize("name", ["lake", "rows.jsonl", "rows.csv", "rows.parquet"])
+def test_files_are_counted_by_rows(name: str, chainq: Program) -> None:
+    """`verify` of a data set and of a file says how many of their rows it has read."""
+    pytest.importorskip("pyarrow")
+    words = ["export", "records", "--to", name] if name == "lake" else ["records", "-o", name]
+    assert chainq(*words, "0:2000", url="demo:").code == 0
+    child = started(chainq, f"verify {name}", "demo:")
+    child.expect(rf"[0-9,]+/{SOME} rows")
+    child.expect("no findings")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
