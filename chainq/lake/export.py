@@ -107,10 +107,10 @@ class Export:
         specs = [spec for command in self._query.commands for spec in partitions(command, heights, size)]
         if specs[0].start < heights.start:
             self._warn(f"partitions begin at multiples of {size}: the range starts at height {specs[0].start}")
-        listing = list(self._store.listing())
-        inventory = plan.take_inventory(listing)
-        names = [name for name, _ in listing]
-        delta = tuple(command for command in self._query.commands if self._query.delta or has_table(command, names))
+        inventory = plan.take_inventory(self._store.listing())
+        delta = tuple(
+            command for command in self._query.commands if self._query.delta or has_table(command, inventory.others)
+        )
         if self._query.places is not None:
             specs = self._named(specs, size, self._query.places)
         if self._query.repair:
