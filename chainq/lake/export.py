@@ -6,7 +6,7 @@ on `chainq.json`, one listing and a few block hashes, so that it can be killed a
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from functools import cache
+from itertools import groupby
 from typing import NamedTuple
 
 from chainq.catalog.dialects import is_shared
@@ -28,6 +28,8 @@ from chainq.lake.store import Store
 from chainq.lake.table import schema_of
 from chainq.text.humanize import counted
 from chainq.transport.base import ServiceOptions
+
+NEAR, MANY = 1000, 8  # heights: of a stretch in which so many hashes come by one request for all blocks
 
 
 class ExportQuery(NamedTuple):
@@ -79,7 +81,7 @@ class Export:
             if command not in COMMANDS:
                 raise UsageError(f"{command!r} cannot be exported", f"the commands are {', '.join(COMMANDS)}")
         self._service, self._store, self._query, self._warn = service, store, query, warn
-        self._hash_at = cache(service.hash_of)
+        self._hashes: dict[int, str | None] = {}
         self.believed: dict[str, HeightSet] = {}
         self._schemas = {command: schema_of(BY_COMMAND[command]) for command in query.commands}
 
@@ -116,7 +118,7 @@ class Export:
         if self._query.repair:
             todo = plan.make_repair(specs, inventory)
         else:
-            todo = plan.make_plan(specs, inventory, self._hash_at, self._service.tip_height())
+            todo = plan.make_plan(specs, inventory, self._hash_at, self._service.tip_height(), self._look_up)
         self._tell_of_reorgs(todo)
         if write:
             data_set.save(self._store, wanted, origin, found)
@@ -179,6 +181,19 @@ class Export:
             ]
             added = [table.add(one for one in full if one.spec.command == command) for command, table in tables.items()]
             return totals._replace(committed=sum(added))
+
+    def _hash_at(self, height: int) -> str | None:
+        """Return the hash of a block, None where it does not exist, with one request at most."""
+        if height not in self._hashes:
+            self._hashes[height] = self._service.hash_of(height)
+        return self._hashes[height]
+
+    def _look_up(self, heights: Sequence[int]) -> None:
+        """Look up the hashes of blocks that lie near each other, with one request for many."""
+        for _, group in groupby(heights, lambda height: height // NEAR):
+            near = list(group)
+            if len(near) >= MANY:
+                self._hashes |= self._service.block_hashes(HeightRange(near[0], near[-1] + 1))
 
     def _heights(self) -> HeightRange:
         """Return the heights to export. Those beyond the tip, less `--lag`, are left out."""

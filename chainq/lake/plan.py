@@ -69,8 +69,16 @@ def take_inventory(listing: Iterable[Listed]) -> Inventory:
     return Inventory(entries, damaged, others)
 
 
-def make_plan(wanted: Iterable[PartitionSpec], inventory: Inventory, hash_at: HashAt, tip: int) -> list[Todo]:
+def make_plan(
+    wanted: Iterable[PartitionSpec],
+    inventory: Inventory,
+    hash_at: HashAt,
+    tip: int,
+    expect: Callable[[list[int]], None] = lambda _: None,
+) -> list[Todo]:
     """Return the partitions to write, in the order wanted; `tip` is the tip height now.
+
+    `expect` is given the heights whose hashes are about to be looked up.
 
     Raises IncompleteError where the chain is shorter than the partitions.
     """
@@ -87,7 +95,7 @@ def make_plan(wanted: Iterable[PartitionSpec], inventory: Inventory, hash_at: Ha
             kept.append(entry)
             if not entry.settled and is_settled(entry.spec, tip):
                 reasons[spec] = "late rows"
-    replaced = {(entry.spec.command, entry.spec.start) for entry in _reorganised(kept, hash_at)}
+    replaced = {(entry.spec.command, entry.spec.start) for entry in _reorganised(kept, hash_at, expect)}
     for spec in specs:
         if (spec.command, spec.start) in replaced:
             reasons[spec] = "reorg"
@@ -128,21 +136,21 @@ def first_broken(entries: Iterable[Entry]) -> PartitionSpec | None:
     return next((after.spec for before, after in pairwise(in_order) if broken(before, after)), None)
 
 
-def _reorganised(entries: list[Entry], hash_at: HashAt) -> list[Entry]:
+def _reorganised(entries: list[Entry], hash_at: HashAt, expect: Callable[[list[int]], None]) -> list[Entry]:
     """Return the partitions whose last block is no longer the chain's."""
-    stale: list[Entry] = []
-    stretch: list[Entry] = []
+    stretches: list[list[Entry]] = []
     for entry in entries:
-        if stretch and not linked(stretch[-1], entry):
-            stale += stretch[_agreeing(stretch, hash_at) :]
-            stretch = []
-        stretch.append(entry)
-    return stale + stretch[_agreeing(stretch, hash_at) :]
+        if stretches and linked(stretches[-1][-1], entry):
+            stretches[-1].append(entry)
+        else:
+            stretches.append([entry])
+    expect(sorted({stretch[-1].spec.end - 1 for stretch in stretches}))
+    return [entry for stretch in stretches for entry in stretch[_agreeing(stretch, hash_at) :]]
 
 
 def _agreeing(stretch: list[Entry], hash_at: HashAt) -> int:
     """Return how many partitions of a linked stretch, from its first one, are of the chain: by bisection."""
-    if not stretch or _agrees(stretch[-1], hash_at):
+    if _agrees(stretch[-1], hash_at):
         return len(stretch)
     low, high = 0, len(stretch) - 1
     while low < high:
