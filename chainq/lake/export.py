@@ -6,7 +6,7 @@ on `chainq.json`, one listing and a few block hashes, so that it can be killed a
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from itertools import groupby
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from chainq.catalog.dialects import is_shared
@@ -149,7 +149,7 @@ class Export:
             dialect = self._dialect() or self._service.dialect_name
             job = Job(destination, options._replace(dialect=dialect), self._service.tip())
             totals = Totals(kept=made.kept)
-            entries = dict(made.inventory.valid)
+            entries: dict[tuple[str, int], Entry] = {}  # of what this run has written
             for command, table in tables.items():
                 table.withdraw(todo.spec for todo in made.todo if todo.spec.command == command)
             tasks = [Task(todo.spec, todo.stale) for todo in made.todo]
@@ -171,7 +171,8 @@ class Export:
             except BaseException as error:
                 error.add_note(_rest(totals.written, len(tasks)))
                 raise
-            inside = [entry for entry in entries.values() if entry.spec.start < made.heights.end]
+            before = (entry for key, entry in made.inventory.valid.items() if key not in entries)
+            inside = [entry for entry in chain(before, entries.values()) if entry.spec.start < made.heights.end]
             self._check_links(inside)
             # Of those below the range nobody has checked that they are still the chain's.
             full = [

@@ -133,14 +133,22 @@ class FolderStore:
     def _walk(self, folder: str) -> Iterator[Listed]:
         """Yield the files below a folder, whose name ends with a slash. With paths of pathlib it takes five times as
         long, which matters with 100,000 partitions."""
-        with suppress(FileNotFoundError), os.scandir(f"{self._root}/{folder}") as entries:  # removed meanwhile
+        try:
+            entries = os.scandir(f"{self._root}/{folder}")
+        except FileNotFoundError:  # removed meanwhile, or not there yet
+            return
+        with entries:
             for entry in entries:
                 name = folder + entry.name
-                if not entry.is_dir():
-                    with suppress(FileNotFoundError):
-                        yield Listed(name, entry.stat().st_size)
-                elif name != NEW and not entry.is_symlink():
-                    yield from self._walk(f"{name}/")
+                if entry.is_dir():
+                    if name != NEW and not entry.is_symlink():
+                        yield from self._walk(f"{name}/")
+                    continue
+                try:
+                    size = entry.stat().st_size
+                except FileNotFoundError:
+                    continue
+                yield Listed(name, size)
 
     def _guarded(self, verb: str, action: Callable[[], T]) -> T:
         """Do something with files. Raises OutputError, and _AbsentError where a file is not there."""
