@@ -202,6 +202,7 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
     assert "no data set in nowhere" in one_line(chainq("sql", "nowhere", "select 1"), 2)
     assert "the query names no table" in one_line(chainq("sql", "select 1", url="demo:"), 2)
     assert "cannot be combined with DEST" in one_line(exported("sql", "lake", "select 1", "--last", "5"), 2)
+    assert "--partial needs DEST" in one_line(exported("sql", "select 1", "--partial"), 2)
     for word in ("lake", "select"):
         assert f"'{word}' is not a query: expected one SELECT in quotes" in one_line(exported("sql", word), 2)
     swapped = one_line(exported("sql", "select count(*) from blocks", "lake"), 2)
