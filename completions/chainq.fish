@@ -210,6 +210,8 @@ _chainq_row --delta flag 'Commit full partitions to a Delta table for each comma
 _chainq_row --repair file 'Write again the partitions that findings of verify name (jsonl), or all of the range'
 _chainq_row --no-lock flag 'Do not keep other exports out; for disjoint partitions'
 _chainq_row --dry-run flag 'List the partitions to write, write none'
+_chainq_for sql
+_chainq_row --partial flag 'Query the partitions that are there, though heights are missing'
 _chainq_for doctor profiles
 _chainq_row --json flag 'JSON instead of a table'
 _chainq_for doctor
@@ -220,6 +222,7 @@ _chainq_row --commands text 'Commands to verify beside the blocks: transactions,
 _chainq_row --witness text 'Second service to compare with, as far as its chain goes'
 _chainq_row --sample text 'Compare N heights of a data set or file, drawn at random, with the service'
 _chainq_row --full flag 'Compare all heights of a data set or file with the service'
+_chainq_row '--workers -w' text 'Processes that read a data set. Default: one per core'
 _chainq_for serve
 _chainq_row --port text 'TCP port; 0: any free one'
 _chainq_row --host text 'A loopback address'

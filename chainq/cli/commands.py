@@ -110,7 +110,16 @@ def _rpc_command() -> "Command":
     )
 
 
-class SqlOptions(options.RangeOptions, options.OutputOptions, options.ServiceFlags):
+class PartialOptions(options.Group):
+    """What `sql` makes of an export with gaps."""
+
+    partial: Annotated[
+        bool,
+        options.option("", "--partial", "", "Query the partitions that are there, though heights are missing."),
+    ] = False
+
+
+class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, options.ServiceFlags):
     """What `sql` is given."""
 
     words: Annotated[

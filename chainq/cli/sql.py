@@ -11,7 +11,7 @@ from chainq.catalog.methods import BY_COMMAND, Column, Method, Shape
 from chainq.cli import connect, output
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
-from chainq.errors import UsageError
+from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.grid import COMMANDS
@@ -44,13 +44,20 @@ def run(given: "SqlOptions") -> None:
     bounds = read_bounds(given, whole=False)
     if destination and bounds != Bounds():
         raise UsageError("a range cannot be combined with DEST", "select heights by WHERE")
+    if given.partial and not destination:
+        raise UsageError("--partial needs DEST")
     # Checked before anything is fetched. The columns are known only after the query; with heights no format is refused.
     file = _settings((Column("height", "number"),), given).file
     reporter = connect.reporter(given)
     with Database() as database, open_sink(file) as sink:
         if destination:
             database.add_data_set(open_store(destination[0]))
-            _warn_of_gaps(database, database.tables(query), reporter)
+            if gaps := _gaps(database, database.tables(query)):
+                if not given.partial:
+                    raise IncompleteError(
+                        gaps, Phrase("see chainq verify DEST; {partial} queries the rest", partial=True)
+                    )
+                reporter.warn(gaps)
         else:
             _fetch(database, query, bounds, given, reporter)
         _print(database.run(query), sink, given, reporter)
@@ -68,8 +75,8 @@ def _looks_like_query(text: str) -> bool:
     return re.fullmatch(r"[^\s(*\"']+", text) is None
 
 
-def _warn_of_gaps(database: Database, commands: list[str], reporter: Reporter) -> None:
-    """Say in one line which heights the tables lack, between their partitions and where these are damaged."""
+def _gaps(database: Database, commands: list[str]) -> str:
+    """Return in one line which heights the tables lack, between their partitions and where these are damaged."""
     lacking = []
     for command in commands:
         gaps = database.gaps[command]
@@ -77,8 +84,7 @@ def _warn_of_gaps(database: Database, commands: list[str], reporter: Reporter) -
         more = f" and {counted(len(gaps) - 3, 'gap')} more" if len(gaps) > 3 else ""
         if gaps:
             lacking.append(f"{view_name(command)} lacks heights {shown}{more}")
-    if lacking:
-        reporter.warn(f"{'; '.join(lacking)}: the data set has no whole partition of them; see chainq verify DEST")
+    return f"{'; '.join(lacking)}: the data set has no whole partition of them" if lacking else ""
 
 
 def _fetch(database: Database, query: str, bounds: Bounds, given: "SqlOptions", reporter: Reporter) -> None:

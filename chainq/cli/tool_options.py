@@ -262,6 +262,10 @@ class VerifiedOptions(Group):
     full: Annotated[
         bool, option(RANGE, "--full", "", "Compare all heights of a data set or file with the service.")
     ] = False
+    workers: Annotated[
+        int | None,
+        option(RANGE, "--workers -w", "N", "Processes that read a data set. Default: one per core.", min=1, max=256),
+    ] = None
 
 
 class VerifyCommand(RangeOptions, CheckpointOptions, VerifiedOptions, OutputOptions, ServiceFlags):

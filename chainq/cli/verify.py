@@ -47,8 +47,8 @@ def run(given: VerifyCommand) -> None:
 
         verify_files.run(given)
         return
-    if given.sample is not None or given.full:
-        raise UsageError("--sample and --full compare a data set or a file with the service", "name one")
+    if given.sample is not None or given.full or given.workers is not None:
+        raise UsageError("--sample, --full and --workers are for a data set or a file", "name one")
     commands, bounds = _commands(given.commands), read_bounds(given, word, whole=given.checkpoint is not None)
     kept = given.checkpoint is not None
     if kept and (bounds.last is not None or bounds.since is not None or bounds.until is not None):

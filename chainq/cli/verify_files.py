@@ -77,16 +77,19 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
     if ":" not in name and not _there(path.exists):
         raise UsageError(f"{quoted(name)} is neither a range of heights nor a file or folder")
     lake = not _there(path.is_file)
-    others = {"--witness": given.witness, "--checkpoint": given.checkpoint, "--commands": given.commands}
-    allowed = () if lake else ("--start", "--end", "--commands")
+    others = {
+        "--witness": given.witness,
+        "--checkpoint": given.checkpoint,
+        "--commands": given.commands,
+        "--workers": given.workers,
+    }
+    allowed = ("--workers",) if lake else ("--start", "--end", "--commands")
     for option in given.given_bounds() + [option for option, value in others.items() if value is not None]:
         if option not in allowed:
             what = "a data set, which is verified as a whole" if lake else "a file"
             raise UsageError(f"{option} cannot be combined with {what}")
     if lake:
-        from chainq.lake.open import open_store
-
-        found = DataSetCheck(open_store(name), reporter)
+        found = DataSetCheck(name, given.workers, reporter)
         for words in found.partitions.uneven() if len(found.heights) else ():
             reporter.warn(f"{words}; the data set spans {found.heights}")
         return found

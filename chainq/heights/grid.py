@@ -8,6 +8,7 @@ The form `start=…` is what DuckDB, Spark, Polars and pandas read as a column (
 """
 
 import re
+import sys
 from typing import NamedTuple
 
 from chainq.heights.range import HeightRange
@@ -50,7 +51,7 @@ def parse_name(name: str) -> tuple[str, int] | None:
     match = _NAME.fullmatch(name)
     if match is None or partition_name(match[1], int(match[2])) != name:
         return None
-    return match[1], int(match[2])
+    return sys.intern(match[1]), int(match[2])  # one text for all names
 
 
 def partitions(command: str, heights: HeightRange, size: int) -> list[PartitionSpec]:

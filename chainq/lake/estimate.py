@@ -26,19 +26,21 @@ def estimates(plan: ExportPlan) -> Iterator[Estimate]:
     Before the first partition of a command its calls are a guess, by the number of heights: the first chunks of a range
     and the edges of the partition. Where chunks grow, in wide partitions, it is too high.
     """
-    for todo in plan.todo:
-        spec = todo.spec
-        known = [entry for entry in plan.inventory.valid.values() if entry.spec.command == spec.command]
-        heights = sum(len(entry.spec.heights) for entry in known)
+    known: dict[str, tuple[int, int, int]] = {}  # heights, calls and bytes of a command
+    for entry in plan.inventory.valid.values():
+        heights, calls, total = known.get(entry.spec.command, (0, 0, 0))
+        known[entry.spec.command] = (heights + len(entry.spec.heights), calls + entry.calls, total + entry.size)
+    for spec, reason, _ in plan.todo:
+        size: int | None
+        heights, calls, total = known.get(spec.command, (0, 0, 0))
         if heights:
             share = len(spec.heights) / heights
-            calls = max(1, round(share * sum(entry.calls for entry in known)))
-            size: int | None = round(share * sum(entry.size for entry in known))
+            calls, size = max(1, round(share * calls)), round(share * total)
         else:
             method = BY_COMMAND[spec.command]
             chunks = sum(1 for _ in first_requests(method, spec.heights, None))
             calls, size = chunks + _edge_calls(method), None
-        yield Estimate(spec.command, spec.start, spec.end, todo.reason, calls, size)
+        yield Estimate(spec.command, spec.start, spec.end, reason, calls, size)
 
 
 def _edge_calls(method: Method) -> int:

@@ -6,7 +6,7 @@ on `chainq.json`, one listing and a few block hashes, so that it can be killed a
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from functools import cache
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from chainq.catalog.dialects import is_shared
@@ -28,6 +28,8 @@ from chainq.lake.store import Store
 from chainq.lake.table import schema_of
 from chainq.text.humanize import counted
 from chainq.transport.base import ServiceOptions
+
+NEAR, MANY = 1000, 8  # heights: of a stretch in which so many hashes come by one request for all blocks
 
 
 class ExportQuery(NamedTuple):
@@ -79,7 +81,7 @@ class Export:
             if command not in COMMANDS:
                 raise UsageError(f"{command!r} cannot be exported", f"the commands are {', '.join(COMMANDS)}")
         self._service, self._store, self._query, self._warn = service, store, query, warn
-        self._hash_at = cache(service.hash_of)
+        self._hashes: dict[int, str | None] = {}
         self.believed: dict[str, HeightSet] = {}
         self._schemas = {command: schema_of(BY_COMMAND[command]) for command in query.commands}
 
@@ -107,16 +109,16 @@ class Export:
         specs = [spec for command in self._query.commands for spec in partitions(command, heights, size)]
         if specs[0].start < heights.start:
             self._warn(f"partitions begin at multiples of {size}: the range starts at height {specs[0].start}")
-        listing = list(self._store.listing())
-        inventory = plan.take_inventory(listing)
-        names = [name for name, _ in listing]
-        delta = tuple(command for command in self._query.commands if self._query.delta or has_table(command, names))
+        inventory = plan.take_inventory(self._store.listing())
+        delta = tuple(
+            command for command in self._query.commands if self._query.delta or has_table(command, inventory.others)
+        )
         if self._query.places is not None:
             specs = self._named(specs, size, self._query.places)
         if self._query.repair:
             todo = plan.make_repair(specs, inventory)
         else:
-            todo = plan.make_plan(specs, inventory, self._hash_at, self._service.tip_height())
+            todo = plan.make_plan(specs, inventory, self._hash_at, self._service.tip_height(), self._look_up)
         self._tell_of_reorgs(todo)
         if write:
             data_set.save(self._store, wanted, origin, found)
@@ -147,7 +149,7 @@ class Export:
             dialect = self._dialect() or self._service.dialect_name
             job = Job(destination, options._replace(dialect=dialect), self._service.tip())
             totals = Totals(kept=made.kept)
-            entries = dict(made.inventory.valid)
+            entries: dict[tuple[str, int], Entry] = {}  # of what this run has written
             for command, table in tables.items():
                 table.withdraw(todo.spec for todo in made.todo if todo.spec.command == command)
             tasks = [Task(todo.spec, todo.stale) for todo in made.todo]
@@ -169,7 +171,8 @@ class Export:
             except BaseException as error:
                 error.add_note(_rest(totals.written, len(tasks)))
                 raise
-            inside = [entry for entry in entries.values() if entry.spec.start < made.heights.end]
+            before = (entry for key, entry in made.inventory.valid.items() if key not in entries)
+            inside = [entry for entry in chain(before, entries.values()) if entry.spec.start < made.heights.end]
             self._check_links(inside)
             # Of those below the range nobody has checked that they are still the chain's.
             full = [
@@ -179,6 +182,19 @@ class Export:
             ]
             added = [table.add(one for one in full if one.spec.command == command) for command, table in tables.items()]
             return totals._replace(committed=sum(added))
+
+    def _hash_at(self, height: int) -> str | None:
+        """Return the hash of a block, None where it does not exist, with one request at most."""
+        if height not in self._hashes:
+            self._hashes[height] = self._service.hash_of(height)
+        return self._hashes[height]
+
+    def _look_up(self, heights: Sequence[int]) -> None:
+        """Look up the hashes of blocks that lie near each other, with one request for many."""
+        for _, group in groupby(heights, lambda height: height // NEAR):
+            near = list(group)
+            if len(near) >= MANY:
+                self._hashes |= self._service.block_hashes(HeightRange(near[0], near[-1] + 1))
 
     def _heights(self) -> HeightRange:
         """Return the heights to export. Those beyond the tip, less `--lag`, are left out."""

@@ -29,8 +29,10 @@ class FolderStore:
         self.label = printable(str(root))
 
     def listing(self) -> Iterable[Listed]:
-        """Return all files but those in `_chainq/new`."""
-        return self._guarded("read", lambda: list(self._walk()))
+        """Yield all files but those in `_chainq/new`."""
+        walk = self._walk("")
+        while listed := self._guarded("read", lambda: next(walk, None)):
+            yield listed
 
     def read(self, name: str) -> bytes | None:
         """Return the content of a file, None where there is none."""
@@ -128,16 +130,25 @@ class FolderStore:
 
         return self._guarded("write", placed)
 
-    def _walk(self) -> Iterator[Listed]:
-        for folder, folders, files in os.walk(self._root, onerror=_raise):
-            at = os.path.relpath(folder, self._root)
-            if at == NEW:
-                folders.clear()
-                continue
-            for file in files:
-                with suppress(FileNotFoundError):  # removed meanwhile
-                    path = Path(folder, file)
-                    yield Listed(path.relative_to(self._root).as_posix(), path.stat().st_size)
+    def _walk(self, folder: str) -> Iterator[Listed]:
+        """Yield the files below a folder, whose name ends with a slash. With paths of pathlib it takes five times as
+        long, which matters with 100,000 partitions."""
+        try:
+            entries = os.scandir(f"{self._root}/{folder}")
+        except FileNotFoundError:  # removed meanwhile, or not there yet
+            return
+        with entries:
+            for entry in entries:
+                name = folder + entry.name
+                if entry.is_dir():
+                    if name != NEW and not entry.is_symlink():
+                        yield from self._walk(f"{name}/")
+                    continue
+                try:
+                    size = entry.stat().st_size
+                except FileNotFoundError:
+                    continue
+                yield Listed(name, size)
 
     def _guarded(self, verb: str, action: Callable[[], T]) -> T:
         """Do something with files. Raises OutputError, and _AbsentError where a file is not there."""
@@ -201,8 +212,3 @@ def _begun(folder: Path) -> tuple[BinaryIO, Path]:
     with suppress(OSError):  # a file system without locks
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return os.fdopen(descriptor, "w+b"), Path(path)
-
-
-def _raise(error: OSError) -> None:
-    if not isinstance(error, FileNotFoundError):
-        raise error

@@ -31,27 +31,54 @@ class Todo(NamedTuple):
 
 
 class Inventory(NamedTuple):
-    """What a listing shows. `valid`: receipts of files that are whole; `receipts`: the names of all receipts."""
+    """What a listing shows. `valid`: receipts of files that are whole. `damaged`: names of the receipts of all other
+    partitions, none for a file without a receipt. `others`: names of all other files."""
 
     valid: Mapping[tuple[str, int], Entry]
-    receipts: Mapping[tuple[str, int], tuple[str, ...]]
+    damaged: Mapping[tuple[str, int], tuple[str, ...]]
+    others: list[str]
+
+    def receipts(self, spec: PartitionSpec) -> tuple[str, ...]:
+        """Return the names of all receipts of a partition."""
+        key = (spec.command, spec.start)
+        entry = self.valid.get(key)
+        return (entry.name,) if entry else self.damaged.get(key, ())
 
 
 def take_inventory(listing: Iterable[Listed]) -> Inventory:
     """Return what a listing shows. Of several receipts for one partition none counts: a run was killed there."""
     sizes: dict[tuple[str, int], int] = {}
-    entries: dict[tuple[str, int], list[Entry]] = {}
+    entries: dict[tuple[str, int], Entry] = {}
+    more: dict[tuple[str, int], tuple[Entry, ...]] = {}  # beside the one in `entries`
+    others: list[str] = []
     for name, size in listing:
         if key := parse_name(name):
             sizes[key] = size
         elif entry := parse_entry(name):
-            entries.setdefault((entry.spec.command, entry.spec.start), []).append(entry)
-    valid = {key: some[0] for key, some in entries.items() if len(some) == 1 and sizes.get(key) == some[0].size}
-    return Inventory(valid, {key: tuple(entry.name for entry in some) for key, some in entries.items()})
+            key = (entry.spec.command, entry.spec.start)
+            if entries.setdefault(key, entry) is not entry:
+                more[key] = (*more.get(key, ()), entry)
+        else:
+            others.append(name)
+    damaged: dict[tuple[str, int], tuple[str, ...]] = {key: () for key in sizes if key not in entries}
+    for key, entry in entries.items():
+        if key in more or sizes.get(key) != entry.size:
+            damaged[key] = tuple(one.name for one in (entry, *more.get(key, ())))
+    for key in damaged:
+        entries.pop(key, None)
+    return Inventory(entries, damaged, others)
 
 
-def make_plan(wanted: Iterable[PartitionSpec], inventory: Inventory, hash_at: HashAt, tip: int) -> list[Todo]:
+def make_plan(
+    wanted: Iterable[PartitionSpec],
+    inventory: Inventory,
+    hash_at: HashAt,
+    tip: int,
+    expect: Callable[[list[int]], None] = lambda _: None,
+) -> list[Todo]:
     """Return the partitions to write, in the order wanted; `tip` is the tip height now.
+
+    `expect` is given the heights whose hashes are about to be looked up.
 
     Raises IncompleteError where the chain is shorter than the partitions.
     """
@@ -68,7 +95,7 @@ def make_plan(wanted: Iterable[PartitionSpec], inventory: Inventory, hash_at: Ha
             kept.append(entry)
             if not entry.settled and is_settled(entry.spec, tip):
                 reasons[spec] = "late rows"
-    replaced = {(entry.spec.command, entry.spec.start) for entry in _reorganised(kept, hash_at)}
+    replaced = {(entry.spec.command, entry.spec.start) for entry in _reorganised(kept, hash_at, expect)}
     for spec in specs:
         if (spec.command, spec.start) in replaced:
             reasons[spec] = "reorg"
@@ -82,7 +109,7 @@ def make_repair(specs: Iterable[PartitionSpec], inventory: Inventory) -> list[To
 
 def _todo(spec: PartitionSpec, reason: str, inventory: Inventory) -> Todo:
     """Return a partition to write; where its blocks are still the chain's, as far as it goes already."""
-    stale = inventory.receipts.get((spec.command, spec.start), ())
+    stale = inventory.receipts(spec)
     if reason in ("late rows", "repair"):
         spec = spec._replace(end=max([spec.end, *(entry.spec.end for name in stale if (entry := parse_entry(name)))]))
     return Todo(spec, reason, stale)
@@ -109,21 +136,21 @@ def first_broken(entries: Iterable[Entry]) -> PartitionSpec | None:
     return next((after.spec for before, after in pairwise(in_order) if broken(before, after)), None)
 
 
-def _reorganised(entries: list[Entry], hash_at: HashAt) -> list[Entry]:
+def _reorganised(entries: list[Entry], hash_at: HashAt, expect: Callable[[list[int]], None]) -> list[Entry]:
     """Return the partitions whose last block is no longer the chain's."""
-    stale: list[Entry] = []
-    stretch: list[Entry] = []
+    stretches: list[list[Entry]] = []
     for entry in entries:
-        if stretch and not linked(stretch[-1], entry):
-            stale += stretch[_agreeing(stretch, hash_at) :]
-            stretch = []
-        stretch.append(entry)
-    return stale + stretch[_agreeing(stretch, hash_at) :]
+        if stretches and linked(stretches[-1][-1], entry):
+            stretches[-1].append(entry)
+        else:
+            stretches.append([entry])
+    expect(sorted({stretch[-1].spec.end - 1 for stretch in stretches}))
+    return [entry for stretch in stretches for entry in stretch[_agreeing(stretch, hash_at) :]]
 
 
 def _agreeing(stretch: list[Entry], hash_at: HashAt) -> int:
     """Return how many partitions of a linked stretch, from its first one, are of the chain: by bisection."""
-    if not stretch or _agrees(stretch[-1], hash_at):
+    if _agrees(stretch[-1], hash_at):
         return len(stretch)
     low, high = 0, len(stretch) - 1
     while low < high:

@@ -16,6 +16,7 @@ metadata of objects (a listing does not return it).
 
 import hashlib
 import re
+import sys
 from typing import NamedTuple
 
 import msgspec
@@ -116,7 +117,8 @@ def parse_entry(name: str) -> Entry | None:
     if match is None:
         return None
     start, end, tip, rows, size, calls = map(int, match.groups()[1:7])
-    return Entry(PartitionSpec(match[1], start, end), tip, rows, size, calls, match[8], match[9])
+    spec = PartitionSpec(sys.intern(match[1]), start, end)  # one text for all names
+    return Entry(spec, tip, rows, size, calls, match[8], match[9])
 
 
 def digest(block_hash: str) -> str:

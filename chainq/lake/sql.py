@@ -13,13 +13,14 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Column, Kind
-from chainq.errors import UsageError
+from chainq.errors import ChainqError, UsageError
 from chainq.formats.arrow_rows import ArrowRows
-from chainq.heights.grid import COMMANDS, PARTITION_COLUMN, PartitionSpec, parse_name
+from chainq.heights.grid import COMMANDS, PartitionSpec
 from chainq.heights.range import HeightRange
 from chainq.lake import data_set, plan
-from chainq.lake.receipt import parse_entry
-from chainq.lake.store import Listed, Store
+from chainq.lake.receipt import Entry, parse_entry
+from chainq.lake.scan import Files
+from chainq.lake.store import Store
 from chainq.text.sanitize import excerpt, quoted
 
 BATCH = 1000  # rows that are Python objects at a time
@@ -51,6 +52,7 @@ class Database:
         self._duckdb, self._arrow = duckdb, pyarrow
         self._connection = duckdb.connect(":memory:")
         self._held: tuple[str, ...] | None = None  # the commands of the data set
+        self._files: list[Files] = []
         self.gaps: dict[str, list[HeightRange]] = {}
         """The heights that no whole partition has, from the first partition of a command to its last one."""
 
@@ -65,20 +67,17 @@ class Database:
         description = data_set.read(store)
         if description is None:
             raise UsageError(f"no data set in {store.label}: no {data_set.NAME}", "chainq export writes one")
-        listing = list(store.listing())
-        inventory = plan.take_inventory(listing)
-        valid = inventory.valid
-        damaged = list(_damaged(inventory, listing, description.partition))
-        files: dict[str, list[tuple[int, Listed]]] = {}
-        for listed in listing:
-            key = parse_name(listed.name)
-            if key in valid and key is not None:
-                files.setdefault(key[0], []).append((key[1], listed))
-        for command, some in files.items():
-            self._connection.register(view_name(command), self._dataset(command, some, store))
-            whole = [entry.spec for key, entry in valid.items() if key[0] == command]
+        inventory = plan.take_inventory(store.listing())
+        entries: dict[str, list[Entry]] = {}
+        for entry in inventory.valid.values():
+            entries.setdefault(entry.spec.command, []).append(entry)
+        damaged = list(_damaged(inventory, description.partition))
+        for command, some in entries.items():
+            self._files.append(Files(BY_COMMAND[command], some, store))
+            self._connection.register(view_name(command), self._files[-1].table())
+            whole = [entry.spec for entry in some]
             self.gaps[command] = list(_gaps(whole, [spec for spec in damaged if spec.command == command]))
-        self._held = tuple(command for command in COMMANDS if command in files)
+        self._held = tuple(command for command in COMMANDS if command in entries)
 
     def tables(self, query: str) -> list[str]:
         """Return the commands whose views a query names. Raises UsageError for an invalid query and another table."""
@@ -114,7 +113,7 @@ class Database:
             self._check(self._connection, query)
             self._connection.execute(query)
         except self._duckdb.Error as error:
-            raise _invalid(error) from None
+            raise self._failed(error) from None
         names = _distinct([name for name, *_ in self._connection.description])
         columns = tuple(
             Column(name, *_kind(str(kind)), brief=place)
@@ -133,32 +132,20 @@ class Database:
         if len(kinds) != 1 or kinds[0] not in allowed:
             raise UsageError("invalid query: expected one SELECT")
 
+    def _failed(self, error: Exception) -> ChainqError:
+        """Return why a query failed: a file that cannot be read, else the query."""
+        return next((one.failure for one in self._files if one.failure is not None), _invalid(error))
+
     def _rows(self, names: list[str]) -> Iterator[list[Raw]]:
         encode = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode
         while True:
             try:
                 found = self._connection.fetchmany(BATCH)
             except self._duckdb.Error as error:
-                raise _invalid(error) from None
+                raise self._failed(error) from None
             if not found:
                 return
             yield [Raw(encode(_nested(dict(zip(names, row, strict=True))))) for row in found]
-
-    def _dataset(self, command: str, files: list[tuple[int, Listed]], store: Store) -> Any:
-        from pyarrow import dataset, fs
-
-        form = dataset.ParquetFileFormat()
-        schema = ArrowRows(BY_COMMAND[command].columns, self._arrow).schema
-        fragments = []
-        for start, listed in sorted(files):
-            source = store.source(listed)
-            where = dataset.field(PARTITION_COLUMN) == start
-            if isinstance(source, str):
-                fragments.append(form.make_fragment(source, fs.LocalFileSystem(), where))
-            else:
-                fragments.append(form.make_fragment(self._arrow.PythonFile(source, mode="r"), None, where))
-        schema = schema.append(self._arrow.field(PARTITION_COLUMN, self._arrow.int64()))
-        return dataset.FileSystemDataset(fragments, schema, form)
 
 
 def view_name(command: str) -> str:
@@ -166,14 +153,13 @@ def view_name(command: str) -> str:
     return command.replace("-", "_")
 
 
-def _damaged(inventory: plan.Inventory, listing: Iterable[Listed], grid: int) -> Iterator[PartitionSpec]:
+def _damaged(inventory: plan.Inventory, grid: int) -> Iterator[PartitionSpec]:
     """Yield the partitions that have a file or a receipt and are not whole.
 
     They end where a receipt says; without one, after `grid` heights.
     """
-    found = {key for listed in listing if (key := parse_name(listed.name))} | inventory.receipts.keys()
-    for key in sorted(found - inventory.valid.keys()):
-        ends = [entry.spec.end for name in inventory.receipts.get(key, ()) if (entry := parse_entry(name))]
+    for key, names in inventory.damaged.items():
+        ends = [entry.spec.end for name in names if (entry := parse_entry(name))]
         yield PartitionSpec(*key, max(ends, default=key[1] + grid))
 
 

@@ -47,6 +47,7 @@ class PartitionFile:
             file,
             self._rows.schema,
             compression="zstd",
+            write_page_checksum=True,  # readers notice bits that changed
             sorting_columns=None if height < 0 else [parquet.SortingColumn(height)],
         )
         self._hash = hashlib.sha256()

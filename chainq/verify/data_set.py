@@ -4,12 +4,12 @@ A listing shows which partitions are there and what their receipts say of them. 
 all commands of the same heights side by side, since they are compared with each other.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from hashlib import file_digest, sha256
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import structs
@@ -20,12 +20,18 @@ from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.grid import partition_name
 from chainq.heights.range import HeightRange
 from chainq.lake.content import ContentHash
+from chainq.lake.open import open_store
 from chainq.lake.receipt import METADATA_KEY, Receipt, entry_of
 from chainq.lake.store import Listed, Store
+from chainq.process.pool import Workers, cores
 from chainq.process.progress import UNSEEN, Progress
+from chainq.process.threads import in_order
+from chainq.process.worker import Say
 from chainq.verify.file_rows import FileRows, ParquetRows, reason, tables_of, unreadable
 from chainq.verify.findings import Contradiction, Finding, Located, Step, by_height
-from chainq.verify.partitions import Partition, Partitions
+from chainq.verify.partitions import Partition, Partitions, Repair
+
+MANY, MUCH = 64, 64 << 20  # partitions, and bytes, for which worker processes are worth their start
 
 
 def check_packages() -> None:
@@ -39,59 +45,100 @@ def check_packages() -> None:
     pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # Arrow's own keeps what was freed: 90 MB more
 
 
+class Checked(NamedTuple):
+    """What was found in the partitions of the same heights: the fields of a `Step`, which cannot be pickled, and the
+    names of the files that cannot be read."""
+
+    heights: HeightRange
+    findings: list[Finding]
+    rows: dict[str, int]
+    unreadable: set[str]
+
+
 class DataSetCheck:
-    """A data set that is to be verified; `progress` counts its rows. Raises UsageError where there is none."""
+    """A data set that is to be verified, in so many worker processes, None for one per core, but none for little work.
+
+    `progress` counts its rows. Raises UsageError where there is none.
+    """
 
     unseen = ""  # its receipts show which rows are due
 
-    def __init__(self, store: Store, progress: Progress = UNSEEN) -> None:
-        import pyarrow
-
-        self._progress = progress
-        self._arrow, self._store = pyarrow, store
-        self.partitions = Partitions(store)
+    def __init__(self, destination: str, workers: int | None = 1, progress: Progress = UNSEEN) -> None:
+        self._destination, self._workers, self._progress = destination, workers, progress
+        self._store = open_store(destination)
+        self.partitions = Partitions(self._store)
         self.heights = self.partitions.heights
         self._unreadable: set[str] = set()  # names of files; `steps` finds them
 
     def steps(self) -> Iterator[Step]:
         """Yield what is wrong, partition by partition; all that the listing shows comes first."""
-        from chainq.verify.across import check_across
-
         start = self.heights.start
         self._progress.begin(sum(one.entry.rows for one in self.partitions.found if one.entry), "rows")
         yield Step(HeightRange(start, start), self.partitions.findings, {})
-        in_order = sorted(self.partitions.found, key=lambda one: one.spec.start)
-        for start, group in groupby(in_order, lambda one: one.spec.start):
-            findings: list[Finding] = []
-            tables: dict[str, Any] = {}
-            specs = {partition.spec.command: partition for partition in group}
-            for command, partition in specs.items():
-                table, found = self._check(partition)
-                findings += [self.partitions.finding(partition.spec, *one) for one in found]
-                if table is not None:
-                    tables[command] = table
-            for command, at, one in check_across(tables, {name: specs[name].spec.heights for name in tables}):
-                findings.append(self.partitions.finding(specs[command].spec, at, one))
-            heights = HeightRange(start, max(partition.spec.end for partition in specs.values()))
-            rows = {command: table.num_rows for command, table in tables.items()}
-            yield Step(heights, sorted(findings, key=by_height), rows)
+        by_start = sorted(self.partitions.found, key=lambda one: one.spec.start)
+        groups = [list(group) for _, group in groupby(by_start, lambda one: one.spec.start)]
+        size = sum(partition.size or 0 for partition in by_start)
+        workers = self._workers or (1 if len(groups) < MANY and size < MUCH else cores())
+        make = partial(_group_check, self._destination, self.partitions.repair)
+        if workers == 1:
+            checked = map(make().check, groups)
+            yield from map(self._noted, checked)
+            return
+        with Workers(make) as processes:
+            jobs = (partial(processes.call, GroupCheck.check, group) for group in groups)
+            yield from map(self._noted, in_order(workers, jobs, 2 * workers))
 
     def parts(self) -> Iterator[FileRows]:
         """Yield the rows of each partition that has a file that can be read, for a comparison, after `steps`."""
+        source = _group_check(self._destination, self.partitions.repair).source
         for spec, _, size in self.partitions.found:
             if size is not None and spec.name not in self._unreadable:
-                file = ParquetRows(partial(self._source, Listed(spec.name, size)), spec.name)
-                finding = partial(self.partitions.finding, spec)
+                file = ParquetRows(partial(source, Listed(spec.name, size)), spec.name)
+                finding = partial(self.partitions.repair.finding, spec)
                 yield FileRows(file, BY_COMMAND[spec.command], spec.heights, finding)
 
-    def _source(self, listed: Listed) -> Any:
+    def _noted(self, checked: Checked) -> Step:
+        self._unreadable |= checked.unreadable
+        self._progress.wrote(0, sum(checked.rows.values()))
+        return Step(checked.heights, checked.findings, checked.rows)
+
+
+class GroupCheck:
+    """Checks the partitions of the same heights, one of each command, against their receipts and each other."""
+
+    def __init__(self, store: Store, repair: Repair) -> None:
+        import pyarrow
+
+        self._arrow, self._store, self._repair = pyarrow, store, repair
+        self._unreadable: set[str] = set()
+
+    def check(self, group: Sequence[Partition]) -> Checked:
+        """Return what is wrong."""
+        from chainq.verify.across import check_across
+
+        self._unreadable = set()
+        findings: list[Finding] = []
+        tables: dict[str, Any] = {}
+        specs = {partition.spec.command: partition for partition in group}
+        for command, partition in specs.items():
+            table, found = self._check(partition)
+            findings += [self._repair.finding(partition.spec, *one) for one in found]
+            if table is not None:
+                tables[command] = table
+        for command, at, one in check_across(tables, {name: specs[name].spec.heights for name in tables}):
+            findings.append(self._repair.finding(specs[command].spec, at, one))
+        heights = HeightRange(group[0].spec.start, max(partition.spec.end for partition in group))
+        rows = {command: table.num_rows for command, table in tables.items()}
+        return Checked(heights, sorted(findings, key=by_height), rows, self._unreadable)
+
+    def source(self, listed: Listed) -> Any:
         """Return what Arrow reads a file by: its path, or an object that was fetched as a whole, in one request."""
         found = self._store.source(listed)
         return found if isinstance(found, str) else self._arrow.BufferReader(self._store.read(listed.name) or b"")
 
     def _digest(self, listed: Listed) -> str:
         """Return the SHA-256 of a file's bytes."""
-        source = self._source(listed)
+        source = self.source(listed)
         if not isinstance(source, str):
             return sha256(source.read_buffer()).hexdigest()
         with Path(source).open("rb") as file:
@@ -109,10 +156,10 @@ class DataSetCheck:
             found.append((None, Contradiction("receipt", f"a receipt of {spec.name}", None)))
         elif entry.size != size:
             found.append((None, Contradiction("receipt", f"{entry.size} bytes", f"{size} bytes")))
-        if spec.start % self.partitions.grid:
+        if spec.start % self._repair.grid:
             return None, found  # whatever its rows are, it should not be there
         try:
-            with parquet.ParquetFile(self._source(Listed(spec.name, size))) as file:
+            with parquet.ParquetFile(self.source(Listed(spec.name, size))) as file:
                 sealed = (file.metadata.metadata or {}).get(METADATA_KEY.encode())
                 own = _receipt(sealed)
                 if own is not None and (own.command, own.start) != (spec.command, spec.start):
@@ -143,7 +190,6 @@ class DataSetCheck:
         kept = [due.empty_table().select(names)]
         found: list[Located] = []
         for table in tables_of(file):
-            self._progress.wrote(0, table.num_rows)
             content.update(table)
             found += check.take(table)
             # A copy, which does not keep the rest of the row group in memory.
@@ -190,6 +236,11 @@ class DataSetCheck:
             yield Contradiction("receipt", "the same receipt in the file and beside it", "two receipts")
         elif content == receipt.content:
             yield Contradiction("receipt", f"SHA-256 of the file: {outer.file}", digest)
+
+
+def _group_check(destination: str, repair: Repair, _say: Say | None = None) -> GroupCheck:
+    """Return what checks partitions, also in a worker process."""
+    return GroupCheck(open_store(destination), repair)
 
 
 def _receipt(sealed: bytes | None) -> Receipt | None:

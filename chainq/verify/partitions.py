@@ -24,18 +24,36 @@ class Partition(NamedTuple):
     size: int | None
 
 
+class Repair(NamedTuple):
+    """Makes findings about partitions. `label`: of the data set; `grid`: heights in a partition."""
+
+    label: str
+    grid: int
+
+    def finding(self, spec: PartitionSpec, height: int | None, contradiction: Contradiction) -> Finding:
+        """Return a finding about a partition, at its first height where no other is known.
+
+        It is repaired by an export; off the grid by none, for no export writes there.
+        """
+        heights = f"{spec.start}:{spec.end}"
+        export = f"chainq export {spec.command} {heights} --to {shlex.quote(self.label)} --repair all"
+        repair = None if spec.start % self.grid else export
+        return Finding(spec.start if height is None else height, spec.command, *contradiction, repair)
+
+
 class Partitions:
     """The partitions of a data set. Raises UsageError where there is none.
 
-    `grid`: heights in a partition. `found`: those with a file or a receipt, sorted by command and height. `findings`:
-    what the listing shows to be wrong, by height.
+    `grid`: heights in a partition. `repair`: makes findings. `found`: those with a file or a receipt, sorted by command
+    and height. `findings`: what the listing shows to be wrong, by height.
     """
 
     def __init__(self, store: Store) -> None:
         stored = data_set.read(store)
         if stored is None:
             raise UsageError(f"{store.label} is not a data set that chainq export wrote", "it has no chainq.json")
-        self._label, self._commands, self.grid = store.label, tuple(stored.schemas), stored.partition
+        self._commands, self.grid = tuple(stored.schemas), stored.partition
+        self.repair = Repair(store.label, stored.partition)
         sizes: dict[tuple[str, int], int] = {}
         entries: dict[tuple[str, int], list[Entry]] = {}
         foreign: list[Finding] = []
@@ -53,7 +71,9 @@ class Partitions:
             spec = same[0].spec if same else PartitionSpec(*key, key[1] + self.grid)
             self.found.append(Partition(spec, same[0] if len(same) == 1 else None, sizes.get(key)))
             if len(same) > 1:
-                odd.append(self.finding(spec, None, Contradiction("receipt", "one receipt", f"{len(same)} receipts")))
+                odd.append(
+                    self.repair.finding(spec, None, Contradiction("receipt", "one receipt", f"{len(same)} receipts"))
+                )
         self.findings = sorted([*odd, *foreign, *self._off_the_grid(), *self._not_linked()], key=by_height)
         self.heights = _spanned(partition.spec for partition in self.found)
 
@@ -66,21 +86,11 @@ class Partitions:
             elif spanned != self.heights:
                 yield f"{command}: {spanned} only"
 
-    def finding(self, spec: PartitionSpec, height: int | None, contradiction: Contradiction) -> Finding:
-        """Return a finding about a partition, at its first height where no other is known.
-
-        It is repaired by an export; off the grid by none, for no export writes there.
-        """
-        heights = f"{spec.start}:{spec.end}"
-        export = f"chainq export {spec.command} {heights} --to {shlex.quote(self._label)} --repair all"
-        repair = None if spec.start % self.grid else export
-        return Finding(spec.start if height is None else height, spec.command, *contradiction, repair)
-
     def _off_the_grid(self) -> Iterator[Finding]:
         for spec, _, _ in self.found:
             if spec.start % self.grid or not 0 < len(spec.heights) <= self.grid:
                 due = f"at most {self.grid} heights from a multiple of it"
-                yield self.finding(spec, None, Contradiction("grid", due, f"{spec.heights} in {spec.name}"))
+                yield self.repair.finding(spec, None, Contradiction("grid", due, f"{spec.heights} in {spec.name}"))
 
     def _not_linked(self) -> Iterator[Finding]:
         """Yield gaps and overlaps, and partitions that are not linked to the one before. Those off the grid say nothing
@@ -92,13 +102,13 @@ class Partitions:
             if end < spec.start:
                 for gap in partitions(spec.command, HeightRange(end, spec.start), self.grid):
                     at = max(gap.start, end)
-                    yield self.finding(gap, at, Contradiction("missing", str(HeightRange(at, gap.end)), None))
+                    yield self.repair.finding(gap, at, Contradiction("missing", str(HeightRange(at, gap.end)), None))
             elif end > spec.start:
                 overlap = Contradiction("grid", f"from height {end}", f"from height {spec.start}")
-                yield self.finding(spec, None, overlap)
+                yield self.repair.finding(spec, None, overlap)
             elif before.entry and after.entry and broken(before.entry, after.entry):
                 due = f"SHA-256 of the previous hash {before.entry.last}"
-                yield self.finding(spec, None, Contradiction("link", due, after.entry.previous))
+                yield self.repair.finding(spec, None, Contradiction("link", due, after.entry.previous))
 
 
 def _spanned(specs: Iterable[PartitionSpec]) -> HeightRange:

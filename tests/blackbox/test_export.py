@@ -11,6 +11,7 @@ import pytest
 from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
 from chainq.demo.fork import Fork
+from chainq.heights.grid import partition_name
 from harness.jobs import FIRST, said
 from harness.lake import Lake, due, jsonl_sha256
 from harness.program import Program, Ran, Servers, one_line
@@ -121,6 +122,20 @@ def test_a_finished_export_is_not_done_again(chainq: Program, lake: Lake) -> Non
         assert export(chainq, url, "records", f"{FIRST}:{FIRST + 400}").code == 0
         assert service.calls.count("records/all") < 8, "only the new partition is fetched"
         assert [one["start"] for one in lake.receipts("records")] == [2400, 2500, 2600, 2700]
+
+
+def test_partitions_between_others_are_fetched_anew(chainq: Program, truth: Truth, lake: Lake) -> None:
+    """Each second one: the hashes of those that are there come by one request, as they lie near each other."""
+    service = Moving(FIRST + 5000)
+    with serving(service) as url:
+        words = ("blocks", f"{FIRST}:{FIRST + 400}", "--partition", "10")
+        assert export(chainq, url, *words).code == 0
+        for start in range(FIRST, FIRST + 400, 20):
+            (lake.root / partition_name("blocks", start)).unlink()
+        service.calls.clear()
+        assert export(chainq, url, *words).code == 0
+        assert len(service.calls) <= 20 + 4, "one for each partition, and a few"
+        assert lake.rows("blocks") == due(truth.rows("blocks", FIRST, FIRST + 400))
 
 
 def test_the_last_partition_is_replaced_as_it_fills(chainq: Program, lake: Lake) -> None:

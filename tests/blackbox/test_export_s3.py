@@ -271,9 +271,20 @@ def test_delta_tables(chainq: Program, bucket: Bucket, server: Servers, truth: T
 
 
 def test_sql_over_an_object_store(chainq: Program, bucket: Bucket, server: Servers, truth: Truth) -> None:
-    """chainq sql reads objects, and of them no more than it needs."""
+    """chainq sql reads objects, and of them no more than it needs: a footer and columns, of those that it hits."""
     pytest.importorskip("duckdb")
     assert export(chainq, server(), bucket, *WORDS).code == 0
-    query = "select count(*) as n from records where height < 2450"
-    ran = chainq("sql", bucket.url, query, "--jsonl", env=bucket.environment())
-    assert ran.out == b'{"n":%d}\n' % len(truth.rows("records", FIRST, FIRST + 50)), ran.err
+    reads: list[str] = []
+
+    def watch(request: Request) -> None:
+        if request.method == "GET" and request.path.endswith(".parquet"):
+            reads.append(request.path)
+
+    with proxied(bucket.endpoint, watch) as endpoint:
+        for where, end in (("where height < 2450", 50), ("", 200)):
+            reads.clear()
+            query = f"select count(*) as n from records {where}"  # noqa: S608
+            ran = chainq("sql", bucket.url, query, "--jsonl", env=bucket.environment(endpoint))
+            assert ran.out == b'{"n":%d}\n' % len(truth.rows("records", FIRST, FIRST + end)), ran.err
+            assert len(set(reads)) == (1 if where else 2)
+            assert len(reads) <= 3 * len(set(reads))

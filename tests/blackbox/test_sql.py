@@ -14,7 +14,7 @@ from harness.truth import Truth
 pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
 
-LACKS = "chainq: warning: records lacks {}: the data set has no whole partition of them; see chainq verify DEST\n"
+LACKS = "records lacks {}: the data set has no whole partition of them"
 
 
 @pytest.fixture(scope="module")
@@ -51,19 +51,25 @@ def test_tables_of_an_export(exported: Program, truth: Truth) -> None:
 
 
 def test_heights_between_partitions_that_are_missing(exported: Program, server: Servers) -> None:
-    """A warning names them, for the tables of the query only."""
+    """Exit code 6 names them, for the tables of the query only; with --partial the rest is queried, with a warning."""
     words = ("records", "2650:2700", "--to", "lake", "-w", "1", "-q")
     assert exported("export", *words, url=server()).code == 0
-    ran = exported("sql", "lake", "select count(*) from records r join blocks b on r.height = b.height")
+    query = "select count(*) from records r join blocks b on r.height = b.height"
+    line = one_line(exported("sql", "lake", query, "-q"), 6)
+    assert (
+        line == f"chainq sql: {LACKS.format('heights 2500-2649')}; see chainq verify DEST; --partial queries the rest\n"
+    )
+    ran = exported("sql", "lake", query, "--partial")
     assert ran.code == 0
-    assert ran.err == LACKS.format("heights 2500-2649")
-    assert exported("sql", "lake", "select count(*) from blocks").err == ""
+    assert ran.err == f"chainq: warning: {LACKS.format('heights 2500-2649')}\n"
+    ran = exported("sql", "lake", "select count(*) from blocks")
+    assert (ran.code, ran.err) == (0, "")
 
 
 @pytest.mark.parametrize("start", [2400, 2450])
 @pytest.mark.parametrize("lost", ["bytes", "file", "receipt"])
 def test_partitions_that_are_not_whole(lost: str, start: int, exported: Program) -> None:
-    """The first or the last partition has another size than its receipt, no file or no receipt: a warning names it."""
+    """The first or the last partition has another size than its receipt, no file or no receipt: exit code 6."""
     root = exported.home / "lake"
     path = root / f"records/start={start:09d}/data.parquet"
     if lost == "bytes":
@@ -73,8 +79,56 @@ def test_partitions_that_are_not_whole(lost: str, start: int, exported: Program)
     else:
         (receipt,) = (root / "_chainq/receipts/records").glob(f"{start:09d}-*")
         receipt.unlink()
-    ran = exported("sql", "lake", "select count(distinct start) as n from records", "--jsonl")
-    assert (ran.out, ran.err) == (b'{"n":1}\n', LACKS.format(f"heights {start}-{start + 49}"))
+    lacks = LACKS.format(f"heights {start}-{start + 49}")
+    query = "select count(distinct start) as n from records"
+    assert lacks in one_line(exported("sql", "lake", query), 6)
+    ran = exported("sql", "lake", query, "--jsonl", "--partial")
+    assert (ran.code, ran.out, ran.err) == (0, b'{"n":1}\n', f"chainq: warning: {lacks}\n")
+
+
+def test_files_of_other_heights_are_not_opened(exported: Program) -> None:
+    """A filter of heights or of the column start: the other file may hold anything, as long as its size is right."""
+    for command in ("records", "blocks", "full-blocks"):
+        path = exported.home / f"lake/{command}/start=000002450/data.parquet"
+        path.write_bytes(bytes(path.stat().st_size))
+    for table, height in (("records", "height"), ("blocks", "height"), ("full_blocks", '"header.metadata.height"')):
+        for where in (
+            f"{height} < 2450",
+            f"{height} = 2449",
+            f"{height} in (2401, 2410)",
+            "start < 2450",
+            "start = 2400",
+        ):
+            query = f"select coalesce(max({height}), 0) < 2450 as inside from {table} where {where}"  # noqa: S608
+            ran = exported("sql", "lake", query, "--jsonl")
+            assert (ran.code, ran.out) == (0, b'{"inside":true}\n'), ran.err
+        line = one_line(exported("sql", "lake", f"select * from {table} where {height} > 2440"), 6)  # noqa: S608
+        assert "start=000002450/data.parquet of lake is damaged" in line
+
+
+@pytest.mark.parametrize("where", ["", "where height >= 0"])
+def test_bits_that_changed(exported: Program, where: str) -> None:
+    """In the pages that a query reads, and the number of rows in a footer: exit code 6 and no other result."""
+    path = exported.home / "lake/records/start=000002450/data.parquet"
+    whole = path.read_bytes()
+    footer = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    query = f"select * from records {where}"  # noqa: S608
+    due = exported("sql", "lake", query, "--jsonl").out
+    told = 0
+    for at in range(4, footer, footer // 24):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
+        ran = exported("sql", "lake", query, "--jsonl", "-o", "found.jsonl")
+        told += ran.code == 6
+        if ran.code == 6:
+            assert "start=000002450/data.parquet of lake is damaged: " in one_line(ran, 6)
+        else:
+            assert (ran.code, (exported.home / "found.jsonl").read_bytes()) == (0, due)
+    assert told >= 20
+    (receipt,) = (exported.home / "lake/_chainq/receipts/records").glob("000002450-*")
+    start, end, tip, rows, *rest = receipt.name.split("-")
+    path.write_bytes(whole)
+    receipt.rename(receipt.with_name("-".join((start, end, tip, str(int(rows) + 1), *rest))))
+    assert f"is damaged: {rows} rows, the receipt names {int(rows) + 1}" in one_line(exported("sql", "lake", query), 6)
 
 
 def test_formats(exported: Program) -> None:
@@ -128,7 +182,7 @@ def test_partitions_without_a_receipt_are_not_read(exported: Program) -> None:
     root = exported.home / "lake"
     (root / "records/start=000009900").mkdir()
     (root / "records/start=000009900/data.parquet").write_bytes(b"half")
-    ran = exported("sql", "lake", "select count(distinct start) as n from records", "--jsonl")
+    ran = exported("sql", "lake", "select count(distinct start) as n from records", "--jsonl", "--partial")
     assert ran.out == b'{"n":2}\n', ran.err
 
 
@@ -148,6 +202,7 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
     assert "no data set in nowhere" in one_line(chainq("sql", "nowhere", "select 1"), 2)
     assert "the query names no table" in one_line(chainq("sql", "select 1", url="demo:"), 2)
     assert "cannot be combined with DEST" in one_line(exported("sql", "lake", "select 1", "--last", "5"), 2)
+    assert "--partial needs DEST" in one_line(exported("sql", "select 1", "--partial"), 2)
     for word in ("lake", "select"):
         assert f"'{word}' is not a query: expected one SELECT in quotes" in one_line(exported("sql", word), 2)
     swapped = one_line(exported("sql", "select count(*) from blocks", "lake"), 2)

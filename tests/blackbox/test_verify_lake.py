@@ -469,6 +469,20 @@ def test_what_a_receipt_says_is_expected(exported: Path, program: Program, tmp_p
     assert ("rows: 100", "rows: 99") in [(row["expected"], row["found"]) for row in found]
 
 
+def test_workers_find_the_same(exported: Path, program: Program, tmp_path: Path) -> None:
+    """In the same order, whatever the number of processes."""
+    root = tmp_path / "lake"
+    shutil.copytree(exported, root)
+    rng = random.Random(0)  # noqa: S311  # no secret
+    rewritten(root, rng)
+    cut_file = file_of(root, "blocks", 300)
+    os.truncate(cut_file, cut_file.stat().st_size - 9)
+    one, two = (program("verify", str(root), "--jsonl", "-w", workers) for workers in "12")
+    assert one.code == two.code == 6
+    assert one.out == two.out != b""
+    assert "--workers are for a data set or a file" in one_line(program("verify", "1:5", "-w", "2"), 2)
+
+
 def test_the_name_of_a_partition_is_the_programs(exported: Path) -> None:
     """What the damages rest on."""
     assert file_of(exported, "records").exists()

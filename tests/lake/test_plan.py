@@ -122,7 +122,7 @@ def test_partitions_that_ended_just_below_the_tip_are_written_once_more() -> Non
         blocks = take_inventory(listing([entry(0, end, tip=29, command="blocks")]))
         for tip in (29, 35, 60):
             late = make_plan(partitions("records", HeightRange(0, 5), 30), there, block, tip)
-            again = [(PartitionSpec("records", 0, end), "late rows", tuple(there.receipts["records", 0]))]
+            again = [(PartitionSpec("records", 0, end), "late rows", there.receipts(PartitionSpec("records", 0, end)))]
             assert late == (again if 29 - (end - 1) < 10 <= tip - (end - 1) else [])
             assert make_plan(partitions("blocks", HeightRange(0, 5), 30), blocks, block, tip) == []
 

@@ -13,7 +13,6 @@ parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("numpy")
 
 from chainq.errors import IncompleteError, UsageError  # noqa: E402  # they need numpy
-from chainq.lake.open import open_store  # noqa: E402
 from chainq.verify.data_set import DataSetCheck  # noqa: E402
 from chainq.verify.file import RowsCheck  # noqa: E402
 from chainq.verify.findings import Finding, Repair  # noqa: E402
@@ -38,7 +37,7 @@ def test_damage_of_an_export_is_found(program: Program, server: Servers, tmp_pat
     whole = parquet.read_table(path)
     for data in damaged(path.read_bytes(), 60):
         path.write_bytes(data)
-        if not any(step.findings for step in DataSetCheck(open_store(str(root))).steps()):
+        if not any(step.findings for step in DataSetCheck(str(root)).steps()):
             assert parquet.read_table(path).equals(whole)
 
 
@@ -74,7 +73,7 @@ def test_every_flip_of_a_bit_in_the_footer_is_found(
     rng = random.Random(1)  # noqa: S311  # no secret
 
     def findings() -> list[Finding]:
-        return [finding for step in DataSetCheck(open_store(str(root))).steps() for finding in step.findings]
+        return [finding for step in DataSetCheck(str(root)).steps() for finding in step.findings]
 
     assert findings() == []
     unseen = []

@@ -1,0 +1,155 @@
+"""The partitions of one command as a table that DuckDB reads: of no more files than the heights of a query hit.
+
+DuckDB hands columns and a filter to `scanner` of an Arrow dataset. That a file holds the heights of its name alone is
+what an export proved, so the others are not opened. Files are opened when their rows are wanted and forgotten then, so
+memory does not grow with their number. What can be damaged in a file is checked: pages against their checksums, the
+number of rows against the receipt.
+
+Rejected: one Arrow dataset of all files. For 100,000 files it takes 7 GB, and to open them three times as long.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from chainq.catalog.methods import Method
+from chainq.errors import ChainqError, IncompleteError
+from chainq.formats.arrow_rows import ArrowRows
+from chainq.heights.grid import PARTITION_COLUMN
+from chainq.lake.receipt import Entry
+from chainq.lake.store import Listed, Store
+from chainq.process.threads import in_order
+from chainq.text.sanitize import excerpt
+
+T = TypeVar("T")
+GROUP = 64  # files that are left out, or scanned, together
+OPENED = 8  # files that are opened at a time
+
+
+class _Scanner(NamedTuple):
+    """What DuckDB wants of an Arrow scanner."""
+
+    reader: Any
+
+    def to_reader(self) -> Any:
+        return self.reader
+
+
+class Files:
+    """The files of one command. `failure`: what ended a scan, of which DuckDB keeps the text alone."""
+
+    def __init__(self, method: Method, entries: Iterable[Entry], store: Store) -> None:
+        import pyarrow
+        from pyarrow import dataset, fs, parquet
+
+        self._arrow, self._dataset, self._parquet, self._local = pyarrow, dataset, parquet, fs.LocalFileSystem()
+        self._format = dataset.ParquetFileFormat(
+            default_fragment_scan_options=dataset.ParquetFragmentScanOptions(page_checksum_verification=True)
+        )
+        self._height, self._store = method.height, store
+        self._entries = sorted(entries, key=lambda entry: entry.spec)
+        start = pyarrow.field(PARTITION_COLUMN, pyarrow.int64())
+        self._schema = ArrowRows(method.columns, pyarrow).schema.append(start)
+        self.failure: ChainqError | None = None
+
+    def table(self) -> Any:
+        """Return an Arrow dataset whose scanners read these files."""
+        files = self
+
+        class Table(self._dataset.FileSystemDataset):  # type: ignore[misc, name-defined]
+            def scanner(self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> _Scanner:  # noqa: A002
+                return files.scan(columns, filter)
+
+        return Table([], self._schema, self._format)
+
+    def scan(self, columns: Sequence[str] | None, where: Any) -> _Scanner:
+        """Return what gives these columns, None for all, of the rows for which an Arrow expression is true."""
+        names = self._schema.names if columns is None else list(columns)
+        local = not self._entries or isinstance(self._source(self._entries[0]), str)
+        batches = self._whole(names) if where is None and local else self._filtered(names, where)
+        schema = self._arrow.schema([self._schema.field(name) for name in names])
+        return _Scanner(self._arrow.RecordBatchReader.from_batches(schema, self._kept(batches)))
+
+    def _kept(self, batches: Iterator[T]) -> Iterator[T]:
+        try:
+            yield from batches
+        except ChainqError as error:
+            self.failure = error
+            raise
+
+    def _whole(self, columns: list[str]) -> Iterator[Any]:
+        """Yield all rows, file by file."""
+        schema = self._arrow.schema([self._schema.field(name) for name in columns])
+        stored = [name for name in columns if name != PARTITION_COLUMN]
+        for entry in self._entries:
+            with (
+                self._checked(entry.spec.name),
+                self._parquet.ParquetFile(self._source(entry), page_checksum_verification=True) as file,
+            ):
+                self._check(entry, file.metadata)
+                for batch in file.iter_batches(columns=stored):
+                    arrays = dict(zip(stored, batch.columns, strict=True))
+                    if len(stored) < len(columns):
+                        arrays[PARTITION_COLUMN] = self._arrow.repeat(entry.spec.start, batch.num_rows)
+                    yield self._arrow.RecordBatch.from_arrays([arrays[name] for name in columns], schema=schema)
+
+    def _filtered(self, columns: list[str], where: Any) -> Iterator[Any]:
+        """Yield the rows for which an expression is true, if there is one."""
+        groups = [self._entries[at : at + GROUP] for at in range(0, len(self._entries), GROUP)]
+        for group in self._hit(groups, where):
+            hit = [entry for (entry,) in self._hit([[entry] for entry in group], where)]
+            if not hit:
+                continue  # heights that no file has
+            jobs = (partial(self._fragment, entry) for entry in hit)
+            fragments = list(in_order(OPENED, jobs, len(hit)))
+            names = " to ".join(dict.fromkeys(entry.spec.name for entry in (hit[0], hit[-1])))
+            with self._checked(names):
+                yield from self._made(fragments).to_batches(columns=columns, filter=where)
+
+    def _hit(self, groups: list[list[Entry]], where: Any) -> list[list[Entry]]:
+        """Return the groups of files that may have rows for which an expression is true."""
+        fragments = [
+            self._format.make_fragment(str(number), self._local, self._held(group))
+            for number, group in enumerate(groups)
+        ]
+        return [groups[int(one.path)] for one in self._made(fragments).get_fragments(where)]
+
+    def _held(self, group: Sequence[Entry]) -> Any:
+        """Return what is true of all rows of some files."""
+        field, first, last = self._dataset.field, group[0].spec, group[-1].spec
+        start = field(PARTITION_COLUMN)
+        held = start == first.start if first == last else (start >= first.start) & (start <= last.start)
+        return held & (field(self._height) >= first.start) & (field(self._height) < last.end) if self._height else held
+
+    def _made(self, fragments: list[Any]) -> Any:
+        return self._dataset.FileSystemDataset(fragments, self._schema, self._format)
+
+    def _fragment(self, entry: Entry) -> Any:
+        """Open a file."""
+        source, file_system = self._source(entry), self._local
+        if not isinstance(source, str):
+            source, file_system = self._arrow.PythonFile(source, mode="r"), None
+        with self._checked(entry.spec.name):
+            fragment = self._format.make_fragment(source, file_system, self._held([entry]))
+            self._check(entry, fragment.metadata)
+        return fragment
+
+    def _source(self, entry: Entry) -> Any:
+        return self._store.source(Listed(entry.spec.name, entry.size))
+
+    def _check(self, entry: Entry, footer: Any) -> None:
+        """Raise IncompleteError for a file with another number of rows than its receipt names."""
+        if footer.num_rows != entry.rows:
+            raise self._damaged(entry.spec.name, f"{footer.num_rows} rows, the receipt names {entry.rows}")
+
+    @contextmanager
+    def _checked(self, name: str) -> Iterator[None]:
+        """Have what Arrow raises for a damaged file raise IncompleteError."""
+        try:
+            yield
+        except (self._arrow.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise self._damaged(name, excerpt(" ".join(str(error).split()), 200)) from None
+
+    def _damaged(self, name: str, why: str) -> IncompleteError:
+        return IncompleteError(f"{name} of {self._store.label} is damaged: {why}", "see chainq verify DEST")
