@@ -30,6 +30,8 @@ def test_address_transactions_into_transaction(chainq: Program, server: Servers,
         timeout=60,
         check=True,
     )
+    assert b"chainq transaction" not in ran.stderr
+    assert ran.stderr.count(b"\n") == 1, ran.stderr  # that rows of an address rest on belief
     ids = [json.loads(row)["transaction_id"] for row in truth.rows("address-transactions", 640, 1000, address)]
     assert len(ids) > 1
     due = [name for place, name in enumerate(ids) if not place or ids[place - 1] != name]
