@@ -100,11 +100,14 @@ class Bodies:
     def _transition(self, height: int, index: int, number: int, call: Call) -> Row:
         chain, function = self._chain, call.function
         word = chain.transition_word(height, index, number)
-        inputs, outputs, public = [], [], []
+        inputs, outputs = [], []
+        public: list[str] = []
         for position, kind in enumerate(function.inputs):
             value = None
             if kind == "address":
                 value = chain.addresses[address_of(chain.layout, height, index, number, call)]
+            elif kind == "u64" and function.name.startswith("fee_"):
+                value = _fee(word, priority=len(public) == 1)
             inputs.append(_input(kind, word, position, value))
             if inputs[-1]["type"] == "public":
                 public.append(inputs[-1]["value"])
@@ -216,6 +219,13 @@ class Bodies:
             given: Row = {signature: time + i for i, signature in enumerate(signatures)}
             return {"certificate_id": ids.field(word ^ 5), "batch_header": header, "signatures": given}
         return {"batch_header": header, "signatures": signatures}
+
+
+def _fee(word: int, *, priority: bool) -> str:
+    """Return a part of a fee, in microcredits: a few hundredths of a credit, and mostly no priority fee."""
+    if priority:
+        return f"{0 if word % 4 else word % 9_000 + 1_000}u64"
+    return f"{word % 58_000 + 1_300}u64"
 
 
 def _input(kind: str, word: int, position: int, value: str | None) -> Row:

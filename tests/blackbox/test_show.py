@@ -89,7 +89,7 @@ def test_a_block_has_its_transactions_and_records(screens: dict[str, Ran]) -> No
     counts = Counter(f"{row['program_id']}/{row['function_name']}" for row in map(json.loads, records))
     for name, count in counts.items():
         assert f"  {count}  {name}\n" in text
-    assert "credits.aleo/fee_private  1 record, fee 979,656.675716 credits" in text
+    assert "credits.aleo/fee_private  1 record, fee 0.060284 credits" in text
 
 
 def test_a_rejected_transaction_is_seen_at_once(chainq: Program) -> None:
@@ -246,7 +246,7 @@ def test_nothing_of_the_service_acts_on_a_terminal(chainq: Program) -> None:
 @pytest.mark.parametrize(
     ("word", "whole"),
     [
-        ("12345", "  1 record, fee 979,656.675716 credits"),
+        ("12345", "  1 record, fee 0.060284 credits"),
         ("credits.aleo", "  transfer_private_to_public "),
         ("token_registry.aleo", "  transfer_public_to_private "),
     ],
