@@ -7,6 +7,8 @@ are; crontab lines and `ExecStart=` run with the short PATH of cron and systemd;
 import json
 import re
 import shlex
+import shutil
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -84,6 +86,9 @@ def read(block: Block) -> None:
         case "json":
             for line in block.text.splitlines():
                 json.loads(line)
+        case "logrotate":
+            if shutil.which("logrotate"):
+                subprocess.run(["logrotate", "-d", "/dev/stdin"], input=block.text, text=True, check=True)  # noqa: S607
         case "console" | "python":
             pass  # the drift test of chainq._docgen runs the first, `test_python_runs` the second
         case _:

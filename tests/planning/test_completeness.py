@@ -59,7 +59,7 @@ FLOORS = {
     "heavy": (6, 280),
     "flaky": (6, 420),
     "unordered": (4, 520),
-    "newest first": (5, 320),
+    "newest first": (5, 340),
     "doubled": (3, 40),
     "neighbours": (5, 60),
     "other ranges": (4, 40),
