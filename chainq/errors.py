@@ -9,7 +9,8 @@ Nothing here prints or exits; `chainq.cli.main` is the only place that does.
     ├── ServiceError           3    the service returned an error
     │   └── TooHeavyError      3    ... that a narrower range may avoid
     ├── UnreachableError       4    no connection, a timeout, or still refused after all retries
-    │   └── GatewayError       4    ... where a smaller response may get through
+    │   ├── GatewayError       4    ... where a smaller response may get through
+    │   └── OverdueError       4    ... because the run was to end by now
     ├── ResponseError          5    not a valid JSON-RPC response to the request
     │   └── BrokenBodyError    5    ... because the body ends too early, which a retry may cure
     ├── IncompleteError        6    the data is incomplete or contradicts itself
@@ -170,6 +171,10 @@ class UnreachableError(ChainqError):
 
 class GatewayError(UnreachableError):
     """A proxy kept answering 502, 503 or 504, or a response took longer than `timeout`; a smaller one may pass."""
+
+
+class OverdueError(UnreachableError):
+    """The time that the run may take is over."""
 
 
 class ResponseError(ChainqError):

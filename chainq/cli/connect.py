@@ -1,6 +1,7 @@
 """Connects: from options, environment and profile to a service (docs/reference.md, "Service options")."""
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from chainq.config.server import completed
 from chainq.defaults import RETRIES
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
+from chainq.heights.block_time import parse_age
 from chainq.text.sanitize import mask_url
 from chainq.transport.base import ServiceOptions
 
@@ -35,6 +37,7 @@ def service_options(given: "ServiceFlags", *, patient: bool = False, strict: boo
         headers=dict(config_values.header(header) for header in given.header or []),
         patient=patient or given.retries is not None,
         strict=strict,
+        until=None if given.deadline is None else time.monotonic() + parse_age(given.deadline),
     )
 
 

@@ -209,6 +209,9 @@ class ServiceFlags(Group):
     timeout: Annotated[
         float | None, option(SERVICE, "--timeout", "SECONDS", f"Seconds per request.  [default: {TIMEOUT:g}]")
     ] = None
+    deadline: Annotated[
+        str | None, option(SERVICE, "--deadline", "AGE", "Exit with code 4 if the run takes longer: 90s, 10m, 2h.")
+    ] = None
     retries: Annotated[
         int | None, option(SERVICE, "--retries", "N", f"Retries for transient failures.  [default: {RETRIES}]", min=0)
     ] = None

@@ -8,7 +8,7 @@ from msgspec import Raw
 from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import Role
 from chainq.defaults import CONCURRENCY
-from chainq.errors import ChainqError, ResponseError
+from chainq.errors import ChainqError, OverdueError, ResponseError
 from chainq.planning.page_plan import NewestPlan, PagePlan
 from chainq.planning.page_requests import PageRequest, PageResult
 from chainq.process.threads import Pool
@@ -62,6 +62,8 @@ def fetch_pages(
                 step = next(steps, None)
                 continue
             rows = pages.get(step)
+            if isinstance(rows, OverdueError):  # as in `ranges`
+                raise rows
             try:
                 step = steps.throw(rows) if isinstance(rows, ChainqError) else steps.send(rows)
             except StopIteration:

@@ -9,7 +9,7 @@ from msgspec import Raw
 from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import Method, Role
 from chainq.defaults import CONCURRENCY
-from chainq.errors import ChainqError, ServiceError
+from chainq.errors import ChainqError, OverdueError, ServiceError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import (
     NOTHING_KNOWN,
@@ -101,7 +101,7 @@ def fetch_range(
                 del result  # its rows keep their whole response alive, and the next wait may be long
             submit()
             if plan.waiting:
-                number, outcome = pool.wait()
+                number, outcome = _next(pool)
                 plan.receive(number, outcome)
                 del outcome  # a response is large, and the next wait may be long
             while warned < len(plan.facts.notes):
@@ -115,6 +115,14 @@ def fetch_range(
         raise
     finally:
         pool.close()
+
+
+def _next(pool: Pool[int]) -> tuple[int, object]:
+    """Return the next outcome. Raises OverdueError: no other request can help then."""
+    number, outcome = pool.wait()
+    if isinstance(outcome, OverdueError):
+        raise outcome
+    return number, outcome
 
 
 def _compare(plan: RangePlan, witness: "Witness | None", heights: HeightRange) -> None:

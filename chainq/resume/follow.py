@@ -17,6 +17,7 @@ from chainq.errors import (
     ChainqError,
     IncompleteError,
     OutputError,
+    OverdueError,
     Phrase,
     ResponseError,
     ServiceError,
@@ -239,6 +240,8 @@ class _Polls:
         It waits for a service that is unreachable, however long that takes. One that worked before and then answers
         with errors, as during a deploy, is asked tuning.MAX_REFUSALS times in a row.
         """
+        if isinstance(error, OverdueError):
+            raise error
         refusal = not isinstance(error, UnreachableError | BrokenBodyError)
         self.refusals += refusal
         if not self.settings.follow or (refusal and (self.writer is None or self.refusals > tuning.MAX_REFUSALS)):

@@ -88,7 +88,7 @@ class ServiceOptions(NamedTuple):
     failures. `rate`: requests per second, None for no limit. `concurrency`: requests at a time. `max_memory`: bytes,
     for the responses of all calls together. `headers`: of every request; they may hold secrets. `patient`: try to
     reach a server as often as `retries` say, also one that has not responded yet. `strict`: rows whose completeness
-    rests on belief are an error.
+    rests on belief are an error. `until`: the time, by time.monotonic, at which the run is to end; None for no limit.
     """
 
     url: str = ""
@@ -103,6 +103,7 @@ class ServiceOptions(NamedTuple):
     names: Names | None = None
     patient: bool = False
     strict: bool = False
+    until: float | None = None
 
     def __repr__(self) -> str:
         """Return what may be shown: a URL and headers may hold secrets."""
@@ -117,7 +118,7 @@ class ServiceOptions(NamedTuple):
 class Report(NamedTuple):
     """One attempt of a call, for `-v` and progress: `outcome` is `ok` or the error, `wait` the seconds to the next.
 
-    `rate_limited`: the service refused it with HTTP 429.
+    `rate_limited`: the service refused it with HTTP 429. `timed_out`: there was no response in time.
     """
 
     method: str
@@ -129,6 +130,7 @@ class Report(NamedTuple):
     rows: int | None = None
     wait: float | None = None
     rate_limited: bool = False
+    timed_out: bool = False
 
 
 class Stopped(Exception):  # noqa: N818  # no error: the run ends, and a waiting call with it

@@ -3,6 +3,7 @@
 Here the parts of this folder meet. It knows nothing of ranges or output, and of rows how many a result has.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
 from chainq import tuning
-from chainq.errors import BrokenBodyError, ChainqError, Phrase, ServiceError, TooHeavyError
+from chainq.errors import BrokenBodyError, ChainqError, OverdueError, Phrase, ServiceError, TooHeavyError
 from chainq.text.sanitize import keep_secret
 from chainq.transport import failures
 from chainq.transport.base import ExchangeError, Report, Request, Response, ServiceOptions, Stopped, Transport
@@ -114,7 +115,7 @@ class Connection:
             self._last_id += 1
             call_id = self._last_id
         size, began, outcome, count, wait = 0, self._clock.monotonic(), "stopped", None, None
-        limited = False
+        limited = timed_out = False
         memory = Reservation(self._memory)
         try:
             with self._slot(method):
@@ -142,6 +143,7 @@ class Connection:
             return decoded
         except TransientFailure as failure:
             outcome, wait, limited = failure.error.message, failure.wait, failure.rate_limited
+            timed_out = failure.timed_out
             raise
         except ChainqError as error:
             outcome = error.message
@@ -155,7 +157,9 @@ class Connection:
             if outcome != "ok":
                 memory.release()
             seconds = self._clock.monotonic() - began
-            self._report(Report(method, where, size, seconds, retries.attempts, outcome, count, wait, limited))
+            self._report(
+                Report(method, where, size, seconds, retries.attempts, outcome, count, wait, limited, timed_out)
+            )
 
     def _weigh(self, failure: TransientFailure, method: str, retries: RetryBudget, sent_at: float) -> None:
         """Decide how long to wait after a failure, and how many requests there may be at a time from now on.
@@ -195,17 +199,27 @@ class Connection:
             self._sleep(wait)
 
     def _sleep(self, seconds: float) -> None:
-        if self._clock.wait(self._stop, seconds):
+        if self._clock.wait(self._stop, min(seconds, self._left())):
             raise Stopped
+
+    def _left(self) -> float:
+        """Return the seconds that the run may still take. Raises OverdueError where these are over."""
+        if self._options.until is None:
+            return math.inf
+        left = self._options.until - self._clock.monotonic()
+        if left <= 0:
+            raise OverdueError(Phrase("the run took longer than {deadline} allows"))
+        return left
 
     def _exchange(self, request: bytes, memory: Reservation) -> Response:
         """Return a response with HTTP 200, or another whose JSON-RPC error says more than its status."""
-        deadline = self._clock.monotonic() + self._options.seconds
+        deadline = self._clock.monotonic() + min(self._options.seconds, self._left())
         try:
             response = self._opened().call(Request(request, deadline, memory))
         except ExchangeError as error:
             if self._stop.is_set():
                 raise Stopped from None
+            self._left()
             raise failures.of_exchange(error, self._options) from None
         self._responded = True
         self._observe(response)

@@ -1,0 +1,88 @@
+"""A run that may take so long and no longer, and servers that hang."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from harness.jobs import FIRST, Job
+from harness.program import LONGEST, Program, Servers
+from harness.services import Moving, serving
+from harness.truth import Truth, difference
+
+
+class Hanging(Moving):
+    """A service that stops responding after some calls, until it is released."""
+
+    def __init__(self, tip: int) -> None:
+        super().__init__(tip)
+        self.released, self.most = threading.Event(), 0
+        self.hook = self._hang
+
+    def _hang(self, _: str) -> None:
+        if len(self.calls) > self.most:
+            self.released.wait(LONGEST)
+
+
+@pytest.fixture
+def hanging() -> Iterator[tuple[Hanging, str]]:
+    """Such a service and its URL."""
+    service = Hanging(FIRST + 900)
+    with serving(service) as url:
+        try:
+            yield service, url
+        finally:
+            service.released.set()
+
+
+@pytest.mark.parametrize(
+    ("words", "most"),
+    [
+        (("block", "5"), 0),
+        (("records", "0:3000"), 0),
+        (("records", "0:3000"), 1),
+        (("records", "0:3000"), 3),
+        (("ownership", "0:3000"), 4),
+        (("program-transactions", "credits.aleo", "transfer_public"), 2),
+        (("show", "5"), 1),
+        (("blocks", "--follow"), 1),
+        (("sql", "--end", "50", "select 1 from blocks"), 0),
+    ],
+)
+def test_4_a_server_that_hangs(
+    words: tuple[str, ...], most: int, hanging: tuple[Hanging, str], chainq: Program
+) -> None:
+    """The run ends with exit code 4 when its time is over, long before the request times out."""
+    hanging[0].most = most
+    ran = chainq(*words, "--deadline", "1s", "--timeout", "3600", "--quiet", url=hanging[1])
+    assert ran.code == 4
+    assert "the run took longer than --deadline allows" in ran.err.splitlines()[-1]
+
+
+def test_4_the_next_run_resumes(hanging: tuple[Hanging, str], chainq: Program, truth: Truth) -> None:
+    """With a checkpoint, runs that are ended again and again come to the end, each row once."""
+    service, url = hanging
+    job = Job(chainq, url, "records", "--start", str(FIRST), "--page-size", "500", "-j", "2")
+    for service.most in (3, 8, 13):
+        service.calls.clear()
+        assert job("--deadline", "1s").code == 4
+    service.released.set()
+    assert job("--deadline", "2h").code == 0
+    assert difference(job.out.read_bytes().split(b"\n")[:-1], truth.groups("records", FIRST, FIRST + 901)) == ""
+
+
+def test_the_first_timeout_is_a_warning(server: Servers, chainq: Program) -> None:
+    """One line, at once, that names the request: nobody waits half an hour to learn that the server hangs."""
+    ran = chainq("block", "5", "--timeout", "0.2", "--retries", "2", url=server("--latency", "60"))
+    assert ran.code == 4
+    warnings = [line for line in ran.err.splitlines() if "warning" in line]
+    assert len(warnings) == 1
+    assert "warning: block height 5: " in warnings[0]
+    assert "no complete response within 0.2 s" in warnings[0]
+
+
+def test_2_a_deadline_is_an_age(chainq: Program, nowhere: str) -> None:
+    """A number needs a unit, as in --max-age."""
+    ran = chainq("block", "5", "--deadline", "10", url=nowhere)
+    assert ran.code == 2
+    assert "invalid age '10'" in ran.err
