@@ -1,6 +1,7 @@
 """chainq: explore a chain data service; every row exactly once, no digit changed.
 
-The public API is what `__all__` names: `Client`, described in `chainq.client`, and the errors of `chainq.errors`.
+The public API is what `__all__` names: `Client` and `AsyncClient`, described in `chainq.client`, and the errors of
+`chainq.errors`.
 Nothing is imported before it is used, since the command line imports this package too.
 """
 
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from chainq._version import __version__
 
 if TYPE_CHECKING:
-    from chainq.client import Client
+    from chainq.client import AsyncClient, Client
     from chainq.errors import (
         BrokenBodyError,
         BusyError,
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         IncompleteError,
         NotFoundError,
         OutputError,
+        OverdueError,
         ResponseError,
         ServiceError,
         TooHeavyError,
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "AsyncClient",
     "BrokenBodyError",
     "BusyError",
     "ChainqError",
@@ -34,6 +37,7 @@ __all__ = [
     "IncompleteError",
     "NotFoundError",
     "OutputError",
+    "OverdueError",
     "ResponseError",
     "ServiceError",
     "TooHeavyError",
@@ -48,7 +52,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'chainq' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module("chainq.client" if name == "Client" else "chainq.errors"), name)
+    return getattr(import_module("chainq.client" if name in ("AsyncClient", "Client") else "chainq.errors"), name)
 
 
 def __dir__() -> list[str]:

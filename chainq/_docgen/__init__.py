@@ -1,5 +1,5 @@
 """Writes from the live app: man/, docs/reference.md, docs/images/, the tables of completions/, sessions and exit codes
-of the other pages, and the wheel's list of files.
+of the other pages, the types of rows for Python, and the wheel's list of files.
 
 `python -m chainq._docgen` rewrites all of it; with `--check` it only lists what is stale. No other part of
 chainq imports this package.
@@ -10,6 +10,7 @@ from pathlib import Path
 from chainq._docgen.completion import table
 from chainq._docgen.manual import exit_codes, pages
 from chainq._docgen.reference import reference
+from chainq._docgen.row_types import PATH, row_types
 from chainq._docgen.sessions import images, replayed
 from chainq._docgen.surface import Program, read
 
@@ -39,7 +40,11 @@ def root() -> Path:
 
 def generated(program: Program) -> dict[str, str]:
     """Return the files that are written as a whole: path below the project's folder to text."""
-    return {**{f"man/{name}": text for name, text in pages(program).items()}, REFERENCE: reference(program)}
+    return {
+        **{f"man/{name}": text for name, text in pages(program).items()},
+        REFERENCE: reference(program),
+        PATH: row_types(COMMAND),
+    }
 
 
 def packaged(program: Program) -> dict[str, str]:

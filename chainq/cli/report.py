@@ -27,7 +27,7 @@ class Reporter(Progress):
         self._lock = threading.RLock()
         self._bar: Bar | None = None
         self._totals = True  # are printed at the end
-        self._timed_out = False  # a request; the user was warned
+        self._hung = False  # a request; the user was warned
         self._limited = False  # a service refused requests with HTTP 429; the user was warned
         self._status = ""  # what stands on the last line of the terminal, to be overwritten
 
@@ -79,8 +79,8 @@ class Reporter(Progress):
             )
         elif report.wait is not None and report.rate_limited:
             self._warn_limited(report.method, report.wait)
-        elif report.timed_out and not self._timed_out:
-            self._timed_out = True
+        elif report.hung and not self._hung:
+            self._hung = True
             self.warn(f"{report.method}{' ' + report.where if report.where else ''}: {spelled(report.outcome)}")
         elif report.wait is not None and report.wait >= LONG_WAIT:
             self.warn(f"{report.method}: {spelled(report.outcome)}; retrying in {report.wait:.0f} s")

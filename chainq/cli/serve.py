@@ -6,7 +6,7 @@ No `from __future__ import annotations` here: Typer reads the annotations.
 import math
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +16,7 @@ from chainq.cli.options import Group
 from chainq.errors import UsageError
 
 if TYPE_CHECKING:
+    from chainq.demo.chain import Chain
     from chainq.demo.planted import Planted
 
 FAULTS = "Faults"
@@ -48,6 +49,9 @@ class ServeOptions(Group):
     grow: Annotated[
         float, Option("--grow", metavar="SECONDS", min=0.0, help="Seconds between new blocks; 0: no new blocks.")
     ] = 0.0
+    now: Annotated[
+        bool, Option("--now", help="The newest block is seconds old, and new ones come as their times are reached.")
+    ] = False
     seed: Annotated[int, Option("--seed", metavar="N", help="Seed for the chain.")] = 0
     dense_height: Annotated[
         str | None, Option("--dense-height", metavar="H:N", help="Number of records at height H.")
@@ -148,14 +152,10 @@ class ServeCommand(ServeOptions, FaultOptions):
 
 def serve(given: ServeCommand) -> None:
     """Serve the sample chain until a signal ends it; its URL is the one line on standard output. Raises UsageError."""
-    import time
-
     from chainq.catalog.identifiers import is_loopback
-    from chainq.demo.chain import DEFAULT_TIP, Chain
     from chainq.demo.faults import Faults
     from chainq.demo.http_server import serve as serve_demo
     from chainq.demo.list_faults import parse_fault
-    from chainq.demo.planted import PUBLISHED
     from chainq.demo.plants import parse_plant
     from chainq.demo.service import Service
     from chainq.demo.wire import DIALECTS
@@ -181,16 +181,9 @@ def serve(given: ServeCommand) -> None:
         faults["plant"] = tuple(map(parse_plant, given.plant or ()))
     with _checked("--fault"):
         faults["lists"] = tuple(map(parse_fault, faults.pop("fault") or ()))
-    first = DEFAULT_TIP if given.tip is None else given.tip
-    began = time.monotonic()
-
-    def tip_height() -> int:
-        return first + int((time.monotonic() - began) / grow) if grow else first
-
-    planted = _planted(given.owner, len(PUBLISHED)) if given.owner else PUBLISHED
-    chain = Chain(given.seed, first, _dense(given.dense_height), planted)
+    chain, tip = _chain(given)
     with _checked("--plant"):
-        service = Service(chain, Faults(**faults), dialect, given.shuffle, tip=tip_height)
+        service = Service(chain, Faults(**faults), dialect, given.shuffle, tip=tip)
 
     def ready(port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
@@ -201,6 +194,30 @@ def serve(given: ServeCommand) -> None:
         serve_demo(service, host, given.port, ready=ready, log=_log if given.verbose else None)
     except OSError as error:
         raise UsageError(f"cannot listen on {host}:{given.port}: {error.strerror}") from None
+
+
+def _chain(given: ServeCommand) -> "tuple[Chain, Callable[[], int]]":
+    """Return the chain, and what returns the height of its tip at each call. Raises UsageError."""
+    import time
+
+    from chainq.demo.chain import DEFAULT_TIP, GENESIS_TIME, SPACING, Chain
+    from chainq.demo.planted import PUBLISHED
+
+    if given.now and given.grow:
+        raise UsageError("--now and --grow exclude each other", "--now has a new block about every 10 seconds")
+    first = DEFAULT_TIP if given.tip is None else given.tip
+    planted = _planted(given.owner, len(PUBLISHED)) if given.owner else PUBLISHED
+    genesis = int(time.time()) - SPACING * (first + 1) if given.now else GENESIS_TIME
+    chain = Chain(given.seed, first, _dense(given.dense_height), planted, genesis)
+    began = time.monotonic()
+
+    def grown() -> int:
+        return first + int((time.monotonic() - began) / given.grow)
+
+    def by_the_clock() -> int:
+        return max(first, chain.height_at(time.time()))  # which may be set back
+
+    return chain, by_the_clock if given.now else grown if given.grow else lambda: first
 
 
 def _log(status: int, body: bytes) -> None:

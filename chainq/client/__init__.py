@@ -16,11 +16,15 @@ that the service sent: integers as int (of up to 4,300 digits), numbers with a f
 digit is lost; strings stay strings, unless the client is `typed`. All rows at once: `to_arrow`, `to_pandas`,
 `to_polars` of `Rows`.
 
+`AsyncClient` has the same methods for asyncio (`async for row in client.records(0, 500)`). `row_types` has a TypedDict
+for the rows of each method.
+
 Every error is a `chainq.ChainqError`: UsageError for an invalid argument, IncompleteError where completeness cannot be
 proved. Nothing outside of the client changes: no settings of the process, no output, no signal handlers.
 """
 
+from chainq.client.asynchronous import AsyncClient, AsyncRows
 from chainq.client.client import Client
 from chainq.client.rows import ProvedRows, Row, Rows
 
-__all__ = ["Client", "ProvedRows", "Row", "Rows"]
+__all__ = ["AsyncClient", "AsyncRows", "Client", "ProvedRows", "Row", "Rows"]

@@ -3,9 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Self, Unpack
-
-from msgspec import Raw
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
@@ -13,7 +11,7 @@ from chainq.client import arguments
 from chainq.client.arguments import RangeOptions
 from chainq.client.boundary import boundary
 from chainq.client.progress import Progress
-from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved, raw_rows
+from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved
 from chainq.config import values
 from chainq.config.server import completed
 from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES
@@ -22,6 +20,21 @@ from chainq.fetching.service import Service
 from chainq.heights.bounds import HIGHEST, Bounds
 from chainq.query import Batch, Query, limited
 from chainq.transport.base import ServiceOptions
+
+if TYPE_CHECKING:
+    from chainq.client.row_types import (
+        AddressTransactionsRow,
+        BlockRow,
+        BlocksRow,
+        FullBlocksRow,
+        LatestRow,
+        OwnershipRow,
+        ProgramTransactionsRow,
+        RecordsRow,
+        TransactionRow,
+        TransactionsRow,
+        TransitionsRow,
+    )
 
 MOST_REQUESTS = 64  # at a time
 
@@ -110,7 +123,7 @@ class Client:
 
     def blocks(
         self, start: int | None = None, end: int | None = None, *, verify: bool = True, **options: Unpack[RangeOptions]
-    ) -> Rows:
+    ) -> "Rows[BlocksRow]":
         """Yield the block summaries of a height range, highest first with `reverse`.
 
         With `verify` every height must be present once, and every block linked to the one before.
@@ -121,27 +134,29 @@ class Client:
         """
         return self._range("blocks", start, end, options, verify=verify)
 
-    def block(self, height: int) -> Row:
+    def block(self, height: int) -> "BlockRow":
         """Return the summary of one block. Raises NotFoundError.
 
         >>> with Client("demo:") as client:
         ...     client.block(12345)["height"]
         '12345'
         """
-        return next(self._lookup("block", arguments.height("height", height)))
+        rows: Rows[BlockRow] = self._lookup("block", arguments.height("height", height))
+        return next(rows)
 
-    def latest(self) -> Row:
+    def latest(self) -> "LatestRow":
         """Return the summary of the tip, requested anew each time. Raises NotFoundError for a chain without blocks.
 
         >>> with Client("demo:") as client:
         ...     client.latest()["height"]
         '3000000'
         """
-        return next(Rows(BY_COMMAND["latest"], raw_rows(self._service.fetch_latest()), typed=self._typed))
+        rows: Rows[LatestRow] = Rows(BY_COMMAND["latest"], self._service.fetch_latest(), typed=self._typed)
+        return next(rows)
 
     def full_blocks(
         self, start: int | None = None, end: int | None = None, *, verify: bool = True, **options: Unpack[RangeOptions]
-    ) -> Rows:
+    ) -> "Rows[FullBlocksRow]":
         """Yield the full blocks of a height range; `reverse` and `verify` as in `blocks`.
 
         >>> with Client("demo:") as client:
@@ -150,7 +165,7 @@ class Client:
         """
         return self._range("full-blocks", start, end, options, verify=verify)
 
-    def transactions(self, height: int) -> list[Row]:
+    def transactions(self, height: int) -> "list[TransactionsRow]":
         """Return the transaction summaries of one block, by index. Raises NotFoundError.
 
         >>> with Client("demo:") as client:
@@ -159,7 +174,7 @@ class Client:
         """
         return list(self._lookup("transactions", arguments.height("height", height)))
 
-    def transaction(self, transaction_id: str) -> Row:
+    def transaction(self, transaction_id: str) -> "TransactionRow":
         """Return one transaction with all its details. Raises NotFoundError, and UsageError for a wrong checksum.
 
         >>> with Client("demo:") as client:
@@ -169,9 +184,10 @@ class Client:
         """
         with boundary():
             checked = identifiers.transaction_id(arguments.text("transaction ID", transaction_id))
-        return next(self._lookup("transaction", checked))
+        rows: Rows[TransactionRow] = self._lookup("transaction", checked)
+        return next(rows)
 
-    def program_transactions(self, program: str, function: str) -> Rows:
+    def program_transactions(self, program: str, function: str) -> "Rows[ProgramTransactionsRow]":
         """Yield the transactions that call a function of a program, one for each transition that does.
 
         >>> with Client("demo:") as client:
@@ -185,9 +201,11 @@ class Client:
                 Role.PROGRAM: identifiers.program(arguments.text("program ID", program)),
                 Role.FUNCTION: identifiers.function(arguments.text("function name", function)),
             }
-        return Rows(method, raw_rows(self._service.fetch_pages(Query(method, sent))), typed=self._typed)
+        return Rows(method, self._service.fetch_pages(Query(method, sent)), typed=self._typed)
 
-    def records(self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]) -> Rows:
+    def records(
+        self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]
+    ) -> "Rows[RecordsRow]":
         """Yield the records of a height range, by height and row id; the highest heights first with `reverse`.
 
         >>> with Client("demo:") as client:
@@ -218,7 +236,9 @@ class Client:
             query = arguments.range_query("batches", command, start, end, options)
         return (proved(batch, decode_row) for batch in self._batches(query))
 
-    def ownership(self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]) -> Rows:
+    def ownership(
+        self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]
+    ) -> "Rows[OwnershipRow]":
         """Yield the ownership rows of a height range; they have no height of their own.
 
         >>> with Client("demo:") as client:
@@ -237,7 +257,7 @@ class Client:
         decrypt: bool = False,
         workers: int | None = None,
         **options: Unpack[RangeOptions],
-    ) -> Rows:
+    ) -> Rows[Row]:
         """Yield the ownership rows of a height range that a view key owns, or one of several; `owner` is its address.
 
         `records` adds the members of the record row, `decrypt` its `plaintext` too. `workers`: processes that compare
@@ -262,18 +282,20 @@ class Client:
         with boundary():
             query = arguments.range_query("owned", "ownership", start, end, options)
         # The limit is one of owned rows, and not of those that are compared.
-        batches, service = self._batches(query._replace(limit=None)), self._service
+        compared, service = self._batches(query._replace(limit=None)), self._service
 
-        def rows() -> Iterator[Raw]:
+        def batches() -> Iterator[Batch]:
             with Wallet(found, wanted, count) as wallet:
-                owned = wallet.owned(batches, service.fetch_range, service.fetch_one_page, lambda _: None)
-                yield from raw_rows(limited(owned, query.limit))
+                owned = wallet.owned(compared, service.fetch_range, service.fetch_one_page, lambda _: None)
+                yield from limited(owned, query.limit)
                 wallet.check()
 
         method = owned_method(records=wanted.records, plaintext=decrypt)
-        return Rows(method, rows(), typed=self._typed)
+        return Rows(method, batches(), typed=self._typed)
 
-    def transitions(self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]) -> Rows:
+    def transitions(
+        self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]
+    ) -> "Rows[TransitionsRow]":
         """Yield the transitions without record inputs of a height range, by height and ID.
 
         >>> with Client("demo:") as client:
@@ -284,7 +306,7 @@ class Client:
 
     def address_transactions(
         self, address: str, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]
-    ) -> Rows:
+    ) -> "Rows[AddressTransactionsRow]":
         """Yield the IDs of the public transactions of an address in a height range, as often as the service has them.
 
         >>> address = "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd"
@@ -315,11 +337,11 @@ class Client:
         sent: Mapping[Role, int | str] = MappingProxyType({}),
         *,
         verify: bool = True,
-    ) -> Rows:
+    ) -> Rows[Any]:
         with boundary():
             caller = command.replace("-", "_")
             query = arguments.range_query(caller, command, start, end, options, sent, verify=verify)
-        return Rows(query.method, raw_rows(limited(self._batches(query), query.limit)), typed=self._typed)
+        return Rows(query.method, limited(self._batches(query), query.limit), typed=self._typed)
 
     def _batches(self, query: Query) -> Iterator[Batch]:
         with boundary():
@@ -327,6 +349,6 @@ class Client:
         batches = self._service.fetch_range(query, heights)
         return self._progress.follow(batches, len(heights)) if self._progress else batches
 
-    def _lookup(self, command: str, lookup: int | str) -> Rows:
+    def _lookup(self, command: str, lookup: int | str) -> Rows[Any]:
         method = BY_COMMAND[command]
-        return Rows(method, raw_rows(self._service.fetch_lookups(method, [lookup])), typed=self._typed)
+        return Rows(method, self._service.fetch_lookups(method, [lookup]), typed=self._typed)

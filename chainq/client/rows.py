@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from importlib import import_module
 from itertools import chain, islice
-from typing import Any, NamedTuple, Self
+from typing import Any, Generic, NamedTuple, Self, TypeVar, cast
 
 import msgspec
 from msgspec import Raw
@@ -19,6 +19,7 @@ from chainq.query import Batch
 from chainq.text.sanitize import excerpt
 
 Row = dict[str, Any]
+R = TypeVar("R")  # the type of a row, of those in `row_types`
 _AT_ONCE = 10_000  # rows that wait to become Arrow
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 
@@ -31,24 +32,30 @@ class ProvedRows(NamedTuple):
     proof: Proof
 
 
-class Rows(Iterator[Row]):
+class Rows(Iterator[R], Generic[R]):
     """The rows of one method, an iterator that requests ahead while it is read; what was read is not kept.
 
     `chunks` cuts it into parts of a limited size; `to_arrow`, `to_pandas` and `to_polars` take all that is left, or all
     of a part. Raises ChainqError as it is read, after every row that was complete.
     """
 
-    def __init__(self, method: Method, raws: Iterator[Raw], *, typed: bool = False) -> None:
-        self._method, self._raws, self._typed = method, raws, typed
-        self._decode = decoder(method, typed=typed)
+    def __init__(self, method: Method, batches: Iterable[Batch], *, typed: bool = False) -> None:
+        self._method, self._typed = method, typed
+        self._parts = (batch.rows for batch in _guarded(batches))
+        self._raws = chain.from_iterable(self._parts)
+        self.decode: Callable[[Raw], R] = cast("Any", decoder(method, typed=typed))
 
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> Row:
-        return self._decode(next(self._raws))
+    def __next__(self) -> R:
+        return self.decode(next(self._raws))
 
-    def chunks(self, rows: int) -> Iterator["Rows"]:
+    def part(self) -> list[Raw] | None:
+        """Return the rows that one response or more made complete, for `decode`; None at the end."""
+        return next(self._parts, None)
+
+    def chunks(self, rows: int) -> Iterator["Rows[R]"]:
         """Yield the rows in parts of `rows`, the last one of what is left; each part is in memory, as it was sent.
 
         >>> from chainq import Client
@@ -59,7 +66,7 @@ class Rows(Iterator[Row]):
         if rows < 1:
             raise UsageError(f"invalid number of rows {rows}: expected 1 or more")
         while part := list(islice(self._raws, rows)):
-            yield Rows(self._method, iter(part), typed=self._typed)
+            yield Rows(self._method, [Batch(part)], typed=self._typed)
 
     def to_arrow(self) -> Any:
         """Return the rows that are left as a `pyarrow.Table` of the columns that Parquet files have.
@@ -112,10 +119,10 @@ def _imported(package: str, extra: str) -> Any:
         raise UsageError(f"this needs the package {package}", f"pip install 'chainq[{extra}]'") from None
 
 
-def raw_rows(batches: Iterable[Batch]) -> Iterator[Raw]:
-    """Yield the rows of batches. Raises UsageError once the client is closed, and ChainqError."""
+def _guarded(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Yield batches. Raises UsageError once the client is closed, and ChainqError."""
     with boundary():
-        yield from chain.from_iterable(batch.rows for batch in batches)
+        yield from batches
 
 
 def proved(batch: Batch, decode: Callable[[Raw], Row]) -> ProvedRows:

@@ -59,10 +59,11 @@ class Chain:
         tip: int = DEFAULT_TIP,
         dense: tuple[int, int] | None = None,
         owned: Sequence[planted.Planted] = planted.PUBLISHED,
+        genesis: int = GENESIS_TIME,
     ) -> None:
-        """Takes a seed (any integer), the tip height (-1 or more), a height with the number of records there, and the
-        records to plant for the owner of a view key."""
-        self.seed, self.tip, self.dense, self.owned = seed, tip, dense, owned
+        """Takes a seed (any integer), the tip height (-1 or more), a height with the number of records there, the
+        records to plant for the owner of a view key, and the time of block 0 in seconds since 1970."""
+        self.seed, self.tip, self.dense, self.owned, self.genesis = seed, tip, dense, owned, genesis
         keys = [mix(seed & WORD, 0x51ED + purpose) for purpose in range(8)]
         self._block, self._transaction, self._transition, self._record, self._other, self._owner, self._time, _ = keys
         self.layout = sample_layout(dense)
@@ -113,7 +114,12 @@ class Chain:
 
     def timestamp(self, height: int) -> int:
         """Return the time of a block in seconds since 1970; strictly greater with every height."""
-        return GENESIS_TIME + SPACING * height + (mix(height, self._time) >> 61 if height else 0)
+        return self.genesis + SPACING * height + (mix(height, self._time) >> 61 if height else 0)
+
+    def height_at(self, time: float) -> int:
+        """Return the height of the newest block at a time in seconds since 1970; -1 before the first one."""
+        height = max(-1, int(time - self.genesis) // SPACING)
+        return height - 1 if height >= 0 and self.timestamp(height) > time else height
 
     def weight(self, height: int) -> int:
         """Return `cumulative_weight`: exact, above 64 bits from `WEIGHT_JUMP` on (docs/protocol.md, "Values")."""

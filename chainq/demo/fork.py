@@ -12,7 +12,7 @@ class Fork(Chain):
     def __init__(self, chain: Chain, at: int) -> None:
         super().__init__(chain.seed, chain.tip, chain.dense, chain.owned)
         self._at, self._trunk = at, chain
-        self._branch = Chain(chain.seed ^ 0xF0_4B, chain.tip, chain.dense, owned=())
+        self._branch = Chain(chain.seed ^ 0xF0_4B, chain.tip, chain.dense, (), chain.genesis)
 
     def _side(self, height: int) -> Chain:
         return self._branch if height >= self._at else self._trunk

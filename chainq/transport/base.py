@@ -118,7 +118,8 @@ class ServiceOptions(NamedTuple):
 class Report(NamedTuple):
     """One attempt of a call, for `-v` and progress: `outcome` is `ok` or the error, `wait` the seconds to the next.
 
-    `rate_limited`: the service refused it with HTTP 429. `timed_out`: there was no response in time.
+    `rate_limited`: the service refused it with HTTP 429. `hung`: the
+    server sent no whole response in time, and the run goes on.
     """
 
     method: str
@@ -130,7 +131,7 @@ class Report(NamedTuple):
     rows: int | None = None
     wait: float | None = None
     rate_limited: bool = False
-    timed_out: bool = False
+    hung: bool = False
 
 
 class Stopped(Exception):  # noqa: N818  # no error: the run ends, and a waiting call with it

@@ -115,7 +115,7 @@ class Connection:
             self._last_id += 1
             call_id = self._last_id
         size, began, outcome, count, wait = 0, self._clock.monotonic(), "stopped", None, None
-        limited = timed_out = False
+        limited = hung = False
         memory = Reservation(self._memory)
         try:
             with self._slot(method):
@@ -143,7 +143,7 @@ class Connection:
             return decoded
         except TransientFailure as failure:
             outcome, wait, limited = failure.error.message, failure.wait, failure.rate_limited
-            timed_out = failure.timed_out
+            hung = failure.hung and (wait is not None or retries.divisible)  # otherwise it is the error
             raise
         except ChainqError as error:
             outcome = error.message
@@ -157,9 +157,7 @@ class Connection:
             if outcome != "ok":
                 memory.release()
             seconds = self._clock.monotonic() - began
-            self._report(
-                Report(method, where, size, seconds, retries.attempts, outcome, count, wait, limited, timed_out)
-            )
+            self._report(Report(method, where, size, seconds, retries.attempts, outcome, count, wait, limited, hung))
 
     def _weigh(self, failure: TransientFailure, method: str, retries: RetryBudget, sent_at: float) -> None:
         """Decide how long to wait after a failure, and how many requests there may be at a time from now on.

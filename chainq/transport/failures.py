@@ -63,9 +63,9 @@ class TransientFailure(Exception):  # noqa: N818  # never leaves the transport
     """One attempt failed in a way that another may mend.
 
     `error` is what to raise after the last attempt; `retry_after` the seconds that the service asks to wait, None where
-    it does not say. `rate_limited`: the service wants fewer calls. `timed_out`: there was no response in time.
-    `overloaded`: fewer requests at a time may help. `unconnected`: there
-    was no connection at all. `wait` is decided later: the seconds before the next attempt, None
+    it does not say. `rate_limited`: the service wants fewer calls. `timed_out`: there was no response in time, to
+    this side (`hung`: the server said nothing) or inside the service. `overloaded`: fewer requests at a time may help.
+    `unconnected`: there was no connection at all. `wait` is decided later: the seconds before the next attempt, None
     where there is none.
     """
 
@@ -76,13 +76,14 @@ class TransientFailure(Exception):  # noqa: N818  # never leaves the transport
         *,
         rate_limited: bool = False,
         timed_out: bool = False,
+        hung: bool = False,
         overloaded: bool = False,
         unconnected: bool = False,
     ) -> None:
         super().__init__(str(error))
         self.error, self.retry_after = error, retry_after
         self.rate_limited, self.timed_out, self.overloaded = rate_limited, timed_out, overloaded or timed_out
-        self.unconnected = unconnected
+        self.hung, self.unconnected = hung, unconnected
         self.wait: float | None = None
 
 
@@ -151,7 +152,7 @@ def of_exchange(error: ExchangeError, options: ServiceOptions) -> ChainqError | 
             f"{url}: no complete response within {options.seconds:g} s",
             Phrase("raise {timeout} or lower {concurrency}"),
         )
-        return TransientFailure(slow, timed_out=True)
+        return TransientFailure(slow, timed_out=True, hung=True)
     failure = UnreachableError(f"could not reach {url}: {reason}")
     if "CERTIFICATE_VERIFY_FAILED" in reason:
         return failure

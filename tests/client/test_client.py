@@ -17,9 +17,11 @@ from msgspec import Raw
 import chainq
 from chainq import Client, errors
 from chainq.catalog.methods import BY_COMMAND, METHODS
+from chainq.client.row_types import BlocksRow
 from chainq.client.rows import Rows, decode, decoder
 from chainq.errors import IncompleteError, NotFoundError, ResponseError, ServiceError, UnreachableError, UsageError
 from chainq.process.progress import Bar
+from chainq.query import Batch
 
 
 def test_one_method_for_each_of_the_service() -> None:
@@ -213,7 +215,7 @@ def test_the_package_shows_its_api() -> None:
     exceptions = {
         name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)
     }
-    assert set(chainq.__all__) == {"Client", "__version__", *exceptions}
+    assert set(chainq.__all__) == {"AsyncClient", "Client", "__version__", *exceptions}
     assert dir(chainq) == sorted(chainq.__all__)
     for name in exceptions:
         assert getattr(chainq, name) is getattr(errors, name)
@@ -367,7 +369,7 @@ def test_rows_become_tables_with_types_and_every_digit() -> None:
         whole = client.records(770, 780).to_arrow()
         assert whole.num_rows == sum(part.to_arrow().num_rows for part in client.records(770, 780).chunks(7000))
     odd = Raw(b'{"height":"5","coinbase_target":"340282366920938463463374607431768211455","new":1.10}')
-    row = Rows(BY_COMMAND["blocks"], iter([odd])).to_arrow().to_pylist()[0]
+    row = Rows[BlocksRow](BY_COMMAND["blocks"], [Batch([odd])]).to_arrow().to_pylist()[0]
     assert (row["height"], row["coinbase_target"]) == (5, None)
     assert row["extra"] == '{"coinbase_target":"340282366920938463463374607431768211455","new":1.10}'
 

@@ -1,0 +1,62 @@
+"""Types of rows for Python code: a TypedDict for each method, from the columns of the catalogue."""
+
+from chainq.catalog.methods import METHODS, Column, Kind, Method
+
+PATH = "chainq/client/row_types.py"
+
+_HEAD = '''\
+"""The rows of each method, for editors and type checkers. Written from the catalogue by `{command}`.
+
+No field is required, since a service may leave out any, and send others.
+"""
+
+from typing import Any, TypedDict
+
+Integer = Any
+"""A whole number: int or str as it was sent, always int with `Client(typed=True)`. Any: a union would fail each sum."""
+
+Time = Any
+"""Seconds since 1970: int or str as it was sent, a datetime in UTC with `Client(typed=True)`."""
+'''
+_TYPES = {Kind.HEIGHT: "Integer", Kind.NUMBER: "Integer", Kind.TIME: "Time", Kind.DATA: "Any"}
+_SENT = {"number": "int", "string": "str"}
+
+
+def row_types(command: str) -> str:
+    """Return the module; `command` is what writes it."""
+    parts, same = [_HEAD.format(command=command)], ""
+    known: dict[tuple[Column, ...], str] = {}
+    for method in METHODS:
+        columns = tuple(column for column in method.columns if not column.computed)
+        if columns in known:
+            same += f"{name_of(method)} = {known[columns]}\n"
+        else:
+            known[columns] = name_of(method)
+            parts += _classes(name_of(method), columns, f"A row of `{method.command}`.")
+    return "\n\n".join((*parts, same))
+
+
+def name_of(method: Method) -> str:
+    """Return the name of the type of a method's rows."""
+    return "".join(word.capitalize() for word in method.command.split("-")) + "Row"
+
+
+def _classes(name: str, columns: tuple[Column, ...], text: str) -> list[str]:
+    """Return a class with these fields, after those of the objects in it."""
+    parts, fields = [], []
+    for field in dict.fromkeys(column.path.split(".")[0] for column in columns):
+        inner = tuple(
+            column._replace(path=column.path[len(field) + 1 :])
+            for column in columns
+            if column.path.startswith(f"{field}.")
+        )
+        if inner:
+            type_name = name.removesuffix("Row") + "".join(word.capitalize() for word in field.split("_"))
+            parts += _classes(type_name, inner, f"`{field}` of `{name}`.")
+        else:
+            column = next(column for column in columns if column.path == field)
+            type_name = _TYPES.get(column.kind) or _SENT[column.type]
+            type_name += " | None" if column.type.startswith("null") else ""
+        fields.append(f"    {field}: {type_name}\n")
+    parts.append(f'class {name}(TypedDict, total=False):\n    """{text}"""\n\n{"".join(fields)}')
+    return parts

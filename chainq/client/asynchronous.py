@@ -1,0 +1,126 @@
+"""`AsyncClient`: the methods of `Client` for asyncio, over a thread that waits in place of the event loop."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial, wraps
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+
+from msgspec import Raw
+
+from chainq.client.client import Client
+from chainq.client.rows import Rows
+from chainq.errors import UsageError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class AsyncRows(AsyncIterator[R], Generic[R]):
+    """The rows of one method, for `async for`. Raises ChainqError as it is read, after every row that was complete."""
+
+    def __init__(self, client: "AsyncClient", rows: Callable[[], Rows[R]]) -> None:
+        self._client, self._open = client, rows
+        self._rows: Rows[R] | None = None
+        self._part: Iterator[Raw] = iter(())
+
+    async def __anext__(self) -> R:
+        while (raw := next(self._part, None)) is None:
+            part = await self._client.run(self._next_part)
+            if part is None:
+                raise StopAsyncIteration
+            self._part = iter(part)
+        assert self._rows is not None  # noqa: S101  # what a type checker cannot see
+        return self._rows.decode(raw)
+
+    def _next_part(self) -> list[Raw] | None:
+        if self._rows is None:
+            self._rows = self._open()
+        return self._rows.part()
+
+
+def _rows(method: Callable[Concatenate[Client, P], Rows[R]]) -> Callable[Concatenate["AsyncClient", P], AsyncRows[R]]:
+    @wraps(method)
+    def called(self: "AsyncClient", /, *args: P.args, **kwargs: P.kwargs) -> AsyncRows[R]:
+        return AsyncRows(self, partial(method, self.client, *args, **kwargs))
+
+    return called
+
+
+def _each(
+    method: Callable[Concatenate[Client, P], Iterator[T]],
+) -> Callable[Concatenate["AsyncClient", P], AsyncIterator[T]]:
+    @wraps(method)
+    async def called(self: "AsyncClient", /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+        items = await self.run(partial(method, self.client, *args, **kwargs))
+        end = object()
+        while (item := await self.run(partial(next, items, end))) is not end:
+            yield item
+
+    return called
+
+
+def _one(
+    method: Callable[Concatenate[Client, P], T],
+) -> Callable[Concatenate["AsyncClient", P], Coroutine[Any, Any, T]]:
+    @wraps(method)
+    async def called(self: "AsyncClient", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.run(partial(method, self.client, *args, **kwargs))
+
+    return called
+
+
+class AsyncClient:
+    """A service at a URL, for asyncio: what `Client` takes and has, as coroutines and asynchronous iterators.
+
+    One thread makes the calls of a client, one after the other; the requests of each are still sent in parallel. For
+    several ranges at a time, take as many clients. Whoever is cancelled leaves its request under way, which the next
+    call waits for; `close` cancels it.
+
+        >>> import asyncio
+        >>> async def heights():
+        ...     async with AsyncClient("demo:") as client:
+        ...         return [row["height"] async for row in client.blocks(7, 10)]
+        >>> asyncio.run(heights())
+        ['7', '8', '9']
+    """
+
+    def __init__(self, url: str | None = None, **options: Any) -> None:
+        self.client = Client(url, **options)
+        self._thread = ThreadPoolExecutor(1, "chainq")
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Cancel the requests under way and close the connections. Whatever is called later raises UsageError."""
+        self.client.close()
+        await asyncio.to_thread(self._thread.shutdown)
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """Return what a call returns that this client's thread makes. Raises what it raises."""
+        try:
+            future = asyncio.get_running_loop().run_in_executor(self._thread, call)
+        except RuntimeError:  # after `shutdown`
+            raise UsageError("the client is closed") from None
+        return await future
+
+    tip_height = _one(Client.tip_height)
+    block = _one(Client.block)
+    latest = _one(Client.latest)
+    transactions = _one(Client.transactions)
+    transaction = _one(Client.transaction)
+    call = _one(Client.call)
+    blocks = _rows(Client.blocks)
+    full_blocks = _rows(Client.full_blocks)
+    program_transactions = _rows(Client.program_transactions)
+    records = _rows(Client.records)
+    ownership = _rows(Client.ownership)
+    owned = _rows(Client.owned)
+    transitions = _rows(Client.transitions)
+    address_transactions = _rows(Client.address_transactions)
+    batches = _each(Client.batches)

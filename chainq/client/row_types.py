@@ -1,0 +1,199 @@
+"""The rows of each method, for editors and type checkers. Written from the catalogue by `python -m chainq._docgen`.
+
+No field is required, since a service may leave out any, and send others.
+"""
+
+from typing import Any, TypedDict
+
+Integer = Any
+"""A whole number: int or str as it was sent, always int with `Client(typed=True)`. Any: a union would fail each sum."""
+
+Time = Any
+"""Seconds since 1970: int or str as it was sent, a datetime in UTC with `Client(typed=True)`."""
+
+
+class BlocksRow(TypedDict, total=False):
+    """A row of `blocks`."""
+
+    id: Integer
+    height: Integer
+    block_hash: str
+    previous_hash: str
+    previous_state_root: str
+    transactions_root: str
+    round: Integer
+    coinbase_target: Integer
+    proof_target: Integer
+    last_coinbase_target: Integer
+    last_coinbase_timestamp: Time
+    timestamp: Time
+    coinbase_reward: Integer | None
+    finalize_root: str
+    network: int
+    ratifications_root: str
+    solutions_root: str
+    subdag_root: str
+    cumulative_weight: Integer
+    cumulative_proof_target: Integer
+
+
+class FullBlocksHeaderMetadata(TypedDict, total=False):
+    """`metadata` of `FullBlocksHeader`."""
+
+    network: int
+    round: Integer
+    height: Integer
+    cumulative_weight: Integer
+    cumulative_proof_target: Integer
+    coinbase_target: Integer
+    proof_target: Integer
+    last_coinbase_target: Integer
+    last_coinbase_timestamp: Time
+    timestamp: Time
+
+
+class FullBlocksHeader(TypedDict, total=False):
+    """`header` of `FullBlocksRow`."""
+
+    previous_state_root: str
+    transactions_root: str
+    finalize_root: str
+    ratifications_root: str
+    solutions_root: str
+    subdag_root: str
+    metadata: FullBlocksHeaderMetadata
+
+
+class FullBlocksAuthoritySubdag(TypedDict, total=False):
+    """`subdag` of `FullBlocksAuthority`."""
+
+    subdag: Any
+    election_certificate_ids: Any
+
+
+class FullBlocksAuthority(TypedDict, total=False):
+    """`authority` of `FullBlocksRow`."""
+
+    type: str
+    subdag: FullBlocksAuthoritySubdag
+
+
+class FullBlocksRow(TypedDict, total=False):
+    """A row of `full-blocks`."""
+
+    block_hash: str
+    previous_hash: str
+    header: FullBlocksHeader
+    authority: FullBlocksAuthority
+    ratifications: Any
+    transactions: Any
+    aborted_transaction_ids: Any
+
+
+class TransactionsRow(TypedDict, total=False):
+    """A row of `transactions`."""
+
+    id: Integer
+    block_id: Integer
+    transaction_id: str
+    type: str
+    index: Integer
+    status: str
+
+
+class TransactionTransactionExecution(TypedDict, total=False):
+    """`execution` of `TransactionTransaction`."""
+
+    transitions: Any
+    global_state_root: str
+    proof: str
+
+
+class TransactionTransactionFeeTransition(TypedDict, total=False):
+    """`transition` of `TransactionTransactionFee`."""
+
+    id: str
+    program: str
+    function: str
+    inputs: Any
+    outputs: Any
+    tpk: str
+    tcm: str
+
+
+class TransactionTransactionFee(TypedDict, total=False):
+    """`fee` of `TransactionTransaction`."""
+
+    transition: TransactionTransactionFeeTransition
+    global_state_root: str
+    proof: str
+
+
+class TransactionTransaction(TypedDict, total=False):
+    """`transaction` of `TransactionRow`."""
+
+    type: str
+    id: str
+    execution: TransactionTransactionExecution
+    fee: TransactionTransactionFee
+
+
+class TransactionRow(TypedDict, total=False):
+    """A row of `transaction`."""
+
+    status: str
+    type: str
+    index: Integer
+    transaction: TransactionTransaction
+    finalize: Any
+    finalizedAt: Time
+
+
+class RecordsRow(TypedDict, total=False):
+    """A row of `records`."""
+
+    record_ciphertext: str
+    program_id: str
+    block_id: Integer
+    height: Integer
+    id: Integer
+    timestamp: Time
+    block_hash: str
+    transition_id: str
+    transaction_id: str
+    function_name: str
+    output_index: Integer
+
+
+class OwnershipRow(TypedDict, total=False):
+    """A row of `ownership`."""
+
+    nonce_x: str
+    nonce_y: str
+    owner_x: str
+    transition_id: str
+    output_index: Integer
+
+
+class TransitionsRow(TypedDict, total=False):
+    """A row of `transitions`."""
+
+    transition_id: str
+    transaction_id: str
+    program: str
+    function_name: str
+    height: Integer
+    tpk: str
+    tcm: str
+    timestamp: Time
+
+
+class AddressTransactionsRow(TypedDict, total=False):
+    """A row of `address-transactions`."""
+
+    transaction_id: str
+
+
+BlockRow = BlocksRow
+LatestRow = BlocksRow
+ProgramTransactionsRow = TransactionRow

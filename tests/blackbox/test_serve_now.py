@@ -1,0 +1,39 @@
+"""`chainq serve --now`: what asks for an age or a time can be tried on the sample chain."""
+
+import json
+
+import pytest
+
+from chainq.demo.chain import Chain
+from harness.program import Program, Servers, one_line
+
+
+def test_the_newest_block_is_seconds_old(chainq: Program, server: Servers) -> None:
+    """`--since` finds the blocks of the last hour, `--max-age` is content, and the rows are as without `--now`."""
+    url = server("--now", "--tip", "1000")
+    recent = chainq("blocks", "--since", "1h", "--jsonl", "--columns", "height,timestamp", url=url)
+    assert recent.code == 0, recent.err
+    heights = [int(json.loads(row)["height"]) for row in recent.rows]
+    assert heights == list(range(heights[0], heights[-1] + 1))
+    assert 355 <= len(heights) <= 361  # one in ten seconds, give or take seven
+    assert heights[-1] >= 1000
+    fresh = chainq("records", "--checkpoint", "now.ckpt", "-o", "now.jsonl", "--max-age", "5m", url=url)
+    assert fresh.code == 0, fresh.err
+
+
+@pytest.mark.parametrize("seconds", range(40))
+def test_a_block_comes_when_its_time_is_reached(seconds: int) -> None:
+    """The tip at any time is the last block whose time that is or was."""
+    chain = Chain(genesis=5_000)
+    height = chain.height_at(5_000 + seconds)
+    assert chain.timestamp(height) <= 5_000 + seconds < chain.timestamp(height + 1)
+
+
+def test_there_is_no_block_before_the_first() -> None:
+    """A time before block 0 has no block."""
+    assert Chain().height_at(0) == -1
+
+
+def test_now_has_times_of_its_own(chainq: Program) -> None:
+    """`--grow` says when blocks come, and so does `--now`."""
+    assert "--now and --grow" in one_line(chainq("serve", "--now", "--grow", "1"), 2)

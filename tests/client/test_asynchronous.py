@@ -1,0 +1,112 @@
+"""chainq for Python: `AsyncClient` gives what `Client` does, to an event loop that goes on meanwhile."""
+
+import asyncio
+import socket
+import threading
+from typing import Any
+
+import pytest
+
+from chainq import AsyncClient, ChainqError, Client, NotFoundError, UsageError
+from chainq.catalog.methods import METHODS
+from chainq.demo.faults import Faults
+from harness.services import witnessed
+from harness.sockets import server
+
+
+def public(kind: type) -> set[str]:
+    """The names of the methods that users call."""
+    return {name for name in vars(kind) if not name.startswith("_")}
+
+
+def test_the_same_methods() -> None:
+    """What `Client` has, `AsyncClient` has under the same name and with the same text."""
+    assert public(AsyncClient) - {"run"} == public(Client)
+    for method in METHODS:
+        name = method.command.replace("-", "_")
+        assert getattr(AsyncClient, name).__doc__ == getattr(Client, name).__doc__
+
+
+def test_the_same_rows() -> None:
+    """Rows, one row, a list of rows, a value, batches: as `Client` gives them."""
+
+    async def asked() -> list[Any]:
+        async with AsyncClient("demo:") as client:
+            return [
+                [row async for row in client.records(0, 500, reverse=True)],
+                await client.block(5),
+                await client.transactions(672),
+                await client.tip_height(),
+                await client.call("block", {"block": 5}),
+                [batch async for batch in client.batches("blocks", 0, 3000)],
+            ]
+
+    with Client("demo:") as client:
+        due = [
+            list(client.records(0, 500, reverse=True)),
+            client.block(5),
+            client.transactions(672),
+            client.tip_height(),
+            client.call("block", {"block": 5}),
+            list(client.batches("blocks", 0, 3000)),
+        ]
+    assert asyncio.run(asked()) == due
+
+
+def test_rows_before_an_error_are_given() -> None:
+    """An error comes after every row that was complete, and is the one that `Client` raises."""
+
+    async def asked(url: str) -> tuple[list[int], str]:
+        heights: list[int] = []
+        async with AsyncClient(url, concurrency=1) as client:
+            try:
+                async for row in client.blocks(0, 3000):
+                    heights += [int(row["height"])]
+            except ChainqError as error:
+                return heights, type(error).__name__
+        return heights, ""
+
+    with witnessed(4000, Faults(missing_height=2500)) as (url, _):
+        heights, error = asyncio.run(asked(url))
+    assert error == "IncompleteError"
+    assert heights == list(range(len(heights)))
+    assert heights
+
+
+def test_the_loop_goes_on_while_a_request_is_under_way() -> None:
+    """Another task is served between request and response; closing ends the call with an error that says so."""
+
+    async def asked(url: str, sent: threading.Event) -> str:
+        client = AsyncClient(url)
+        waiting = asyncio.create_task(client.block(5))
+        await asyncio.to_thread(sent.wait, 20)
+        await client.close()
+        with pytest.raises(UsageError, match="the client is closed"):
+            await waiting
+        with pytest.raises(UsageError, match="the client is closed"):
+            await client.block(6)
+        return "closed"
+
+    sent = threading.Event()
+
+    def hang(peer: socket.socket, _: bytes) -> None:
+        sent.set()
+        peer.recv(1)  # until the client closes
+
+    with server(hang) as (url, _):
+        assert asyncio.run(asked(url, sent)) == "closed"
+
+
+def test_errors_are_raised_where_they_are_awaited() -> None:
+    """A block that is not there, an argument that is wrong, a URL that is wrong."""
+
+    async def asked() -> None:
+        async with AsyncClient("demo:") as client:
+            with pytest.raises(NotFoundError):
+                await client.block(9_000_000)
+            with pytest.raises(UsageError):
+                await anext(client.records(5, 2))
+
+    asyncio.run(asked())
+    with pytest.raises(UsageError):
+        AsyncClient("nonsense")
