@@ -19,7 +19,6 @@ COLUMNS = "80"
 EPOCH = "1767225600"  # 2026, from which ages count: pages do not change with the day
 IMAGES = {
     "docs/images/show.svg": "chainq show at12ckvvk59m3pzpfedt8ly9wn6d0hy22peqjg8dxeg7mt3g8wgzg0qcmgnw4",
-    "docs/images/table.svg": "chainq records 12345 --limit 12",
     "docs/images/chart.svg": "chainq records --last 200 --format chart",
 }
 """The picture files and the command that each one shows."""
