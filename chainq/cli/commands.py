@@ -123,9 +123,9 @@ class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, op
     """What `sql` is given."""
 
     words: Annotated[
-        list[str],
-        typer.Argument(metavar="[DEST] QUERY", help="Folder or URL of an export, and one SELECT in quotes."),
-    ]
+        list[str] | None,
+        typer.Argument(metavar="[DEST] [QUERY]", help="Folder or URL of an export, and one SELECT in quotes."),
+    ] = None
 
 
 def _sql_command() -> "Command":
@@ -140,7 +140,7 @@ def _sql_command() -> "Command":
         call,
         "Query an export, or the last blocks, with SQL (DuckDB).\n\n"
         "Tables: blocks, full_blocks, records, ownership, transitions. Without DEST the tables that the query names are"
-        " fetched into memory, for the range.",
+        " fetched into memory, for the range. Without QUERY a terminal gets a prompt.",
         "Example:\n  chainq sql --last 1000 'select program_id, count(*) from records group by 1'\n",
         declared=[one for one in parameters(*SqlOptions.__mro__) if one.name != "columns"],
     )

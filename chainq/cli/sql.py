@@ -2,7 +2,10 @@
 
 import re
 import shlex
+import sys
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Raw
@@ -11,8 +14,10 @@ from chainq.catalog.methods import BY_COMMAND, Column, Method, Shape
 from chainq.cli import connect, output
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
+from chainq.cli.sql_prompt import SqlPrompt
 from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.fetching.service import Service
+from chainq.formats.chart_result import ResultChart
 from chainq.heights.bounds import Bounds
 from chainq.heights.grid import COMMANDS
 from chainq.heights.range import HeightRange
@@ -29,44 +34,77 @@ from chainq.text.sanitize import quoted
 
 if TYPE_CHECKING:
     from chainq.cli.commands import SqlOptions
+    from chainq.formats.protocol import Writer
 
 
 def run(given: "SqlOptions") -> None:
-    """Print the result of a query. Raises ChainqError."""
-    *destination, query = given.words
-    if len(destination) > 1:
-        raise UsageError(f"unexpected argument {destination[1]}: expected [DEST] and one query in quotes")
-    if not _looks_like_query(query):
-        if destination and _looks_like_query(destination[0]):
-            raise UsageError("the query comes last", f"chainq sql {shlex.quote(query)} {shlex.quote(destination[0])}")
-        hint = "" if destination else f"chainq sql {shlex.quote(query)} 'select ...' queries a data set"
-        raise UsageError(f"{quoted(query)} is not a query: expected one SELECT in quotes", hint)
+    """Print the result of a query, or of those that are typed at a prompt. Raises ChainqError."""
+    words = list(given.words or ())
+    query = words.pop() if len(words) > 1 or (words and _looks_like_query(words[0])) else None
+    if len(words) > 1:
+        raise UsageError(f"unexpected argument {words[1]}: expected [DEST] and one query in quotes")
+    if query is None and not _interactive():
+        hint = f"chainq sql {shlex.quote(words[0])} 'select ...' queries a data set" if words else ""
+        given_word = f"{quoted(words[0])} is not a query" if words else "no query"
+        raise UsageError(f"{given_word}: expected one SELECT in quotes", hint)
+    if query is not None and not _looks_like_query(query):
+        if words and _looks_like_query(words[0]):
+            raise UsageError("the query comes last", f"chainq sql {shlex.quote(query)} {shlex.quote(words[0])}")
+        raise UsageError(f"{quoted(query)} is not a query: expected one SELECT in quotes")
     bounds = read_bounds(given, whole=False)
-    if destination and bounds != Bounds():
+    if words and bounds != Bounds():
         raise UsageError("a range cannot be combined with DEST", "select heights by WHERE")
-    if given.partial and not destination:
+    if given.partial and not words:
         raise UsageError("--partial needs DEST")
     # Checked before anything is fetched. The columns are known only after the query; with heights no format is refused.
     file = _settings((Column("height", "number"),), given).file
+    if query is None and file is not None:
+        raise UsageError(Phrase("{output} needs a query"))
     reporter = connect.reporter(given)
-    with Database() as database, open_sink(file) as sink:
-        if destination:
-            database.add_data_set(open_store(destination[0]))
-            if gaps := _gaps(database, database.tables(query)):
-                if not given.partial:
-                    raise IncompleteError(
-                        gaps, Phrase("see chainq verify DEST; {partial} queries the rest", partial=True)
-                    )
-                reporter.warn(gaps)
+    with Database() as database:
+        if words:
+            database.add_data_set(open_store(words[0]))
+            answer = partial(_answer_from_files, database, given, reporter)
         else:
-            _fetch(database, query, bounds, given, reporter)
+            answer = partial(
+                _answer_from_service, database, _Fetched(database, bounds, given, reporter), given, reporter
+            )
+        if query is None:
+            SqlPrompt(database.schema(), partial(answer, None)).run()
+        else:
+            answer(file, query)
+
+
+def _interactive() -> bool:
+    """Return whether somebody sits at a terminal who can type queries and sees what they give."""
+    return sys.stdin is not None and sys.stdin.isatty() and output.on_terminal(None)
+
+
+def _answer_from_files(
+    database: Database, given: "SqlOptions", reporter: Reporter, file: Path | None, query: str
+) -> None:
+    """Print the result of a query over a data set. Raises ChainqError."""
+    with open_sink(file) as sink:
+        if gaps := _gaps(database, database.tables(query)):
+            if not given.partial:
+                raise IncompleteError(gaps, Phrase("see chainq verify DEST; {partial} queries the rest", partial=True))
+            reporter.warn(gaps)
+        _print(database.run(query), sink, given, reporter)
+
+
+def _answer_from_service(
+    database: Database, fetched: "_Fetched", given: "SqlOptions", reporter: Reporter, file: Path | None, query: str
+) -> None:
+    """Print the result of a query over the tables that it names, which are fetched once. Raises ChainqError."""
+    with open_sink(file) as sink:
+        fetched.add(query)
         _print(database.run(query), sink, given, reporter)
 
 
 def _settings(columns: tuple[Column, ...], given: "SqlOptions") -> output.OutputSettings:
     """Return how to write rows of these columns. Raises UsageError."""
-    height = "height" if any(column.path == "height" for column in columns) else None
-    method = Method("sql", "sql", "", "", (), Shape.ROWS, columns, "", height=height)
+    charted = any(column.path == "height" for column in columns) or given.format == "chart"  # which draws others, too
+    method = Method("sql", "sql", "", "", (), Shape.ROWS, columns, "", height="height" if charted else None)
     return output.settings(method, given)
 
 
@@ -87,25 +125,37 @@ def _gaps(database: Database, commands: list[str]) -> str:
     return f"{'; '.join(lacking)}: the data set has no whole partition of them" if lacking else ""
 
 
-def _fetch(database: Database, query: str, bounds: Bounds, given: "SqlOptions", reporter: Reporter) -> None:
-    """Fetch the tables that the query names, for the range, into memory."""
-    commands = database.tables(query)
-    if not commands:
-        raise UsageError("the query names no table", f"the tables are {', '.join(map(view_name, COMMANDS))}")
-    with connect.open_service(connect.service_options(given), reporter) as service:
-        reporter.draw()
-        heights = service.height_range(bounds)
-        calls = sum(1 for name in commands for _ in first_requests(BY_COMMAND[name], heights, None))
-        if not reporter.quiet:
-            names = ", ".join(map(view_name, commands))
-            reporter.line(f"chainq: fetching {names} of {heights}: about {counted(calls, 'call')}")
-        reporter.begin(len(heights) * len(commands), heights_of(len(commands)))
-        try:
-            for command in commands:
-                database.add_rows(command, _rows(service, BY_COMMAND[command], heights, reporter))
-        finally:
-            reporter.end()
-            connect.warn_of_belief(service.believed, reporter, hint="")
+class _Fetched:
+    """Tables of a range of the service, fetched into memory when a query names them, all of the same heights."""
+
+    def __init__(self, database: Database, bounds: Bounds, given: "SqlOptions", reporter: Reporter) -> None:
+        self._database, self._bounds, self._given, self._reporter = database, bounds, given, reporter
+        self._heights: HeightRange | None = None
+        self._fetched: set[str] = set()
+
+    def add(self, query: str) -> None:
+        """Fetch the tables that a query names and that were not fetched before. Raises ChainqError."""
+        named, reporter = self._database.tables(query), self._reporter
+        if not named:
+            raise UsageError("the query names no table", f"the tables are {', '.join(map(view_name, COMMANDS))}")
+        commands = [command for command in named if command not in self._fetched]
+        if not commands:
+            return
+        with connect.open_service(connect.service_options(self._given), reporter) as service:
+            reporter.draw()
+            heights = self._heights = self._heights or service.height_range(self._bounds)
+            calls = sum(1 for name in commands for _ in first_requests(BY_COMMAND[name], heights, None))
+            if not reporter.quiet:
+                names = ", ".join(map(view_name, commands))
+                reporter.line(f"chainq: fetching {names} of {heights}: about {counted(calls, 'call')}")
+            reporter.begin(len(heights) * len(commands), heights_of(len(commands)))
+            try:
+                for command in commands:
+                    self._database.add_rows(command, _rows(service, BY_COMMAND[command], heights, reporter))
+                    self._fetched.add(command)
+            finally:
+                reporter.end()
+                connect.warn_of_belief(service.believed, reporter, hint="")
 
 
 def _rows(service: Service, method: Method, heights: HeightRange, reporter: Reporter) -> Iterator[list[Raw]]:
@@ -117,7 +167,12 @@ def _rows(service: Service, method: Method, heights: HeightRange, reporter: Repo
 def _print(result: Result, sink: Sink, given: "SqlOptions", reporter: Reporter) -> None:
     """Write a result in the format that is wanted."""
     settings = _settings(result.columns, given)
-    writer = settings.make(sink, settings.spec._replace(selected=True, warn=reporter.warn))
+    spec = settings.spec._replace(selected=True, warn=reporter.warn)
+    writer: Writer
+    if settings.format == "chart" and all(column.path != "height" for column in result.columns):
+        writer = ResultChart(sink, spec)
+    else:
+        writer = settings.make(sink, spec)
     for rows in result.batches:
         with signals_deferred():
             writer.write(rows)

@@ -12,11 +12,19 @@ def config_file() -> Path:
 
 
 def dialects_file() -> Path | None:
-    """Return the path of the file that remembers dialects, in the user's cache folder; None without such a folder.
+    """Return the path of the file that remembers dialects, in the user's cache folder; None without such a folder."""
+    folder = _folder("XDG_CACHE_HOME", "~/.cache")
+    return folder / "dialects.json" if folder else None
 
-    XDG Base Directory Specification: a relative path in XDG_CACHE_HOME is ignored.
-    """
-    folder = os.environ.get("XDG_CACHE_HOME", "")
+
+def state_folder() -> Path | None:
+    """Return the folder for what is kept between runs and is no setting, such as a history; None without one."""
+    return _folder("XDG_STATE_HOME", "~/.local/state")
+
+
+def _folder(variable: str, default: str) -> Path | None:
+    """Return a folder by the XDG Base Directory Specification, which has a relative path in a variable ignored."""
+    folder = os.environ.get(variable, "")
     if not Path(folder).is_absolute():
-        folder = str(Path("~/.cache").expanduser()) if os.environ.get("HOME") else ""
-    return Path(folder, "chainq", "dialects.json") if folder else None
+        folder = str(Path(default).expanduser()) if os.environ.get("HOME") else ""
+    return Path(folder, "chainq") if folder else None

@@ -6,9 +6,10 @@ a number of ten digits beside each line of its axis.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from chainq.formats.chart_bins import Bins, Summary
 from chainq.formats.protocol import OutputSpec
@@ -78,10 +79,23 @@ def _round_up(least: float) -> float:
     return next(power * digit for digit in (1, 2, 5, 10) if power * digit >= least * (1 - 1e-9))
 
 
-def draw(bins: Bins, spec: OutputSpec, title: str, unit: str, *, times: bool) -> Iterator[str]:
+class Axis(NamedTuple):
+    """The horizontal axis: its label, how a mark on it reads, what the values of one mark belong to, in words."""
+
+    label: str = "block height"
+    mark: Callable[[int], str] = str
+    noun: str = "block"
+
+
+HEIGHTS = Axis()
+
+
+def draw(
+    bins: Bins, spec: OutputSpec, title: str, unit: str, *, times: bool = False, axis: Axis = HEIGHTS
+) -> Iterator[str]:
     """Yield the lines of the picture: title, unit, dots between axes, and the numbers in words.
 
-    `bins` has values; `times`: they are seconds since 1970.
+    `bins` has values; `times`: they are seconds since 1970; `axis`: what they are over.
     """
     room = max(spec.width, NARROWEST)
     summary = bins.summary()
@@ -100,15 +114,16 @@ def draw(bins: Bins, spec: OutputSpec, title: str, unit: str, *, times: bool) ->
     for line, dots in zip(range(_LINES - 1, -1, -1), _dots(groups, scale, width), strict=True):
         mark = marks.get(line, "")
         yield dim(f"{mark:>{margin}} {'┤' if mark else '│'}") + dots
-    for text in _height_axis(bins, width):
+    for text in _below(bins, width, axis):
         yield dim(" " * (margin + 1) + text)
     low, mean, high = (scale.text(value, scale.step / 10) for value in (summary.low, summary.mean, summary.high))
+    peak = f"block {bins.peak}" if axis is HEIGHTS else axis.mark(bins.peak)
     beyond = ", above the chart" if summary.high > scale.high else ""
-    yield from wrap(f"lowest {low}, mean {mean}, highest {high} at block {bins.peak}{beyond}", room)
+    yield from wrap(f"lowest {low}, mean {mean}, highest {high} at {peak}{beyond}", room)
     if max(group.values for group in groups) > 1:
         extremes = "the highest" if scale.low == 0 else "the lowest and the highest"
         heights = f"{bins.size / len(groups):,.1f}".removesuffix(".0")
-        blocks = "1 block" if heights == "1" else f"{heights} blocks"
+        blocks = f"1 {axis.noun}" if heights == "1" else f"{heights} {axis.noun}s"
         yield from wrap(f"each column is the mean of {blocks}, dots are {extremes}", room)
 
 
@@ -147,18 +162,18 @@ def _dots(groups: Sequence[Summary], scale: Scale, width: int) -> list[str]:
     return lines
 
 
-def _height_axis(bins: Bins, width: int) -> Iterator[str]:
+def _below(bins: Bins, width: int, line: Axis) -> Iterator[str]:
     """Yield the horizontal axis, round heights below it, and its label."""
-    longest = len(str(bins.last)) + 4
+    longest = len(line.mark(bins.last)) + 4
     step = max(1, round(_round_up(bins.size * longest / width)))
     axis, below = ["─"] * width, ""
     for height in range(-(-bins.first // step) * step, bins.last + 1, step):
         middle = (2 * (height - bins.first) + 1) * width // (2 * bins.size)
-        text = str(height)
+        text = line.mark(height)
         start = min(max(middle - len(text) // 2, 0), width - len(text))
         if start > len(below) or not below:
             axis[middle] = "┬"
             below = below.ljust(start) + text
     yield "└" + "".join(axis)
     yield " " + below
-    yield " " + f"{'block height':^{width}}"
+    yield " " + f"{line.label:^{width}}"

@@ -6,8 +6,10 @@ read: it can neither read another file nor write one. Only a single SELECT (or E
 Rejected: DuckDB's own reader with `allowed_directories`: it needs an extension from the network for object stores.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from queue import Empty
+from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 from msgspec import Raw
@@ -21,8 +23,10 @@ from chainq.lake import data_set, plan
 from chainq.lake.receipt import Entry, parse_entry
 from chainq.lake.scan import Files
 from chainq.lake.store import Store
+from chainq.process.threads import Pool
 from chainq.text.sanitize import excerpt, quoted
 
+T = TypeVar("T")
 BATCH = 1000  # rows that are Python objects at a time
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _CLOSED = (
@@ -53,6 +57,8 @@ class Database:
         self._connection = duckdb.connect(":memory:")
         self._held: tuple[str, ...] | None = None  # the commands of the data set
         self._files: list[Files] = []
+        self._pool: Pool[None] = Pool(1)
+        self._closed = False  # to all but queries over what it has
         self.gaps: dict[str, list[HeightRange]] = {}
         """The heights that no whole partition has, from the first partition of a command to its last one."""
 
@@ -60,6 +66,7 @@ class Database:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._pool.close()
         self._connection.close()
 
     def add_data_set(self, store: Store) -> None:
@@ -81,22 +88,40 @@ class Database:
 
     def tables(self, query: str) -> list[str]:
         """Return the commands whose views a query names. Raises UsageError for an invalid query and another table."""
+        with self._empty() as empty:
+            try:
+                self._check(empty, query)
+                named = {name.lower() for name in empty.get_table_names(query)}
+            except self._duckdb.Error as error:
+                raise _invalid(error) from None
+        known = {view_name(command): command for command in self._commands}
+        if unknown := sorted(named - known.keys()):
+            where = "tables are" if self._held is None else "data set has"
+            raise UsageError(f"no table {quoted(unknown[0])}", f"the {where} {', '.join(known)}")
+        return [command for view, command in known.items() if view in named]
+
+    def schema(self) -> dict[str, list[tuple[str, str]]]:
+        """Return the columns of each table, as (name, type in DuckDB)."""
+        with self._empty() as empty:
+            tables = {name: empty.table(name) for name in map(view_name, self._commands)}
+            return {
+                name: list(zip(table.columns, map(str, table.types), strict=True)) for name, table in tables.items()
+            }
+
+    @property
+    def _commands(self) -> tuple[str, ...]:
+        return COMMANDS if self._held is None else self._held
+
+    @contextmanager
+    def _empty(self) -> Iterator[Any]:
+        """Yield a database with the tables of all commands, without rows."""
         with self._duckdb.connect(":memory:") as empty:
             for command in COMMANDS:  # tables and not views: of a view DuckDB names what is behind it
                 columns = ArrowRows(BY_COMMAND[command].columns, self._arrow).schema.empty_table()
                 empty.from_arrow(columns).create(view_name(command))
             for setting in _CLOSED:
                 empty.execute(setting)
-            try:
-                self._check(empty, query)
-                named = {name.lower() for name in empty.get_table_names(query)}
-            except self._duckdb.Error as error:
-                raise _invalid(error) from None
-        known = {view_name(command): command for command in (COMMANDS if self._held is None else self._held)}
-        if unknown := sorted(named - known.keys()):
-            where = "tables are" if self._held is None else "data set has"
-            raise UsageError(f"no table {quoted(unknown[0])}", f"the {where} {', '.join(known)}")
-        return [command for view, command in known.items() if view in named]
+            yield empty
 
     def add_rows(self, command: str, batches: Iterator[list[Raw]]) -> int:
         """Add a view of rows in memory; return their number."""
@@ -106,12 +131,13 @@ class Database:
         return int(table.num_rows)
 
     def run(self, query: str) -> Result:
-        """Run one SELECT. Raises UsageError for anything else, and where it fails."""
-        for setting in _CLOSED:
+        """Run one SELECT. Raises UsageError for anything else, and where it fails. May be called again."""
+        for setting in () if self._closed else _CLOSED:
             self._connection.execute(setting)
+        self._closed = True
         try:
             self._check(self._connection, query)
-            self._connection.execute(query)
+            self._interruptible(lambda: self._connection.execute(query))
         except self._duckdb.Error as error:
             raise self._failed(error) from None
         names = _distinct([name for name, *_ in self._connection.description])
@@ -120,6 +146,21 @@ class Database:
             for place, (name, (_, kind, *_rest)) in enumerate(zip(names, self._connection.description, strict=True), 1)
         )
         return Result(columns, self._rows(names))
+
+    def _interruptible(self, work: Callable[[], T]) -> T:
+        """Return what DuckDB does, in a thread, since signals wait until it returns; stop it if one comes meanwhile."""
+        self._pool.submit(None, work)
+        try:
+            outcome = self._pool.wait()[1]
+        except BaseException:
+            while True:  # an interrupt before the query began has no effect
+                self._connection.interrupt()
+                with suppress(Empty):
+                    self._pool.wait(0.05)
+                    raise
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return cast("T", outcome)
 
     def _check(self, connection: Any, query: str) -> None:
         """Raise UsageError for what is not one SELECT."""
@@ -140,7 +181,7 @@ class Database:
         encode = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode
         while True:
             try:
-                found = self._connection.fetchmany(BATCH)
+                found = self._interruptible(lambda: self._connection.fetchmany(BATCH))
             except self._duckdb.Error as error:
                 raise self._failed(error) from None
             if not found:
@@ -205,6 +246,8 @@ def _kind(duckdb_type: str) -> tuple[str, str, Kind]:
         return "number", "", Kind.HEIGHT
     if duckdb_type.startswith(("DECIMAL", "DOUBLE", "FLOAT")):
         return "string", "", Kind.HEIGHT
+    if duckdb_type.startswith(("TIMESTAMP", "DATE")):
+        return "time", "", Kind.PLAIN
     if duckdb_type.endswith("]") or duckdb_type.startswith(("STRUCT", "MAP", "UNION")):
         return "unknown", "", Kind.DATA
     return "string", "", Kind.PLAIN

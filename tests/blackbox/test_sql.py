@@ -215,3 +215,28 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
     (tmp_path / "duckdb.py").write_text("raise ModuleNotFoundError(name='duckdb')")
     ran = chainq("sql", "lake", "select 1", env={"PYTHONPATH": str(tmp_path)})
     assert "sql needs the package duckdb; pip install 'chainq[sql]'" in one_line(ran, 2)
+
+
+def test_charts_of_a_result(exported: Program) -> None:
+    """Bars for a text and a number, a line for a time and a number, over height as ever; other columns are refused."""
+
+    def chart(query: str) -> list[str]:
+        ran = exported("sql", "lake", query, "--format", "chart")
+        assert ran.code == 0, ran.err
+        return ran.out.decode().splitlines()
+
+    query = "select * from (values ('one', 10), ('two', 5), ('minus', -2.5), ('none', null)) t(label, n)"
+    title, *bars = chart(query)
+    assert title == "n by label"
+    assert [bar.split()[:2] for bar in bars] == [["one", "10"], ["two", "5"], ["minus", "-2.5"]]
+    lengths = [bar.count("█") for bar in bars]
+    assert lengths[0] > 50
+    assert abs(lengths[1] * 2 - lengths[0]) <= 1
+    assert bars[2].count("░") > 10
+    line = chart("select timestamp, height::double as h2 from blocks")
+    assert line[0] == "h2 by timestamp"
+    assert any(shown.strip() == "UTC" for shown in line)
+    assert any(shown.startswith("lowest 2,400") for shown in line)
+    assert any("block height" in shown for shown in chart("select height, count(*) as n from records group by 1"))
+    refused = one_line(exported("sql", "lake", "select 1 as a, 'b' as b, 2 as c", "--format", "chart"), 2)
+    assert "chart cannot draw the columns a, b, c; it draws a text and a number" in refused

@@ -1,0 +1,132 @@
+"""The prompt of `chainq sql` on a terminal: history, completion, and commands that begin with a dot."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from chainq.cli.spelling import spelled
+from chainq.config.paths import state_folder
+from chainq.errors import ChainqError, UsageError
+from chainq.text.sanitize import printable, quoted
+
+HELP = """\
+A query ends with a semicolon and may have several lines. Ctrl-C stops it; Ctrl-D ends the prompt.
+.tables          the tables
+.schema [TABLE]  their columns and types
+.help            this text
+.quit            end the prompt
+"""
+_KEYWORDS = (
+    "select from where group by order limit having join on using with as distinct count sum min max avg and or not"
+)
+_UNFINISHED = "stopped\n"
+
+
+class SqlPrompt:
+    """Reads queries and has them answered, until the input ends.
+
+    `schema`: the columns of each table, as (name, type). `answer` prints the result of a query. Raises UsageError
+    without prompt_toolkit.
+    """
+
+    def __init__(self, schema: Mapping[str, Sequence[tuple[str, str]]], answer: Callable[[str], None]) -> None:
+        try:
+            from prompt_toolkit import PromptSession
+            from prompt_toolkit.application import get_app
+            from prompt_toolkit.completion import WordCompleter
+            from prompt_toolkit.filters import Condition
+            from prompt_toolkit.history import FileHistory, InMemoryHistory
+        except ImportError:
+            raise UsageError(
+                "a prompt needs the package prompt_toolkit; or pass a query", "pip install 'chainq[sql]'"
+            ) from None
+        self._schema, self._answer = schema, answer
+        columns = {name for table in schema.values() for name, _ in table}
+        words = [*schema, *sorted(columns), *_KEYWORDS.split(), ".tables", ".schema", ".help", ".quit"]
+        path = _history()
+        self._session: PromptSession[str] = PromptSession(
+            history=FileHistory(str(path)) if path else InMemoryHistory(),
+            completer=WordCompleter(words, ignore_case=True, WORD=True),
+            complete_while_typing=False,
+            multiline=Condition(lambda: not _finished(get_app().current_buffer.text)),
+        )
+
+    def run(self) -> None:
+        """Read and answer until Ctrl-D or `.quit`; an error is printed, and the next query is read."""
+        with _keyboard_interrupts():
+            while True:
+                try:
+                    text = self._session.prompt("chainq> ", prompt_continuation="   ...> ", handle_sigint=False).strip()
+                    if text in (".quit", ".exit"):
+                        return
+                    self._do(text)
+                except KeyboardInterrupt:
+                    sys.stderr.write(_UNFINISHED)
+                except EOFError:
+                    return
+                except ChainqError as error:
+                    hint = f"; {error.hint}" if error.hint else ""
+                    sys.stderr.write(f"{printable(spelled(error.message + hint))}\n")
+
+    def _do(self, text: str) -> None:
+        word, _, table = text.partition(" ")
+        if not text.startswith("."):
+            if text.strip(";"):
+                self._answer(text)
+        elif word == ".tables":
+            sys.stdout.write("".join(f"{name}\n" for name in self._schema))
+        elif word == ".schema":
+            for name in [table.strip()] if table.strip() else self._schema:
+                sys.stdout.write(self._described(name))
+        elif word == ".help":
+            sys.stdout.write(HELP)
+        else:
+            raise UsageError(f"unknown command {quoted(word)}", ".help lists the commands")
+
+    def _described(self, table: str) -> str:
+        if table not in self._schema:
+            raise UsageError(f"no table {quoted(table)}", f"the tables are {', '.join(self._schema)}")
+        columns = self._schema[table]
+        width = max(len(name) for name, _ in columns)
+        return f"{table}\n" + "".join(f"  {name:{width}}  {kind}\n" for name, kind in columns)
+
+
+def _finished(text: str) -> bool:
+    """Return whether Enter ends a text: a query with its semicolon, a command with a dot, or nothing."""
+    stripped = text.strip()
+    return not stripped or stripped.startswith(".") or stripped.endswith(";")
+
+
+def _history() -> Path | None:
+    """Return the file that keeps what was typed, for its owner alone; None if there is no place for one."""
+    folder = state_folder()
+    if folder is None:
+        return None
+    path = folder / "sql_history"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    except OSError:
+        return None
+    return path
+
+
+@contextmanager
+def _keyboard_interrupts() -> Iterator[None]:
+    """Have Ctrl-C stop what is under way, not the program.
+
+    Not by Python's own handler, since asyncio, under the prompt, takes its place and loses a signal that comes as the
+    prompt ends.
+    """
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

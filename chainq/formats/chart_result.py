@@ -1,0 +1,120 @@
+"""The `chart` of a query's result: bars for a text and a number, a line for a time and a number."""
+
+import math
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import pairwise
+
+from msgspec import Raw
+
+from chainq.catalog.methods import Column, Kind
+from chainq.errors import UsageError
+from chainq.formats.chart_bins import Bins
+from chainq.formats.chart_drawing import Axis, draw
+from chainq.formats.protocol import Output, OutputSpec
+from chainq.rows.fields import Picker, text_of
+from chainq.text.sanitize import printable
+from chainq.text.style import BOLD, DIM, paint
+from chainq.text.width import NARROWEST, truncate, width_of
+
+TIME = "time"
+"""The type of a column of dates or times; they are written by ISO 8601."""
+MOST_ROWS = 10_000
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_DAY = 86_400
+
+
+class ResultChart:
+    """Draws two columns of a result, the last number in them over the other one.
+
+    Takes `out` and `spec` as every format does. Raises UsageError for other columns, and for more than 10,000 rows.
+    """
+
+    def __init__(self, out: Output, spec: OutputSpec) -> None:
+        numbers = [column for column in spec.columns if column.kind in (Kind.HEIGHT, Kind.NUMBER)]
+        if len(spec.columns) != 2 or not numbers:
+            names = ", ".join(printable(column.path) for column in spec.columns)
+            raise UsageError(
+                f"chart cannot draw the columns {names}",
+                "it draws a text and a number, a time and a number, or a column height and a number",
+            )
+        self._out, self._spec = out, spec
+        self._value = numbers[-1]
+        self._label: Column = next(column for column in spec.columns if column is not self._value)
+        self._pick = Picker([self._label.path, self._value.path])
+        self._found: list[tuple[str, float]] = []
+
+    def write(self, rows: Sequence[Raw]) -> None:
+        """Take in rows; one without a number has no place in the picture."""
+        for row in rows:
+            label, value = map(text_of, self._pick(row))
+            try:
+                number = float(value)
+            except ValueError:
+                continue
+            if math.isfinite(number):
+                self._found.append((label, number))
+        if len(self._found) > MOST_ROWS:
+            raise UsageError(f"chart draws at most {MOST_ROWS:,} rows of a result", "group them, or add LIMIT")
+
+    def close(self) -> None:
+        """Draw the chart."""
+        if not self._found:
+            lines = iter(["nothing to draw: no rows with a number"])
+        elif self._label.type == TIME:
+            lines = self._line()
+        else:
+            lines = self._bars()
+        self._out.write("".join(f"{line.rstrip()}\n" for line in lines).encode())
+
+    def _bars(self) -> Iterator[str]:
+        room = max(self._spec.width, NARROWEST)
+        labels = [truncate(printable(label), room // 3) for label, _ in self._found]
+        numbers = [f"{number:,.15g}" if abs(number) < 1e15 else f"{number:.6g}" for _, number in self._found]
+        margin, digits = max(map(width_of, labels)), max(map(len, numbers))
+        width = room - margin - digits - 3
+        most = max(abs(number) for _, number in self._found) or 1
+        yield paint(truncate(self._title, room), BOLD, self._spec.color)
+        for label, text, (_, number) in zip(labels, numbers, self._found, strict=True):
+            bar = _bar(abs(number) / most * width)
+            if number < 0:
+                bar = paint("░" * len(bar), DIM, self._spec.color)
+            yield f"{label}{' ' * (margin - width_of(label))}  {text:>{digits}} {bar}"
+
+    def _line(self) -> Iterator[str]:
+        times = [(_seconds(label), number) for label, number in self._found]
+        known = sorted((second, number) for second, number in times if second is not None)
+        if not known:
+            yield "nothing to draw: no times"
+            return
+        steps = [after - before for (before, _), (after, _) in pairwise(known) if after > before]
+        step = min(steps, default=_DAY)
+        first, bins = known[0][0], Bins()
+        for second, number in known:
+            bins.add((second - first) // step, number)
+        form = "%Y-%m-%d" if step % _DAY == 0 and first % _DAY == 0 else "%m-%d %H:%M"
+
+        def mark(number: int) -> str:
+            return datetime.fromtimestamp(first + number * step, UTC).strftime(form)
+
+        yield from draw(bins, self._spec, self._title, "", axis=Axis("UTC", mark, "step"))
+
+    @property
+    def _title(self) -> str:
+        return f"{printable(self._value.path)} by {printable(self._label.path)}"
+
+
+def _bar(length: float) -> str:
+    """Return a bar of so many characters; the last one is the eighths that are left."""
+    whole = int(length)
+    part = _EIGHTHS[int((length - whole) * 8)].strip()
+    return "█" * whole + part
+
+
+def _seconds(text: str) -> int | None:
+    """Return a date or time by ISO 8601 in seconds since 1970, as UTC unless it names a zone; None for another text."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())

@@ -1,0 +1,96 @@
+"""The prompt of chainq sql: queries and commands as they are typed at a terminal."""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.program import Program, finish, installed, one_line
+
+pexpect = pytest.importorskip("pexpect", reason="pseudo-terminals need pexpect")
+if sys.platform == "win32":
+    pytest.skip("no pseudo-terminals", allow_module_level=True)
+
+ENDLESS = "select count(*) from range(100000000000) a, range(1000) b, blocks;"
+
+
+class Typist:
+    """Types at a prompt, and reads what is shown between its question and the next one."""
+
+    def __init__(self, chainq: Program, *words: str) -> None:
+        env = chainq.environment({"PROMPT_TOOLKIT_NO_CPR": "1", "TERM": "xterm", "XDG_STATE_HOME": str(chainq.home)})
+        self.child: Any = pexpect.spawn(
+            installed(), ["sql", *words], cwd=chainq.home, env=env, dimensions=(40, 120), encoding="utf-8", timeout=60
+        )
+        self._shown()
+
+    def __call__(self, text: str) -> str:
+        """Type a text and Enter; return what is shown until the next prompt."""
+        self.child.send(text + "\r")
+        self.child.expect("\r\n\x1b\\[\\?2004l|\x1b\\[\\?2004l")  # the prompt took it
+        return self._shown()
+
+    def _shown(self) -> str:
+        self.child.expect("chainq>")
+        return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self.child.before)
+
+    def interrupt(self, text: str) -> str:
+        """Type a query, press Ctrl-C while its table is fetched or it runs, and return what is shown then."""
+        self.child.send(text + "\r")
+        self.child.expect("fetching")
+        self.child.sendintr()
+        return self._shown()
+
+
+@pytest.fixture
+def typist(chainq: Program) -> Iterator[Typist]:
+    """Somebody at the prompt over the last 50 blocks of the sample chain."""
+    typist = Typist(chainq, "--url", "demo:", "--last", "50")
+    yield typist
+    typist.child.close(force=True)
+
+
+def test_queries_and_commands(typist: Typist, chainq: Program) -> None:
+    """Tables are fetched once; an error ends no prompt; Ctrl-D does, with exit 0; what was typed is kept."""
+    assert typist(".tables").split() == ["blocks", "full_blocks", "records", "ownership", "transitions"]
+    assert re.search(r"\n  height +BIGINT", typist(".schema blocks"))
+    first = typist("select count(*) as n\rfrom blocks;")
+    assert "fetching blocks" in first
+    assert re.search(r"\n *50\r?\n", first)
+    again = typist("select max(height) as top from blocks;")
+    assert "3000000" in again
+    assert "fetching" not in again
+    assert "no table 'nonsense'; the tables are blocks" in typist("select * from nonsense;")
+    assert "unknown command '.nonsense'; .help lists" in typist(".nonsense")
+    typist.child.sendeof()
+    typist.child.expect(pexpect.EOF)
+    typist.child.close()
+    assert typist.child.exitstatus == 0
+    history = Path(chainq.home, "chainq", "sql_history")
+    assert "select max(height) as top from blocks;" in history.read_text()
+    assert history.stat().st_mode & 0o077 == 0
+
+
+def test_ctrl_c_stops_the_query_and_not_the_prompt(typist: Typist) -> None:
+    """A query without end is stopped, and the next one is answered."""
+    assert "stopped" in typist.interrupt(ENDLESS)
+    assert "50" in typist("select count(*) as n from blocks;")
+
+
+def test_a_query_without_end_ends_by_the_signal(chainq: Program) -> None:
+    """Without a prompt, Ctrl-C ends the run, although DuckDB looks at no signal."""
+    process = chainq.start("sql", "--last", "50", ENDLESS.rstrip(";"), url="demo:")
+    assert process.stderr is not None
+    while b"fetching" not in process.stderr.readline():
+        assert process.poll() is None
+    process.send_signal(2)
+    ran = finish(process)
+    assert ran.code == -2, ran.err
+
+
+def test_a_prompt_needs_a_terminal(chainq: Program) -> None:
+    """Without one, a query must be given."""
+    assert "no query: expected one SELECT in quotes" in one_line(chainq("sql", url="demo:"), 2)
