@@ -110,7 +110,7 @@ complete -c chainq -f
 _chainq_for
 _chainq_row '--version -V' flag 'Print the version and exit'
 _chainq_row '--help -h' flag 'Show this message and exit'
-_chainq_row 1 words command blocks 'block summaries for a height range' block 'block summaries by height' latest 'block summary of the latest block' full-blocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' transaction 'full details of one transaction by ID' program-transactions 'transactions that call a program'"'"'s function, once for each call' records 'records produced in a height range' ownership 'minimal ownership data of records in a height range' transitions 'transitions that have no record inputs, in a height range' address-transactions 'IDs of public transactions of an address in a height range' owned 'ownership rows that your view keys own' show 'show a block, transaction, address or program on one screen' export 'write Parquet partitions into a folder or an object store' sql 'query an export, or the last blocks, with SQL' rpc 'call any method and print its result' doctor 'examine a server: dialect, methods, pagination, limits' verify 'find missing, doubled, altered and misplaced rows' profiles 'list the profiles in config.toml' serve 'serve the sample chain over HTTP, with optional faults' completion 'print the completion script of a shell' help 'show the help of the program or of a command' version 'print the version'
+_chainq_row 1 words command blocks 'block summaries for a height range' block 'block summaries by height' latest 'block summary of the latest block' full-blocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' transaction 'full details of one transaction by ID' program-transactions 'transactions that call a program'"'"'s function, once for each call' records 'records produced in a height range' ownership 'minimal ownership data of records in a height range' transitions 'transitions that have no record inputs, in a height range' address-transactions 'IDs of public transactions of an address in a height range' owned 'ownership rows that your view keys own' show 'show a block, transaction, address or program on one screen' export 'write Parquet partitions into a folder or an object store' sql 'query an export, or the last blocks, with SQL' rpc 'call any method and print its result' doctor 'examine a server: dialect, methods, pagination, limits' verify 'find missing, doubled, altered and misplaced rows' status 'show how far a checkpoint or an export has come' profiles 'list the profiles in config.toml' serve 'serve the sample chain over HTTP, with optional faults' completion 'print the completion script of a shell' help 'show the help of the program or of a command' version 'print the version'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned export sql verify
 _chainq_row --start text 'First height; -100: the last 100 blocks'
 _chainq_row --end text 'End height, exclusive. Default, and latest: through the tip'
@@ -159,13 +159,14 @@ _chainq_row --rate text 'Maximum requests per second'
 _chainq_row --header text+ 'HTTP header for every request; keep secrets in a profile'
 _chainq_row '--quiet -q' flag 'Suppress warnings and progress'
 _chainq_row '--verbose -v' flag 'Log every request to stderr'
+_chainq_row --log-format words 'Format of the lines on stderr' text '' json ''
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned
 _chainq_row --no-check flag 'Skip argument checks'
 _chainq_for blocks full-blocks program-transactions records ownership transitions address-transactions owned export
 _chainq_row --strict flag 'Exit with code 6 before rows whose completeness is not proved'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned rpc
 _chainq_row --dry-run flag 'Print requests as JSON lines, send none'
-_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify profiles serve completion help version
+_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify status profiles serve completion help version
 _chainq_row '--help -h' flag 'Show this message and exit'
 _chainq_for full-blocks
 _chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' block_hash 'hash of the block' previous_hash 'hash of the previous block' header.previous_state_root string header.transactions_root string header.finalize_root string header.ratifications_root string header.solutions_root string header.subdag_root string header.metadata.network 'network identifier' header.metadata.round 'round number' header.metadata.height 'block height' header.metadata.cumulative_weight 'sent as a number of any size' header.metadata.cumulative_proof_target 'sent as a number' header.metadata.coinbase_target 'sent as a number' header.metadata.proof_target 'sent as a number' header.metadata.last_coinbase_target 'sent as a number' header.metadata.last_coinbase_timestamp 'seconds since 1970, sent as a number' header.metadata.timestamp 'seconds since 1970, sent as a number' authority.type 'such as quorum' authority.subdag.subdag 'certificates by round number' authority.subdag.election_certificate_ids 'array of string' ratifications 'type and amount' transactions 'status, type, index and transaction' aborted_transaction_ids 'IDs of aborted transactions' all 'every column' help 'list the columns'
@@ -213,7 +214,7 @@ _chainq_row --no-lock flag 'Do not keep other exports out; for disjoint partitio
 _chainq_row --dry-run flag 'List the partitions to write, write none'
 _chainq_for sql
 _chainq_row --partial flag 'Query the partitions that are there, though heights are missing'
-_chainq_for doctor profiles
+_chainq_for doctor status profiles
 _chainq_row --json flag 'JSON instead of a table'
 _chainq_for doctor
 _chainq_row --save text 'Save as a profile in config.toml'
@@ -224,6 +225,9 @@ _chainq_row --witness text 'Second service to compare with, as far as its chain 
 _chainq_row --sample text 'Compare N heights of a data set or file, drawn at random, with the service'
 _chainq_row --full flag 'Compare all heights of a data set or file with the service'
 _chainq_row '--workers -w' text 'Processes that read a data set. Default: one per core'
+_chainq_for status
+_chainq_row --max-age text 'Exit with code 6 if the last success is older: 90s, 10m, 2h'
+_chainq_row --prometheus flag 'Gauges in the text format of Prometheus, for node_exporter'
 _chainq_for serve
 _chainq_row --port text 'TCP port; 0: any free one'
 _chainq_row --host text 'A loopback address'
@@ -312,11 +316,13 @@ _chainq_row 2 text params
 _chainq_for doctor
 _chainq_for verify
 _chainq_row 1 file 'range|dest|file'
+_chainq_for status
+_chainq_row 1 text 'checkpoint|dest'
 _chainq_for profiles
 _chainq_for serve
 _chainq_for completion
 _chainq_row 1 words shell bash '' zsh '' fish ''
 _chainq_for help
-_chainq_row 1 words command blocks 'block summaries for a height range' block 'block summaries by height' latest 'block summary of the latest block' full-blocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' transaction 'full details of one transaction by ID' program-transactions 'transactions that call a program'"'"'s function, once for each call' records 'records produced in a height range' ownership 'minimal ownership data of records in a height range' transitions 'transitions that have no record inputs, in a height range' address-transactions 'IDs of public transactions of an address in a height range' owned 'ownership rows that your view keys own' show 'show a block, transaction, address or program on one screen' export 'write Parquet partitions into a folder or an object store' sql 'query an export, or the last blocks, with SQL' rpc 'call any method and print its result' doctor 'examine a server: dialect, methods, pagination, limits' verify 'find missing, doubled, altered and misplaced rows' profiles 'list the profiles in config.toml' serve 'serve the sample chain over HTTP, with optional faults' completion 'print the completion script of a shell' help 'show the help of the program or of a command' version 'print the version'
+_chainq_row 1 words command blocks 'block summaries for a height range' block 'block summaries by height' latest 'block summary of the latest block' full-blocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' transaction 'full details of one transaction by ID' program-transactions 'transactions that call a program'"'"'s function, once for each call' records 'records produced in a height range' ownership 'minimal ownership data of records in a height range' transitions 'transitions that have no record inputs, in a height range' address-transactions 'IDs of public transactions of an address in a height range' owned 'ownership rows that your view keys own' show 'show a block, transaction, address or program on one screen' export 'write Parquet partitions into a folder or an object store' sql 'query an export, or the last blocks, with SQL' rpc 'call any method and print its result' doctor 'examine a server: dialect, methods, pagination, limits' verify 'find missing, doubled, altered and misplaced rows' status 'show how far a checkpoint or an export has come' profiles 'list the profiles in config.toml' serve 'serve the sample chain over HTTP, with optional faults' completion 'print the completion script of a shell' help 'show the help of the program or of a command' version 'print the version'
 _chainq_for version
 # table:end

@@ -33,6 +33,7 @@ SHELL = {
         "cli.build",
         "cli.commands",
         "cli.help",
+        "cli.log",
         "cli.main",
         "cli.options",
         "cli.spelling",

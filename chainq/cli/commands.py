@@ -236,6 +236,7 @@ COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     "rpc": ("Tools", "call any method and print its result", _rpc_command),
     "doctor": ("Tools", "examine a server: dialect, methods, pagination, limits", partial(_tool, "doctor")),
     "verify": ("Tools", "find missing, doubled, altered and misplaced rows", partial(_tool, "verify")),
+    "status": ("Tools", "show how far a checkpoint or an export has come", partial(_tool, "status")),
     "profiles": ("Tools", "list the profiles in config.toml", _profiles_command),
     "serve": ("Tools", "serve the sample chain over HTTP, with optional faults", _serve_command),
     "completion": ("Tools", "print the completion script of a shell", _completion_command),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from chainq.catalog import identifiers
+from chainq.cli import log
 from chainq.cli.report import Reporter
 from chainq.config import values as config_values
 from chainq.config.server import completed
@@ -37,12 +38,14 @@ def service_options(given: "ServiceFlags", *, patient: bool = False, strict: boo
         headers=dict(config_values.header(header) for header in given.header or []),
         patient=patient or given.retries is not None,
         strict=strict,
+        run=log.RUN,
         until=None if given.deadline is None else time.monotonic() + parse_age(given.deadline),
     )
 
 
 def reporter(given: "ServiceFlags") -> Reporter:
-    """Return what prints to stderr, as `--quiet` and `--verbose` say."""
+    """Return what prints to stderr, as `--quiet`, `--verbose` and `--log-format` say. Raises UsageError."""
+    log.use(given.log_format)
     return Reporter(quiet=given.quiet, verbose=given.verbose)
 
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
+from chainq.cli import log
 from chainq.cli.commands import app
 from chainq.cli.help import PlainGroup, bounds_in_words
 from chainq.cli.spelling import spelled
 from chainq.errors import ChainqError, ExitCode
 from chainq.process import signals
-from chainq.text.sanitize import abridged, mask_keys, printable
+from chainq.text.sanitize import abridged, mask_keys
 
 if TYPE_CHECKING:
     from typer._click import Context
@@ -27,6 +28,7 @@ def main() -> NoReturn:
     """Run the program with the process's arguments and end the process (exit codes: `errors.ExitCode`)."""
     signals.install()
     arguments = sys.argv[1:]
+    log.use_stated(arguments)
     try:
         command = typer.main.get_command(app)
         code = command.main(arguments or ["--help"], prog_name="chainq", standalone_mode=False) or 0
@@ -119,7 +121,6 @@ def _complain(arguments: list[str], message: str, error: BaseException) -> None:
     command = f" {arguments[0]}" if arguments and arguments[0] in PlainGroup.catalogue else ""
     parts = abridged("; ".join(map(spelled, [message, *getattr(error, "__notes__", [])])), _LONGEST)
     try:
-        sys.stderr.write(printable(mask_keys(f"chainq{command}: {' '.join(parts.split())}")) + "\n")
-        sys.stderr.flush()
+        log.write("error", mask_keys(f"chainq{command}: {' '.join(parts.split())}"))
     except (OSError, AttributeError, ValueError):  # stderr is closed; the exit code has to do
         return

@@ -228,6 +228,7 @@ class ServiceFlags(Group):
     ] = None
     quiet: Annotated[bool, option(SERVICE, "--quiet -q", "", "Suppress warnings and progress.")] = False
     verbose: Annotated[bool, option(SERVICE, "--verbose -v", "", "Log every request to stderr.")] = False
+    log_format: Annotated[str, option(SERVICE, "--log-format", "text|json", "Format of the lines on stderr.")] = "text"
 
 
 class CheckOptions(Group):

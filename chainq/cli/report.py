@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 
+from chainq.cli import log
 from chainq.cli.spelling import spelled
 from chainq.formats.protocol import Output
 from chainq.process.progress import Bar, Progress
@@ -31,9 +32,9 @@ class Reporter(Progress):
         self._limited = False  # a service refused requests with HTTP 429; the user was warned
         self._status = ""  # what stands on the last line of the terminal, to be overwritten
 
-    def line(self, text: str) -> None:
-        """Print one line; a closed stderr is ignored."""
-        shown = printable(spelled(text))
+    def line(self, text: str, level: str = "info", **fields: object) -> None:
+        """Print one line, which JSON shows with a level and fields; a closed stderr is ignored."""
+        shown = log.rendered(level, printable(spelled(text)), **fields)
         with self._lock:
             try:
                 self._show_status("")
@@ -46,7 +47,7 @@ class Reporter(Progress):
     def warn(self, text: str) -> None:
         """Print a warning, unless `--quiet`."""
         if not self.quiet:
-            self.line("chainq: warning: " + text)
+            self.line("chainq: warning: " + text, "warning")
 
     def note(self, text: str) -> None:
         """Print what is good to know and no warning, unless it is empty or `--quiet`."""
@@ -56,7 +57,7 @@ class Reporter(Progress):
     def trace(self, text: str) -> None:
         """Print a step of the run with `--verbose`."""
         if self._verbose:
-            self.line("chainq: " + text)
+            self.line(f"chainq: {log.clock()} " + text if not log.is_json() else text, "debug")
 
     def call(self, report: Report) -> None:
         """Count one attempt of a request; print it with `--verbose`, or if the wait for its retry is long."""
@@ -71,12 +72,7 @@ class Reporter(Progress):
             if report.outcome == "ok":
                 self._show_status("")
         if self._verbose:
-            rows = "" if report.rows is None else f" {report.rows} rows"
-            wait = "" if report.wait is None else f", retrying in {report.wait:.1f} s"
-            self.line(
-                f"chainq: {report.method}{' ' + report.where if report.where else ''}:{rows} {report.size} bytes"
-                f" {report.seconds * 1000:.0f} ms attempt {report.attempt}: {spelled(report.outcome)}{wait}"
-            )
+            self._log_call(report)
         elif report.wait is not None and report.rate_limited:
             self._warn_limited(report.method, report.wait)
         elif report.hung and not self._hung:
@@ -85,6 +81,31 @@ class Reporter(Progress):
         elif report.wait is not None and report.wait >= LONG_WAIT:
             self.warn(f"{report.method}: {spelled(report.outcome)}; retrying in {report.wait:.0f} s")
 
+    def _log_call(self, report: Report) -> None:
+        """Print an attempt of a request."""
+        where, outcome = f" {report.where}" if report.where else "", spelled(report.outcome)
+        if log.is_json():
+            self.line(
+                f"{report.method}{where}: {outcome}",
+                "debug" if report.outcome == "ok" else "warning",
+                method=report.method,
+                heights=report.where.removeprefix("heights ").removeprefix("height "),
+                call=report.call,
+                attempt=report.attempt,
+                seconds=round(report.seconds, 6),
+                status=outcome,
+                rows=report.rows,
+                bytes=report.size,
+                wait=report.wait,
+            )
+            return
+        rows = "" if report.rows is None else f" {report.rows} rows"
+        wait = "" if report.wait is None else f", retrying in {report.wait:.1f} s"
+        self.line(
+            f"chainq: {log.clock()} {report.method}{where}:{rows} {report.size} bytes"
+            f" {report.seconds * 1000:.0f} ms attempt {report.attempt}: {outcome}{wait}"
+        )
+
     def _warn_limited(self, method: str, wait: float) -> None:
         """Say that the service refused a request with HTTP 429: one line, on a terminal updated with each wait.
 
@@ -92,7 +113,7 @@ class Reporter(Progress):
         """
         with self._lock, suppress(*_GONE):
             text = f"chainq: warning: {method}: HTTP 429"
-            if not self.quiet and not self._bar and _is_terminal(2) and not _is_terminal(1):
+            if not self.quiet and not self.shown and not log.is_json() and _is_terminal(2) and not _is_terminal(1):
                 self._show_status(f"{text}, retrying in {wait:.0f} s")
             elif not self._limited and not self.quiet:
                 self.line(
@@ -113,7 +134,7 @@ class Reporter(Progress):
         `rows_on_terminal`: rows are written to the same terminal, by what `beside` returns, and no totals follow them.
         `paged`: a pager has that terminal.
         """
-        if not paged and not self.quiet and _is_terminal(2):
+        if not paged and not self.quiet and not log.is_json() and _is_terminal(2):
             self._bar, self._totals = Bar(None), not rows_on_terminal
 
     @property

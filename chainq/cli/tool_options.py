@@ -238,6 +238,34 @@ def _doctor() -> "Command":
     )
 
 
+class StatusCommand(ReportOptions):
+    """What `status` is given."""
+
+    target: Annotated[str, Argument(metavar="CHECKPOINT|DEST", help="A checkpoint file, or an export's folder or URL.")]
+    max_age: Annotated[
+        str | None, option("", "--max-age", "AGE", "Exit with code 6 if the last success is older: 90s, 10m, 2h.")
+    ] = None
+    prometheus: Annotated[
+        bool, option("", "--prometheus", "", "Gauges in the text format of Prometheus, for node_exporter.")
+    ] = False
+
+
+def _status() -> "Command":
+    def call(given: StatusCommand) -> None:
+        from chainq.cli import status
+
+        status.run(given)
+
+    return build(
+        "status",
+        StatusCommand,
+        call,
+        "Show how far a checkpoint or an export has come, and how its last run ended.\n\nReads files only and sends no "
+        "request, so it suits monitoring.",
+        "Examples:\n  chainq status records.ckpt --max-age 15m\n  chainq status lake --prometheus\n",
+    )
+
+
 class VerifiedOptions(Group):
     """What `verify` compares."""
 
@@ -305,6 +333,7 @@ TOOLS: dict[str, Callable[[], "Command"]] = {
     "show": _show,
     "export": _export,
     "doctor": _doctor,
+    "status": _status,
     "verify": _verify,
 }
 """What builds each of these commands."""

@@ -145,10 +145,10 @@ class FolderStore:
                         yield from self._walk(f"{name}/")
                     continue
                 try:
-                    size = entry.stat().st_size
+                    found = entry.stat()
                 except FileNotFoundError:
                     continue
-                yield Listed(name, size)
+                yield Listed(name, found.st_size, found.st_mtime)
 
     def _guarded(self, verb: str, action: Callable[[], T]) -> T:
         """Do something with files. Raises OutputError, and _AbsentError where a file is not there."""

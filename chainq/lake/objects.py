@@ -57,7 +57,11 @@ class ObjectStore:
         """Return all objects below the URL."""
         return self._guarded(
             "list",
-            lambda: [Listed(one["path"], one["size"]) for some in self._obstore.list(self._store) for one in some],
+            lambda: [
+                Listed(one["path"], one["size"], one["last_modified"].timestamp())
+                for some in self._obstore.list(self._store)
+                for one in some
+            ],
         )
 
     def read(self, name: str) -> bytes | None:

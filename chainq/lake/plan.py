@@ -51,7 +51,7 @@ def take_inventory(listing: Iterable[Listed]) -> Inventory:
     entries: dict[tuple[str, int], Entry] = {}
     more: dict[tuple[str, int], tuple[Entry, ...]] = {}  # beside the one in `entries`
     others: list[str] = []
-    for name, size in listing:
+    for name, size, _ in listing:
         if key := parse_name(name):
             sizes[key] = size
         elif entry := parse_entry(name):

@@ -9,10 +9,12 @@ from typing import BinaryIO, NamedTuple, Protocol
 
 
 class Listed(NamedTuple):
-    """A file or object: its name below the data set, with slashes, and its size in bytes."""
+    """A file or object: its name below the data set, with slashes, its size in bytes, and when it was written, in
+    seconds since 1970."""
 
     name: str
     size: int
+    modified: float = 0.0
 
 
 class Store(Protocol):

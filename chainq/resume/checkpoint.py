@@ -7,20 +7,38 @@ recorded length is removed by the next run.
 
 import fcntl
 import os
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from chainq.errors import BusyError, OutputError, Phrase, UsageError
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
 from chainq.resume.history import History, Position
-from chainq.text.sanitize import abridged, excerpt, printable
+from chainq.text.sanitize import abridged, excerpt, mask_keys, printable
 
+T = TypeVar("T")
 VERSION = 2  # of the file's fields; 1 was written by chainq 0.1
+
+
+class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How the last runs ended; times in seconds since 1970, 0 for never.
+
+    `success`: when a round went well last, with news or not; `tip`, `tip_time`: the height of the tip that it saw, -1
+    for a chain without blocks, and the time of that block, None where it has no readable one. `failure`, `error`: when
+    and why a run or a round failed last.
+    """
+
+    success: float = 0
+    tip: int = -1
+    tip_time: int | None = None
+    failure: float = 0
+    error: str = ""
 
 
 class _Content(msgspec.Struct, forbid_unknown_fields=True):
@@ -30,6 +48,7 @@ class _Content(msgspec.Struct, forbid_unknown_fields=True):
     `output`: the path of the output file, empty for standard output; `output_end`: a hash of its end at that length;
     `writing`: whether a run is writing to it, or was killed when it did. `lag`: blocks below the tip that runs learned
     to leave out. `believed`: heights, from and below, whose rows rest on belief (docs/completeness.md, "Belief").
+    `state`: how the last runs ended.
     """
 
     chainq: int
@@ -40,6 +59,7 @@ class _Content(msgspec.Struct, forbid_unknown_fields=True):
     writing: bool = True
     lag: int = 0
     believed: list[tuple[int, int]] = []
+    state: State = State()
 
 
 class _Version(msgspec.Struct):
@@ -57,6 +77,7 @@ class Checkpoint:
         self.path = Path(os.path.realpath(path))  # one lock per file, whichever link leads to it
         self._name = printable(abridged(str(path), 200))
         self._content = _Content(VERSION, dict(query), [])
+        self._noted = True  # what `_content.state` says
         self._lock = self._locked()
         try:
             self._read()
@@ -110,11 +131,27 @@ class Checkpoint:
         believed: Iterable[HeightRange] = (),
     ) -> None:
         """Record durably that `output` holds everything below the last position of the history. Raises OutputError."""
-        self._content.positions = self.history.positions
+        self._content.positions = [*self.history.positions]
         self._content.output, self._content.output_end = output, output_end
         self._content.writing, self._content.lag = writing, lag
         self._content.believed = [heights.edges for heights in believed]
         self._write()
+
+    def succeeded(self, tip: int, tip_time: int | None) -> None:
+        """Take in that a round went well; to be recorded with what is recorded next, or by `note`."""
+        self._content.state = replace(self._content.state, success=time.time(), tip=tip, tip_time=tip_time)
+        self._noted = False
+
+    def failed(self, message: str) -> None:
+        """Take in why a run or a round failed; to be recorded as in `succeeded`."""
+        shown = excerpt(printable(mask_keys(message)), 300)
+        self._content.state = replace(self._content.state, failure=time.time(), error=shown)
+        self._noted = False
+
+    def note(self) -> None:
+        """Record how runs ended, if that is not recorded yet, beside what was recorded last. Raises OutputError."""
+        if not self._noted and self._content.positions:
+            self._write()
 
     def _locked(self) -> int:
         path = self.path.with_name(self.path.name + ".lock") if self.path.name else self.path
@@ -182,6 +219,7 @@ class Checkpoint:
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(self.path)
+            self._noted = True
         except OSError as error:
             with suppress(OSError):
                 temporary.unlink()
@@ -196,19 +234,38 @@ class Checkpoint:
                 os.close(folder)
 
 
+class Recorded(msgspec.Struct):
+    """What a checkpoint says to who only looks at it: `query`, `positions`, `output`, `lag` and `state` as there."""
+
+    chainq: int
+    query: dict[str, Any]
+    positions: list[Position]
+    output: str = ""
+    lag: int = 0
+    state: State = State()
+
+
+def recorded(path: Path) -> Recorded:
+    """Return what the checkpoint at `path` says, without its lock. Raises UsageError where it cannot be read."""
+    return _read_as(path, Recorded)
+
+
 def recorded_output(path: Path) -> str:
     """Return the output file that a checkpoint at `path` is about; empty where no such file exists.
 
     Raises UsageError where the file is unreadable or damaged: whose output file it was cannot be known.
     """
+    return _read_as(path, _Output).output if path.exists() else ""
+
+
+def _read_as(path: Path, kind: type[T]) -> T:
+    name = printable(str(path))
     try:
-        return msgspec.json.decode(path.read_bytes(), type=_Output).output
-    except FileNotFoundError:
-        return ""
+        return msgspec.json.decode(path.read_bytes(), type=kind)
     except OSError as error:
-        raise UsageError(f"cannot read checkpoint {printable(str(path))}: {error.strerror}") from None
+        raise UsageError(f"cannot read checkpoint {name}: {error.strerror}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"checkpoint {printable(str(path))} is damaged: {excerpt(str(error), 80)}") from None
+        raise UsageError(f"checkpoint {name} is damaged: {excerpt(str(error), 80)}") from None
 
 
 class _Output(msgspec.Struct):

@@ -225,6 +225,7 @@ class _Polls:
             if self.failures:
                 self.warn(f"the service responds again, after {counted(self.failures, 'failed poll')}")
             self.failures = self.refusals = 0
+            self.journal.succeeded(tip.height, tip.time)
 
     def _first_height(self) -> int:
         """Return where a first run starts: at `--start`, else at 0 with a checkpoint and at the last blocks without."""
@@ -252,6 +253,8 @@ class _Polls:
             self.warn(str(error) + f"; trying again every {self.settings.interval:g} s")
         elif now - self.warned_at >= tuning.STATE_SECONDS:
             self.warned_at, since = now, duration(now - self.failing_since)
+            with suppress(OutputError):  # of which the next rows will say more
+                self.journal.failed(error.message)
             self.warn(f"no new rows for {since}, {counted(self.failures, 'failed poll')}: " + str(error))
         self.failures += 1
         self._check_age(error, now - self.failing_since)
@@ -283,4 +286,6 @@ class _Polls:
         elif not isinstance(error, ReorgError):  # after which the next run fails in the same way
             error.add_note(f"the next run resumes at height {height}")
         with suppress(OutputError):
+            if isinstance(error, ChainqError):
+                journal.failed(error.message)
             journal.end()

@@ -24,13 +24,14 @@ class Position(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `next`: the first height that is not written yet. `hash`: the hash of the block before it, empty where it is not
     known. `length`: bytes of the output file up to there, 0 for standard output. `rows`: digests of the rows since the
-    position before, until these are settled.
+    position before, until these are settled. `total`: the number of all rows up to there, where it is known.
     """
 
     next: int
     hash: str = ""
     length: int = 0
     rows: list[str] | UnsetType = UNSET
+    total: int | UnsetType = UNSET
 
 
 def digests(rows: Iterable[Raw]) -> list[str]:

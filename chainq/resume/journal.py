@@ -34,7 +34,7 @@ class Journal:
         self.learned_lag = checkpoint.lag if checkpoint else 0
         self.believed = checkpoint.believed if checkpoint else HeightSet()
         self.rewound = HeightRange(0, 0)
-        self._recorded_at = time.monotonic()
+        self._recorded_at = self._noted_at = time.monotonic()
 
     @property
     def cuttable(self) -> bool:
@@ -81,7 +81,7 @@ class Journal:
         same = self.continues_output and not rotated
         rewound = False
         if first:
-            history.add(Position(first_height(), length=sink.length))
+            history.add(Position(first_height(), length=sink.length, total=0))
             if checkpoint and sink.pipe:
                 warn("the output is a pipe: rows that its reader does not take are lost; " + _KEEPS)
         elif rewind:
@@ -164,6 +164,25 @@ class Journal:
             if batch.proof is not None and batch.proof.grade is Grade.BELIEF:
                 self.believed.add(batch.heights)
 
+    def succeeded(self, tip: int, tip_time: int | None) -> None:
+        """Take in that a round went well, with the tip that it saw. With news or not, it is recorded at the end of the
+        run, and each minute of one that follows the tip. Raises OutputError.
+        """
+        if self.checkpoint:
+            self.checkpoint.succeeded(tip, tip_time)
+            if time.monotonic() - self._noted_at >= tuning.STATE_SECONDS:
+                self._note(self.checkpoint)
+
+    def failed(self, message: str) -> None:
+        """Record why a run or a round failed. Raises OutputError."""
+        if self.checkpoint:
+            self.checkpoint.failed(message)
+            self._note(self.checkpoint)
+
+    def _note(self, checkpoint: Checkpoint) -> None:
+        self._noted_at = time.monotonic()
+        checkpoint.note()
+
     def learn_lag(self, lag: int) -> None:
         """Record that runs leave out `lag` blocks below the tip from now on. Raises OutputError."""
         self.learned_lag = lag
@@ -204,3 +223,5 @@ class Journal:
         written = checkpoint is not None and checkpoint.writing and checkpoint.output == self._output
         if written and self.sink.length == self.position.length:
             self.save(writing=False)
+        elif checkpoint is not None:
+            checkpoint.note()

@@ -10,12 +10,12 @@ docs/completeness.md, "Following the tip", says what that proves.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import replace
 
 from chainq import tuning
@@ -47,6 +47,10 @@ class _Pending(NamedTuple):
     end: int
     length: int
     rows: int
+
+
+def _sum(total: int | UnsetType, more: int) -> int | UnsetType:
+    return UNSET if total is UNSET else total + more
 
 
 @dataclass(slots=True)
@@ -341,12 +345,26 @@ class Rounds:
                 rows = len(batch.rows) + (self.pending.rows if self.pending else 0)
                 self.pending = _Pending(batch._replace(rows=batch.rows[-1:]), heights.end, length, rows)
             else:
-                at = zip(ends.items(), hashes, strict=True)
-                self.journal.record(*(Position(end, one, lengths.get(end, length), left) for (end, left), one in at))
+                at = zip(ends.items(), hashes, self._totals(ends, len(batch.rows)), strict=True)
+                self.journal.record(
+                    *(Position(end, one, lengths.get(end, length), left, total) for (end, left), one, total in at)
+                )
                 self.pending = self.asking = None
         if self.pending is not None:
             self._record_meanwhile(self.pending)
         return True
+
+    def _totals(self, ends: Mapping[int, list[str] | UnsetType], rows: int) -> list[int | UnsetType]:
+        """Return how many rows there are up to each of the ends of a batch with so many rows, as far as is known."""
+        pending = 0 if self.pending is None else self.pending.rows
+        total = _sum(self.journal.position.total, pending + rows)
+        totals: list[int | UnsetType] = []
+        for end, left in reversed([*ends.items()]):
+            if self.pending is not None and end == self.pending.end:
+                total = _sum(self.journal.position.total, pending)
+            totals.append(total)
+            total = UNSET if left is UNSET else _sum(total, -len(left))
+        return totals[::-1]
 
     def _record_meanwhile(self, pending: _Pending) -> None:
         """Request the hashes of a position, if one is due, while rows are written; record it once they are there."""
@@ -357,7 +375,8 @@ class Rounds:
             (asked, later), self.asking = self.asking, None
             if hashes := later.result():
                 with signals_deferred():
-                    self.journal.record(Position(asked.end, hashes[0], asked.length))
+                    total = _sum(self.journal.position.total, asked.rows)
+                    self.journal.record(Position(asked.end, hashes[0], asked.length, total=total))
                     self.pending = pending._replace(rows=pending.rows - asked.rows)
 
     def _record_pending(self) -> None:
@@ -366,7 +385,8 @@ class Rounds:
             return
         with suppress(ChainqError):
             if hashes := self.reorg.hashes_after(self.pending.batch, [self.pending.end]):
-                self.journal.record(Position(self.pending.end, hashes[0], self.pending.length))
+                total = _sum(self.journal.position.total, self.pending.rows)
+                self.journal.record(Position(self.pending.end, hashes[0], self.pending.length, total=total))
                 self.pending = self.asking = None
 
     def drop_pending(self) -> None:

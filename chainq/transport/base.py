@@ -20,12 +20,13 @@ class Request(NamedTuple):
     """One HTTP POST.
 
     `deadline`: the point of `time.monotonic` at which the exchange has taken too long. `memory`: what the response
-    takes up; a transport takes it from there before it reads a piece of the body.
+    takes up; a transport takes it from there before it reads a piece of the body. `id`: for the header X-Request-ID.
     """
 
     body: bytes
     deadline: float
     memory: "Reservation"
+    id: str = ""
 
 
 class Response(NamedTuple):
@@ -89,6 +90,7 @@ class ServiceOptions(NamedTuple):
     for the responses of all calls together. `headers`: of every request; they may hold secrets. `patient`: try to
     reach a server as often as `retries` say, also one that has not responded yet. `strict`: rows whose completeness
     rests on belief are an error. `until`: the time, by time.monotonic, at which the run is to end; None for no limit.
+    `run`: its id, with which that of each request begins.
     """
 
     url: str = ""
@@ -104,6 +106,7 @@ class ServiceOptions(NamedTuple):
     patient: bool = False
     strict: bool = False
     until: float | None = None
+    run: str = ""
 
     def __repr__(self) -> str:
         """Return what may be shown: a URL and headers may hold secrets."""
@@ -119,7 +122,7 @@ class Report(NamedTuple):
     """One attempt of a call, for `-v` and progress: `outcome` is `ok` or the error, `wait` the seconds to the next.
 
     `rate_limited`: the service refused it with HTTP 429. `hung`: the
-    server sent no whole response in time, and the run goes on.
+    server sent no whole response in time, and the run goes on. `call`: the number of the request.
     """
 
     method: str
@@ -132,6 +135,7 @@ class Report(NamedTuple):
     wait: float | None = None
     rate_limited: bool = False
     hung: bool = False
+    call: int = 0
 
 
 class Stopped(Exception):  # noqa: N818  # no error: the run ends, and a waiting call with it

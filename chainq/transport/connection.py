@@ -4,6 +4,7 @@ Here the parts of this folder meet. It knows nothing of ranges or output, and of
 """
 
 import math
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -70,6 +71,8 @@ class Connection:
         self._slots = ConcurrencyLimit(options.concurrency)
         self._memory = MemoryBudget(options.max_memory)
         self._responded = False  # the server, to any request
+        # Workers of an export share the id of the run, and each counts its own requests.
+        self._run = f"{options.run or os.urandom(4).hex()}-{os.getpid():x}"
 
     def __enter__(self) -> Self:
         return self
@@ -122,7 +125,7 @@ class Connection:
                 began = self._clock.monotonic()
                 retries.attempts += 1
                 try:
-                    response = self._exchange(encode(method, params, call_id), memory)
+                    response = self._exchange(encode(method, params, call_id), call_id, memory)
                 except TransientFailure as failure:  # while the slot is held: whoever gets it next has to know
                     self._weigh(failure, method, retries, began)
                     raise
@@ -157,7 +160,9 @@ class Connection:
             if outcome != "ok":
                 memory.release()
             seconds = self._clock.monotonic() - began
-            self._report(Report(method, where, size, seconds, retries.attempts, outcome, count, wait, limited, hung))
+            self._report(
+                Report(method, where, size, seconds, retries.attempts, outcome, count, wait, limited, hung, call_id)
+            )
 
     def _weigh(self, failure: TransientFailure, method: str, retries: RetryBudget, sent_at: float) -> None:
         """Decide how long to wait after a failure, and how many requests there may be at a time from now on.
@@ -209,11 +214,11 @@ class Connection:
             raise OverdueError(Phrase("the run took longer than {deadline} allows"))
         return left
 
-    def _exchange(self, request: bytes, memory: Reservation) -> Response:
+    def _exchange(self, request: bytes, call_id: int, memory: Reservation) -> Response:
         """Return a response with HTTP 200, or another whose JSON-RPC error says more than its status."""
         deadline = self._clock.monotonic() + min(self._options.seconds, self._left())
         try:
-            response = self._opened().call(Request(request, deadline, memory))
+            response = self._opened().call(Request(request, deadline, memory, f"{self._run}-{call_id}"))
         except ExchangeError as error:
             if self._stop.is_set():
                 raise Stopped from None

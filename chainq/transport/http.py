@@ -53,7 +53,7 @@ class HttpTransport:
         outgoing = httpx.Request(
             "POST",
             self._url,
-            headers=self._headers,
+            headers=[*self._headers.raw, (b"X-Request-ID", request.id.encode())],
             content=request.body,
             extensions={"deadline": request.deadline},
         )

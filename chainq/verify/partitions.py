@@ -57,7 +57,7 @@ class Partitions:
         sizes: dict[tuple[str, int], int] = {}
         entries: dict[tuple[str, int], list[Entry]] = {}
         foreign: list[Finding] = []
-        for name, size in store.listing():
+        for name, size, _ in store.listing():
             if (key := parse_name(name)) and key[0] in BY_COMMAND:
                 sizes[key] = size
             elif (entry := parse_entry(name)) and entry.spec.command in BY_COMMAND:

@@ -73,7 +73,7 @@ def test_a_thousand_rows_a_page_are_allowed_where_the_dialect_allows_them(
 
 def asked(err: str) -> list[str]:
     """The methods that -v tells of, in order."""
-    return [line.split()[1].rstrip(":") for line in err.splitlines() if line.startswith("chainq: ")]
+    return [line.split()[2].rstrip(":") for line in err.splitlines() if line.startswith("chainq: ")]
 
 
 def test_an_unknown_dialect_is_a_usage_error(chainq: Program) -> None:

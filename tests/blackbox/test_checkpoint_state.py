@@ -30,6 +30,7 @@ def test_the_checkpoint_holds_no_secrets(chainq: Program) -> None:
             "next": 21,
             "hash": service.chain.block_hash(20),
             "length": job.out.stat().st_size,
+            "total": 21,
         }
         assert len(text) < 4096
         assert text.count("\n") > 10

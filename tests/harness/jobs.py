@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import IO
 
 from harness.program import Program, Ran, finish
@@ -46,8 +47,12 @@ class Job:
         return height
 
     def files(self) -> dict[str, bytes]:
-        """All files of the folder but the lock."""
-        return {path.name: path.read_bytes() for path in self.folder.iterdir() if path.suffix != ".lock"}
+        """All files of the folder but the lock, and of the checkpoint all but how the last runs ended."""
+        found = {path.name: path.read_bytes() for path in self.folder.iterdir() if path.suffix != ".lock"}
+        with suppress(KeyError, ValueError):  # where it is damaged
+            kept = json.loads(found[self.kept.name])
+            found[self.kept.name] = json.dumps({**kept, "state": None}).encode()
+        return found
 
 
 def capped(program: Program, size: int, *words: str, stdout: int | IO[bytes] = subprocess.PIPE) -> Ran:

@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from chainq.catalog.methods import BY_COMMAND
+from chainq.fetching.tip import Tip
 from chainq.process import signals
 from chainq.process.progress import UNSEEN
 from chainq.process.signals import Interrupted
@@ -29,8 +30,13 @@ def test_a_swallowed_signal_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(signals._State, "ending", None)
     monkeypatch.setattr(time, "sleep", sleep)
-    service = SimpleNamespace(tip=lambda **_: polls.append(1))
-    journal = SimpleNamespace(history=History(), begin=lambda *_: "writer", checkpoint=None)
+
+    def tip(**_: bool) -> Tip:
+        polls.append(1)
+        return Tip(0, "", "", None)
+
+    service = SimpleNamespace(tip=tip)
+    journal = SimpleNamespace(history=History(), begin=lambda *_: "writer", checkpoint=None, succeeded=lambda *_: None)
     rounds = SimpleNamespace(written=0, left=None, run=lambda *_: None)
     loop = follow._Polls(
         cast("Any", service),

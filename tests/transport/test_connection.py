@@ -91,7 +91,7 @@ def test_every_attempt_is_reported(clock: FakeClock) -> None:
     assert (first.attempt, first.rows) == (1, None)
     assert first.wait == pytest.approx(0.6)
     assert "HTTP 500" in first.outcome
-    assert second == Report("m", "heights 5-9", len(envelope("[]")), 0.0, 2, "ok", 0, None)
+    assert second == Report("m", "heights 5-9", len(envelope("[]")), 0.0, 2, "ok", 0, None, call=2)
 
 
 def test_secrets_stay_out_of_messages(clock: FakeClock) -> None:

@@ -1,0 +1,63 @@
+"""Lines of stderr: as text, or with `--log-format json` as JSON objects with time, level and the id of the run."""
+
+import os
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+
+from chainq.errors import UsageError
+from chainq.text.sanitize import printable, quoted
+
+RUN = os.urandom(4).hex()
+"""The id of this run: in each line of the JSON log, and at the start of each X-Request-ID."""
+
+
+class _Log:
+    json = False
+
+
+def use(form: str) -> None:
+    """Print lines in a format from now on. Raises UsageError for another than text and json."""
+    if form not in ("text", "json"):
+        raise UsageError(f"invalid --log-format {quoted(form)}: expected text or json")
+    _Log.json = form == "json"
+
+
+def use_stated(arguments: Sequence[str]) -> None:
+    """Print JSON from the start if the command line says so, also what is wrong with the command line."""
+    _Log.json = "--log-format=json" in arguments or ("--log-format", "json") in pairwise(arguments)
+
+
+def is_json() -> bool:
+    """Return whether lines are JSON."""
+    return _Log.json
+
+
+def clock() -> str:
+    """Return the time of day in UTC, with milliseconds."""
+    return _now()[11:]
+
+
+def _now() -> str:
+    from datetime import UTC, datetime  # a run that prints nothing is spared it
+
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def rendered(level: str, text: str, **fields: object) -> str:
+    """Return a line: the text as it is, or an object with `time`, `level`, `run`, `message`, and fields that have a
+    value.
+    """
+    if not _Log.json:
+        return text
+    import msgspec
+
+    message = text.removeprefix("chainq: ").removeprefix("warning: ")
+    known = {name: value for name, value in fields.items() if value not in (None, "")}
+    return msgspec.json.encode({"time": _now(), "level": level, "run": RUN, "message": message, **known}).decode()
+
+
+def write(level: str, text: str) -> None:
+    """Write a line to stderr. Raises OSError, ValueError or AttributeError if that is closed."""
+    sys.stderr.write(rendered(level, printable(text)) + "\n")
+    sys.stderr.flush()

@@ -1,0 +1,184 @@
+"""`chainq status`: how far a checkpoint or a data set has come, from its files alone; no request is sent."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+from msgspec import UNSET
+
+from chainq.errors import IncompleteError, Phrase, UsageError
+from chainq.heights.block_time import format_age, parse_age
+from chainq.resume.checkpoint import recorded
+from chainq.sinks.open import open_sink
+from chainq.text.humanize import counted, duration
+from chainq.text.sanitize import printable
+
+if TYPE_CHECKING:
+    from chainq.cli.tool_options import StatusCommand
+    from chainq.lake.receipt import Entry
+    from chainq.lake.store import Listed
+
+
+class Status(NamedTuple):
+    """How far a checkpoint, or one table of a data set, has come; None for what its files do not say.
+
+    `next`: the first height that is not there yet. `tip`: the height of the tip that the last run saw. `tip_time`: of
+    that block, as all times in seconds since 1970. `lag`: blocks from there to the tip. `success`: when a run went well
+    last, of a data set when its newest partition was written. `age`: seconds since then. `rows`, `bytes`: of the
+    output. `failure`, `error`: when and why a run failed last.
+    """
+
+    target: str
+    command: str
+    next: int
+    tip: int | None
+    tip_time: int | None
+    lag: int | None
+    success: float | None
+    age: float | None
+    rows: int | None
+    bytes: int | None
+    failure: float | None = None
+    error: str = ""
+
+
+class _Metric(NamedTuple):
+    name: str
+    text: str
+    value: Callable[[Status], float | None]
+
+
+METRICS = (
+    _Metric("chainq_next_height", "First height that is not there yet.", lambda status: status.next),
+    _Metric("chainq_tip_height", "Height of the tip that the last run saw.", lambda status: status.tip),
+    _Metric("chainq_lag_blocks", "Blocks from there to the tip.", lambda status: status.lag),
+    _Metric("chainq_last_success_timestamp_seconds", "When a run went well last.", lambda status: status.success),
+    _Metric("chainq_last_failure_timestamp_seconds", "When a run failed last.", lambda status: status.failure),
+    _Metric("chainq_rows", "Rows of the output.", lambda status: status.rows),
+    _Metric("chainq_output_bytes", "Bytes of the output.", lambda status: status.bytes),
+)
+"""The gauges of `--prometheus`, which docs/cookbook.md names."""
+
+
+def run(given: "StatusCommand") -> None:
+    """Print how far a checkpoint or a data set has come.
+
+    Raises UsageError if there is none, and IncompleteError if its age is above `--max-age`.
+    """
+    limit = None if given.max_age is None else parse_age(given.max_age)
+    if given.json and given.prometheus:
+        raise UsageError("--json and --prometheus cannot be combined")
+    found = statuses(given.target, time.time())
+    if given.prometheus:
+        text = _prometheus(found)
+    elif given.json:
+        text = "".join(msgspec.json.encode(status._asdict()).decode() + "\n" for status in found)
+    else:
+        text = "".join(f"{line}\n" for status in found for line in _lines(status))
+    with open_sink(None) as sink:
+        sink.write(text.encode())
+        sink.keep()
+    for status in found:
+        _check_age(status, limit)
+
+
+def statuses(target: str, now: float) -> list[Status]:
+    """Return the status of a checkpoint, or those of the tables of a data set. Raises UsageError if there is none."""
+    if Path(target).is_file():
+        return [_of_checkpoint(target, now)]
+    from chainq.lake.open import open_store
+
+    store = open_store(target)
+    found = list(_of_data_set(store.label, store.listing(), now))
+    if not found:
+        raise UsageError(f"no checkpoint and no data set at {store.label}")
+    return found
+
+
+def _of_checkpoint(target: str, now: float) -> Status:
+    known = recorded(Path(target))
+    if not known.positions:
+        raise UsageError(f"checkpoint {printable(target)} is damaged: it has no position")
+    last, state = known.positions[-1], known.state
+    seen = state.success > 0
+    return Status(
+        printable(target),
+        printable(str(known.query.get("command", ""))),
+        last.next,
+        state.tip if seen else None,
+        state.tip_time,
+        max(0, state.tip + 1 - last.next) if seen else None,
+        state.success or None,
+        max(0.0, now - state.success) if seen else None,
+        None if last.total is UNSET else last.total,
+        last.length if known.output else None,
+        state.failure or None,
+        printable(state.error),
+    )
+
+
+def _of_data_set(label: str, listing: "Iterable[Listed]", now: float) -> Iterator[Status]:
+    """Yield the status of each table, up to its first gap."""
+    from chainq.lake.plan import take_inventory
+
+    listed = list(listing)
+    written = {one.name: one.modified for one in listed}
+    tables: dict[str, list[Entry]] = {}
+    for entry in take_inventory(listed).valid.values():
+        tables.setdefault(entry.spec.command, []).append(entry)
+    for command, entries in sorted(tables.items()):
+        entries.sort(key=lambda entry: entry.spec)
+        gaps = (before.spec.end for before, after in pairwise(entries) if before.spec.end != after.spec.start)
+        end, tip = next(gaps, entries[-1].spec.end), max(entry.tip for entry in entries)
+        success = max(written[entry.name] for entry in entries)
+        rows, size = sum(entry.rows for entry in entries), sum(entry.size for entry in entries)
+        lag, age = max(0, tip + 1 - end), max(0.0, now - success)
+        yield Status(label, command, end, tip, None, lag, success, age, rows, size)
+
+
+def _lines(status: Status) -> Iterator[str]:
+    """Yield a line that says all, and one for an error."""
+    parts = [f"{status.target}: {status.command} up to block {status.next - 1}" if status.next else "no blocks yet"]
+    if status.lag is not None:
+        parts.append(f"{counted(status.lag, 'block')} below tip {status.tip}")
+    parts.append("no run went well yet" if status.age is None else f"{duration(status.age)} ago")
+    if status.rows is not None:
+        parts.append(counted(status.rows, "row"))
+    if status.bytes is not None:
+        parts.append(counted(status.bytes, "byte"))
+    yield ", ".join(parts)
+    if status.failure is not None:
+        yield f"last error, {datetime.fromtimestamp(status.failure, UTC):%Y-%m-%dT%H:%M:%SZ}: {status.error}"
+
+
+def _prometheus(found: list[Status]) -> str:
+    """Return the text format of Prometheus, as its node_exporter reads it from *.prom files."""
+    lines = []
+    for metric in METRICS:
+        values = [(status, value) for status in found if (value := metric.value(status)) is not None]
+        if values:
+            lines += [f"# HELP {metric.name} {metric.text}", f"# TYPE {metric.name} gauge"]
+            lines += [
+                f'{metric.name}{{target="{_escaped(status.target)}",command="{_escaped(status.command)}"}} {value}'
+                for status, value in values
+            ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _escaped(label: str) -> str:
+    return label.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _check_age(status: Status, limit: float | None) -> None:
+    if limit is None or (status.age is not None and status.age <= limit):
+        return
+    wanted = Phrase("{max_age}", max_age=format_age(limit))
+    if status.age is None:
+        raise IncompleteError(Phrase("{}: no run went well yet, so its age is above {}", status.target, wanted))
+    raise IncompleteError(
+        Phrase("{}: the last success was {} ago, longer than {}", status.target, duration(status.age), wanted)
+    )

@@ -1,0 +1,158 @@
+"""chainq status: how far a checkpoint or an export has come, from its files, for people and for monitoring."""
+
+import json
+import re
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.jobs import Job, said
+from harness.program import Program, Servers, one_line
+from harness.services import Moving, serving
+from harness.sockets import server as raw_server
+
+
+def seen(chainq: Program, target: Path | str) -> dict[str, Any]:
+    """What `--json` says of one checkpoint."""
+    ran = chainq("status", str(target), "--json")
+    assert ran.code == 0, ran.err
+    found: dict[str, Any] = json.loads(ran.out)
+    return found
+
+
+def test_a_checkpoint(chainq: Program) -> None:
+    """Position, tip, lag, rows and bytes; the time of a run without news; the error of one that failed."""
+    service = Moving(50)
+    with serving(service) as url:
+        job = Job(chainq, url, "records")
+        said(job("--lag", "10"), 0)
+        first = seen(chainq, job.kept)
+        rows, size = job.out.read_bytes().count(b"\n"), job.out.stat().st_size
+        assert rows > 0
+        assert (first["next"], first["tip"], first["lag"]) == (41, 50, 10)
+        assert (first["rows"], first["bytes"], first["error"]) == (rows, size, "")
+        assert first["tip_time"] == service.chain.timestamp(50)
+        service.calls.clear()
+        ran = chainq("status", str(job.kept), "--max-age", "1h")
+        assert (ran.code, ran.err, service.calls) == (0, "", [])
+        assert f"records up to block 40, 10 blocks below tip 50, 0 seconds ago, {rows:,} rows" in ran.out.decode()
+        said(job("--lag", "10"), 0)
+        second = seen(chainq, job.kept)
+        assert second["success"] > first["success"]
+        assert second["rows"] == rows
+    failed = job()
+    assert failed.code == 4
+    third = seen(chainq, job.kept)
+    assert third["success"] == second["success"]
+    assert third["failure"] > third["success"]
+    assert "could not reach" in third["error"]
+    assert re.search(r"\nlast error, [0-9T:-]+Z: .*could not reach", chainq("status", str(job.kept)).out.decode())
+
+
+def test_rows_are_counted_over_runs_and_rewinds(chainq: Program) -> None:
+    """The count is that of the rows in the file after several runs, and after --rewind."""
+    service = Moving(2400)
+    with serving(service) as url:
+        job = Job(chainq, url, "records", "--start", "2300")
+        for tip, more in ((2400, ()), (2420, ()), (2421, ()), (2421, ("--rewind", "30")), (2500, ())):
+            service.tip = tip
+            assert job(*more).code == 0
+            assert seen(chainq, job.kept)["rows"] == job.out.read_bytes().count(b"\n")
+
+
+def test_an_old_success_is_exit_6(chainq: Program) -> None:
+    """A status that is older than --max-age says so and prints what it would else; so does one of no success."""
+    with serving(Moving(20)) as url:
+        job = Job(chainq, url, "blocks")
+        said(job(), 0)
+    content = json.loads(job.kept.read_bytes())
+    for state, words in (
+        ({**content["state"], "success": content["state"]["success"] - 7200}, "the last success was 2 hours ago"),
+        ({}, "no run went well yet"),
+    ):
+        job.kept.write_text(json.dumps({**content, "state": state}))
+        ran = chainq("status", str(job.kept), "--max-age", "90m")
+        assert words in one_line(ran, 6)
+        assert "--max-age 90m" in ran.err
+        assert ran.out
+        assert chainq("status", str(job.kept)).code == 0
+
+
+def test_an_export(chainq: Program, server: Servers) -> None:
+    """A line for each table, up to its first gap, with rows and bytes of all partitions."""
+    url = server("--tip", "5000")
+    ran = chainq("export", "blocks", "records", "0:350", "--to", "lake", "--partition", "100", "-q", url=url)
+    assert ran.code == 0, ran.err
+    found = [json.loads(line) for line in chainq("status", "lake", "--json").rows]
+    assert [(one["command"], one["next"], one["tip"]) for one in found] == [
+        ("blocks", 350, 5000),
+        ("records", 350, 5000),
+    ]
+    files = {one["command"]: list((chainq.home / "lake" / one["command"]).rglob("*.parquet")) for one in found}
+    assert [one["bytes"] for one in found] == [sum(path.stat().st_size for path in paths) for paths in files.values()]
+    assert found[0]["rows"] == 350
+    assert chainq("status", "lake", "--max-age", "1h").code == 0
+    sorted(files["blocks"])[1].unlink()
+    blocks = json.loads(chainq("status", "lake", "--json").rows[0])
+    assert (blocks["next"], blocks["rows"]) == (100, 250)
+
+
+def test_prometheus(chainq: Program) -> None:
+    """Each gauge has HELP, TYPE and a value with its labels, whose quotes are escaped."""
+    with serving(Moving(20)) as url:
+        job = Job(chainq, url, "blocks", place='odd "name"')
+        said(job(), 0)
+    text = chainq("status", str(job.kept), "--prometheus").out.decode()
+    label = str(job.kept).replace('"', '\\"')
+    assert f'\nchainq_next_height{{target="{label}",command="blocks"}} 21\n' in text
+    names = re.findall(r"^# TYPE (\w+) gauge$", text, re.MULTILINE)
+    assert names == re.findall(r"^# HELP (\w+) \S", text, re.MULTILINE)
+    assert re.findall(r"^(\w+)\{", text, re.MULTILINE) == names
+    assert "chainq_last_success_timestamp_seconds" in names
+    assert "both" not in text
+    assert "cannot be combined" in one_line(chainq("status", str(job.kept), "--prometheus", "--json"), 2)
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"chainq": 2}', '{"chainq": 2, "query": {}, "positions": []}'])
+def test_what_is_no_status(chainq: Program, text: str) -> None:
+    """Nothing there, or a file that is no checkpoint: exit 2."""
+    assert "no checkpoint and no data set at nothing" in one_line(chainq("status", "nothing"), 2)
+    Path(chainq.home, "kept").write_text(text)
+    assert "checkpoint kept is damaged" in one_line(chainq("status", "kept"), 2)
+
+
+def test_the_log_as_json(chainq: Program, server: Servers) -> None:
+    """Requests, warnings and the error of a run are JSON objects with time, level and one run id, each on a line."""
+    url = server("--tip", "5000", "--fail-rate", "0.3", "--fault-seed", "5")
+    ran = chainq("blocks", "0:3000", "-v", "--log-format", "json", "--timeout", "5", url=url)
+    lines = [json.loads(line) for line in ran.err.splitlines()]
+    assert len({line["run"] for line in lines}) == 1
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["time"]) for line in lines)
+    calls = [line for line in lines if "call" in line]
+    assert {line["heights"] for line in calls} == {"0-999", "1000-1999", "2000-2999"}
+    assert {line["level"] for line in calls} == {"debug", "warning"}
+    assert all(isinstance(line["seconds"], float) and line["status"] and line["method"] for line in calls)
+    refused = chainq("block", "5", "--log-format", "json", url="nonsense")
+    (error,) = map(json.loads, refused.err.splitlines())
+    assert (refused.code, error["level"]) == (2, "error")
+    assert "invalid URL" in error["message"]
+    wrong = chainq("block", "5", "--nonsense", "--log-format=json")
+    assert json.loads(wrong.err)["level"] == "error"
+    assert "expected text or json" in one_line(chainq("block", "5", "--log-format", "xml", url=url), 2)
+
+
+def test_each_request_has_an_id_of_its_own(chainq: Program) -> None:
+    """X-Request-ID begins with the id of the run, and none comes twice."""
+
+    def refuse(peer: socket.socket, _: bytes) -> None:
+        peer.sendall(b"HTTP/1.1 503 Down\r\nContent-Length: 0\r\n\r\n")
+
+    with raw_server(refuse) as (url, requests):
+        ran = chainq("block", "5", "--retries", "3", "-v", "--log-format", "json", url=url)
+    assert ran.code == 4
+    ids = [found[1].decode() for request in requests if (found := re.search(rb"(?i)\r\nx-request-id: (\S+)", request))]
+    run = json.loads(ran.err.splitlines()[0])["run"]
+    assert len(set(ids)) == len(ids) == 4
+    assert all(one.startswith(f"{run}-") for one in ids)
