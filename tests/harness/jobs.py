@@ -49,7 +49,7 @@ class Job:
     def files(self) -> dict[str, bytes]:
         """All files of the folder but the lock, and of the checkpoint all but how the last runs ended."""
         found = {path.name: path.read_bytes() for path in self.folder.iterdir() if path.suffix != ".lock"}
-        with suppress(KeyError, ValueError):  # where it is damaged
+        with suppress(KeyError, ValueError, TypeError):  # if it is damaged
             kept = json.loads(found[self.kept.name])
             found[self.kept.name] = json.dumps({**kept, "state": None}).encode()
         return found
