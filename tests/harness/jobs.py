@@ -51,7 +51,8 @@ class Job:
         found = {path.name: path.read_bytes() for path in self.folder.iterdir() if path.suffix != ".lock"}
         with suppress(KeyError, ValueError, TypeError):  # if it is damaged
             kept = json.loads(found[self.kept.name])
-            found[self.kept.name] = json.dumps({**kept, "state": None}).encode()
+            del kept["state"]
+            found[self.kept.name] = json.dumps(kept).encode()
         return found
 
 
