@@ -41,7 +41,7 @@ class ExitCode(IntEnum):
     UNREACHABLE = 4, "The service is unreachable, timed out, or kept refusing after all retries."
     RESPONSE = 5, "The service sent an invalid response: not JSON-RPC, or for another request."
     INCOMPLETE = 6, "The data is incomplete or contradicts itself."
-    OUTPUT = 7, "The output cannot be written."
+    OUTPUT = 7, "The output cannot be written, or this machine lacks memory, open files or threads."
     BUG = 70, "A bug in chainq; CHAINQ_DEBUG=1 shows the traceback."  # EX_SOFTWARE of sysexits.h
     BUSY = 75, "Another run is using the checkpoint, the output file or the export."  # EX_TEMPFAIL
 

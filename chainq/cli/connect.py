@@ -36,6 +36,7 @@ def service_options(given: "ServiceFlags", *, patient: bool = False, strict: boo
         concurrency=given.concurrency,
         max_memory=config_values.memory(given.max_memory),
         headers=dict(config_values.header(header) for header in given.header or []),
+        cert=given.cert,
         patient=patient or given.retries is not None,
         strict=strict,
         run=log.RUN,

@@ -48,11 +48,10 @@ def main() -> NoReturn:
     except typer.TyperException as error:
         _complain(arguments, _usage(error, arguments), error)
         code = ExitCode.USAGE
-    except (RecursionError, MemoryError) as error:
-        deep = isinstance(error, RecursionError)
-        _complain(arguments, "the response is nested too deeply" if deep else "out of memory; lower -j", error)
-        code = ExitCode.RESPONSE if deep else ExitCode.UNREACHABLE
     except Exception as error:
+        if limit := _limit(error):
+            _complain(arguments, limit, error)
+            os._exit(ExitCode.RESPONSE if isinstance(error, RecursionError) else ExitCode.OUTPUT)
         if isinstance(error, OSError) and (error.errno in _FULL or _unwritten()):
             _complain(arguments, f"cannot write the output: {error.strerror}", error)
             os._exit(ExitCode.OUTPUT)
@@ -63,6 +62,19 @@ def main() -> NoReturn:
         code = ExitCode.BUG
     # Without the interpreter's own shutdown, which takes time and would wait for requests that nobody needs any more.
     os._exit(code)
+
+
+def _limit(error: Exception) -> str:
+    """Return which limit of Python or of this machine a run met, and what to do; empty for other errors."""
+    if isinstance(error, RecursionError):
+        return "the response is nested too deeply"
+    if isinstance(error, MemoryError):
+        return "out of memory; lower -j, -w or --max-memory"
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return "too many open files; lower -j or -w, or raise the limit (ulimit -n)"
+    if isinstance(error, BlockingIOError) or (isinstance(error, RuntimeError) and "start new thread" in str(error)):
+        return "no more processes or threads; lower -j or -w, or raise the limit (ulimit -u)"
+    return ""
 
 
 def _unwritten() -> bool:

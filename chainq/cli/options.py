@@ -226,6 +226,9 @@ class ServiceFlags(Group):
         list[str] | None,
         option(SERVICE, "--header", "'NAME: VALUE'", "HTTP header for every request; keep secrets in a profile."),
     ] = None
+    cert: Annotated[
+        str | None, option(SERVICE, "--cert", "FILE[:KEY]", "Client certificate (PEM), and its key if not in FILE.")
+    ] = None
     quiet: Annotated[bool, option(SERVICE, "--quiet -q", "", "Suppress warnings and progress.")] = False
     verbose: Annotated[bool, option(SERVICE, "--verbose -v", "", "Log every request to stderr.")] = False
     log_format: Annotated[str, option(SERVICE, "--log-format", "text|json", "Format of the lines on stderr.")] = "text"

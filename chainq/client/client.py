@@ -46,7 +46,8 @@ class Client:
     they do for the commands; what else is None comes from the profile too, or is the default of the commands.
 
     `dialect`: `chain`, `aleo`, or `auto` to detect it. `timeout`: seconds per request. `retries`: for transient
-    failures. `rate`: maximum requests per second. `headers`: HTTP headers of every request. `concurrency`: parallel
+    failures. `rate`: maximum requests per second. `headers`: HTTP headers of every request. `cert`: a client
+    certificate, `FILE` or `FILE:KEY`. `concurrency`: parallel
     requests, up to 64. `max_memory`: bytes that responses may take up, all of them together. `strict`: IncompleteError
     before rows whose completeness is not proved (docs/completeness.md, "Belief"). `typed`: rows hold heights
     and other numbers as int and times as datetime (UTC) where the service sends strings; a value that is not of its
@@ -70,6 +71,7 @@ class Client:
         retries: int = RETRIES,
         rate: float | None = None,
         headers: Mapping[str, str] | None = None,
+        cert: str | None = None,
         concurrency: int = CONCURRENCY,
         max_memory: int = MAX_MEMORY,
         strict: bool = False,
@@ -87,6 +89,7 @@ class Client:
                 rate=None if rate is None else values.checked_number("rate", rate),
                 timeout=None if timeout is None else values.checked_number("timeout", timeout),
                 headers=arguments.headers(headers),
+                cert=None if cert is None else arguments.text("cert", cert),
                 retries=arguments.integer("retries", retries, 0, HIGHEST),
                 concurrency=arguments.integer("concurrency", concurrency, 1, MOST_REQUESTS),
                 max_memory=arguments.integer("max_memory", max_memory, values.LEAST_MEMORY, HIGHEST),

@@ -69,7 +69,13 @@ def _with_default(text: str, name: str, settings: Settings) -> str:
 
 def _table(name: str, new: Profile) -> str:
     """Return a profile as TOML."""
-    values: dict[str, object] = {"url": new.url, "dialect": new.dialect, "rate": new.rate, "timeout": new.timeout}
+    values: dict[str, object] = {
+        "url": new.url,
+        "dialect": new.dialect,
+        "rate": new.rate,
+        "timeout": new.timeout,
+        "cert": new.cert,
+    }
     values["transactions-by-row-id"] = new.names.transactions_by_row_id
     tables: dict[str, Mapping[str, object]] = {
         f"profiles.{name}": values,

@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 @dataclass(frozen=True, slots=True)
 class Profile:
     """A server under a name of the user's; None where the file has no value. `rate` in requests a second, `timeout` in
-    seconds; a header's value may be a secret, or `env:NAME` for that environment variable."""
+    seconds; a header's value may be a secret, or `env:NAME` for that environment variable. `cert`: as `--cert`."""
 
     url: str | None = None
     dialect: str | None = None
@@ -39,6 +39,7 @@ class Profile:
     timeout: float | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
+    cert: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class _ProfileTable(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     rate: float | None = None
     timeout: float | None = None
     headers: dict[str, Any] = {}
+    cert: str | None = None
     methods: dict[str, Any] = {}
     parameters: dict[str, Any] = {}
     transactions_by_row_id: bool | None = None
@@ -188,7 +190,7 @@ class _Check:
             self._parameters(table.parameters, (*at, "parameters")),
             table.transactions_by_row_id,
         )
-        return Profile(table.url, table.dialect, table.rate, table.timeout, headers, names)
+        return Profile(table.url, table.dialect, table.rate, table.timeout, headers, names, table.cert)
 
     def _header(self, name: str, value: object, at: tuple[str, ...]) -> str:
         checked = self._convert(value, str, at)

@@ -6,7 +6,8 @@ from chainq.transport.base import ServiceOptions
 def completed(given: ServiceOptions) -> ServiceOptions:
     """Return `given` completed by its profile, or by the default one where `given` has neither a URL nor a profile.
 
-    The result names the profile that was read. Its headers may be secrets: they are sent to its own host only. Raises
+    The result names the profile that was read. Its headers may be secrets, and its certificate
+    names a person: they are for its own host only. Raises
     UsageError for a profile that does not exist and for a mistake in the file.
     """
     if given.url and not given.profile:
@@ -23,5 +24,6 @@ def completed(given: ServiceOptions) -> ServiceOptions:
         rate=found.rate if given.rate is None else given.rate,
         timeout=found.timeout if given.timeout is None else given.timeout,
         headers={**(found.headers if trusted else {}), **given.headers},
+        cert=given.cert or (found.cert if trusted else None),
         names=found.names,
     )

@@ -85,7 +85,8 @@ class Bar:
         self._drawn = False  # at any time
         self._lock = threading.RLock()  # a signal may come while it is held
         self._closed = threading.Event()
-        threading.Thread(target=self._run, name="chainq-progress", daemon=True).start()
+        with suppress(RuntimeError):  # no thread is left; the run matters more than its bar
+            threading.Thread(target=self._run, name="chainq-progress", daemon=True).start()
 
     def begin(self, total: int | None, unit: str = "heights") -> None:
         """Count other units from now on, or without a total; the rows, the bytes and the time go on."""

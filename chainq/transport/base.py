@@ -87,7 +87,8 @@ class ServiceOptions(NamedTuple):
     but the default one. `dialect`: one of `DIALECTS` or `auto`; `names`: the server's own names beside it. `timeout`:
     seconds for one attempt of a call, from the connection to the last byte. `retries`: of a call, after transient
     failures. `rate`: requests per second, None for no limit. `concurrency`: requests at a time. `max_memory`: bytes,
-    for the responses of all calls together. `headers`: of every request; they may hold secrets. `patient`: try to
+    for the responses of all calls together. `headers`: of every request; they may hold secrets. `cert`: a
+    client certificate, as FILE or FILE:KEY. `patient`: try to
     reach a server as often as `retries` say, also one that has not responded yet. `strict`: rows whose completeness
     rests on belief are an error. `until`: the time, by time.monotonic, at which the run is to end; None for no limit.
     `run`: its id, with which that of each request begins.
@@ -102,6 +103,7 @@ class ServiceOptions(NamedTuple):
     concurrency: int = CONCURRENCY
     max_memory: int = MAX_MEMORY
     headers: Mapping[str, str] = {}  # never changed; a mapping proxy could not be pickled for workers
+    cert: str | None = None
     names: Names | None = None
     patient: bool = False
     strict: bool = False

@@ -184,6 +184,8 @@ class Connection:
             failure.wait = tuning.CONNECT_WAIT if retries.attempts == 1 and self._options.retries else None
         else:
             failure.wait = retries.wait_after(failure)
+            if failure.wait is None and (failure.retry_after or 0.0) > tuning.MAX_WAIT:
+                failure.error.message += f", it asks to wait {failure.retry_after:g} s"
 
     @contextmanager
     def _slot(self, method: str) -> Iterator[None]:

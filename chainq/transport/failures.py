@@ -7,12 +7,15 @@ final. Where no connection was ever made, one more attempt is enough, unless the
 Source: docs/protocol.md, "Envelope and errors"; RFC 9110, section 15, for HTTP statuses.
 """
 
+import errno
+import os
 import re
 
 from chainq.errors import (
     BrokenBodyError,
     ChainqError,
     GatewayError,
+    OutputError,
     Phrase,
     ResponseError,
     ServiceError,
@@ -156,6 +159,9 @@ def of_exchange(error: ExchangeError, options: ServiceOptions) -> ChainqError | 
     failure = UnreachableError(f"could not reach {url}: {reason}")
     if "CERTIFICATE_VERIFY_FAILED" in reason:
         return failure
+    if any(os.strerror(number) in reason for number in (errno.EMFILE, errno.ENFILE)):  # others may be closed meanwhile
+        limit = OutputError("too many open files", Phrase("lower {concurrency}, or raise the limit (ulimit -n)"))
+        return TransientFailure(limit)
     return TransientFailure(failure, unconnected=isinstance(error, UnconnectedError))
 
 

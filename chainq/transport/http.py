@@ -46,7 +46,7 @@ class HttpTransport:
         except (httpx.InvalidURL, ValueError) as error:
             raise UsageError(f"invalid URL {mask_url(options.url)!r}: {_reason(error)}") from None
         self._headers = _headers(options, self._url)
-        self._adapter = Adapter(Route(self._url, named_proxy(options.url)), now)
+        self._adapter = Adapter(Route(self._url, named_proxy(options.url), options.cert), now)
 
     def call(self, request: Request) -> Response:
         """Return the response, whatever its status. Raises ExchangeError, ResponseError, or TooHeavyError."""

@@ -4,12 +4,13 @@ import ssl
 from base64 import b64encode
 from http.client import HTTPException
 from ipaddress import ip_address
+from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from chainq.errors import UsageError
+from chainq.errors import Phrase, UsageError
 from chainq.text.sanitize import excerpt, keep_secret
 from chainq.transport.base import ProxyRefusedError
 from chainq.transport.http1 import exchange
@@ -39,14 +40,16 @@ def named_proxy(url: str) -> httpx.Proxy | None:
 class Route:
     """The way to the server of a URL. `target` is what requests name, `headers` what they need for the proxy.
 
-    Raises UsageError where the certificates that the environment names cannot be used.
+    `cert`: the client certificate for the server, and for no proxy. Raises UsageError if it cannot be used, or
+    the certificates that the environment names.
     """
 
-    def __init__(self, url: httpx.URL, proxy: httpx.Proxy | None) -> None:
+    def __init__(self, url: httpx.URL, proxy: httpx.Proxy | None, cert: str | None = None) -> None:
         self._server, self._proxy = url, proxy
         self._forwards = proxy is not None and url.scheme == "http" and proxy.url.scheme in ("http", "https")
         self._authorization = _basic(proxy)
-        self._tls = _tls("https" in (url.scheme, proxy and proxy.url.scheme))
+        self._tls = _tls(url.scheme == "https", cert)
+        self._proxy_tls = _tls(proxy is not None and proxy.url.scheme == "https")
         self.headers = self._authorization if self._forwards else []
         path = url.raw_path.decode("ascii")
         # RFC 9112, section 3.2: a proxy that forwards is sent the whole URL.
@@ -79,7 +82,7 @@ class Route:
         host, port = _address(self._server)
         if self._proxy is not None:
             if self._proxy.url.scheme == "https":
-                channel = Tls(channel, self._tls, _address(self._proxy.url)[0])
+                channel = Tls(channel, self._proxy_tls, _address(self._proxy.url)[0])
             if self._proxy.url.scheme.startswith("socks"):
                 _connect_by_socks(channel, host, port, self._proxy.raw_auth)
             elif not self._forwards:
@@ -98,7 +101,7 @@ def _basic(proxy: httpx.Proxy | None) -> list[tuple[bytes, bytes]]:
     return [(b"Proxy-Authorization", b"Basic " + b64encode(b":".join(proxy.raw_auth)))]
 
 
-def _tls(used: bool) -> ssl.SSLContext:
+def _tls(used: bool, cert: str | None = None) -> ssl.SSLContext:
     if not used:  # loading certificates takes a fifth of a short run
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
@@ -106,7 +109,29 @@ def _tls(used: bool) -> ssl.SSLContext:
     except OSError as error:
         raise UsageError(f"SSL_CERT_FILE or SSL_CERT_DIR holds no certificates: {excerpt(str(error))}") from None
     context.set_alpn_protocols(["http/1.1"])
+    if cert:
+        _load(context, cert)
     return context
+
+
+def _load(context: ssl.SSLContext, cert: str) -> None:
+    """Have a context show a client certificate, with the key in the same file, or after a colon. Raises UsageError."""
+    file, colon, key = cert.rpartition(":")
+    if not colon or Path(cert).exists():
+        file, key = cert, ""
+
+    def no_password() -> str:
+        raise UsageError(
+            Phrase("{cert}: the key has a password", cert=cert), "openssl pkey writes a key file without one"
+        )
+
+    try:
+        context.load_cert_chain(file, key or None, no_password)
+    except (OSError, ssl.SSLError) as error:
+        raise UsageError(
+            Phrase("{cert} cannot be used: {}", excerpt(error.strerror or str(error)), cert=cert),
+            "expected a PEM file with a certificate and its key, or FILE:KEY",
+        ) from None
 
 
 def _connect_by_tunnel(channel: Channel, host: str, port: int, headers: list[tuple[bytes, bytes]]) -> None:

@@ -4,6 +4,7 @@ that lead to a server (compression, IPv6, proxies, a certificate authority of on
 
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,8 @@ from harness.belief import besides_belief
 from harness.certificate import certified
 from harness.program import Program, Servers, finish, one_line
 from harness.services import Canned, canned
+from harness.sockets import answering
+from harness.sockets import server as raw_server
 from harness.truth import Truth, difference
 
 DIALECTS = ("chain", "aleo")
@@ -280,6 +283,30 @@ def test_an_authority_of_the_environment_is_trusted(secured: tuple[str, Path], c
     assert found["TLS"]["finding"].startswith("TLSv1.")
     assert "verified" in found["TLS"]["meaning"]
     assert chainq("doctor", url=url).code == 4
+
+
+def test_a_server_that_wants_to_know_its_clients(tmp_path: Path, chainq: Program, truth: Truth) -> None:
+    """--cert and a profile name the certificate, with its key in the same file or in another one; errors name it."""
+    context, authority = certified(tmp_path)
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_verify_locations(authority)
+    key, both = tmp_path / "key.pem", tmp_path / "both.pem"
+    both.write_text(authority.read_text() + key.read_text())
+    env = {"SSL_CERT_FILE": str(authority)}
+    body = b'{"jsonrpc":"2.0","id":1,"result":[%s]}' % truth.block(640)
+    with raw_server(answering(body), tls=context) as (url, _):
+        for cert in (str(both), f"{authority}:{key}"):
+            ran = chainq("block", "640", "--cert", cert, url=url, env=env)
+            assert (ran.code, ran.rows) == (0, [truth.block(640)]), ran.err
+        config = f'[profiles.known]\nurl = "{url}"\ncert = "{both}"\n'
+        chainq.config.parent.mkdir(parents=True)
+        chainq.config.write_text(config)
+        assert chainq("block", "640", "--profile", "known", env=env).rows == [truth.block(640)]
+        assert chainq("block", "640", "--retries", "0", url=url, env=env).code == 4
+        wrong = one_line(chainq("block", "640", "--cert", str(key), url=url, env=env), 2)
+        assert f"--cert {key} cannot be used" in wrong
+        assert "expected a PEM file" in wrong
+        assert "No such file" in one_line(chainq("block", "640", "--cert", "nothing.pem", url=url, env=env), 2)
 
 
 def test_commands_do_not_load_what_they_do_not_need(chainq: Program) -> None:

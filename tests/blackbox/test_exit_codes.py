@@ -115,6 +115,15 @@ def test_4_so_many_retries_as_the_user_says(chainq: Program, nowhere: str) -> No
         assert len(seen) == 1
 
 
+@pytest.mark.parametrize("status", [429, 503])
+def test_4_a_long_retry_after_is_named(status: int, chainq: Program) -> None:
+    """A service that asks for an hour is not waited for, and the error says how long it wants."""
+    with canned(lambda _: Canned(b"later", status, "text/plain", (("Retry-After", "3600"),))) as (url, seen):
+        ran = chainq("block", "5", url=url)
+    assert "it asks to wait 3600 s" in one_line(ran, 4)
+    assert len(seen) == 1
+
+
 @pytest.mark.parametrize("status", [408, 500, 502, 503, 504])
 def test_4_refused_for_ever(status: int, chainq: Program) -> None:
     """A service that keeps answering 5xx is asked 1 + --retries times, then exit 4."""

@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import IO
 
 from harness.program import Program, Ran, finish
@@ -46,10 +45,10 @@ class Job:
         height: int = json.loads(self.kept.read_bytes())["positions"][-1]["next"]
         return height
 
-    def files(self) -> dict[str, bytes]:
-        """All files of the folder but the lock, and of the checkpoint all but how the last runs ended."""
+    def files(self, *, state: bool = False) -> dict[str, bytes]:
+        """All files of the folder but the lock; of the checkpoint how the last runs ended only with `state`."""
         found = {path.name: path.read_bytes() for path in self.folder.iterdir() if path.suffix != ".lock"}
-        with suppress(KeyError, ValueError, TypeError):  # if it is damaged
+        if not state and self.kept.name in found:
             kept = json.loads(found[self.kept.name])
             del kept["state"]
             found[self.kept.name] = json.dumps(kept).encode()
