@@ -4,6 +4,7 @@ What is being written lies in `_chainq/new` and is renamed into place once it is
 the kernel on it, which ends with the process however that ends: so what is not locked there was left by a killed run.
 """
 
+import errno
 import fcntl
 import os
 import tempfile
@@ -19,6 +20,7 @@ from chainq.text.sanitize import printable
 T = TypeVar("T")
 NEW = "_chainq/new"
 LOCK = "_chainq/lock"
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)  # what file systems without hard links answer
 
 
 class FolderStore:
@@ -183,6 +185,13 @@ class FolderUpload:
                 self._moved(lambda: os.link(self._path, target))
             except FileExistsError:
                 return False
+            except OSError as error:
+                if error.errno not in _NO_LINKS:
+                    raise
+                # exFAT, some network mounts. Of two exports that begin at the same moment without the lock, one wins.
+                if target.exists():
+                    return False
+                self._path.replace(target)
             return True
 
         return self._store.place(name, linked)
