@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
+from chainq import tuning
 from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import Method, Role
 from chainq.defaults import CONCURRENCY
-from chainq.errors import ChainqError, OverdueError, ServiceError
+from chainq.errors import ChainqError, GatewayError, OverdueError, ServiceError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import (
     NOTHING_KNOWN,
@@ -83,10 +84,12 @@ def fetch_range(
 
     send = _sender(connection, dialect, query, tip_height, plan.page, witness)
     pool: Pool[int] = Pool(plan.window)
+    hung = _HungCheck(send)
     warned = 0
 
     def submit() -> None:
         for number, request in plan.requests():
+            hung.sent[number] = request
             pool.submit(number, partial(send, request))
 
     try:
@@ -102,6 +105,7 @@ def fetch_range(
             submit()
             if plan.waiting:
                 number, outcome = _next(pool)
+                hung.take(number, outcome)
                 plan.receive(number, outcome)
                 del outcome  # a response is large, and the next wait may be long
             while warned < len(plan.facts.notes):
@@ -123,6 +127,32 @@ def _next(pool: Pool[int]) -> tuple[int, object]:
     if isinstance(outcome, OverdueError):
         raise outcome
     return number, outcome
+
+
+class _HungCheck:
+    """Ends a run against a server that answers nothing, whose every request would be divided down to a single height.
+
+    After the first request that fails so, if nothing was ever answered, else after tuning.FAILED_IN_A_ROW of them, it
+    sends the narrowest one: a row of the first of its heights. If that fails in the same way, no other can do better.
+    """
+
+    def __init__(self, send: Callable[[RowsRequest], object]) -> None:
+        self.sent: dict[int, RowsRequest | TipRequest | DueRequest] = {}
+        self._send = send
+        self._answered, self._failed = False, 0
+
+    def take(self, number: int, outcome: object) -> None:
+        """Take in the outcome of a request. Raises GatewayError."""
+        request = self.sent.pop(number)
+        if not isinstance(outcome, GatewayError):
+            self._answered, self._failed = True, 0
+            return
+        self._failed += 1
+        if isinstance(request, RowsRequest) and (not self._answered or self._failed % tuning.FAILED_IN_A_ROW == 0):
+            start = request.heights.start
+            size = None if request.page_size is None else 1
+            self._send(request._replace(heights=HeightRange(start, start + 1), page=0, page_size=size))
+            self._answered, self._failed = True, 0
 
 
 def _compare(plan: RangePlan, witness: "Witness | None", heights: HeightRange) -> None:
