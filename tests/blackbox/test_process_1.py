@@ -44,3 +44,23 @@ def test_process_1_ends_when_it_is_told(
     os.kill(inside, number)
     ran = finish(process)
     assert ran.code == 128 + number, ran.err
+
+
+@pytest.mark.skipif(not allowed(), reason="a name space of users is not allowed here")
+@pytest.mark.parametrize("home", ["/nonexistent", None])
+def test_a_user_without_a_name_or_a_home(home: str | None, chainq: Program, server: Servers) -> None:
+    """As in an image with a read-only root and a number for a user: runs, checkpoints and exports work."""
+    env = chainq.environment()
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        env.pop(name)
+    env |= {} if home is None else {"HOME": home}
+    url = ["--url", server()]
+    for words in (
+        ["records", "0:5", *url],
+        ["records", "--start", "-5", "--checkpoint", "kept", "-o", "out", *url],
+        ["status", "kept", "--max-age", "1h"],
+        ["export", "blocks", "0:50", "--to", "lake", "-q", *url],
+    ):
+        line = ["unshare", "--user", "--map-user=54321", chainq.path, *words]
+        ran = finish(subprocess.Popen(line, env=env, cwd=chainq.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+        assert (ran.code, ran.err) == (0, ""), words

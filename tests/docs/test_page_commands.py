@@ -11,9 +11,12 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from chainq.config import profiles
 from harness.pages import DEVELOPERS, INSTALLERS, OF_THE_SYSTEM, OPTIONAL, PAGES, Block, Home, sections
@@ -73,8 +76,26 @@ def run(block: Block, home: Home, truth: Truth) -> None:
         case "ini":
             for command in re.findall(r"^ExecStart=(.*)$", text, re.MULTILINE):
                 home.run(shlex.split(command.replace("%h", str(home.place))), PATH="/usr/bin:/bin")
+        case "yaml":
+            for words in yaml_commands(yaml.safe_load(text)):
+                home.run(words, CHAINQ_URL=home.url)
         case _:
             read(block)
+
+
+def yaml_commands(part: Any) -> Iterator[list[str]]:
+    """The commands of chainq in a YAML document, in their order: of containers, of probes, and of steps."""
+    if isinstance(part, list):
+        for one in part:
+            yield from yaml_commands(one)
+    elif isinstance(part, dict):
+        if "image" in part:
+            yield ["chainq", *part["args"]]
+        elif isinstance(command := part.get("command"), list):
+            yield command
+        elif (step := str(part.get("run"))).startswith("chainq "):
+            yield shlex.split(step.replace("s3://bucket/chain", "chain"))
+        yield from yaml_commands([*part.values()])
 
 
 def read(block: Block) -> None:
@@ -86,6 +107,13 @@ def read(block: Block) -> None:
         case "json":
             for line in block.text.splitlines():
                 json.loads(line)
+        case "dockerfile":
+            steps = [line.split(" ", 1) for line in block.text.splitlines()]
+            assert [name for name, _ in steps][:: len(steps) - 1] == ["FROM", "ENTRYPOINT"]
+            known = {"FROM", "COPY", "RUN", "USER", "ENV", "WORKDIR", "VOLUME", "ENTRYPOINT"}
+            assert {name for name, _ in steps} <= known
+            extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+            assert set(re.findall(r"chainq\[(\w+)\]", block.text)) <= set(extras)
         case "logrotate":
             if shutil.which("logrotate"):
                 subprocess.run(["logrotate", "-d", "/dev/stdin"], input=block.text, text=True, check=True)  # noqa: S607
