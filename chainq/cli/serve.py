@@ -16,6 +16,7 @@ from chainq.cli.options import Group
 from chainq.errors import UsageError
 
 if TYPE_CHECKING:
+    from chainq.demo.chain import Chain
     from chainq.demo.planted import Planted
 
 FAULTS = "Faults"
@@ -55,6 +56,9 @@ class ServeOptions(Group):
     owner: Annotated[
         str | None,
         Option("--owner", metavar="ADDRESS", help="Plant records of this address, not of the published test key."),
+    ] = None
+    sealed: Annotated[
+        int | None, Option("--sealed", metavar="N", min=1, max=100_000, help="A chain of N blocks with true hashes.")
     ] = None
     shuffle: Annotated[bool, Option("--shuffle/--no-shuffle", help="Shuffle the rows inside each height.")] = True
     gzip: Annotated[bool, Option("--gzip", help="Compress responses for clients that accept it.")] = False
@@ -151,11 +155,10 @@ def serve(given: ServeCommand) -> None:
     import time
 
     from chainq.catalog.identifiers import is_loopback
-    from chainq.demo.chain import DEFAULT_TIP, Chain
+    from chainq.demo.chain import DEFAULT_TIP
     from chainq.demo.faults import Faults
     from chainq.demo.http_server import serve as serve_demo
     from chainq.demo.list_faults import parse_fault
-    from chainq.demo.planted import PUBLISHED
     from chainq.demo.plants import parse_plant
     from chainq.demo.service import Service
     from chainq.demo.wire import DIALECTS
@@ -187,8 +190,8 @@ def serve(given: ServeCommand) -> None:
     def tip_height() -> int:
         return first + int((time.monotonic() - began) / grow) if grow else first
 
-    planted = _planted(given.owner, len(PUBLISHED)) if given.owner else PUBLISHED
-    chain = Chain(given.seed, first, _dense(given.dense_height), planted)
+    chain = _chain(given, first)
+    first = chain.tip
     with _checked("--plant"):
         service = Service(chain, Faults(**faults), dialect, given.shuffle, tip=tip_height)
 
@@ -201,6 +204,29 @@ def serve(given: ServeCommand) -> None:
         serve_demo(service, host, given.port, ready=ready, log=_log if given.verbose else None)
     except OSError as error:
         raise UsageError(f"cannot listen on {host}:{given.port}: {error.strerror}") from None
+
+
+def _chain(given: ServeCommand, tip: int) -> "Chain":
+    """Return the chain that is served. Raises UsageError, also without the SDK where that is needed."""
+    from chainq.demo.chain import Chain
+    from chainq.demo.planted import PUBLISHED
+
+    dense = _dense(given.dense_height)
+    if given.sealed is None:
+        return Chain(given.seed, tip, dense, _planted(given.owner, len(PUBLISHED)) if given.owner else PUBLISHED)
+    others = {
+        "--tip": given.tip,
+        "--grow": given.grow,
+        "--owner": given.owner,
+        "--reorg-at": given.reorg_at,
+        "--deployed-lists": given.deployed_lists,
+    }
+    for option, value in others.items():
+        if value is not None and (value or option in ("--tip", "--reorg-at")):
+            raise UsageError(f"--sealed cannot be combined with {option}")
+    from chainq.demo.sealed import SealedChain
+
+    return SealedChain(given.seed, given.sealed, dense)
 
 
 def _log(status: int, body: bytes) -> None:

@@ -271,7 +271,7 @@ class VerifiedOptions(Group):
     )
     anchor: Annotated[
         str | None,
-        option(RANGE, "--anchor", "HEIGHT:HASH", "Trusted block hash, which proves the blocks up to it; with --hashes."),
+        option(RANGE, "--anchor", "HEIGHT:HASH", "Trusted block hash; proves all blocks up to it."),
     ] = None
 
 

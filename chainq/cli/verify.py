@@ -67,8 +67,7 @@ def run(given: VerifyCommand) -> None:
             opened.enter_context(witness)
         journal = None
         if kept:
-            identity = _identity(service, witness, commands, bounds, settings)
-            identity |= {"hashes": True} if hashes else {}
+            identity = _identity(service, witness, commands, bounds, settings, hashes)
             journal = open_journal(opened, ResumeSettings(given.checkpoint, output=settings.file), identity)
             sink = journal.sink
         else:
@@ -82,8 +81,6 @@ def run(given: VerifyCommand) -> None:
         else:
             writer = begin(sink, False)
         heights = _overlapping(verdict.heights, journal)
-        if hashes is not None and hashes.anchor is not None and hashes.anchor.height < heights.start:
-            raise UsageError(f"--anchor {hashes.anchor.height} proves no block from {heights.start} on")
         repair = _repair(service, given)
         try:
             steps = audit(service, heights, commands, repair, witness=witness, progress=reporter, hashes=hashes)
@@ -98,8 +95,7 @@ def run(given: VerifyCommand) -> None:
             writer.close()
             if journal is not None:
                 journal.end()
-    if hashes is not None:
-        verdict.compared = hashes.verdict("the server")
+    verdict.compared = hashed(hashes, "the server")
     conclude(verdict, reporter, LISTED if settings.format == "table" else "")
 
 
@@ -117,12 +113,18 @@ def block_hashes(given: VerifyCommand) -> "BlockHashes | None":
     return BlockHashes(parse_anchor(given.anchor) if given.anchor is not None else None)
 
 
+def hashed(hashes: "BlockHashes | None", naming: str) -> str:
+    """Return what the hashes prove, as the end of the verdict; empty without --hashes. `naming`: who names them."""
+    return hashes.verdict(naming) if hashes else ""
+
+
 def _identity(
     service: Service,
     witness: Service | None,
     commands: tuple[str, ...],
     bounds: Bounds,
     settings: output.OutputSettings,
+    hashes: "BlockHashes | None",
 ) -> dict[str, object]:
     """Return what a checkpoint tells runs apart by, as JSON values without secrets."""
     return {
@@ -133,6 +135,7 @@ def _identity(
         "witness": None if witness is None else mask_url(witness.url),
         "format": settings.format,
         "columns": settings.requested,
+        **({"hashes": True} if hashes else {}),
     }
 
 

@@ -49,11 +49,11 @@ def run(given: VerifyCommand) -> None:
                 with connect.open_service(connect.service_options(given), reporter) as service:
                     steps = _against(files, service, given.sample, verdict, reporter)
                     write_findings(steps, writer, verdict)
-            elif files.unseen:
+            elif files.unseen and hashes is None:
                 verdict.compared = f"; {spelled(files.unseen)}"
             if hashes is not None:
                 write_findings(hashes.of_files(files.parts()), writer, verdict)
-                verdict.compared += hashes.verdict("the file")
+                verdict.compared += verify.hashed(hashes, "the file")
         finally:
             reporter.end()
         with signals_deferred():

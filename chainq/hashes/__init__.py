@@ -6,6 +6,6 @@ formulas.py  each hash by its formula, with the file of snarkVM that it is from
 check.py     a block summary, or a full block, against its own hashes
 chain.py     blocks one after the other: links, and the anchor that they end in
 ```
-Needs aleo-sdk (extra `hashes`), of which `chainq.wallet.sdk` is loaded once the first hash is computed. No I/O, no clock.
-Rows are JSON values as `json.loads` returns them, which keeps integers exact.
+Needs aleo-sdk (extra `hashes`), which `chainq.wallet.sdk` loads for the first hash. No I/O, no clock. Rows are JSON
+values as `json.loads` returns them, which keeps integers exact.
 """

@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from chainq.errors import UsageError
-from chainq.hashes.trees import NotAnElement, element
+from chainq.hashes.trees import NotAnElementError, element
 
 
 class Anchor(NamedTuple):
@@ -20,7 +20,7 @@ def parse_anchor(text: str) -> Anchor:
     try:
         if found and element(found[2]):
             return Anchor(int(found[1]), found[2])
-    except NotAnElement:
+    except NotAnElementError:
         pass
     raise UsageError(f"invalid --anchor {text!r}: expected HEIGHT:HASH, such as 1000:ab1...")
 

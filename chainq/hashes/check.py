@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from chainq.hashes import formulas
 from chainq.hashes.formulas import METADATA, REWARDS, ROOTS, TESTNET3, Row
-from chainq.hashes.trees import NotAnElement, element, hashes, id_text
+from chainq.hashes.trees import NotAnElementError, element, hashes, id_text
 
 _HEADER = ("previous_hash", *ROOTS, *(name for name, _ in METADATA))
 _VALUES = ("constant", "public", "future")
@@ -23,7 +23,7 @@ UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, Overf
 
 
 class Wrong(NamedTuple):
-    """What does not follow from its parts. `check`: `hash`, `root`, `id` or `value`; what it should be, and what it is."""
+    """What does not follow from its parts: the check (`hash`, `root`, `id`, `value`), what is due and what is found."""
 
     check: str
     expected: str | None
@@ -31,7 +31,7 @@ class Wrong(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """What was found in a block. `proved`: its hash was recomputed and holds. `skipped`: what was not checked, by name."""
+    """What was found in a block. `proved`: its hash was recomputed and holds. `skipped`: what was not checked."""
 
     wrong: list[Wrong]
     proved: bool
@@ -85,7 +85,7 @@ class _BlockCheck:
             if element(named) == due:
                 return
             expected = f"{name}={id_text(prefix, due) if prefix else f'{due}field'}"
-        except NotAnElement as error:
+        except NotAnElementError as error:
             expected = str(error)
         except UNREADABLE as error:
             expected = f"{name} that can be computed ({type(error).__name__}: {error})"[:300]
@@ -135,7 +135,7 @@ class _BlockCheck:
             self._compare("id", name, transaction["id"], lambda: formulas.transaction_id(transaction), "at")
 
     def _deployment(self, name: str, transaction: Row) -> None:
-        """Have the SDK read a deployment, which recomputes the ID of its transaction by the functions of the program."""
+        """Have the SDK read a deployment, which recomputes the ID of its transaction by the program's functions."""
         try:
             hashes().sdk.Transaction.from_json(json.dumps(transaction))
         except RuntimeError as error:

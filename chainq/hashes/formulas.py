@@ -1,7 +1,7 @@
 """Each hash of a block by its formula. Rows are JSON values; IDs and roots are returned as numbers.
 
-Every docstring names the file of ProvableHQ/snarkVM that has the formula. Raises NotAnElement for an ID or a root that
-is none, and KeyError, TypeError or ValueError for a row of another shape.
+Every docstring names the file of ProvableHQ/snarkVM that has the formula. Raises NotAnElementError for an ID or a root
+that is none, and KeyError, TypeError or ValueError for a row of another shape.
 """
 
 from collections.abc import Iterable, Mapping
@@ -105,7 +105,7 @@ def ratifications_root(ratifications: Iterable[Row]) -> int:
 def subdag_root(subdag: Mapping[str, Iterable[Row]]) -> int:
     """Return the root over the certificates of a block, which are named by their batch IDs, round by round.
 
-    `ledger/narwhal/subdag/src/lib.rs`, `batch-certificate/src/lib.rs`. In an older era a certificate has an ID of its own.
+    `ledger/narwhal/subdag/src/lib.rs`, `batch-certificate/src/lib.rs`. In an older era a certificate has its own ID.
     """
     leaves = []
     for number in sorted(subdag, key=int):

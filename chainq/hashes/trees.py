@@ -1,6 +1,7 @@
 """Field elements as bits, the hash functions BHP512, BHP1024 and Poseidon8, and the Merkle tree made of them.
 
-Bits are little-endian everywhere; a field element has 253. Source: ProvableHQ/snarkVM, `console/collections/src/merkle_tree/`.
+Bits are little-endian everywhere; a field element has 253. Source of the tree: ProvableHQ/snarkVM,
+`console/collections/src/merkle_tree/`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,21 +19,21 @@ _ID_PREFIXES = ("ab", "ar", "at", "au", "sr")
 Bits = list[bool]
 
 
-class NotAnElement(ValueError):
+class NotAnElementError(ValueError):
     """A value that is no field element, nor an ID that carries one."""
 
 
 def element(value: object) -> int:
     """Return a field element as a number, from `12field` or a bech32m ID (`ab1…`, `at1…`, `au1…`, `sr1…`).
 
-    The element of an ID is its payload, 32 bytes, little-endian. Raises NotAnElement for anything else: an ID with a
-    wrong checksum, digits with a leading zero, a number that is not below FIELD_ORDER.
+    The element of an ID is its payload, 32 bytes, little-endian. Raises NotAnElementError for anything else: an ID with
+    a wrong checksum, digits with a leading zero, a number that is not below FIELD_ORDER.
 
     >>> element("12field")
     12
     """
     if not isinstance(value, str):
-        raise NotAnElement(f"{value!r} is not a field element")
+        raise NotAnElementError(f"{value!r} is not a field element")
     digits = value.removesuffix("field")
     if digits != value and digits.isascii() and digits.isdecimal() and len(digits) < 78:
         number = int(digits)
@@ -44,20 +45,20 @@ def element(value: object) -> int:
             number = int.from_bytes(data, "little")
             if len(data) == 32 and number < FIELD_ORDER:
                 return number
-    raise NotAnElement(f"{value!r} is not a field element or an ID")
+    raise NotAnElementError(f"{value!r} is not a field element or an ID")
 
 
 def payload(prefix: str, text: str) -> bytes:
-    """Return the bytes that a bech32m text carries. Raises NotAnElement where it is none, or has another prefix."""
+    """Return the bytes that a bech32m text carries. Raises NotAnElementError for any other, and another prefix."""
     symbols = text.removeprefix(f"{prefix}1")
     if symbols == text or text.lower() != text or bech32.fault(text):
-        raise NotAnElement(f"{text!r} is not a bech32m text that begins with {prefix}1")
+        raise NotAnElementError(f"{text!r} is not a bech32m text that begins with {prefix}1")
     number = 0
     for symbol in symbols[:-6]:
         number = number << 5 | bech32.ALPHABET.index(symbol)
     size, rest = divmod((len(symbols) - 6) * 5, 8)
     if rest > 4 or number & (1 << rest) - 1:
-        raise NotAnElement(f"{text!r} is padded with bits that are not zero")
+        raise NotAnElementError(f"{text!r} is padded with bits that are not zero")
     return (number >> rest).to_bytes(size)
 
 

@@ -34,11 +34,13 @@ def audit(
     """Yield step by step what is wrong with a service's rows of a height range, up to its tip at most, by height.
 
     `commands`: those to verify beside the blocks. `witness`: a service that is expected to have the same rows, up to
-    its own tip. `hashes` recomputes those of the blocks, up to its anchor. `progress` counts the heights of each command as they are read. Raises ChainqError where one of the
-    services fails.
+    its own tip. `hashes` recomputes those of the blocks, up to its anchor. `progress` counts the heights of each
+    command as they are read. Raises ChainqError where one of the services fails.
     """
     wanted = {*BLOCKS, *commands}
     known = [command for command in COMMANDS if command in wanted]
+    if hashes is not None:
+        hashes.begin(heights.start)
     progress.begin(len(heights) * len(known), heights_of(len(known)))
     yield from _Audit(service, heights, known, repair, witness, progress, hashes).steps()
     if hashes is not None:

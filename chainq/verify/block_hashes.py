@@ -19,7 +19,7 @@ from chainq.hashes.trees import hashes
 from chainq.heights.range import HeightRange
 from chainq.rows.full_block import Texts, texts
 from chainq.verify.compare import ChainCheck, number
-from chainq.verify.file_rows import nothing
+from chainq.verify.file_rows import JsonlRows, nothing
 from chainq.verify.findings import Contradiction, Finding, Repair, Step
 from chainq.verify.service_rows import BLOCKS, CommandRows
 
@@ -43,6 +43,11 @@ class BlockHashes:
         self._walk = Walk(anchor)
         self._wrong = False
         self._full: dict[int, Checked] = {}
+
+    def begin(self, start: int) -> None:
+        """Begin with the block at `start`. Raises UsageError where the anchor is below it, and proves nothing of it."""
+        if self.anchor is not None and self.anchor.height < start:
+            raise UsageError(f"--anchor {self.anchor.height} proves no block from height {start} on")
 
     def learn(self, height: int, row: Raw) -> None:
         """Check a full block; `full` returns what was found."""
@@ -145,8 +150,9 @@ def _checked(row: Raw) -> Checked:
 
 def _rows(part: "FileRows") -> Iterator[dict[str, Any]]:
     """Yield the rows of a file as values by path, as `json.loads` has them."""
-    known = {column.path for column in part.method.columns}
-    names = [name for name in part.file.names if name in known]
+    names = [column.path for column in part.method.columns]
+    if not isinstance(part.file, JsonlRows):  # whose names are those of its first row
+        names = [name for name in names if name in part.file.names]
     for table in part.file.tables(names, nothing):
         for batch in table.to_batches(_AT_ONCE):
             yield from batch.to_pylist()

@@ -128,8 +128,8 @@ class ServiceRows:
 
     Of a full block its facts are kept, and in place of the row its SHA-256, for these rows are the largest by far.
     `rows`: those that are not taken yet, by command and height. `facts`: of their blocks; a witness is given those of
-    another service. `row_ids`: of the blocks. `counts`: rows that were read, by command. `hashes` checks the full blocks. Rejected: one command after
-    the other, which would fetch the full blocks once for each.
+    another service. `row_ids`: of the blocks. `counts`: rows that were read, by command. `hashes` checks the
+    full blocks. Rejected: one command after the other, which would fetch the full blocks once for each.
     """
 
     def __init__(
