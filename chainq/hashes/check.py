@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from chainq.hashes import formulas
-from chainq.hashes.formulas import METADATA, REWARDS, ROOTS, TESTNET3, Row
+from chainq.hashes.formulas import METADATA, ROOTS, TESTNET3, Row
 from chainq.hashes.trees import NotAnElementError, element, hashes, id_text
 
 _HEADER = ("previous_hash", *ROOTS, *(name for name, _ in METADATA))
@@ -102,18 +102,18 @@ class _BlockCheck:
         self._compare("root", "transactions_root", header.get("transactions_root"), make)
         authority = block.get("authority") or {}
         subdag = (authority.get("subdag") or {}).get("subdag")
-        ratifications = block.get("ratifications") or []
         old = self._network == TESTNET3 and (authority.get("type") is None or (subdag and not _versioned(subdag)))
-        if old or header.get("ratifications_root") is None or any(one["type"] not in REWARDS for one in ratifications):
-            self._skip("ratifications of the genesis or of an older era")
+        ratifications = block.get("ratifications") or []
+        if old or (header["metadata"]["height"] in (0, "0") and any(one["type"] == "genesis" for one in ratifications)):
+            self._skip("ratifications roots of the genesis or of an older era")
         else:
-            named = header["ratifications_root"]
-            self._compare("root", "ratifications_root", named, lambda: formulas.ratifications_root(ratifications))
-        if old or header.get("subdag_root") is None:
-            self._skip("certificates of an older era")
+            make = lambda: formulas.ratifications_root(ratifications)  # noqa: E731
+            self._compare("root", "ratifications_root", header.get("ratifications_root"), make)
+        if old:
+            self._skip("subdag roots of an older era")
         else:
-            make = (lambda: formulas.subdag_root(subdag)) if subdag else (lambda: 0)
-            self._compare("root", "subdag_root", header["subdag_root"], make)
+            make = lambda: _subdag_root(authority)  # noqa: E731
+            self._compare("root", "subdag_root", header.get("subdag_root"), make)
 
     def transaction(self, at: int, transaction: Row) -> None:
         """Check the ID of a transaction and what is in it."""
@@ -123,14 +123,14 @@ class _BlockCheck:
         name, old = f"transactions[{at}].id", False
         for number, transition in enumerate(transitions):
             if self._network == TESTNET3 and str(transition["id"]).startswith(_OLD_TRANSITION):
-                self._skip("transitions of an older era")
+                self._skip("transition IDs of an older era")
                 old = True
             else:
                 self._transition(f"transactions[{at}].transitions[{number}]", transition)
         if transaction.get("deployment") is not None:
             self._deployment(name, transaction)
         elif old:
-            self._skip("transactions of an older era")
+            self._skip("transaction IDs of an older era")
         else:
             self._compare("id", name, transaction["id"], lambda: formulas.transaction_id(transaction), "at")
 
@@ -178,6 +178,15 @@ class _BlockCheck:
 @lru_cache(maxsize=4096)
 def _function(program: str, function: str, network: int, sized: bool) -> Any:
     return formulas.function_id(program, function, network, sized=sized)
+
+
+def _subdag_root(authority: Row) -> int:
+    """Return the root over the certificates of a quorum; a beacon has none."""
+    if authority["type"] == "beacon":
+        return 0
+    if authority["type"] != "quorum":
+        raise ValueError(f"an authority of type {authority['type']!r}")
+    return formulas.subdag_root(authority["subdag"]["subdag"])
 
 
 def _versioned(subdag: Row) -> bool:
