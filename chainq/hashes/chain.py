@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from chainq.errors import UsageError
+from chainq.errors import Phrase, UsageError
 from chainq.hashes.trees import NotAnElementError, element
 
 
@@ -22,7 +22,7 @@ def parse_anchor(text: str) -> Anchor:
             return Anchor(int(found[1]), found[2])
     except NotAnElementError:
         pass
-    raise UsageError(f"invalid --anchor {text!r}: expected HEIGHT:HASH, such as 1000:ab1...")
+    raise UsageError(Phrase("invalid {anchor} {}: expected HEIGHT:HASH, such as 1000:ab1...", repr(text)))
 
 
 class Walk:

@@ -114,7 +114,7 @@ class Hashes:
 @cache
 def hashes() -> Hashes:
     """Return the hash functions. Raises UsageError without aleo-sdk. The first call takes half a second."""
-    return Hashes(load("--hashes", INSTALL))
+    return Hashes(load("recomputing hashes", INSTALL))
 
 
 @cache

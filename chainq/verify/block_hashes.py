@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw
 
 from chainq.catalog.nested import OTHER
-from chainq.errors import UsageError
+from chainq.errors import Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.hashes.chain import Anchor, Walk
 from chainq.hashes.check import Checked, check_block, check_summary
@@ -47,7 +47,7 @@ class BlockHashes:
     def begin(self, start: int) -> None:
         """Begin with the block at `start`. Raises UsageError where the anchor is below it, and proves nothing of it."""
         if self.anchor is not None and self.anchor.height < start:
-            raise UsageError(f"--anchor {self.anchor.height} proves no block from height {start} on")
+            raise UsageError(Phrase("{anchor} proves no block from height {} on", start, anchor=self.anchor.height))
 
     def learn(self, height: int, row: Raw) -> None:
         """Check a full block; `full` returns what was found."""
@@ -95,7 +95,7 @@ class BlockHashes:
             command, finding = part.method.command, part.finding
             yield from self._of_file(part)
         if finding is None:
-            raise UsageError("--hashes needs the rows of blocks or of full-blocks")
+            raise UsageError(Phrase("{hashes} needs the rows of blocks or of full-blocks", hashes=True))
         yield from self._ended(finding)
         self._walk.anchored = self._walk.anchored and proved
 

@@ -74,7 +74,7 @@ def test_an_anchor_beyond_the_tip_is_not_there(program: Program, url: str, chain
 
 def test_every_plant_is_found_beside_the_hashes(program: Program, chain: SealedChain) -> None:
     """One wrong row of each kind on a sealed chain: each is found, and by its hash where a hash is made of it."""
-    plants = []
+    plants: list[Plant] = []
     for number, kind in enumerate(KINDS):
         for height in range(2 * number + 2, BLOCKS - 1):
             try:
