@@ -53,7 +53,11 @@ class SealedChain(Chain):
         header, network = block["header"], block["header"]["metadata"]["network"]
         for confirmed in block["transactions"]:
             self._seal_transaction(confirmed, network)
-        subdag = (block["authority"].get("subdag") or {}).get("subdag")
+        certificates = (block["authority"].get("subdag") or {}).get("subdag")
+        for certificate in chained.from_iterable((certificates or {}).values()):
+            batch = certificate["batch_header"]
+            self._true[batch["batch_id"]] = f"{formulas.batch_id(self.sealed(batch))}field"
+        subdag = self.sealed(certificates) if certificates else None
         named = [confirmed["transaction"]["id"] for confirmed in self.sealed(block)["transactions"]]
         roots = {
             "previous_state_root": id_text("sr", ids.element(self.word(height, 1))),
@@ -94,7 +98,7 @@ class SealedChain(Chain):
     def sealed(self, row: Row) -> Row:
         """Return a full transaction or a full block with its true texts."""
         found: Row = self._sealed(row)
-        if "header" in found:
+        if "metadata" in found.get("header", {}):
             roots = self._roots.get(found["header"]["metadata"]["height"])
             if roots is not None:
                 found["previous_hash"] = roots["previous_hash"]

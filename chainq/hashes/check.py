@@ -114,6 +114,18 @@ class _BlockCheck:
         else:
             make = lambda: _subdag_root(authority)  # noqa: E731
             self._compare("root", "subdag_root", header.get("subdag_root"), make)
+            for number, certificates in (subdag or {}).items():
+                for at, certificate in enumerate(certificates):
+                    self._batch(f"subdag[{number}][{at}].batch_id", number, certificate["batch_header"])
+
+    def _batch(self, name: str, number: str, header: Row) -> None:
+        """Check the ID of a batch, and that it is of its round."""
+        if str(header["round"]) != number:
+            self._found.wrong.append(Wrong("id", f"{name} of round {number}", f"round={header['round']}"))
+        if self._network == TESTNET3 and not all(str(one).startswith("at1") for one in header["transmission_ids"]):
+            self._skip("batches with solutions of an older era")
+        else:
+            self._compare("id", name, header["batch_id"], lambda: formulas.batch_id(header))
 
     def transaction(self, at: int, transaction: Row) -> None:
         """Check the ID of a transaction and what is in it."""

@@ -116,6 +116,38 @@ def subdag_root(subdag: Mapping[str, Iterable[Row]]) -> int:
     return merkle_root(leaves, SUBDAG_DEPTH)
 
 
+def batch_id(header: Row) -> int:
+    """Return the ID of a batch of transmissions, by its header, which the IDs of certificates are.
+
+    `ledger/narwhal/batch-header/src/to_id.rs`, `transmission-id/src/bytes.rs`. Version 2 of the former testnet3 has IDs
+    of election certificates, the main network a committee ID. Raises KeyError for a header without either or a version.
+    """
+    data = payload("aleo", header["author"])
+    data += whole(header["round"], 64).to_bytes(8, "little") + whole(header["timestamp"], 63).to_bytes(8, "little")
+    lists = [
+        list(map(_transmission, header["transmission_ids"])),
+        list(map(_bytes, header["previous_certificate_ids"])),
+    ]
+    if "committee_id" in header:
+        data += _bytes(header["committee_id"])
+    elif header["version"] == 2:
+        lists.append(list(map(_bytes, header["last_election_certificate_ids"])))
+    for parts in lists:
+        data += len(parts).to_bytes(4, "little") + b"".join(parts)
+    return hashes().bhp1024(bits_of_bytes(data))
+
+
+def _transmission(text: str) -> bytes:
+    """Return a transmission ID as bytes: its kind, its ID, and the checksum after a dot, which older ones lack."""
+    name, dot, checksum = text.partition(".")
+    end = whole(checksum, 128).to_bytes(16, "little") if dot else b""
+    return (b"\1" + payload("solution", name) if name.startswith("solution1") else b"\2" + _bytes(name)) + end
+
+
+def _bytes(value: object) -> bytes:
+    return element(value).to_bytes(32, "little")
+
+
 def transition_id(transition: Row) -> int:
     """Return the ID of a transition, which the IDs and types of its inputs and outputs make, and its tcm.
 
