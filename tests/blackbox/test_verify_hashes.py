@@ -1,6 +1,8 @@
 """`chainq verify --hashes` against `chainq serve --sealed`: a chain with true hashes, whole and with plants on it."""
 
 import json
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ from chainq.demo.faults import Faults
 from chainq.demo.plants import KINDS, Plant
 from chainq.demo.sealed import SealedChain
 from chainq.demo.service import Service
-from harness.program import DIALECT, Program, Servers, one_line
+from harness.program import DIALECT, LONGEST, ROOT, Program, Servers, installed, one_line
 from harness.services import serving
 
 pytest.importorskip("aleo")
@@ -146,6 +148,27 @@ def test_an_export_is_verified_against_one_hash_without_a_network(
     assert f"; anchored: block {LAST} is {chain.block_hash(LAST)}" in ran.err
     ran = program("verify", str(lake), "--hashes", "--anchor", f"{LAST}:{OTHER}", "--jsonl")
     assert sorted(findings(ran.rows)) == [(LAST, "blocks", "anchor"), (LAST, "full-blocks", "anchor")]
+
+
+def test_the_lines_of_the_page_verify_an_export(program: Program, url: str, tmp_path: Path) -> None:
+    """The lines of docs/hashes.md, with fewer blocks, on a server that is there."""
+    page = (ROOT / "docs/hashes.md").read_text("utf-8").partition("### An export that anybody can check")[2]
+    lines = re.findall(r"^    (.*)$", page.partition("\n## ")[0], re.MULTILINE)
+    assert lines[0] == "chainq serve --sealed 2000 &"
+    text = "\n".join(lines[1:]).replace("2000", str(BLOCKS)).replace("1999", str(LAST))
+    text = text.replace("http://127.0.0.1:8545", url)
+    environment = program.environment()
+    environment["PATH"] = f"{Path(installed()).parent}:{environment['PATH']}"
+    ran = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", text],  # noqa: S607
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=LONGEST,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert f"anchored: block {LAST} is ab1" in ran.stderr
 
 
 @pytest.mark.parametrize("extension", ["csv", "jsonl", "json", "tsv", "parquet"])
