@@ -62,8 +62,7 @@ def _block_hash(values: tuple[str, ...]) -> int:
 def check_block(block: Row) -> Checked:
     """Return what is wrong with a full block: its hash, its roots, and the IDs and public values in it."""
     try:
-        header = block["header"]
-        found = check_summary({**block, **header, **header["metadata"]})
+        found = check_summary(_summary(block))
         check = _BlockCheck(block, found)
         check.roots()
         for at, confirmed in enumerate(block.get("transactions") or ()):
@@ -71,6 +70,14 @@ def check_block(block: Row) -> Checked:
     except UNREADABLE as error:
         return Checked([Wrong("hash", "a full block", f"{type(error).__name__}: {error}"[:200])], False, Counter())
     return found
+
+
+def _summary(block: Row) -> Row:
+    """Return the summary of a full block, each field from where it belongs and from nowhere else."""
+    header = block["header"]
+    fields = {name: block.get(name) for name in ("block_hash", "previous_hash")}
+    fields |= {name: header.get(name) for name in ROOTS}
+    return fields | {name: header["metadata"].get(name) for name, _ in METADATA}
 
 
 class _BlockCheck:

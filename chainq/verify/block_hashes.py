@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from chainq.verify.file_rows import FileRows
 
 _AT_ONCE = 64  # rows of a file that are values of Python at a time; full blocks are large
+_NOT_HASHED = ("id", "coinbase_reward", "aborted_transaction_ids", "authority.subdag.election_certificate_ids")
 _PARSED = ("transactions", "ratifications", "authority.subdag.subdag")  # columns that hold JSON
 
 
@@ -103,11 +104,11 @@ class BlockHashes:
         for row in _rows(part):
             block = _nested(row)
             if part.method.command == "full-blocks":
-                fields, checked = {**block, **block["header"]["metadata"]}, check_block(block)
+                height, checked = block["header"]["metadata"]["height"], check_block(block)
             else:
-                fields, checked = block, check_summary(block)
-            height = number(str(fields.get("height")), 19) or 0
-            wrong = [*self._told(checked), *self._follow(height, fields, checked.proved)]
+                height, checked = block["height"], check_summary(block)
+            height = number(str(height), 19) or 0
+            wrong = [*self._told(checked), *self._follow(height, block, checked.proved)]
             yield Step(HeightRange(height, height + 1), [part.finding(height, one) for one in wrong], {})
 
     def _ended(self, finding: Callable[[int | None, Contradiction], Finding]) -> Iterator[Step]:
@@ -150,9 +151,15 @@ def _checked(row: Raw) -> Checked:
 
 def _rows(part: "FileRows") -> Iterator[dict[str, Any]]:
     """Yield the rows of a file as values by path, as `json.loads` has them."""
-    names = [column.path for column in part.method.columns]
-    if not isinstance(part.file, JsonlRows):  # whose names are those of its first row
-        names = [name for name in names if name in part.file.names]
+    names = [column.path for column in part.method.columns if column.path not in _NOT_HASHED]
+    # Rows of JSON have all their fields, though the first one, by which the file has its names, may lack some.
+    due = (
+        {part.method.height, "block_hash", "previous_hash", "transactions"}
+        if isinstance(part.file, JsonlRows)
+        else names
+    )
+    if lacking := [name for name in names if name in due and name not in part.file.names]:
+        raise UsageError(f"block hashes need all columns of {part.method.command}; {lacking[0]} is missing")
     for table in part.file.tables(names, nothing):
         for batch in table.to_batches(_AT_ONCE):
             yield from batch.to_pylist()

@@ -193,6 +193,25 @@ def test_a_file_of_any_format_is_verified(
     assert {(30, command, "hash"), (LAST, command, "anchor")} <= set(findings(ran.rows))
 
 
+@pytest.mark.parametrize(
+    ("command", "extension", "columns"),
+    [
+        ("blocks", "csv", "height,block_hash,previous_hash"),
+        ("blocks", "jsonl", "height,timestamp"),
+        ("full-blocks", "jsonl", "header.metadata.height,block_hash,previous_hash"),
+        ("full-blocks", "tsv", "header.metadata.height,block_hash,previous_hash,transactions"),
+    ],
+)
+def test_a_file_without_all_columns_has_no_hashes(
+    command: str, extension: str, columns: str, program: Program, url: str, tmp_path: Path
+) -> None:
+    """It is refused, and no block in it is called wrong."""
+    file = tmp_path / f"rows.{extension}"
+    assert program(command, "0:5", "--columns", columns, "-o", str(file), url=url).code == 0
+    ran = program("verify", str(file), "--commands", command, "--hashes")
+    assert f"block hashes need all columns of {command}" in one_line(ran, 2)
+
+
 def test_a_file_without_blocks_has_no_hashes(program: Program, url: str, tmp_path: Path) -> None:
     """Records do not hold what a block hash is made of."""
     file = tmp_path / "records.csv"

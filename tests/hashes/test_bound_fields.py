@@ -121,6 +121,15 @@ def test_changes_of_all_fields_of_a_summary_are_found(chain: SealedChain) -> Non
         assert unbound == NO_HASH
 
 
+def test_a_field_in_another_place_proves_nothing(chain: SealedChain) -> None:
+    """A true hash beside the metadata does not stand in for the block's own, nor a root for the header's."""
+    block = json.loads(json.dumps(Bodies(chain).block(24)))
+    for path in (("block_hash",), ("previous_hash",), ("header", "finalize_root")):
+        wrong = changed(block, path, other(at(block, path)))
+        wrong["header"]["metadata"][path[-1]] = at(block, path)
+        assert not check_block(wrong).proved
+
+
 @pytest.mark.search
 def test_a_change_of_any_bound_field_of_200_blocks_is_found() -> None:
     """The same with 200 blocks."""
