@@ -6,6 +6,7 @@ Bits are little-endian everywhere; a field element has 253. Source of the tree: 
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from chainq.catalog import bech32
@@ -17,6 +18,7 @@ FIELD_ORDER = 844446174942837042424882493878154653137589933515406382793523345591
 _ID_PREFIXES = ("ab", "ar", "at", "au", "sr")
 
 Bits = list[bool]
+_OF_BYTE = [tuple(bool(byte >> place & 1) for place in range(8)) for byte in range(256)]  # a bit at a time takes longer
 
 
 class NotAnElementError(ValueError):
@@ -79,12 +81,13 @@ def id_text(prefix: str, number: int) -> str:
 
 def bits_of(number: int, width: int = FIELD_BITS) -> Bits:
     """Return the lowest `width` bits of a number, the lowest first."""
-    return [digit == "1" for digit in reversed(f"{number & (1 << width) - 1:0{width}b}")]
+    data = (number & (1 << width) - 1).to_bytes(-(-width // 8), "little")
+    return list(chain.from_iterable(map(_OF_BYTE.__getitem__, data)))[:width]
 
 
 def bits_of_bytes(data: bytes) -> Bits:
     """Return the bits of bytes, the lowest of each byte first."""
-    return bits_of(int.from_bytes(data, "little"), len(data) * 8) if data else []
+    return list(chain.from_iterable(map(_OF_BYTE.__getitem__, data)))
 
 
 class Hashes:
@@ -135,9 +138,9 @@ def merkle_root(leaves: Iterable[Bits], depth: int) -> int:
         level = [functions.node(level[at], level[at + 1]) for at in range(0, len(level), 2)]
         width, levels = width // 2, levels + 1
         level += [pair] * (width - len(level))
-    root = level[0]
+    root, sibling = level[0], bits_of(empty)
     for _ in range(depth - levels):
-        root = functions.node(root, empty)
+        root = functions.bhp512([True, *bits_of(root), *sibling])
     return root
 
 
