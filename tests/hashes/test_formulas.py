@@ -1,10 +1,13 @@
 """The formulas by hashes of the main network, and elements that are none."""
 
+import sys
+
 import pytest
 
+from chainq.errors import UsageError
 from chainq.hashes import formulas
 from chainq.hashes.check import check_summary
-from chainq.hashes.trees import FIELD_ORDER, NotAnElementError, bech32m, element, id_text, payload
+from chainq.hashes.trees import FIELD_ORDER, NotAnElementError, bech32m, element, hashes, id_text, payload
 
 pytest.importorskip("aleo")
 
@@ -73,6 +76,14 @@ def test_a_header_of_an_older_era_is_not_checked() -> None:
     older = {name: value for name, value in HEADER.items() if name != "subdag_root"}
     checked = check_summary(older)
     assert (checked.wrong, checked.proved, checked.skipped.total()) == ([], False, 1)
+
+
+def test_without_the_sdk_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The extra is named that has it."""
+    monkeypatch.setitem(sys.modules, "aleo", None)
+    with pytest.raises(UsageError, match="recomputing hashes needs the package aleo-sdk") as raised:
+        hashes.__wrapped__()
+    assert "chainq[hashes]" in raised.value.hint
 
 
 def test_a_batch_of_the_main_network() -> None:
