@@ -226,6 +226,8 @@ _chainq_row --witness text 'Second service to compare with, as far as its chain 
 _chainq_row --sample text 'Compare N heights of a data set or file, drawn at random, with the service'
 _chainq_row --full flag 'Compare all heights of a data set or file with the service'
 _chainq_row '--workers -w' text 'Processes that read a data set. Default: one per core'
+_chainq_row --hashes flag 'Recompute block hashes, roots and IDs from the rows'
+_chainq_row --anchor text 'Trusted block hash; proves all blocks up to it'
 _chainq_for status
 _chainq_row --max-age text 'Exit with code 6 if the last success is older: 90s, 10m, 2h'
 _chainq_row --prometheus flag 'Gauges in the text format of Prometheus, for node_exporter'
@@ -239,6 +241,7 @@ _chainq_row --now flag 'The newest block is seconds old, and new ones come as th
 _chainq_row --seed text 'Seed for the chain'
 _chainq_row --dense-height text 'Number of records at height H'
 _chainq_row --owner text 'Plant records of this address, not of the published test key'
+_chainq_row --sealed text 'A chain of N blocks with true hashes'
 _chainq_row '--shuffle --no-shuffle' flag 'Shuffle the rows inside each height'
 _chainq_row --gzip flag 'Compress responses for clients that accept it'
 _chainq_row '--verbose -v' flag 'Log every call to stderr'

@@ -60,6 +60,9 @@ class ServeOptions(Group):
         str | None,
         Option("--owner", metavar="ADDRESS", help="Plant records of this address, not of the published test key."),
     ] = None
+    sealed: Annotated[
+        int | None, Option("--sealed", metavar="N", min=1, max=100_000, help="A chain of N blocks with true hashes.")
+    ] = None
     shuffle: Annotated[bool, Option("--shuffle/--no-shuffle", help="Shuffle the rows inside each height.")] = True
     gzip: Annotated[bool, Option("--gzip", help="Compress responses for clients that accept it.")] = False
     verbose: Annotated[bool, Option("--verbose", "-v", help="Log every call to stderr.")] = False
@@ -197,7 +200,10 @@ def serve(given: ServeCommand) -> None:
 
 
 def _chain(given: ServeCommand) -> "tuple[Chain, Callable[[], int]]":
-    """Return the chain, and what returns the height of its tip at each call. Raises UsageError."""
+    """Return the chain, and what returns the height of its tip at each call.
+
+    Raises UsageError, also without the SDK if that is needed.
+    """
     import time
 
     from chainq.demo.chain import DEFAULT_TIP, GENESIS_TIME, SPACING, Chain
@@ -205,6 +211,9 @@ def _chain(given: ServeCommand) -> "tuple[Chain, Callable[[], int]]":
 
     if given.now and given.grow:
         raise UsageError("--now and --grow exclude each other", "--now has a new block about every 10 seconds")
+    if given.sealed is not None:
+        sealed = _sealed(given, given.sealed)
+        return sealed, lambda: sealed.tip
     first = DEFAULT_TIP if given.tip is None else given.tip
     planted = _planted(given.owner, len(PUBLISHED)) if given.owner else PUBLISHED
     genesis = int(time.time()) - SPACING * (first + 1) if given.now else GENESIS_TIME
@@ -218,6 +227,24 @@ def _chain(given: ServeCommand) -> "tuple[Chain, Callable[[], int]]":
         return max(first, chain.height_at(time.time()))  # which may be set back
 
     return chain, by_the_clock if given.now else grown if given.grow else lambda: first
+
+
+def _sealed(given: ServeCommand, blocks: int) -> "Chain":
+    """Return a chain with true hashes. Raises UsageError."""
+    others = {
+        "--tip": given.tip,
+        "--grow": given.grow or None,
+        "--now": given.now or None,
+        "--owner": given.owner,
+        "--reorg-at": given.reorg_at,
+        "--deployed-lists": given.deployed_lists or None,
+    }
+    for option, value in others.items():
+        if value is not None:
+            raise UsageError(f"--sealed cannot be combined with {option}")
+    from chainq.demo.sealed import SealedChain
+
+    return SealedChain(given.seed, blocks, _dense(given.dense_height))
 
 
 def _log(status: int, body: bytes) -> None:

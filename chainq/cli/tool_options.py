@@ -294,6 +294,13 @@ class VerifiedOptions(Group):
         int | None,
         option(RANGE, "--workers -w", "N", "Processes that read a data set. Default: one per core.", min=1, max=256),
     ] = None
+    hashes: Annotated[bool, option(RANGE, "--hashes", "", "Recompute block hashes, roots and IDs from the rows.")] = (
+        False
+    )
+    anchor: Annotated[
+        str | None,
+        option(RANGE, "--anchor", "HEIGHT:HASH", "Trusted block hash; proves all blocks up to it."),
+    ] = None
 
 
 class VerifyCommand(RangeOptions, CheckpointOptions, VerifiedOptions, OutputOptions, ServiceFlags):

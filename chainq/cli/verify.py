@@ -7,6 +7,7 @@ import os
 import re
 from contextlib import ExitStack, suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from chainq.catalog import identifiers
 from chainq.cli import connect, output
@@ -32,6 +33,9 @@ from chainq.verify.audit import audit
 from chainq.verify.findings import FINDINGS, Repair
 from chainq.verify.service_rows import BLOCKS, COMMANDS
 
+if TYPE_CHECKING:
+    from chainq.verify.block_hashes import BlockHashes
+
 _RANGE = re.compile(r"[0-9_.:KkMm\u2212-]+|latest")
 """What a range can look like, also one with a mistake; anything else is a data set or a file, and so is ./5."""
 
@@ -53,6 +57,7 @@ def run(given: VerifyCommand) -> None:
     kept = given.checkpoint is not None
     if kept and (bounds.last is not None or bounds.since is not None or bounds.until is not None):
         raise UsageError("--checkpoint cannot be combined with --last, --since or --until", "use --start and --end")
+    hashes = block_hashes(given)
     settings = output.settings(FINDINGS, given, appended=kept)
     reporter, options = _reporter(given), connect.service_options(given)
     with ExitStack() as opened:
@@ -62,7 +67,7 @@ def run(given: VerifyCommand) -> None:
             opened.enter_context(witness)
         journal = None
         if kept:
-            identity = _identity(service, witness, commands, bounds, settings)
+            identity = _identity(service, witness, commands, bounds, settings, hashes)
             journal = open_journal(opened, ResumeSettings(given.checkpoint, output=settings.file), identity)
             sink = journal.sink
         else:
@@ -76,8 +81,9 @@ def run(given: VerifyCommand) -> None:
         else:
             writer = begin(sink, False)
         heights = _overlapping(verdict.heights, journal)
+        repair = _repair(service, given)
         try:
-            steps = audit(service, heights, commands, _repair(service, given), witness=witness, progress=reporter)
+            steps = audit(service, heights, commands, repair, witness=witness, progress=reporter, hashes=hashes)
             write_findings(steps, writer, verdict, journal)
         except BaseException as error:
             error.add_note(_rest(verdict, settings, journal))
@@ -89,7 +95,27 @@ def run(given: VerifyCommand) -> None:
             writer.close()
             if journal is not None:
                 journal.end()
+    verdict.compared = hashed(hashes, "the server")
     conclude(verdict, reporter, LISTED if settings.format == "table" else "")
+
+
+def block_hashes(given: VerifyCommand) -> "BlockHashes | None":
+    """Return what `--hashes` and `--anchor` need, None without them. Raises UsageError, also without aleo-sdk."""
+    if given.anchor is not None and not given.hashes:
+        raise UsageError("--anchor needs --hashes")
+    if given.anchor is not None and given.checkpoint is not None:
+        raise UsageError("--anchor cannot be combined with --checkpoint")
+    if not given.hashes:
+        return None
+    from chainq.hashes.chain import parse_anchor
+    from chainq.verify.block_hashes import BlockHashes
+
+    return BlockHashes(parse_anchor(given.anchor) if given.anchor is not None else None)
+
+
+def hashed(hashes: "BlockHashes | None", naming: str) -> str:
+    """Return what the hashes prove, as the end of the verdict; empty without --hashes. `naming`: who names them."""
+    return hashes.verdict(naming) if hashes else ""
 
 
 def _identity(
@@ -98,6 +124,7 @@ def _identity(
     commands: tuple[str, ...],
     bounds: Bounds,
     settings: output.OutputSettings,
+    hashes: "BlockHashes | None",
 ) -> dict[str, object]:
     """Return what a checkpoint tells runs apart by, as JSON values without secrets."""
     return {
@@ -108,6 +135,7 @@ def _identity(
         "witness": None if witness is None else mask_url(witness.url),
         "format": settings.format,
         "columns": settings.requested,
+        **({"hashes": True} if hashes else {}),
     }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
-from chainq.cli import connect, output
+from chainq.cli import connect, output, verify
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.spelling import spelled
@@ -33,6 +33,7 @@ def run(given: VerifyCommand) -> None:
     """Verify a data set that `chainq export` wrote, or a file of `-o`. Raises as `verify.run` does."""
     settings = output.settings(FINDINGS, given)
     reporter = connect.reporter(given)
+    hashes = verify.block_hashes(given)
     files = _files(given, reporter)
     verdict = Verdict(files.heights, "no partitions")
     with open_sink(settings.file, pager=not settings.can.binary) as sink:
@@ -48,8 +49,11 @@ def run(given: VerifyCommand) -> None:
                 with connect.open_service(connect.service_options(given), reporter) as service:
                     steps = _against(files, service, given.sample, verdict, reporter)
                     write_findings(steps, writer, verdict)
-            elif files.unseen:
+            elif files.unseen and hashes is None:
                 verdict.compared = f"; {spelled(files.unseen)}"
+            if hashes is not None:
+                write_findings(hashes.of_files(files.parts()), writer, verdict)
+                verdict.compared += verify.hashed(hashes, "the file")
         finally:
             reporter.end()
         with signals_deferred():

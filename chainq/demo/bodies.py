@@ -5,7 +5,7 @@ Every ID, ciphertext and time in them is the one that the rows of `chain.py` sho
 
 from chainq.demo import ids
 from chainq.demo.callers import ADDRESSES, address_of
-from chainq.demo.chain import BARE_ERA, BEACON_ERA, NETWORK, OBJECT_ERA, Chain, Row, outer_type
+from chainq.demo.chain import BEACON_ERA, NETWORK, Chain, Row, outer_type
 from chainq.demo.ids import WORD
 from chainq.demo.layout import Call, TransactionPlan
 from chainq.demo.programs import Function
@@ -38,7 +38,8 @@ class Bodies:
 
         A rejected one has `rejected` (what it wanted to do) instead of `finalize`, and only its fee as `transaction`.
         """
-        return {**self._confirmed(height, index), "finalizedAt": str(self._chain.timestamp(height))}
+        row = {**self._confirmed(height, index), "finalizedAt": str(self._chain.timestamp(height))}
+        return self._chain.sealed(row)
 
     def _confirmed(self, height: int, index: int) -> Row:
         chain = self._chain
@@ -156,10 +157,10 @@ class Bodies:
             "transactions": [self._confirmed(height, index) for index in range(count)],
             "aborted_transaction_ids": chain.aborted_ids(height),
         }
-        if height in BARE_ERA:
+        if height in self._chain.bare_era:
             del row["authority"], row["aborted_transaction_ids"]
             row |= {"coinbase": None, "signature": ids.SIGNATURE.text(chain.word(height, 6))}
-        return row
+        return chain.sealed(row)
 
     def _header(self, height: int, summary: Row) -> Row:
         metadata: Row = {"network": NETWORK, "round": int(summary["round"]), "height": height}
@@ -167,12 +168,12 @@ class Bodies:
         for name in (*names, "last_coinbase_target", "last_coinbase_timestamp", "timestamp"):
             if name in summary:
                 metadata[name] = int(summary[name])
-        if height in BARE_ERA:
+        if height in self._chain.bare_era:
             metadata["total_supply_in_microcredits"] = int(summary["total_supply_in_microcredits"])
         return {**{root: summary[root] for root in _ROOTS if root in summary}, "metadata": metadata}
 
     def _ratifications(self, height: int) -> list[Row] | None:
-        if height in BARE_ERA:
+        if height in self._chain.bare_era:
             return None
         if height % 50 == 49:
             return []
@@ -214,7 +215,7 @@ class Bodies:
             "signature": ids.SIGNATURE.text(word),
         }
         signatures = [ids.SIGNATURE.text(word >> 16), ids.SIGNATURE.text(word >> 32)]
-        if height in OBJECT_ERA:
+        if height in chain.object_era:
             del header["version"]
             given: Row = {signature: time + i for i, signature in enumerate(signatures)}
             return {"certificate_id": ids.field(word ^ 5), "batch_header": header, "signatures": given}

@@ -53,6 +53,8 @@ class Chain:
     empty database. Nothing in a Chain changes, so threads may share it.
     """
 
+    bare_era, object_era, outlier = BARE_ERA, OBJECT_ERA, WEIGHT_OUTLIER
+
     def __init__(
         self,
         seed: int = 0,
@@ -91,6 +93,10 @@ class Chain:
         """Number of a record -> the planted one that stands in its place."""
         return planted.places(self.layout, self.owned)
 
+    def sealed(self, row: Row) -> Row:
+        """Return a full transaction or a full block as this chain has it: here as it was made."""
+        return row
+
     # --- blocks
 
     def block_row(self, height: int) -> int:
@@ -123,14 +129,14 @@ class Chain:
 
     def weight(self, height: int) -> int:
         """Return `cumulative_weight`: exact, above 64 bits from `WEIGHT_JUMP` on (docs/protocol.md, "Values")."""
-        if height == WEIGHT_OUTLIER:
+        if height == self.outlier:
             return 340_282_366_920_938_463_463_374_607_431_768_211_507
         if height >= WEIGHT_JUMP:
             return 18_741_903_340_503_531_150 + (height - WEIGHT_JUMP) * 4_294_967_297
         return height * 4_095
 
     def block(self, height: int) -> Row:
-        """Return a block summary (docs/reference.md). In `BARE_ERA` it lacks two fields and has another one."""
+        """Return a block summary (docs/reference.md). In `bare_era` it lacks two fields and has another one."""
         word = self.word(height, 2)
         row = {
             "id": self.block_row(height),
@@ -154,7 +160,7 @@ class Chain:
             "cumulative_weight": str(self.weight(height)),
             "cumulative_proof_target": str(height * 1_257),
         }
-        if height in BARE_ERA:
+        if height in self.bare_era:
             del row["subdag_root"], row["cumulative_proof_target"]
             row["total_supply_in_microcredits"] = str(1_500_000_000_000_000 - height * 25_000)
         return row

@@ -1,8 +1,8 @@
 """Reads of a full block which rows other methods have for its height.
 
-A full block holds its transactions, these their transitions, and these their inputs and outputs. Each output of type
-`record`, of an execution or of a fee, is a row of `records` and one of `ownership`. What a rejected transaction wanted
-to do is in its outer part, under `rejected`, and did not happen (docs/protocol.md, "Results").
+A full block holds its transactions, these their transitions, and these their inputs and outputs. Each output of one of
+the types RECORDS, of an execution or of a fee, is a row of `records` and one of `ownership`. What a rejected
+transaction wanted to do is in its outer part, under `rejected`, and did not happen (docs/protocol.md, "Results").
 
 `read_full_block` reads which rows are due, `read_block` also what is known of their fields.
 """
@@ -20,6 +20,10 @@ Texts = dict[str, str | None]
 Key = tuple[str, ...]
 """What identifies a row inside a command."""
 
+RECORDS = frozenset(("record", "record_with_dynamic_id"))
+"""The types of outputs that have a ciphertext, and of inputs that have a tag (docs/protocol.md, "Values")."""
+_DOUBTFUL = frozenset(("external_record", "external_record_with_dynamic_id", "record_dynamic"))  # of inputs
+
 IDENTITY: Mapping[str, Key] = {
     "transactions": ("transaction_id",),
     **{command: BY_COMMAND[command].identity for command in ("records", "ownership", "transitions")},
@@ -29,8 +33,8 @@ IDENTITY: Mapping[str, Key] = {
 
 class FullBlock(NamedTuple):
     """Which rows a full block has. `height`: None where none is valid, or it has no list of transactions. `outputs`: of
-    its records, by transition ID and index of the output as text. `listed`: transitions without an input of type
-    `record`, by ID; services list fewer: none of a fee, none without inputs, none of a program that they do not know.
+    its records, by transition ID and index of the output as text. `listed`: transitions without a record as
+    input, by ID; services list fewer: none of a fee, none without inputs, none of a program that they do not know.
     """
 
     height: int | None
@@ -50,7 +54,7 @@ def read_full_block(row: Raw) -> FullBlock:
             members = object_of(transition)
             name = text_of(members.get("id"))
             found.outputs.extend((name, str(index)) for index, _ in _records(members))
-            if "record" not in _inputs(members):
+            if not RECORDS & _inputs(members):
                 found.listed.append((name,))
     return found
 
@@ -68,7 +72,7 @@ def _records(transition: Mapping[str, Raw]) -> Iterator[tuple[int, dict[str, Raw
     """Yield the outputs of a transition that are records, with their indexes."""
     for index, output in enumerate(array_of(transition.get("outputs"))):
         members = object_of(output)
-        if text_of(members.get("type")) == "record":
+        if text_of(members.get("type")) in RECORDS:
             yield index, members
 
 
@@ -80,9 +84,9 @@ def _inputs(transition: Mapping[str, Raw]) -> set[str]:
 class BlockFacts(NamedTuple):
     """What a full block says. `summary`: the fields of its own, its header and metadata. `due`: for each command the
     rows of this block by their identity, with the fields that are known of them. `optional`: transitions that may be
-    listed or not: they take an external record, and the interface does not say whether that is a record input. `kinds`:
-    of the other transitions, by which a server may not list them at all (`verify/unlisted.py`). `ids`: names and values
-    of its bech32 IDs. `indexes`: of its transactions, in the order of the block."""
+    listed or not: they take an external or a dynamic record, and the interface does not say whether that is a record
+    input. `kinds`: of the other transitions, by which a server may not list them at all (`verify/unlisted.py`). `ids`:
+    names and values of its bech32 IDs. `indexes`: of its transactions, in the order of the block."""
 
     height: int
     summary: Texts
@@ -153,9 +157,9 @@ def _read_transition(
         facts.due["records"][key] = record
         facts.due["ownership"][key] = {}
     inputs = _inputs(transition)
-    if "record" not in inputs:
+    if not RECORDS & inputs:
         listed = {**common, "tpk": text(transition.get("tpk")), "tcm": text(transition.get("tcm")), "program": program}
-        if any(kind.endswith("record") for kind in inputs):
+        if _DOUBTFUL & inputs:
             facts.optional[transition_id,] = listed
         else:
             facts.due["transitions"][transition_id,] = listed

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
@@ -14,6 +15,9 @@ from chainq.verify.findings import Contradiction, Finding, Repair, Step, label
 from chainq.verify.service_rows import BLOCKS, COMMANDS, ServiceRows
 from chainq.verify.unlisted import Missing, Unlisted
 
+if TYPE_CHECKING:
+    from chainq.verify.block_hashes import BlockHashes
+
 MOST_MISSED = 100_000  # rows of a command that are remembered as missing
 
 
@@ -25,17 +29,22 @@ def audit(
     *,
     witness: Service | None = None,
     progress: Progress = UNSEEN,
+    hashes: "BlockHashes | None" = None,
 ) -> Iterator[Step]:
     """Yield step by step what is wrong with a service's rows of a height range, up to its tip at most, by height.
 
     `commands`: those to verify beside the blocks. `witness`: a service that is expected to have the same rows, up to
-    its own tip. `progress` counts the heights of each command as they are read. Raises ChainqError where one of the
-    services fails.
+    its own tip. `hashes` recomputes those of the blocks, up to its anchor. `progress` counts the heights of each
+    command as they are read. Raises ChainqError where one of the services fails.
     """
     wanted = {*BLOCKS, *commands}
     known = [command for command in COMMANDS if command in wanted]
+    if hashes is not None:
+        hashes.begin(heights.start)
     progress.begin(len(heights) * len(known), heights_of(len(known)))
-    yield from _Audit(service, heights, known, repair, witness, progress).steps()
+    yield from _Audit(service, heights, known, repair, witness, progress, hashes).steps()
+    if hashes is not None:
+        yield from hashes.above(service, heights.end, repair)
 
 
 class _Audit:
@@ -47,9 +56,10 @@ class _Audit:
         repair: Repair,
         witness: Service | None,
         progress: Progress,
+        hashes: "BlockHashes | None",
     ) -> None:
-        self._commands, self._repair = commands, repair
-        self._source = ServiceRows(service, heights, commands, progress=progress)
+        self._commands, self._repair, self._hashes = commands, repair, hashes
+        self._source = ServiceRows(service, heights, commands, progress=progress, hashes=hashes)
         end = heights.start if witness is None else witness.tip_for(heights.end) + 1
         self._witnessed = HeightRange(heights.start, max(heights.start, min(heights.end, end)))
         self._witness = ServiceRows(witness, self._witnessed, commands, self._source.facts) if witness else None
@@ -116,6 +126,8 @@ class _Audit:
         if facts is not None:
             yield from check_block(facts) if command == "full-blocks" else compare_summary(facts, fields)
         yield from self._chains[command].follow(height, fields)
+        if self._hashes is not None:
+            yield from (self._hashes.full if command == "full-blocks" else self._hashes.summary)(height, fields)
 
     def _explained(self, command: str, height: int, rows: list[Raw]) -> Iterator[Contradiction]:
         """Yield where the rows of a height are not those that its full block explains."""

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from hashlib import sha256
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Raw
 
@@ -23,6 +23,9 @@ from chainq.query import Query
 from chainq.rows.fields import Picker, integer_of, object_of, text_of
 from chainq.rows.full_block import IDENTITY, BlockFacts, read_block
 from chainq.transport.jsonrpc import decode_rows
+
+if TYPE_CHECKING:
+    from chainq.verify.block_hashes import BlockHashes
 
 BLOCKS = ("blocks", "full-blocks")
 COMMANDS = (*BLOCKS, *IDENTITY)
@@ -125,8 +128,8 @@ class ServiceRows:
 
     Of a full block its facts are kept, and in place of the row its SHA-256, for these rows are the largest by far.
     `rows`: those that are not taken yet, by command and height. `facts`: of their blocks; a witness is given those of
-    another service. `row_ids`: of the blocks. `counts`: rows that were read, by command. Rejected: one command after
-    the other, which would fetch the full blocks once for each.
+    another service. `row_ids`: of the blocks. `counts`: rows that were read, by command. `hashes` checks the
+    full blocks. Rejected: one command after the other, which would fetch the full blocks once for each.
     """
 
     def __init__(
@@ -137,8 +140,9 @@ class ServiceRows:
         facts: dict[int, BlockFacts] | None = None,
         *,
         progress: Progress = UNSEEN,
+        hashes: "BlockHashes | None" = None,
     ) -> None:
-        self._progress = progress
+        self._progress, self._hashes = progress, hashes
         self._heights, self._commands, self._learns = heights, tuple(commands), facts is None
         self.facts = {} if facts is None else facts
         self.row_ids: dict[int, int] = {}
@@ -191,6 +195,8 @@ class ServiceRows:
 
     def learn(self, height: int, row: Raw) -> BlockFacts:
         """Return what a full block says, and keep it."""
+        if self._hashes is not None:
+            self._hashes.learn(height, row)
         return self.facts.setdefault(height, read_block(row, height))
 
     def _take(self, command: str, part: Part) -> None:

@@ -11,8 +11,10 @@ from chainq.errors import UsageError
 INSTALL = "pip install 'chainq[wallet]'"
 
 
-def load() -> Any:
-    """Return the SDK: a module with `ViewKey`, `Group`, `Field`, `Poseidon8`, `RecordCiphertext`.
+def load(what: str = "owned", install: str = INSTALL) -> Any:
+    """Return the SDK: a module with `ViewKey`, `Group`, `Field`, `Poseidon8`, `RecordCiphertext`, `BHP1024`.
+
+    `what` needs it and `install` gets it, both for the message of an error.
 
     Importing it takes a quarter of a second. Raises UsageError where it is not installed.
 
@@ -22,5 +24,5 @@ def load() -> Any:
     try:
         from aleo import mainnet
     except ImportError:
-        raise UsageError("owned needs the package aleo-sdk, which is not installed", INSTALL) from None
+        raise UsageError(f"{what} needs the package aleo-sdk, which is not installed", install) from None
     return mainnet

@@ -56,6 +56,26 @@ def test_the_rows_of_a_block_are_those_that_its_full_block_explains(height: int)
     assert list(check_block(facts)) == []
 
 
+@given(heights)
+def test_records_with_a_dynamic_id_are_records(height: int) -> None:
+    """Since consensus V14: the same rows are due, whether a record has a second ID or not."""
+    block = json.dumps(BODIES.block(height))
+    dynamic = read_block(Raw(block.replace('"type": "record"', '"type": "record_with_dynamic_id"').encode()), height)
+    assert dynamic == facts_of(height)
+
+
+@given(heights)
+def test_transitions_that_take_a_dynamic_record_may_be_listed(height: int) -> None:
+    """The interface does not say whether a dynamic record is a record input: no finding either way."""
+    block = BODIES.block(height)
+    transition = block["transactions"][0]["transaction"].get("fee", {}).get("transition")
+    if transition is not None:
+        transition["inputs"] = [{"type": "record_dynamic", "id": "1field"}]
+        facts = read_block(raw(block), height)
+        assert (transition["id"],) in facts.optional
+        assert (transition["id"],) not in facts.due["transitions"]
+
+
 @given(heights, st.sampled_from(sorted(IDENTITY)), st.randoms(use_true_random=False))
 def test_whatever_is_done_to_rows_is_named(height: int, command: str, rng: random.Random) -> None:
     """Any mix of lost, doubled, strange and altered rows: each is named once, by its check and its identity."""

@@ -1,0 +1,66 @@
+"""Blocks one after the other up to an anchor: a block whose hash is trusted."""
+
+import re
+from typing import NamedTuple
+
+from chainq.errors import Phrase, UsageError
+from chainq.hashes.trees import NotAnElementError, element
+
+
+class Anchor(NamedTuple):
+    """A block hash that is trusted, and its height."""
+
+    height: int
+    hash: str
+
+
+def parse_anchor(text: str) -> Anchor:
+    """Return the anchor that `HEIGHT:HASH` names. Raises UsageError."""
+    found = re.fullmatch(r"([0-9]{1,10}):(ab1[a-z0-9]+)", text)
+    try:
+        if found and element(found[2]):
+            return Anchor(int(found[1]), found[2])
+    except NotAnElementError:
+        pass
+    raise UsageError(Phrase("invalid {anchor} {}: expected HEIGHT:HASH, such as 1000:ab1...", repr(text)))
+
+
+class Walk:
+    """Takes blocks in order of height, and knows whether all of them are proved by an anchor.
+
+    That holds for blocks whose hashes were recomputed, each of which names the hash of the block before it, without a
+    gap up to the anchor.
+    """
+
+    def __init__(self, anchor: Anchor | None) -> None:
+        self.anchor, self.anchored = anchor, False
+        self._next: int | None = None
+        self._last: object = None
+        self._broken = ""
+
+    def take(self, height: int, block_hash: object, previous_hash: object, proved: bool) -> str | None:
+        """Take a block; return what is wrong where it is the anchor's, in words, and None for others.
+
+        `proved`: its hash was recomputed and holds.
+        """
+        if self.anchor is None or height > self.anchor.height:
+            return None
+        if not self._broken:
+            if self._next is not None and height != self._next:
+                self._broken = f"block {self._next} is missing"
+            elif not proved:
+                self._broken = f"the hash of block {height} was not proved"
+            elif self._next is not None and previous_hash != self._last:
+                self._broken = f"block {height} is not linked to the block before it"
+        self._next, self._last = height + 1, block_hash
+        if height < self.anchor.height:
+            return None
+        if block_hash != self.anchor.hash:
+            return f"block_hash={block_hash}"
+        self.anchored = not self._broken
+        return self._broken or None
+
+    @property
+    def next(self) -> int | None:
+        """The height after the last block, None before the first."""
+        return self._next

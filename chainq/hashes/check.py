@@ -1,0 +1,213 @@
+"""A block summary, or a full block, against its own hashes.
+
+What an era computed in another way is counted as not checked, never called wrong. On the former testnet3 (network 3)
+these are the IDs of transitions that begin with `as1`, the transactions and values around them, and ratifications and
+certificates beside a batch header without a version; on any network headers that lack a field of today's.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from chainq.hashes import formulas
+from chainq.hashes.formulas import METADATA, ROOTS, TESTNET3, Row
+from chainq.hashes.trees import NotAnElementError, element, hashes, id_text
+
+_HEADER = ("previous_hash", *ROOTS, *(name for name, _ in METADATA))
+_VALUES = ("constant", "public", "future")
+_OLD_TRANSITION = "as1"
+UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
+"""What a row of another shape raises."""
+
+
+class Wrong(NamedTuple):
+    """What does not follow from its parts: the check (`hash`, `root`, `id`, `value`), what is due and what is found."""
+
+    check: str
+    expected: str | None
+    found: str | None
+
+
+class Checked(NamedTuple):
+    """What was found in a block. `proved`: its hash was recomputed and holds. `skipped`: what was not checked."""
+
+    wrong: list[Wrong]
+    proved: bool
+    skipped: Counter[str]
+
+
+def check_summary(summary: Row) -> Checked:
+    """Return what is wrong with the hash of a block summary, whose numbers may be texts of digits."""
+    if any(summary.get(name) is None for name in _HEADER):
+        return Checked([], False, Counter({"block hashes of headers without today's fields": 1}))
+    named = summary.get("block_hash")
+    try:
+        due = _block_hash(tuple(str(summary[name]) for name in _HEADER))
+        if element(named) == due:
+            return Checked([], True, Counter())
+        expected = f"block_hash={id_text('ab', due)}"
+    except UNREADABLE as error:
+        expected = f"a block hash that can be computed: {error}"
+    return Checked([Wrong("hash", expected, f"block_hash={named}")], False, Counter())
+
+
+@lru_cache(maxsize=64)
+def _block_hash(values: tuple[str, ...]) -> int:
+    """Return the hash of a block; kept, because its summary and the full block have the same."""
+    return formulas.block_hash(dict(zip(_HEADER, values, strict=True)))
+
+
+def check_block(block: Row) -> Checked:
+    """Return what is wrong with a full block: its hash, its roots, and the IDs and public values in it."""
+    try:
+        found = check_summary(_summary(block))
+        check = _BlockCheck(block, found)
+        check.roots()
+        for at, confirmed in enumerate(block.get("transactions") or ()):
+            check.transaction(at, confirmed["transaction"])
+    except UNREADABLE as error:
+        return Checked([Wrong("hash", "a full block", f"{type(error).__name__}: {error}"[:200])], False, Counter())
+    return found
+
+
+def _summary(block: Row) -> Row:
+    """Return the summary of a full block, each field from where it belongs and from nowhere else."""
+    header = block["header"]
+    fields = {name: block.get(name) for name in ("block_hash", "previous_hash")}
+    fields |= {name: header.get(name) for name in ROOTS}
+    return fields | {name: header["metadata"].get(name) for name, _ in METADATA}
+
+
+class _BlockCheck:
+    def __init__(self, block: Row, found: Checked) -> None:
+        self._block, self._header, self._found = block, block["header"], found
+        self._network = int(self._header["metadata"]["network"])
+
+    def _compare(self, check: str, name: str, named: object, make: Callable[[], int], prefix: str = "") -> None:
+        """Recompute a hash and compare it with the one that the block names."""
+        try:
+            due = make()
+            if element(named) == due:
+                return
+            expected = f"{name}={id_text(prefix, due) if prefix else f'{due}field'}"
+        except NotAnElementError as error:
+            expected = str(error)
+        except UNREADABLE as error:
+            expected = f"{name} that can be computed ({type(error).__name__}: {error})"[:300]
+        self._found.wrong.append(Wrong(check, expected, f"{name}={named}"))
+
+    def _skip(self, what: str) -> None:
+        self._found.skipped[what] += 1
+
+    def roots(self) -> None:
+        """Check the roots that the header names."""
+        block, header = self._block, self._header
+        ids = [confirmed["transaction"]["id"] for confirmed in block.get("transactions") or ()]
+        make = lambda: formulas.transactions_root(ids, self._network)  # noqa: E731
+        self._compare("root", "transactions_root", header.get("transactions_root"), make)
+        authority = block.get("authority") or {}
+        subdag = (authority.get("subdag") or {}).get("subdag")
+        old = self._network == TESTNET3 and (authority.get("type") is None or (subdag and not _versioned(subdag)))
+        ratifications = block.get("ratifications") or []
+        if old or (header["metadata"]["height"] in (0, "0") and any(one["type"] == "genesis" for one in ratifications)):
+            self._skip("ratifications roots of the genesis or of an older era")
+        else:
+            make = lambda: formulas.ratifications_root(ratifications)  # noqa: E731
+            self._compare("root", "ratifications_root", header.get("ratifications_root"), make)
+        if old:
+            self._skip("subdag roots of an older era")
+        else:
+            make = lambda: _subdag_root(authority)  # noqa: E731
+            self._compare("root", "subdag_root", header.get("subdag_root"), make)
+            for number, certificates in (subdag or {}).items():
+                for at, certificate in enumerate(certificates):
+                    self._batch(f"subdag[{number}][{at}].batch_id", number, certificate["batch_header"])
+
+    def _batch(self, name: str, number: str, header: Row) -> None:
+        """Check the ID of a batch, and that it is of its round."""
+        if str(header["round"]) != number:
+            self._found.wrong.append(Wrong("id", f"{name} of round {number}", f"round={header['round']}"))
+        if self._network == TESTNET3 and not all(str(one).startswith("at1") for one in header["transmission_ids"]):
+            self._skip("batches with solutions of an older era")
+        else:
+            self._compare("id", name, header["batch_id"], lambda: formulas.batch_id(header))
+
+    def transaction(self, at: int, transaction: Row) -> None:
+        """Check the ID of a transaction and what is in it."""
+        transitions = list((transaction.get("execution") or {}).get("transitions") or ())
+        if fee := transaction.get("fee"):
+            transitions.append(fee["transition"])
+        name, old = f"transactions[{at}].id", False
+        for number, transition in enumerate(transitions):
+            if self._network == TESTNET3 and str(transition["id"]).startswith(_OLD_TRANSITION):
+                self._skip("transition IDs of an older era")
+                old = True
+            else:
+                self._transition(f"transactions[{at}].transitions[{number}]", transition)
+        if transaction.get("deployment") is not None:
+            self._deployment(name, transaction)
+        elif old:
+            self._skip("transaction IDs of an older era")
+        else:
+            self._compare("id", name, transaction["id"], lambda: formulas.transaction_id(transaction), "at")
+
+    def _deployment(self, name: str, transaction: Row) -> None:
+        """Have the SDK read a deployment, which recomputes the ID of its transaction by the program's functions."""
+        try:
+            hashes().sdk.Transaction.from_json(json.dumps(transaction))
+        except RuntimeError as error:
+            if "Mismatching transaction ID" in str(error):
+                self._found.wrong.append(Wrong("id", f"{name} of its functions", f"{name}={transaction['id']}"))
+            else:
+                self._skip("IDs of deployments that aleo-sdk does not read")
+
+    def _transition(self, path: str, transition: Row) -> None:
+        self._compare("id", f"{path}.id", transition["id"], lambda: formulas.transition_id(transition), "au")
+        functions = list(self._functions(transition))
+        inputs = transition.get("inputs") or ()
+        for at, part in enumerate([*inputs, *(transition.get("outputs") or ())]):
+            name = f"{path}.inputs[{at}]" if at < len(inputs) else f"{path}.outputs[{at - len(inputs)}]"
+            self._value(name, part, at, transition, functions)
+
+    def _functions(self, transition: Row) -> Iterator[Any]:
+        """Yield the IDs that the function of a transition may have."""
+        for sized in (False,) if self._network == TESTNET3 else (True,):
+            yield _function(str(transition["program"]), str(transition["function"]), self._network, sized)
+
+    def _value(self, name: str, part: Row, at: int, transition: Row, functions: list[Any]) -> None:
+        """Check a public value, a future or a ciphertext against its ID."""
+        value, named = str(part.get("value")), part["id"]
+        try:
+            if part["type"] in _VALUES:
+                due = [formulas.value_id(function, value, transition["tcm"], at) for function in functions]
+            elif part["type"] == "private":
+                due = [formulas.private_id(value)]
+            else:
+                return
+            if element(named) in due:
+                return
+            expected = f"{name}.id={due[-1]}field"
+        except UNREADABLE as error:
+            expected = f"{name}: {error}"[:300]
+        self._found.wrong.append(Wrong("value", expected, f"{name}.id={named} of {value}"[:300]))
+
+
+@lru_cache(maxsize=4096)
+def _function(program: str, function: str, network: int, sized: bool) -> Any:
+    return formulas.function_id(program, function, network, sized=sized)
+
+
+def _subdag_root(authority: Row) -> int:
+    """Return the root over the certificates of a quorum; a beacon has none."""
+    if authority["type"] == "beacon":
+        return 0
+    if authority["type"] != "quorum":
+        raise ValueError(f"an authority of type {authority['type']!r}")
+    return formulas.subdag_root(authority["subdag"]["subdag"])
+
+
+def _versioned(subdag: Row) -> bool:
+    """Return whether the batch headers have a version, as they have since October 2023."""
+    return all("version" in one["batch_header"] for certificates in subdag.values() for one in certificates)

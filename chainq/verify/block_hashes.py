@@ -1,0 +1,194 @@
+"""Block hashes recomputed from rows: `chainq verify --hashes`, of a service and of files."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Raw
+
+from chainq.catalog.nested import OTHER
+from chainq.errors import Phrase, UsageError
+from chainq.fetching.service import Service
+from chainq.hashes.chain import Anchor, Walk
+from chainq.hashes.check import Checked, check_block, check_summary
+from chainq.hashes.trees import hashes
+from chainq.heights.range import HeightRange
+from chainq.rows.full_block import Texts, texts
+from chainq.verify.compare import ChainCheck, number
+from chainq.verify.file_rows import JsonlRows, nothing
+from chainq.verify.findings import Contradiction, Finding, Repair, Step
+from chainq.verify.service_rows import BLOCKS, CommandRows
+
+if TYPE_CHECKING:
+    from chainq.verify.file_rows import FileRows
+
+_AT_ONCE = 64  # rows of a file that are values of Python at a time; full blocks are large
+_NOT_HASHED = ("id", "coinbase_reward", "aborted_transaction_ids", "authority.subdag.election_certificate_ids")
+_PARSED = ("transactions", "ratifications", "authority.subdag.subdag")  # columns that hold JSON
+
+
+class BlockHashes:
+    """Checks the hashes of blocks that come in order of height, and where they end in the anchor, None without one.
+
+    Raises UsageError without aleo-sdk.
+    """
+
+    def __init__(self, anchor: Anchor | None) -> None:
+        hashes()
+        self.anchor = anchor
+        self.skipped: Counter[str] = Counter()
+        self._walk = Walk(anchor)
+        self._wrong = False
+        self._full: dict[int, Checked] = {}
+
+    def begin(self, start: int) -> None:
+        """Begin with the block at `start`. Raises UsageError where the anchor is below it, and proves nothing of it."""
+        if self.anchor is not None and self.anchor.height < start:
+            raise UsageError(Phrase("{anchor} proves no block from height {} on", start, anchor=self.anchor.height))
+
+    def learn(self, height: int, row: Raw) -> None:
+        """Check a full block; `full` returns what was found."""
+        self._full[height] = _checked(row)
+
+    def full(self, height: int, fields: Texts) -> Iterator[Contradiction]:
+        """Yield what is wrong with a full block that was learned; `fields`: of its summary."""
+        checked = self._full.pop(height, None)
+        if checked is not None:
+            yield from self._told(checked)
+            yield from self._follow(height, fields, checked.proved)
+
+    def summary(self, _height: int, fields: Texts) -> Iterator[Contradiction]:
+        """Yield what is wrong with the hash of a summary; what is not checked was counted with its full block."""
+        yield from self._told(check_summary(fields)._replace(skipped=Counter()))
+
+    def above(self, service: Service, start: int, repair: Repair) -> Iterator[Step]:
+        """Read the summaries from `start` up to the anchor, and yield what is wrong with them."""
+        if self.anchor is None or self.anchor.height < start:
+            return
+        links, last = ChainCheck(), HeightRange(start, self.anchor.height + 1)
+        for part in CommandRows(service, "blocks").parts(last):
+            found = []
+            for height, row in sorted(part.rows, key=lambda one: one[0] or 0):
+                fields, at = texts(row), height or 0
+                checked = check_summary(fields)
+                wrong = [*self._told(checked), *links.follow(at, fields), *self._follow(at, fields, checked.proved)]
+                found += [repair.finding(at, "blocks", one) for one in wrong]
+            yield Step(part.heights, found, {"summaries up to the anchor": len(part.rows)})
+        yield from self._ended(lambda height, one: repair.finding(height, "blocks", one))
+
+    def of_files(self, parts: Iterable["FileRows"]) -> Iterator[Step]:
+        """Yield what is wrong with the blocks and the full blocks of files, in order of command and height.
+
+        Raises UsageError where there are none.
+        """
+        command, finding, proved = "", None, True
+        for part in parts:
+            if part.method.command not in BLOCKS:
+                continue
+            if finding is not None and part.method.command != command:
+                yield from self._ended(finding)
+                proved = proved and self._walk.anchored
+                self._walk = Walk(self.anchor)
+            command, finding = part.method.command, part.finding
+            yield from self._of_file(part)
+        if finding is None:
+            raise UsageError(Phrase("{hashes} needs the rows of blocks or of full-blocks", hashes=True))
+        yield from self._ended(finding)
+        self._walk.anchored = self._walk.anchored and proved
+
+    def _of_file(self, part: "FileRows") -> Iterator[Step]:
+        for row in _rows(part):
+            block = _nested(row)
+            if part.method.command == "full-blocks":
+                height, checked = block["header"]["metadata"]["height"], check_block(block)
+            else:
+                height, checked = block["height"], check_summary(block)
+            height = number(str(height), 19) or 0
+            wrong = [*self._told(checked), *self._follow(height, block, checked.proved)]
+            yield Step(HeightRange(height, height + 1), [part.finding(height, one) for one in wrong], {})
+
+    def _ended(self, finding: Callable[[int | None, Contradiction], Finding]) -> Iterator[Step]:
+        """Yield that the anchor was not reached, if so."""
+        if self.anchor is not None and (self._walk.next or 0) <= self.anchor.height:
+            at = self.anchor.height
+            missing = Contradiction("anchor", f"block_hash={self.anchor.hash}", None)
+            yield Step(HeightRange(at, at + 1), [finding(at, missing)], {})
+
+    def verdict(self, naming: str) -> str:
+        """Return what the hashes prove, as the end of a sentence. `naming`: who names the hashes."""
+        if self.anchor is None:
+            agree = "" if self._wrong else f": these rows agree with the block hashes that {naming} names"
+            words = f"; not anchored{agree}"
+        elif self._walk.anchored:
+            words = f"; anchored: block {self.anchor.height} is {self.anchor.hash}"
+        else:
+            words = f"; not anchored at block {self.anchor.height}"
+        counts = ", ".join(f"{count:,} {what}" for what, count in self.skipped.most_common())
+        return f"{words}; not checked: {counts}" if counts else words
+
+    def _told(self, checked: Checked) -> Iterator[Contradiction]:
+        self.skipped += checked.skipped
+        self._wrong = self._wrong or bool(checked.wrong)
+        yield from (Contradiction(*wrong) for wrong in checked.wrong)
+
+    def _follow(self, height: int, fields: Mapping[str, Any], proved: bool) -> Iterator[Contradiction]:
+        wrong = self._walk.take(height, fields.get("block_hash"), fields.get("previous_hash"), proved)
+        if wrong is not None and self.anchor is not None:
+            yield Contradiction("anchor", f"block_hash={self.anchor.hash}", wrong)
+
+
+def _checked(row: Raw) -> Checked:
+    """Return what is wrong with a full block as a service sent it."""
+    block: Any = None
+    with suppress(ValueError, RecursionError):
+        block = json.loads(bytes(row))
+    return check_block(block if isinstance(block, dict) else {})
+
+
+def _rows(part: "FileRows") -> Iterator[dict[str, Any]]:
+    """Yield the rows of a file as values by path, as `json.loads` has them."""
+    names = [column.path for column in part.method.columns if column.path not in _NOT_HASHED]
+    # Rows of JSON have all their fields, though the first one, by which the file has its names, may lack some.
+    due = (
+        {part.method.height, "block_hash", "previous_hash", "transactions"}
+        if isinstance(part.file, JsonlRows)
+        else names
+    )
+    if lacking := [name for name in names if name in due and name not in part.file.names]:
+        raise UsageError(f"block hashes need all columns of {part.method.command}; {lacking[0]} is missing")
+    for table in part.file.tables(names, nothing):
+        for batch in table.to_batches(_AT_ONCE):
+            yield from batch.to_pylist()
+
+
+def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a block of a file, whose columns are paths, as an object."""
+    block: dict[str, Any] = {}
+    for path, value in row.items():
+        inner = block
+        *outer, name = path.split(".")
+        for part in outer:
+            inner = inner.setdefault(part, {})
+        inner[name] = _plain(value)
+        if path in _PARSED and isinstance(value, str):
+            with suppress(ValueError, RecursionError):
+                inner[name] = json.loads(value)
+    return block
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a typed file as a server sends it: times in seconds, objects with the members of OTHER."""
+    if isinstance(value, datetime):
+        return int(value.timestamp())
+    if isinstance(value, Decimal):
+        return int(value)
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        known = {name: _plain(one) for name, one in value.items() if name != OTHER and one is not None}
+        return {**known, **json.loads(value.get(OTHER) or "{}")}
+    return value

@@ -1,0 +1,229 @@
+"""`chainq verify --hashes` against `chainq serve --sealed`: a chain with true hashes, whole and with plants on it."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from chainq.demo.faults import Faults
+from chainq.demo.plants import KINDS, Plant
+from chainq.demo.sealed import SealedChain
+from chainq.demo.service import Service
+from harness.program import DIALECT, LONGEST, ROOT, Program, Servers, installed, one_line
+from harness.services import serving
+
+pytest.importorskip("aleo")
+
+BLOCKS = 60
+LAST = BLOCKS - 1
+OTHER = "ab1wcrlzt3pgtrku466pujpcea44av0vmtzplqqqq26nnh28tgymyqqc2tngy"  # of another chain
+HASHED = {"altered-block": "hash", "link": "hash", "time": "hash", "round": "hash", "checksum": "hash"}
+"""The plants that change what a block hash is made of, and the check that finds them beside their own."""
+
+
+@pytest.fixture(scope="module")
+def chain() -> SealedChain:
+    return SealedChain(0, BLOCKS)
+
+
+@pytest.fixture
+def url(server: Servers) -> str:
+    return server("--sealed", str(BLOCKS))
+
+
+def findings(rows: list[bytes]) -> list[tuple[int, str, str]]:
+    return [(one["height"], one["command"], one["check"]) for one in map(json.loads, rows)]
+
+
+def test_a_sealed_chain_is_anchored(program: Program, url: str, chain: SealedChain) -> None:
+    """No finding, and the verdict names the anchor, at the end of the range or above it."""
+    for end in (BLOCKS, 20):
+        anchor = f"{LAST}:{chain.block_hash(LAST)}"
+        ran = program("verify", f"5:{end}", "--hashes", "--anchor", anchor, url=url)
+        assert ran.code == 0, ran.err
+        assert f"; anchored: block {LAST} is {chain.block_hash(LAST)}" in ran.err
+    assert f"{BLOCKS - 20} summaries up to the anchor" in ran.err
+
+
+def test_without_an_anchor_the_verdict_says_so(program: Program, url: str) -> None:
+    """The hashes hold, but nobody vouches for them."""
+    ran = program("verify", f"0:{BLOCKS}", "--hashes", url=url)
+    assert ran.code == 0, ran.err
+    assert "not anchored: these rows agree with the block hashes that the server names" in ran.err
+
+
+def test_another_history_is_found_by_the_anchor_only(program: Program, server: Servers, chain: SealedChain) -> None:
+    """A chain of another seed agrees with itself, but not with the hash that is trusted."""
+    other = server("--sealed", str(BLOCKS), "--seed", "7")
+    assert program("verify", "0:20", "--hashes", url=other).code == 0
+    for start, end in (("0", "20"), ("50", str(BLOCKS))):
+        anchor = f"{LAST}:{chain.block_hash(LAST)}"
+        ran = program("verify", f"{start}:{end}", "--hashes", "--anchor", anchor, "--jsonl", url=other)
+        assert ran.code == 6
+        assert {(height, check) for height, _, check in findings(ran.rows)} == {(LAST, "anchor")}
+        assert f"not anchored at block {LAST}" in ran.err
+
+
+def test_an_anchor_beyond_the_tip_is_not_there(program: Program, url: str, chain: SealedChain) -> None:
+    """The blocks end before it."""
+    ran = program("verify", "50:", "--hashes", "--anchor", f"{BLOCKS}:{chain.block_hash(LAST)}", "--jsonl", url=url)
+    assert ran.code == 6
+    assert findings(ran.rows) == [(BLOCKS, "blocks", "anchor")]
+    assert json.loads(ran.rows[0])["found"] is None
+
+
+def test_every_plant_is_found_beside_the_hashes(program: Program, chain: SealedChain) -> None:
+    """One wrong row of each kind on a sealed chain: each is found, and by its hash where a hash is made of it."""
+    plants: list[Plant] = []
+    for number, kind in enumerate(KINDS):
+        for height in range(2 * number + 2, BLOCKS - 1):
+            try:
+                Service(chain, Faults(plant=(Plant(kind, height),)))
+            except ValueError:
+                continue
+            if height not in {plant.height for plant in plants}:
+                plants.append(Plant(kind, height))
+                break
+    assert len(plants) == len(KINDS)
+    with serving(Service(chain, Faults(plant=tuple(plants)), DIALECT)) as url:
+        ran = program("verify", f"0:{BLOCKS}", "--hashes", "--anchor", f"{LAST}:{OTHER}", "--jsonl", url=url)
+    assert ran.code == 6
+    found = findings(ran.rows)
+    heights = {height for height, _, _ in found}
+    for plant in plants:
+        assert plant.height in heights, plant
+        if plant.kind in HASHED:
+            assert HASHED[plant.kind] in {check for height, _, check in found if height == plant.height}, plant
+    assert {check for height, _, check in found if height == LAST} == {"anchor"}
+
+
+def test_a_block_that_is_made_up_is_no_proof(program: Program, server: Servers) -> None:
+    """The plain sample chain has hashes that nothing makes: each block is a finding."""
+    ran = program("verify", "0:3", "--hashes", "--jsonl", url=server())
+    assert ran.code == 6
+    assert {(height, check) for height, _, check in findings(ran.rows) if check == "hash"} == {
+        (0, "hash"),
+        (1, "hash"),
+        (2, "hash"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--anchor", f"5:{OTHER}"], "--anchor needs --hashes"),
+        (["--hashes", "--anchor", "5:ab1x"], "invalid --anchor '5:ab1x'"),
+        (["--hashes", "--anchor", f"{OTHER}"], "expected HEIGHT:HASH"),
+        (["--hashes", "--anchor", f"5:{OTHER}", "--checkpoint", "c"], "--checkpoint"),
+        (["--hashes", "--anchor", f"5:{OTHER}"], "--anchor 5 proves no block from height 10 on"),
+    ],
+)
+def test_arguments_that_prove_nothing_are_refused(
+    program: Program, url: str, arguments: list[str], message: str
+) -> None:
+    """Exit code 2, before anything is read."""
+    assert message in one_line(program("verify", "10:20", *arguments, url=url), 2)
+
+
+@pytest.mark.parametrize("option", [["--tip", "5"], ["--grow", "1"], ["--reorg-at", "0"], ["--deployed-lists"]])
+def test_a_sealed_chain_does_not_change(program: Program, option: list[str]) -> None:
+    """What would give it other blocks cannot be combined with it."""
+    ran = program("serve", "--sealed", "5", *option)
+    assert f"--sealed cannot be combined with {option[0]}" in one_line(ran, 2)
+
+
+def test_an_export_is_verified_against_one_hash_without_a_network(
+    program: Program, url: str, chain: SealedChain, tmp_path: Path
+) -> None:
+    """Blocks and full blocks of an export, partition by partition, lead to the trusted hash, and to no other."""
+    lake = tmp_path / "lake"
+    for command in ("blocks", "full-blocks", "records"):
+        ran = program("export", command, f"0:{BLOCKS}", "--to", str(lake), "--partition", "25", url=url)
+        assert ran.code == 0, ran.err
+    anchor = f"{LAST}:{chain.block_hash(LAST)}"
+    ran = program("verify", str(lake), "--hashes", "--anchor", anchor)
+    assert ran.code == 0, ran.err
+    assert f"; anchored: block {LAST} is {chain.block_hash(LAST)}" in ran.err
+    ran = program("verify", str(lake), "--hashes", "--anchor", f"{LAST}:{OTHER}", "--jsonl")
+    assert sorted(findings(ran.rows)) == [(LAST, "blocks", "anchor"), (LAST, "full-blocks", "anchor")]
+
+
+def test_the_lines_of_the_page_verify_an_export(program: Program, url: str, tmp_path: Path) -> None:
+    """The lines of docs/hashes.md, with fewer blocks, on a server that is there."""
+    page = (ROOT / "docs/hashes.md").read_text("utf-8").partition("### An export that anybody can check")[2]
+    lines = re.findall(r"^    (.*)$", page.partition("\n## ")[0], re.MULTILINE)
+    assert lines[0] == "chainq serve --sealed 2000 &"
+    text = "\n".join(lines[1:]).replace("2000", str(BLOCKS)).replace("1999", str(LAST))
+    text = text.replace("http://127.0.0.1:8545", url)
+    environment = program.environment()
+    environment["PATH"] = f"{Path(installed()).parent}:{environment['PATH']}"
+    ran = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", text],  # noqa: S607
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=LONGEST,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert f"anchored: block {LAST} is ab1" in ran.stderr
+
+
+@pytest.mark.parametrize("extension", ["csv", "jsonl", "json", "tsv", "parquet"])
+@pytest.mark.parametrize("command", ["blocks", "full-blocks"])
+def test_a_file_of_any_format_is_verified(
+    command: str, extension: str, program: Program, url: str, chain: SealedChain, tmp_path: Path
+) -> None:
+    """What `-o` wrote holds, and one changed digit does not."""
+    file = tmp_path / f"rows.{extension}"
+    assert program(command, f"0:{BLOCKS}", "-o", str(file), "-q", url=url).code == 0
+    anchor = f"{LAST}:{chain.block_hash(LAST)}"
+    ran = program("verify", str(file), "--hashes", "--anchor", anchor)
+    assert ran.code == 0, ran.err
+    assert "; anchored" in ran.err
+    if extension == "parquet":
+        return
+    text = file.read_text("utf-8")
+    weight = str(chain.block(30)["cumulative_weight"])
+    assert weight in text
+    file.write_text(text.replace(weight, f"{weight}0"), "utf-8")
+    ran = program("verify", str(file), "--hashes", "--anchor", anchor, "--jsonl")
+    assert {(30, command, "hash"), (LAST, command, "anchor")} <= set(findings(ran.rows))
+
+
+@pytest.mark.parametrize(
+    ("command", "extension", "columns"),
+    [
+        ("blocks", "csv", "height,block_hash,previous_hash"),
+        ("blocks", "jsonl", "height,timestamp"),
+        ("full-blocks", "jsonl", "header.metadata.height,block_hash,previous_hash"),
+        ("full-blocks", "tsv", "header.metadata.height,block_hash,previous_hash,transactions"),
+    ],
+)
+def test_a_file_without_all_columns_has_no_hashes(
+    command: str, extension: str, columns: str, program: Program, url: str, tmp_path: Path
+) -> None:
+    """It is refused, and no block in it is called wrong."""
+    file = tmp_path / f"rows.{extension}"
+    assert program(command, "0:5", "--columns", columns, "-o", str(file), url=url).code == 0
+    ran = program("verify", str(file), "--commands", command, "--hashes")
+    assert f"block hashes need all columns of {command}" in one_line(ran, 2)
+
+
+def test_a_file_without_blocks_has_no_hashes(program: Program, url: str, tmp_path: Path) -> None:
+    """Records do not hold what a block hash is made of."""
+    file = tmp_path / "records.csv"
+    assert program("records", "0:5", "-o", str(file), url=url).code == 0
+    assert "needs the rows of blocks or of full-blocks" in one_line(program("verify", str(file), "--hashes"), 2)
+
+
+def test_transactions_of_a_sealed_chain_are_found_by_their_ids(program: Program, url: str) -> None:
+    """The IDs that full blocks show are those that lookups take."""
+    (block,) = program("full-blocks", "3", url=url).rows
+    for confirmed in json.loads(block)["transactions"]:
+        named = confirmed["transaction"]["id"]
+        ran = program("transaction", named, url=url)
+        assert ran.code == 0, ran.err
+        assert json.loads(ran.out)["transaction"]["id"] == named

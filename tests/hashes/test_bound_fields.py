@@ -1,0 +1,147 @@
+"""Each field of a sealed block, changed alone: found by its hashes, or on the list of docs/hashes.md."""
+
+import copy
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chainq.demo.bodies import Bodies
+from chainq.demo.sealed import SealedChain
+from chainq.hashes.check import check_block, check_summary
+from harness.program import ROOT
+
+pytest.importorskip("aleo")
+
+TRANSITION = re.compile(r"transactions\[\]\.transaction\.(execution\.transitions\[\]|fee\.transition)")
+WHOLE = re.compile(
+    r"(transactions\[\]\.rejected|transactions\[\]\.finalize|transactions\[\]\.transaction\.(?:deployment|owner))\b.*"
+)
+NO_HASH = {"id", "coinbase_reward"}
+"""The fields of a summary that its hash does not bind."""
+SAMPLE = (3, 24, 32, 48, 104, 118)  # of a beacon and of quorums; aborted, rejected and deployed transactions
+PER_FIELD = 3  # changes of a field in a block
+
+
+def documented() -> set[str]:
+    """The fields that docs/hashes.md names as bound by nothing."""
+    page = (ROOT / "docs/hashes.md").read_text("utf-8").partition("## What no check binds")[2].partition("\n## ")[0]
+    return set(re.findall(r"^    (\S.*)$", page, re.MULTILINE))
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The paths of all values that hold no others."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, (*path, key))
+    elif isinstance(value, list):
+        for at, inner in enumerate(value):
+            yield from leaves(inner, (*path, at))
+    else:
+        yield path
+
+
+def at(value: Any, path: tuple[Any, ...]) -> Any:
+    for part in path:
+        value = value[part]
+    return value
+
+
+def field(block: Any, path: tuple[Any, ...]) -> str:
+    """The name of a field as the page has it: without positions, and with what it depends on."""
+    name = "".join("[]" if isinstance(part, int) else f".{part}" for part in path)[1:]
+    name = re.sub(r"authority\.subdag\.subdag\.\d+\[\]", "certificate", WHOLE.sub(r"\1", name))
+    if not TRANSITION.match(name):
+        return name
+    name = TRANSITION.sub("transition", name)
+    if name == "transition.outputs[].value":
+        return f"{name} of a record" if at(block, path[:-1])["type"] == "record" else name
+    if name in ("transition.program", "transition.function"):
+        transition = at(block, path[:-1])
+        types = {part["type"] for part in (*transition["inputs"], *transition["outputs"])}
+        return name if types & {"public", "constant", "future"} else f"{name} without public values"
+    return name
+
+
+def other(value: Any) -> Any:
+    """Another value of the same kind."""
+    if isinstance(value, bool) or value is None:
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    digits = re.search(r"\d(?=\D*$)", value)
+    if digits and not value.partition("1")[0].isalpha():
+        return value[: digits.start()] + str(9 - int(digits[0])) + value[digits.end() :]
+    return value[:-1] + ("q" if value[-1:] != "q" else "p")
+
+
+def changed(row: Any, path: tuple[Any, ...], value: Any) -> Any:
+    row = copy.deepcopy(row)
+    at(row, path[:-1])[path[-1]] = value
+    return row
+
+
+def missed(chain: SealedChain, heights: Any, most: int) -> dict[str, Counter[bool]]:
+    """For each field, how many of its changes were found and how many were not."""
+    found: dict[str, Counter[bool]] = {}
+    bodies = Bodies(chain)
+    for height in heights:
+        block = json.loads(json.dumps(bodies.block(height)))
+        seen: Counter[str] = Counter()
+        for path in leaves(block):
+            name = field(block, path)
+            seen[name] += 1
+            if seen[name] <= most:
+                wrong = check_block(changed(block, path, other(at(block, path)))).wrong
+                found.setdefault(name, Counter())[bool(wrong)] += 1
+    return found
+
+
+@pytest.fixture(scope="module")
+def chain() -> SealedChain:
+    return SealedChain(0, max(SAMPLE) + 1)
+
+
+def test_changes_of_all_fields_but_those_of_the_page_are_found(chain: SealedChain) -> None:
+    """What no check binds is what docs/hashes.md says, no more and no less."""
+    found = missed(chain, SAMPLE, PER_FIELD)
+    assert {name for name, counts in found.items() if counts[False]} == documented()
+    assert {name for name, counts in found.items() if counts[False] and counts[True]} == set()
+
+
+def test_changes_of_all_fields_of_a_summary_are_found(chain: SealedChain) -> None:
+    """All but two, whether a number comes as one or as a text."""
+    for height in SAMPLE:
+        row = chain.block(height)
+        assert check_summary(row).proved
+        unbound = {name for name in row if check_summary(changed(row, (name,), other(row[name]))).proved}
+        assert unbound == NO_HASH
+
+
+def test_a_field_in_another_place_proves_nothing(chain: SealedChain) -> None:
+    """A true hash beside the metadata does not stand in for the block's own, nor a root for the header's."""
+    block = json.loads(json.dumps(Bodies(chain).block(24)))
+    for path in (("block_hash",), ("previous_hash",), ("header", "finalize_root")):
+        wrong = changed(block, path, other(at(block, path)))
+        wrong["header"]["metadata"][path[-1]] = at(block, path)
+        assert not check_block(wrong).proved
+
+
+@pytest.mark.search
+def test_a_change_of_any_bound_field_of_200_blocks_is_found() -> None:
+    """The same with 200 blocks."""
+    found = missed(SealedChain(1, 200), range(200), 1)
+    assert {name for name, counts in found.items() if counts[False]} == documented()
+
+
+@pytest.mark.search
+def test_10_000_clean_blocks_give_no_finding() -> None:
+    """No block of a sealed chain is called wrong, and each is proved."""
+    chain = SealedChain(2, 10_000)
+    bodies = Bodies(chain)
+    for height in range(10_000):
+        checked = check_block(json.loads(json.dumps(bodies.block(height))))
+        assert (checked.wrong, checked.proved) == ([], True)
