@@ -144,15 +144,21 @@ def test_the_log_as_json(chainq: Program, server: Servers) -> None:
 
 
 def test_each_request_has_an_id_of_its_own(chainq: Program) -> None:
-    """X-Request-ID begins with the id of the run, and none comes twice."""
+    """X-Request-ID begins with the id of the run, is in the log, and none comes twice; the user's own is sent alone."""
 
     def refuse(peer: socket.socket, _: bytes) -> None:
         peer.sendall(b"HTTP/1.1 503 Down\r\nContent-Length: 0\r\n\r\n")
 
     with raw_server(refuse) as (url, requests):
         ran = chainq("block", "5", "--retries", "3", "-v", "--log-format", "json", url=url)
-    assert ran.code == 4
-    ids = [found[1].decode() for request in requests if (found := re.search(rb"(?i)\r\nx-request-id: (\S+)", request))]
-    run = json.loads(ran.err.splitlines()[0])["run"]
+        assert ran.code == 4
+        ids = [one.decode() for request in requests for one in re.findall(rb"(?i)\r\nx-request-id: (\S+)", request)]
+        requests.clear()
+        own = chainq("block", "5", "--retries", "0", "--header", "X-Request-ID: mine", url=url)
+        assert own.code == 4
+        assert [re.findall(rb"(?i)\r\nx-request-id: (\S+)", request) for request in requests] == [[b"mine"]]
+    lines = [json.loads(line) for line in ran.err.splitlines()]
+    assert [line["request_id"] for line in lines if "call" in line] == ids
+    run = lines[0]["run"]
     assert len(set(ids)) == len(ids) == 4
     assert all(one.startswith(f"{run}-") for one in ids)
