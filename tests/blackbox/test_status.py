@@ -1,6 +1,7 @@
 """chainq status: how far a checkpoint or an export has come, from its files, for people and for monitoring."""
 
 import json
+import os
 import re
 import socket
 from pathlib import Path
@@ -97,6 +98,26 @@ def test_an_export(chainq: Program, server: Servers) -> None:
     sorted(files["blocks"])[1].unlink()
     blocks = json.loads(chainq("status", "lake", "--json").rows[0])
     assert (blocks["next"], blocks["rows"]) == (100, 250)
+
+
+def test_an_export_without_news_and_one_that_failed(chainq: Program) -> None:
+    """A rerun that writes no partition is a success; a run that fails leaves its error, and keeps the last success."""
+    with serving(Moving(250)) as url:
+        words = ("export", "blocks", "0:200", "--to", "lake", "--partition", "100", "-q", "--url", url)
+        assert chainq(*words).code == 0
+        for path in (chainq.home / "lake").rglob("*.json"):
+            os.utime(path, (1000, 1000))
+        before = seen(chainq, "lake")
+        assert chainq(*words).code == 0
+        after = seen(chainq, "lake")
+    assert after["success"] > before["success"]
+    assert {**after, "success": 0, "age": 0} == {**before, "success": 0, "age": 0}
+    assert chainq("status", "lake", "--max-age", "1h").code == 0
+    assert chainq(*words, "--retries", "0").code == 4
+    failed = seen(chainq, "lake")
+    assert failed["success"] == after["success"] < failed["failure"]
+    assert "could not reach" in failed["error"]
+    assert "\nlast error, " in chainq("status", "lake").out.decode()
 
 
 def test_prometheus(chainq: Program) -> None:
