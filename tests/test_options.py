@@ -10,7 +10,7 @@ from msgspec import Raw
 
 import chainq
 from chainq import Client
-from chainq.cli import connect
+from chainq.cli import connect, log
 from chainq.cli.options import ServiceFlags
 from chainq.cli.report import Reporter
 from chainq.config.server import completed
@@ -26,11 +26,11 @@ OPTIONS = ServiceOptions("demo:", None, "chain", 9.0, 3, 20.0, 4, 2**20, {"X": "
 def test_options_reach_the_connection_unchanged() -> None:
     """They are the same value in the command line, in the service and in the connection.
 
-    Who states retries is patient.
+    Who states retries is patient, and the run has an ID of its own.
     """
     given = connect.service_options(FLAGS, strict=True)
     with connect.open_service(given, Reporter()) as service:
-        assert given == service.options == OPTIONS._replace(patient=True)
+        assert given == service.options == OPTIONS._replace(patient=True, run=log.RUN)
         assert service.connection._options is given
     assert pickle.loads(pickle.dumps(given)) == given  # noqa: S301
 

@@ -68,7 +68,8 @@ def _limit(error: Exception) -> str:
     """Return which limit of Python or of this machine a run met, and what to do; empty for other errors."""
     if isinstance(error, RecursionError):
         return "the response is nested too deeply"
-    if isinstance(error, MemoryError):
+    unmapped = isinstance(error, ImportError) and "failed to map segment" in str(error)
+    if isinstance(error, MemoryError) or unmapped or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return "out of memory; lower -j, -w or --max-memory"
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         return "too many open files; lower -j or -w, or raise the limit (ulimit -n)"

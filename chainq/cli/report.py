@@ -91,6 +91,7 @@ class Reporter(Progress):
                 method=report.method,
                 heights=report.where.removeprefix("heights ").removeprefix("height "),
                 call=report.call,
+                request_id=report.request_id,
                 attempt=report.attempt,
                 seconds=round(report.seconds, 6),
                 status=outcome,

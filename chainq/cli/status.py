@@ -1,7 +1,7 @@
 """`chainq status`: how far a checkpoint or a data set has come, from its files alone; no request is sent."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -20,7 +20,7 @@ from chainq.text.sanitize import printable
 if TYPE_CHECKING:
     from chainq.cli.tool_options import StatusCommand
     from chainq.lake.receipt import Entry
-    from chainq.lake.store import Listed
+    from chainq.lake.store import Store
 
 
 class Status(NamedTuple):
@@ -28,7 +28,7 @@ class Status(NamedTuple):
 
     `next`: the first height that is not there yet. `tip`: the height of the tip that the last run saw. `tip_time`: of
     that block, as all times in seconds since 1970. `lag`: blocks from there to the tip. `success`: when a run went well
-    last, of a data set when its newest partition was written. `age`: seconds since then. `rows`, `bytes`: of the
+    last. `age`: seconds since then. `rows`, `bytes`: of the
     output. `failure`, `error`: when and why a run failed last.
     """
 
@@ -93,7 +93,7 @@ def statuses(target: str, now: float) -> list[Status]:
     from chainq.lake.open import open_store
 
     store = open_store(target)
-    found = list(_of_data_set(store.label, store.listing(), now))
+    found = list(_of_data_set(store, now))
     if not found:
         raise UsageError(f"no checkpoint and no data set at {store.label}")
     return found
@@ -121,23 +121,26 @@ def _of_checkpoint(target: str, now: float) -> Status:
     )
 
 
-def _of_data_set(label: str, listing: "Iterable[Listed]", now: float) -> Iterator[Status]:
+def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     """Yield the status of each table, up to its first gap."""
+    from chainq.lake import last_run
     from chainq.lake.plan import take_inventory
 
-    listed = list(listing)
+    listed = list(store.listing())
     written = {one.name: one.modified for one in listed}
+    last = last_run.read(store) if last_run.NAME in written else last_run.LastRun()
     tables: dict[str, list[Entry]] = {}
     for entry in take_inventory(listed).valid.values():
         tables.setdefault(entry.spec.command, []).append(entry)
     for command, entries in sorted(tables.items()):
         entries.sort(key=lambda entry: entry.spec)
         gaps = (before.spec.end for before, after in pairwise(entries) if before.spec.end != after.spec.start)
-        end, tip = next(gaps, entries[-1].spec.end), max(entry.tip for entry in entries)
-        success = max(written[entry.name] for entry in entries)
+        end, tip = next(gaps, entries[-1].spec.end), max(last.tip, *(entry.tip for entry in entries))
+        success = last.success or max(written[entry.name] for entry in entries)  # older exports recorded none
         rows, size = sum(entry.rows for entry in entries), sum(entry.size for entry in entries)
         lag, age = max(0, tip + 1 - end), max(0.0, now - success)
-        yield Status(label, command, end, tip, None, lag, success, age, rows, size)
+        failure, error = last.failure or None, printable(last.error)
+        yield Status(store.label, command, end, tip, None, lag, success, age, rows, size, failure, error)
 
 
 def _lines(status: Status) -> Iterator[str]:

@@ -22,6 +22,7 @@ from chainq.lake.data_set import Origin, Wanted
 from chainq.lake.delta import DeltaTable, has_table
 from chainq.lake.engine import Engine
 from chainq.lake.job import Done, Job, Task
+from chainq.lake.last_run import recorded
 from chainq.lake.plan import Inventory, Todo
 from chainq.lake.receipt import Entry, parse_entry
 from chainq.lake.store import Store
@@ -139,6 +140,7 @@ class Export:
         each partition. `options`: for a worker. Raises ChainqError; BusyError where another export is at work."""
         with ExitStack() as stack:
             check: Callable[[], None] = stack.enter_context(self._store.lock()) if lock else _nothing
+            stack.enter_context(recorded(self._store, self._service.tip_height))
             self._store.clean()
             stack.callback(self._store.clean)  # after the workers are gone
             made = self.plan(write=True)

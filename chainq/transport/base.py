@@ -124,7 +124,8 @@ class Report(NamedTuple):
     """One attempt of a call, for `-v` and progress: `outcome` is `ok` or the error, `wait` the seconds to the next.
 
     `rate_limited`: the service refused it with HTTP 429. `hung`: the
-    server sent no whole response in time, and the run goes on. `call`: the number of the request.
+    server sent no whole response in time, and the run goes on. `call`: the number of the request;
+    `request_id`: its X-Request-ID.
     """
 
     method: str
@@ -138,6 +139,7 @@ class Report(NamedTuple):
     rate_limited: bool = False
     hung: bool = False
     call: int = 0
+    request_id: str = ""
 
 
 class Stopped(Exception):  # noqa: N818  # no error: the run ends, and a waiting call with it

@@ -117,6 +117,7 @@ class Connection:
         with self._lock:
             self._last_id += 1
             call_id = self._last_id
+        request_id = f"{self._run}-{call_id}"
         size, began, outcome, count, wait = 0, self._clock.monotonic(), "stopped", None, None
         limited = hung = False
         memory = Reservation(self._memory)
@@ -125,7 +126,7 @@ class Connection:
                 began = self._clock.monotonic()
                 retries.attempts += 1
                 try:
-                    response = self._exchange(encode(method, params, call_id), call_id, memory)
+                    response = self._exchange(encode(method, params, call_id), request_id, memory)
                 except TransientFailure as failure:  # while the slot is held: whoever gets it next has to know
                     self._weigh(failure, method, retries, began)
                     raise
@@ -160,8 +161,9 @@ class Connection:
             if outcome != "ok":
                 memory.release()
             seconds = self._clock.monotonic() - began
+            made = retries.attempts
             self._report(
-                Report(method, where, size, seconds, retries.attempts, outcome, count, wait, limited, hung, call_id)
+                Report(method, where, size, seconds, made, outcome, count, wait, limited, hung, call_id, request_id)
             )
 
     def _weigh(self, failure: TransientFailure, method: str, retries: RetryBudget, sent_at: float) -> None:
@@ -216,11 +218,11 @@ class Connection:
             raise OverdueError(Phrase("the run took longer than {deadline} allows"))
         return left
 
-    def _exchange(self, request: bytes, call_id: int, memory: Reservation) -> Response:
+    def _exchange(self, request: bytes, request_id: str, memory: Reservation) -> Response:
         """Return a response with HTTP 200, or another whose JSON-RPC error says more than its status."""
         deadline = self._clock.monotonic() + min(self._options.seconds, self._left())
         try:
-            response = self._opened().call(Request(request, deadline, memory, f"{self._run}-{call_id}"))
+            response = self._opened().call(Request(request, deadline, memory, request_id))
         except ExchangeError as error:
             if self._stop.is_set():
                 raise Stopped from None

@@ -50,10 +50,12 @@ class HttpTransport:
 
     def call(self, request: Request) -> Response:
         """Return the response, whatever its status. Raises ExchangeError, ResponseError, or TooHeavyError."""
+        headers = self._headers.copy()
+        headers.setdefault("X-Request-ID", request.id)  # the user's own has precedence
         outgoing = httpx.Request(
             "POST",
             self._url,
-            headers=[*self._headers.raw, (b"X-Request-ID", request.id.encode())],
+            headers=headers,
             content=request.body,
             extensions={"deadline": request.deadline},
         )

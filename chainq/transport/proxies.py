@@ -103,6 +103,8 @@ def _basic(proxy: httpx.Proxy | None) -> list[tuple[bytes, bytes]]:
 
 def _tls(used: bool, cert: str | None = None) -> ssl.SSLContext:
     if not used:  # loading certificates takes a fifth of a short run
+        if cert:
+            raise UsageError(Phrase("{cert} needs an https:// URL"))
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
         context = httpx.create_ssl_context()
@@ -115,9 +117,12 @@ def _tls(used: bool, cert: str | None = None) -> ssl.SSLContext:
 
 
 def _load(context: ssl.SSLContext, cert: str) -> None:
-    """Have a context show a client certificate, with the key in the same file, or after a colon. Raises UsageError."""
+    """Have a context show a client certificate, with the key in the same file, or after a colon.
+
+    `~` is the home folder, since a profile has no shell to say so. Raises UsageError.
+    """
     file, colon, key = cert.rpartition(":")
-    if not colon or Path(cert).exists():
+    if not colon or Path(cert).expanduser().exists():
         file, key = cert, ""
 
     def no_password() -> str:
@@ -126,7 +131,7 @@ def _load(context: ssl.SSLContext, cert: str) -> None:
         )
 
     try:
-        context.load_cert_chain(file, key or None, no_password)
+        context.load_cert_chain(Path(file).expanduser(), Path(key).expanduser() if key else None, no_password)
     except (OSError, ssl.SSLError) as error:
         raise UsageError(
             Phrase("{cert} cannot be used: {}", excerpt(error.strerror or str(error)), cert=cert),

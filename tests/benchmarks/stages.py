@@ -60,7 +60,7 @@ def main() -> None:
         with Connection(ServiceOptions(native.url())) as connection:
             body = timed(
                 "receive it: sockets, http.client",
-                lambda: connection._exchange(request, 1, Reservation(MemoryBudget(MAX_MEMORY))).body,
+                lambda: connection._exchange(request, "1", Reservation(MemoryBudget(MAX_MEMORY))).body,
             )
     timed("search for white space and for bytes that are not UTF-8", lambda: jsonrpc.compact(body))
     timed("split it into rows, byte for byte: msgspec", lambda: jsonrpc._ROWS.decode(body))

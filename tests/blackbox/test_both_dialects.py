@@ -298,7 +298,8 @@ def test_a_server_that_wants_to_know_its_clients(tmp_path: Path, chainq: Program
         for cert in (str(both), f"{authority}:{key}"):
             ran = chainq("block", "640", "--cert", cert, url=url, env=env)
             assert (ran.code, ran.rows) == (0, [truth.block(640)]), ran.err
-        config = f'[profiles.known]\nurl = "{url}"\ncert = "{both}"\n'
+        (chainq.home / "both.pem").write_bytes(both.read_bytes())
+        config = f'[profiles.known]\nurl = "{url}"\ncert = "~/both.pem"\n'
         chainq.config.parent.mkdir(parents=True)
         chainq.config.write_text(config)
         assert chainq("block", "640", "--profile", "known", env=env).rows == [truth.block(640)]
@@ -307,6 +308,8 @@ def test_a_server_that_wants_to_know_its_clients(tmp_path: Path, chainq: Program
         assert f"--cert {key} cannot be used" in wrong
         assert "expected a PEM file" in wrong
         assert "No such file" in one_line(chainq("block", "640", "--cert", "nothing.pem", url=url, env=env), 2)
+        plain = chainq("block", "640", "--cert", str(both), url=url.replace("https:", "http:"), env=env)
+        assert "--cert needs an https:// URL" in one_line(plain, 2)
 
 
 def test_commands_do_not_load_what_they_do_not_need(chainq: Program) -> None:

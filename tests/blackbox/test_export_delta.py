@@ -63,10 +63,10 @@ def test_a_table_for_each_command(chainq: Program, server: Servers, truth: Truth
         counts = table.table.get_add_actions(flatten=True)["num_records"].to_pylist()
         assert sorted(counts) == sorted(one["rows"] for one in lake.receipts(command))
     assert Table(lake.root / "full-blocks").table.to_pyarrow_dataset().count_rows() == 400
-    before = {path: path.read_bytes() for path in lake.root.rglob("*") if path.is_file()}
+    before = lake.files()
     ran = export(chainq, url, "records", "blocks", "full-blocks", "2400:2800")
     assert "Delta" not in ran.err
-    assert {path: path.read_bytes() for path in lake.root.rglob("*") if path.is_file()} == before
+    assert lake.files() == before
 
 
 def test_the_partition_that_grows_follows_when_it_is_full(chainq: Program, truth: Truth, lake: Lake) -> None:

@@ -1,6 +1,7 @@
 """chainq status: how far a checkpoint or an export has come, from its files, for people and for monitoring."""
 
 import json
+import os
 import re
 import socket
 from pathlib import Path
@@ -99,6 +100,26 @@ def test_an_export(chainq: Program, server: Servers) -> None:
     assert (blocks["next"], blocks["rows"]) == (100, 250)
 
 
+def test_an_export_without_news_and_one_that_failed(chainq: Program) -> None:
+    """A rerun that writes no partition is a success; a run that fails leaves its error, and keeps the last success."""
+    with serving(Moving(250)) as url:
+        words = ("export", "blocks", "0:200", "--to", "lake", "--partition", "100", "-q", "--url", url)
+        assert chainq(*words).code == 0
+        for path in (chainq.home / "lake").rglob("*.json"):
+            os.utime(path, (1000, 1000))
+        before = seen(chainq, "lake")
+        assert chainq(*words).code == 0
+        after = seen(chainq, "lake")
+    assert after["success"] > before["success"]
+    assert {**after, "success": 0, "age": 0} == {**before, "success": 0, "age": 0}
+    assert chainq("status", "lake", "--max-age", "1h").code == 0
+    assert chainq(*words, "--retries", "0").code == 4
+    failed = seen(chainq, "lake")
+    assert failed["success"] == after["success"] < failed["failure"]
+    assert "could not reach" in failed["error"]
+    assert "\nlast error, " in chainq("status", "lake").out.decode()
+
+
 def test_prometheus(chainq: Program) -> None:
     """Each gauge has HELP, TYPE and a value with its labels, whose quotes are escaped."""
     with serving(Moving(20)) as url:
@@ -144,15 +165,21 @@ def test_the_log_as_json(chainq: Program, server: Servers) -> None:
 
 
 def test_each_request_has_an_id_of_its_own(chainq: Program) -> None:
-    """X-Request-ID begins with the id of the run, and none comes twice."""
+    """X-Request-ID begins with the id of the run, is in the log, and none comes twice; the user's own is sent alone."""
 
     def refuse(peer: socket.socket, _: bytes) -> None:
         peer.sendall(b"HTTP/1.1 503 Down\r\nContent-Length: 0\r\n\r\n")
 
     with raw_server(refuse) as (url, requests):
         ran = chainq("block", "5", "--retries", "3", "-v", "--log-format", "json", url=url)
-    assert ran.code == 4
-    ids = [found[1].decode() for request in requests if (found := re.search(rb"(?i)\r\nx-request-id: (\S+)", request))]
-    run = json.loads(ran.err.splitlines()[0])["run"]
+        assert ran.code == 4
+        ids = [one.decode() for request in requests for one in re.findall(rb"(?i)\r\nx-request-id: (\S+)", request)]
+        requests.clear()
+        own = chainq("block", "5", "--retries", "0", "--header", "X-Request-ID: mine", url=url)
+        assert own.code == 4
+        assert [re.findall(rb"(?i)\r\nx-request-id: (\S+)", request) for request in requests] == [[b"mine"]]
+    lines = [json.loads(line) for line in ran.err.splitlines()]
+    assert [line["request_id"] for line in lines if "call" in line] == ids
+    run = lines[0]["run"]
     assert len(set(ids)) == len(ids) == 4
     assert all(one.startswith(f"{run}-") for one in ids)

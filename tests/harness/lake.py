@@ -33,6 +33,11 @@ class Lake:
     def __init__(self, root: Path) -> None:
         self.root = root
 
+    def files(self) -> dict[Path, bytes]:
+        """All files but the record of how the last runs ended, which each run writes."""
+        last_run = self.root / "_chainq" / "last_run.json"
+        return {path: path.read_bytes() for path in self.root.rglob("*") if path.is_file() and path != last_run}
+
     def names(self, command: str) -> list[str]:
         """The names of all files below the folder of a command."""
         return sorted(str(path.relative_to(self.root)) for path in (self.root / command).rglob("*") if path.is_file())

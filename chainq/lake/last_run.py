@@ -1,0 +1,60 @@
+"""`_chainq/last_run.json`: how the last exports into a data set ended, for `chainq status`.
+
+Receipts do not say it: an export that finds nothing new writes none.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+import msgspec
+from msgspec.structs import replace
+
+from chainq.errors import BusyError, ChainqError, OutputError, UsageError
+from chainq.lake import data_set
+from chainq.lake.store import Store
+from chainq.text.sanitize import excerpt, mask_keys, printable
+
+NAME = "_chainq/last_run.json"
+
+
+class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`success`: when an export ended well last, with news or not, in seconds since 1970, 0 for never; `tip`: the tip
+    height that it saw, -1 for none. `failure`, `error`: when and why one failed last.
+    """
+
+    success: float = 0
+    tip: int = -1
+    failure: float = 0
+    error: str = ""
+
+
+@contextmanager
+def recorded(store: Store, tip: Callable[[], int]) -> Iterator[None]:
+    """Record how an export ends that had begun. `tip` returns the tip height.
+
+    Raises OutputError where a success cannot be recorded.
+    """
+    try:
+        yield
+    except (BusyError, UsageError):  # it did not begin
+        raise
+    except ChainqError as error:
+        with suppress(OutputError, UsageError):
+            if data_set.read(store) is not None:
+                message = excerpt(printable(mask_keys(error.message)), 300)
+                _save(store, replace(read(store), failure=time.time(), error=message))
+        raise
+    _save(store, replace(read(store), success=time.time(), tip=tip()))
+
+
+def read(store: Store) -> LastRun:
+    """Return the record, an empty one where there is none or none that can be read. Raises OutputError."""
+    try:
+        return msgspec.json.decode(store.read(NAME) or b"{}", type=LastRun)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return LastRun()
+
+
+def _save(store: Store, last: LastRun) -> None:
+    store.write(NAME, msgspec.json.encode(last) + b"\n")
