@@ -11,7 +11,15 @@ from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
 from chainq import tuning
-from chainq.errors import BrokenBodyError, ChainqError, OverdueError, Phrase, ServiceError, TooHeavyError
+from chainq.errors import (
+    BrokenBodyError,
+    ChainqError,
+    OverdueError,
+    Phrase,
+    ResponseError,
+    ServiceError,
+    TooHeavyError,
+)
 from chainq.text.sanitize import keep_secret
 from chainq.transport import failures
 from chainq.transport.base import ExchangeError, Report, Request, Response, ServiceOptions, Stopped, Transport
@@ -70,6 +78,7 @@ class Connection:
         self._slots = ConcurrencyLimit(options.concurrency)
         self._memory = MemoryBudget(options.max_memory)
         self._responded = False  # the server, to any request
+        self._serves_json = False
 
     def __enter__(self) -> Self:
         return self
@@ -224,6 +233,11 @@ class Connection:
         by_status = response.status in failures.ALWAYS_BY_STATUS
         if response.status != 200 and (by_status or not is_error(response.body)):
             raise failures.of_status(response, self._options.url, self._clock.time())
+        if (error := failures.of_web_page(response, self._options.url)) is not None:
+            if self._serves_json:  # a page in between, as during a deploy; at first, the URL is wrong
+                raise TransientFailure(error)
+            raise ResponseError(error.message, error.hint)
+        self._serves_json = True
         return response
 
     def _opened(self) -> Transport:
