@@ -116,7 +116,9 @@ def _imported(package: str, extra: str) -> Any:
     try:
         return import_module(package)
     except ImportError:
-        raise UsageError(f"this needs the package {package}", f"pip install 'chainq[{extra}]'") from None
+        from chainq.process.installer import install_command
+
+        raise UsageError(f"this needs the package {package}", install_command(extra)) from None
 
 
 def _guarded(batches: Iterable[Batch]) -> Iterator[Batch]:

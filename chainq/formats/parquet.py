@@ -42,7 +42,9 @@ class Parquet:
             import pyarrow
             from pyarrow.parquet import ParquetWriter
         except ImportError:
-            raise UsageError("parquet needs the package pyarrow", "pip install 'chainq[parquet]'") from None
+            from chainq.process.installer import install_command
+
+            raise UsageError("parquet needs the package pyarrow", install_command("parquet")) from None
         names = [column.path for column in spec.columns]
         self._out, self._spec = out, spec
         self._arrow = pyarrow

@@ -19,7 +19,6 @@ from chainq.heights.range import HeightRange
 from chainq.process.threads import in_order
 from chainq.query import Batch, Query
 from chainq.rows.fields import Picker, text_of
-from chainq.text.humanize import counted
 
 if TYPE_CHECKING:
     from chainq.catalog.dialects import Value
@@ -166,6 +165,8 @@ def _program(service: Service, program: str, last: int) -> ProgramParts:
     # A transition has the source text of its program; on some servers the ID.
     transitions = _where(transitions, "program", lambda text: (program_of(text) or text) == program)
     if len(heights) and not records and not transitions:
+        from chainq.text.humanize import counted
+
         raise NotFoundError(
             f"program {program} not found in the newest {counted(len(heights), 'block')} "
             f"({heights.start} to {heights.end - 1}): no records, and no transitions without record inputs",

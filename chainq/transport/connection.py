@@ -233,10 +233,10 @@ class Connection:
         by_status = response.status in failures.ALWAYS_BY_STATUS
         if response.status != 200 and (by_status or not is_error(response.body)):
             raise failures.of_status(response, self._options.url, self._clock.time())
-        if (error := failures.of_web_page(response, self._options.url)) is not None:
+        if (page := failures.of_web_page(response, self._options.url)) is not None:
             if self._serves_json:  # a page in between, as during a deploy; at first, the URL is wrong
-                raise TransientFailure(error)
-            raise ResponseError(error.message, error.hint)
+                raise TransientFailure(page)
+            raise ResponseError(page.message, page.hint)
         self._serves_json = True
         return response
 

@@ -4,11 +4,10 @@ Its bindings for mainnet serve every network: view keys, addresses and the ciphe
 them (docs/protocol.md, "Ownership rows").
 """
 
+from importlib.util import find_spec
 from typing import Any
 
 from chainq.errors import UsageError
-
-INSTALL = "pip install 'chainq[wallet]'"
 
 
 def load() -> Any:
@@ -22,5 +21,17 @@ def load() -> Any:
     try:
         from aleo import mainnet
     except ImportError:
-        raise UsageError("owned needs the package aleo-sdk, which is not installed", INSTALL) from None
+        raise _missing() from None
     return mainnet
+
+
+def check_installed() -> None:
+    """Raise UsageError if the SDK is not installed, without importing it: before anybody types a key in vain."""
+    if find_spec("aleo") is None:
+        raise _missing()
+
+
+def _missing() -> UsageError:
+    from chainq.process.installer import install_command
+
+    return UsageError("owned needs the package aleo-sdk, which is not installed", install_command("wallet"))
