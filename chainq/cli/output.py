@@ -86,11 +86,14 @@ def settings(
         )
     if given.no_header and name not in ("csv", "tsv"):
         raise UsageError(f"--no-header needs csv or tsv, and the format is {name}")
+    height_only = name == "text" and not method.params and not requested  # of `latest`, for a shell variable
+    if height_only:
+        shown = tuple(column for column in shown if column.path == "height")
     detailed = details and name == "table" and not (requested or appended or endless)
     spec = OutputSpec(
         method.command,
         DETAILED_REFERENCE if detailed else shown,
-        selected=bool(requested),
+        selected=bool(requested) or height_only,
         height=method.height,
         header=not given.no_header,
         terminal=on_terminal(file),

@@ -20,7 +20,9 @@ from chainq.cli.report import Reporter
 from chainq.cli.stdin import check_open
 from chainq.errors import NotFoundError, UsageError
 from chainq.fetching.service import Service
+from chainq.fetching.tip import check_age
 from chainq.formats.protocol import Writer
+from chainq.heights.block_time import parse_age
 from chainq.heights.bounds import LATEST, Bounds
 from chainq.heights.range import HeightRange
 from chainq.process.signals import PipeClosed, signals_deferred
@@ -50,6 +52,7 @@ def run(
     if query.lookups and STDIN in query.lookups:
         check_open()
     resume = resume_settings(query, given)
+    max_age = None if query.bounds or given.max_age is None else parse_age(given.max_age)
     settings = output.settings(
         method,
         given,
@@ -88,6 +91,8 @@ def run(
             _plan(service, query, reporter)
         else:
             _warn_odd(settings, reporter)
+            if max_age is not None:
+                check_age(service.tip(), max_age)
             with open_sink(settings.file, pager=not settings.can.binary) as sink:
                 spec = settings.spec._replace(single=query.single, warn=reporter.warn)
                 _write_rows(service, query, sink, settings._replace(spec=spec), reporter)
@@ -281,7 +286,7 @@ def _batches(service: Service, query: Query, heights: HeightRange | None, report
         return service.fetch_lookups(method, _keys(service, query, reporter))
     if method.param(Role.SIZE):
         return service.fetch_pages(query)
-    return service.fetch_latest()
+    return service.fetch_latest(known=True)
 
 
 def _plan(service: Service, query: Query, reporter: Reporter) -> None:
