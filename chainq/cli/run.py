@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -138,6 +139,8 @@ def _write_rows(service: Service, query: Query, sink: Sink, settings: OutputSett
         _warn_empty(service, query.bounds, heights, reporter)
         rest = _Rest(query, heights, query.limit, _remedy(settings, query), HeightRange(heights.start, heights.start))
         reporter.begin(len(heights) if query.limit is None else None)
+        if query.limit is None and query.page is None and not query.reverse:
+            spec = spec._replace(heights=partial(_edges, rest))
     try:
         writer = settings.make(reporter.beside(sink), spec)
         sink.keep()
@@ -211,6 +214,10 @@ class _Rest:
         start, end = self.heights.edges
         one_word = self.query.bounds is not None and self.query.bounds.one_word
         return f"resume with {f'{start}:{end}' if one_word else f'--start {start} --end {end}'}{reverse}{limit}"
+
+
+def _edges(rest: _Rest) -> tuple[int, int]:
+    return rest.read.edges
 
 
 def _warn_empty(service: Service, bounds: Bounds, heights: HeightRange, reporter: Reporter) -> None:

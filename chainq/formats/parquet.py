@@ -15,7 +15,7 @@ from msgspec import Raw
 
 from chainq.errors import ChainqError, ResponseError, UsageError
 from chainq.formats.arrow_json import FLAT, read_columns
-from chainq.formats.parquet_footer import UNSEALED, sealed
+from chainq.formats.parquet_footer import HEIGHTS_KEY, UNSEALED, sealed
 from chainq.formats.parquet_types import Read, integer, text, type_of
 from chainq.formats.protocol import AS_SENT, Output, OutputSpec, not_unicode, unknown_field_warner
 from chainq.rows.fields import Picker
@@ -73,9 +73,11 @@ class Parquet:
                     self._end_group()
 
     def close(self) -> None:
-        """Write the last group and the footer."""
+        """Write the last group and the footer, with the height range in it: lost rows leave no other trace."""
         if self._rows:
             self._end_group()
+        if (heights := self._spec.heights()) is not None:
+            self._file.add_key_value_metadata({HEIGHTS_KEY: f"{heights[0]}:{heights[1]}"})
         self._file.add_key_value_metadata(UNSEALED)
         self._file.close()
         self._out.write(sealed(self._buffer.getvalue()))

@@ -64,6 +64,7 @@ class DataSetCheck:
     """
 
     unseen = ""  # its receipts show which rows are due
+    range_known = True
 
     def __init__(self, destination: str, workers: int | None = 1, progress: Progress = UNSEEN) -> None:
         self._destination, self._workers, self._progress = destination, workers, progress
