@@ -155,9 +155,7 @@ class Client:
         ...     client.latest()["height"]
         '3000000'
         """
-        rows: Rows[LatestRow] = Rows(
-            BY_COMMAND["latest"], self._service.fetch_latest(), typed=self._typed, of=self._of()
-        )
+        rows: Rows[LatestRow] = Rows(BY_COMMAND["latest"], self._service.fetch_latest(), typed=self._typed)
         return next(rows)
 
     def full_blocks(
