@@ -48,6 +48,7 @@ def groups_of(method: Method) -> list[type[options.Group]]:
         options.ColorOptions: True,
         options.DetailOptions: method.param(Role.ADDRESS) is not None,
         options.ServiceFlags: True,
+        options.AgeOptions: not method.params,
         options.CheckOptions: True,
         options.StrictOptions: method.ranged or sized,
         options.RequestOptions: True,

@@ -5,15 +5,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from chainq.catalog import identifiers
-from chainq.catalog.dialects import AUTO
+from chainq.catalog.dialects import AUTO, DIALECTS
+from chainq.catalog.methods import METHODS
 from chainq.cli import connect
 from chainq.cli.output import on_terminal, use_color
 from chainq.cli.report import Reporter
 from chainq.cli.stdin import everything
-from chainq.errors import UsageError
+from chainq.errors import ServiceError, UsageError
 from chainq.process.signals import signals_deferred
 from chainq.rows import raw_json
 from chainq.sinks.open import open_sink
+from chainq.transport.failures import is_misunderstood
 from chainq.transport.jsonrpc import encode
 
 if TYPE_CHECKING:
@@ -41,13 +43,29 @@ def rpc(given: "RpcOptions") -> None:
         if given.dry_run:
             sink.write(encode(name, sent, 1) + b"\n")
             return
-        shown = bytes(service.call(name, sent))
+        try:
+            shown = bytes(service.call(name, sent))
+        except ServiceError as error:
+            if is_misunderstood(error.code, error.message):
+                error.hint = _other_names(name) or "chainq doctor shows which methods and dialect the server has"
+            raise
         if terminal:
             from chainq.formats.json import indented
 
             shown = indented(shown, color)
         with signals_deferred():
             sink.write(shown + b"\n")
+
+
+def _other_names(name: str) -> str:
+    """Return which dialect calls a method so, and how another calls it; empty for a name that all or none have."""
+    for method in METHODS:
+        names = {dialect.name: dialect.wire(method).name for dialect in DIALECTS.values()}
+        if name in names.values() and len(set(names.values())) > 1:
+            others = " and ".join(f"{other} in {dialect}" for dialect, other in names.items() if other != name)
+            here = " and ".join(dialect for dialect, other in names.items() if other == name)
+            return f"{name} is a method of the dialect {here}; it is {others} (chainq {method.command} takes both)"
+    return ""
 
 
 def list_profiles(as_json: bool) -> None:

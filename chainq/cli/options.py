@@ -139,6 +139,14 @@ class ResumeOptions(Group):
     ] = None
 
 
+class AgeOptions(Group):
+    """How old the tip may be, for a command that prints it once."""
+
+    max_age: Annotated[
+        str | None, option(SERVICE, "--max-age", "AGE", "Exit with code 6 if the tip is older: 10m, 2h, 7d.")
+    ] = None
+
+
 class ColorOptions(Group):
     """Colours, for all commands that use them."""
 
@@ -271,6 +279,7 @@ class MethodOptions(
     VerifyOptions,
     CheckpointOptions,
     ResumeOptions,
+    AgeOptions,
     OutputOptions,
     DetailOptions,
     ServiceFlags,

@@ -86,11 +86,14 @@ def settings(
         )
     if given.no_header and name not in ("csv", "tsv"):
         raise UsageError(f"--no-header needs csv or tsv, and the format is {name}")
+    height_only = name == "text" and not method.params and not requested  # of `latest`, for a shell variable
+    if height_only:
+        shown = tuple(column for column in shown if column.path == "height")
     detailed = details and name == "table" and not (requested or appended or endless)
     spec = OutputSpec(
         method.command,
         DETAILED_REFERENCE if detailed else shown,
-        selected=bool(requested),
+        selected=bool(requested) or height_only,
         height=method.height,
         header=not given.no_header,
         terminal=on_terminal(file),
@@ -185,10 +188,21 @@ def _column(name: str, known: Mapping[str, Column], no_check: bool | None) -> Co
     if brackets and array in known and known[array].kind is Kind.DATA:
         return Column(name, "unknown")
     if not no_check:
-        near = get_close_matches(name, known, 3, 0.5)
+        near = _near(name, list(known))
         hint = f" (did you mean {' or '.join(near)}?)" if near else f"; the columns are {', '.join(known)}"
         raise UsageError(f"unknown column {quoted(name)}{hint}", "" if no_check is None else NO_CHECK)
     return Column(name, "unknown")
+
+
+def _near(name: str, paths: list[str]) -> list[str]:
+    """Return up to three columns that a name may mean: by their last part, else by likeness; case does not matter."""
+    folded, lower = {path.lower(): path for path in paths}, name.lower()
+    ends = [path for path in paths if path.lower() == lower or path.lower().endswith(f".{lower}")]
+    if ends:
+        return ends[:3]
+    lasts = {path.lower().rpartition(".")[2]: path for path in reversed(paths)}
+    alike = [folded[found] for found in get_close_matches(lower, folded, 3, 0.5)]
+    return alike or [lasts[found] for found in get_close_matches(lower, lasts, 3, 0.7)]
 
 
 def list_columns(command: str) -> None:

@@ -17,7 +17,7 @@ from chainq.cli.tool_options import OwnedOptions
 from chainq.errors import UsageError
 from chainq.process.pool import cores
 from chainq.text.sanitize import printable
-from chainq.wallet import keys
+from chainq.wallet import keys, sdk
 from chainq.wallet.owned import NETWORKS, OwnedService, Wallet, Wanted
 
 SALT_BYTES = 16
@@ -36,6 +36,7 @@ def run(given: OwnedOptions) -> None:
             "use --view-key-file, and treat this key as known to others",
         )
     read_query(method, given)  # so that nobody types a key for arguments that are wrong
+    sdk.check_installed()
     network = given.network
     if network is not None and network not in NETWORKS:
         raise UsageError(f"unknown network {printable(network)!r}: expected {' or '.join(NETWORKS)}")

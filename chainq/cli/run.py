@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,9 @@ from chainq.cli.report import Reporter
 from chainq.cli.stdin import check_open
 from chainq.errors import NotFoundError, UsageError
 from chainq.fetching.service import Service
+from chainq.fetching.tip import check_age
 from chainq.formats.protocol import Writer
+from chainq.heights.block_time import parse_age
 from chainq.heights.bounds import LATEST, Bounds
 from chainq.heights.range import HeightRange
 from chainq.process.signals import PipeClosed, signals_deferred
@@ -50,6 +53,7 @@ def run(
     if query.lookups and STDIN in query.lookups:
         check_open()
     resume = resume_settings(query, given)
+    max_age = None if query.bounds or given.max_age is None else parse_age(given.max_age)
     settings = output.settings(
         method,
         given,
@@ -88,6 +92,8 @@ def run(
             _plan(service, query, reporter)
         else:
             _warn_odd(settings, reporter)
+            if max_age is not None:
+                check_age(service.tip(), max_age)
             with open_sink(settings.file, pager=not settings.can.binary) as sink:
                 spec = settings.spec._replace(single=query.single, warn=reporter.warn)
                 _write_rows(service, query, sink, settings._replace(spec=spec), reporter)
@@ -133,6 +139,8 @@ def _write_rows(service: Service, query: Query, sink: Sink, settings: OutputSett
         _warn_empty(service, query.bounds, heights, reporter)
         rest = _Rest(query, heights, query.limit, _remedy(settings, query), HeightRange(heights.start, heights.start))
         reporter.begin(len(heights) if query.limit is None else None)
+        if query.limit is None and query.page is None and not query.reverse:
+            spec = spec._replace(heights=partial(_edges, rest))
     try:
         writer = settings.make(reporter.beside(sink), spec)
         sink.keep()
@@ -208,6 +216,10 @@ class _Rest:
         return f"resume with {f'{start}:{end}' if one_word else f'--start {start} --end {end}'}{reverse}{limit}"
 
 
+def _edges(rest: _Rest) -> tuple[int, int]:
+    return rest.read.edges
+
+
 def _warn_empty(service: Service, bounds: Bounds, heights: HeightRange, reporter: Reporter) -> None:
     """Say why a range has no heights."""
     if len(heights):
@@ -281,7 +293,7 @@ def _batches(service: Service, query: Query, heights: HeightRange | None, report
         return service.fetch_lookups(method, _keys(service, query, reporter))
     if method.param(Role.SIZE):
         return service.fetch_pages(query)
-    return service.fetch_latest()
+    return service.fetch_latest(known=True)
 
 
 def _plan(service: Service, query: Query, reporter: Reporter) -> None:

@@ -40,8 +40,10 @@ class SqlPrompt:
             from prompt_toolkit.filters import Condition
             from prompt_toolkit.history import FileHistory, InMemoryHistory
         except ImportError:
+            from chainq.process.installer import install_command
+
             raise UsageError(
-                "a prompt needs the package prompt_toolkit; or pass a query", "pip install 'chainq[sql]'"
+                "a prompt needs the package prompt_toolkit; or pass a query", install_command("sql")
             ) from None
         self._schema, self._answer = schema, answer
         columns = {name for table in schema.values() for name, _ in table}

@@ -12,7 +12,7 @@ from chainq.cli.report import Reporter
 from chainq.cli.spelling import spelled
 from chainq.cli.tool_options import VerifyCommand
 from chainq.cli.verdict import LISTED, Verdict, conclude, write_findings
-from chainq.errors import UsageError
+from chainq.errors import Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.process.signals import signals_deferred
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from chainq.verify.file import RowsCheck
 
     Files = DataSetCheck | RowsCheck
+
+
+_UNBOUNDED = Phrase(
+    "the heights are those of the rows in the file: if it lost its first or last ones, {start} and {end} show that"
+)
 
 
 def run(given: VerifyCommand) -> None:
@@ -49,6 +54,8 @@ def run(given: VerifyCommand) -> None:
                 with connect.open_service(connect.service_options(given), reporter) as service:
                     steps = _against(files, service, given.sample, verdict, reporter)
                     write_findings(steps, writer, verdict)
+                if not files.range_known:
+                    verdict.compared += f"; {spelled(_UNBOUNDED)}"
             elif files.unseen and hashes is None:
                 verdict.compared = f"; {spelled(files.unseen)}"
             if hashes is not None:

@@ -19,6 +19,7 @@ from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import HIGHEST, Bounds
 from chainq.query import Batch, Query, limited
+from chainq.text.sanitize import mask_url
 from chainq.transport.base import ServiceOptions
 
 if TYPE_CHECKING:
@@ -101,6 +102,9 @@ class Client:
         self._typed = typed
         self._progress = Progress() if progress else None
         self._service = Service(complete, report=self._progress.count if self._progress else lambda _: None)
+
+    def __repr__(self) -> str:
+        return f"<Client of {mask_url(self._service.url)}>"
 
     def __enter__(self) -> Self:
         return self
@@ -204,7 +208,8 @@ class Client:
                 Role.PROGRAM: identifiers.program(arguments.text("program ID", program)),
                 Role.FUNCTION: identifiers.function(arguments.text("function name", function)),
             }
-        return Rows(method, self._service.fetch_pages(Query(method, sent)), typed=self._typed)
+        of = self._of(f"{program} {function}")
+        return Rows(method, self._service.fetch_pages(Query(method, sent)), typed=self._typed, of=of)
 
     def records(
         self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]
@@ -294,7 +299,7 @@ class Client:
                 wallet.check()
 
         method = owned_method(records=wanted.records, plaintext=decrypt)
-        return Rows(method, batches(), typed=self._typed)
+        return Rows(method, batches(), typed=self._typed, of=self._of(_range_of(query)))
 
     def transitions(
         self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]
@@ -344,7 +349,8 @@ class Client:
         with boundary():
             caller = command.replace("-", "_")
             query = arguments.range_query(caller, command, start, end, options, sent, verify=verify)
-        return Rows(query.method, limited(self._batches(query), query.limit), typed=self._typed)
+        of = self._of(_range_of(query))
+        return Rows(query.method, limited(self._batches(query), query.limit), typed=self._typed, of=of)
 
     def _batches(self, query: Query) -> Iterator[Batch]:
         with boundary():
@@ -354,4 +360,21 @@ class Client:
 
     def _lookup(self, command: str, lookup: int | str) -> Rows[Any]:
         method = BY_COMMAND[command]
-        return Rows(method, self._service.fetch_lookups(method, [lookup]), typed=self._typed)
+        found = self._service.fetch_lookups(method, [lookup])
+        return Rows(method, found, typed=self._typed, of=self._of(str(lookup)))
+
+    def _of(self, what: str) -> str:
+        return f"{what} of {mask_url(self._service.url)}"
+
+
+def _range_of(query: Query) -> str:
+    """Return the bounds of a query as its caller gave them, in the form of the commands."""
+    bounds = query.bounds or Bounds(whole=True)
+    if bounds.last is not None:
+        return f"last={bounds.last}"
+    times = [
+        f"{name}={value}" for name, value in (("since", bounds.since), ("until", bounds.until)) if value is not None
+    ]
+    start, end = ("" if at is None else str(at) for at in (bounds.start, bounds.end))
+    heights = f"{start}:{end}" if start or end or not times else ""
+    return " ".join(filter(None, (*map(str, query.arguments.values()), heights, *times)))

@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Kind, Method
 from chainq.client.boundary import boundary
-from chainq.errors import IncompleteError, ResponseError, UsageError
+from chainq.errors import ChainqError, IncompleteError, ResponseError, UsageError
 from chainq.planning.exchange import Proof
 from chainq.query import Batch
 from chainq.text.sanitize import excerpt
@@ -21,6 +21,7 @@ from chainq.text.sanitize import excerpt
 Row = dict[str, Any]
 R = TypeVar("R")  # the type of a row, of those in `row_types`
 _AT_ONCE = 10_000  # rows that wait to become Arrow
+_SHOWN = 10  # rows, in a notebook
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 
 
@@ -39,11 +40,33 @@ class Rows(Iterator[R], Generic[R]):
     of a part. Raises ChainqError as it is read, after every row that was complete.
     """
 
-    def __init__(self, method: Method, batches: Iterable[Batch], *, typed: bool = False) -> None:
-        self._method, self._typed = method, typed
+    def __init__(self, method: Method, batches: Iterable[Batch], *, typed: bool = False, of: str = "") -> None:
+        """Make the rows of batches. `of`: their range and where they come from, as it may be shown."""
+        self._method, self._typed, self._of = method, typed, of
         self._parts = (batch.rows for batch in _guarded(batches))
         self._raws = chain.from_iterable(self._parts)
+        self._peeked = False
         self.decode: Callable[[Raw], R] = cast("Any", decoder(method, typed=typed))
+
+    def __repr__(self) -> str:
+        return f"<Rows: {' '.join(filter(None, (self._method.command, self._of)))}>"
+
+    def _repr_html_(self) -> str:
+        """Return the first ten rows that are left as an HTML table, for notebooks; they can still be read.
+
+        An error is shown below the rows before it, and raised by whoever reads that far.
+        """
+        from chainq.client.html_table import html_table
+
+        first: list[Raw] = []
+        error = None
+        try:
+            for raw in islice(self._raws, _SHOWN):
+                first.append(raw)  # noqa: PERF402  # what came before an error is kept
+        except ChainqError as failure:
+            error, self._raws = failure, chain(_raising(failure))
+        self._raws, self._peeked = chain(first, self._raws), True
+        return html_table(self._method, first, repr(self), "" if error is None else str(error))
 
     def __iter__(self) -> Self:
         return self
@@ -53,7 +76,7 @@ class Rows(Iterator[R], Generic[R]):
 
     def part(self) -> list[Raw] | None:
         """Return the rows that one response or more made complete, for `decode`; None at the end."""
-        return next(self._parts, None)
+        return list(islice(self._raws, _AT_ONCE)) or None if self._peeked else next(self._parts, None)
 
     def chunks(self, rows: int) -> Iterator["Rows[R]"]:
         """Yield the rows in parts of `rows`, the last one of what is left; each part is in memory, as it was sent.
@@ -66,7 +89,7 @@ class Rows(Iterator[R], Generic[R]):
         if rows < 1:
             raise UsageError(f"invalid number of rows {rows}: expected 1 or more")
         while part := list(islice(self._raws, rows)):
-            yield Rows(self._method, [Batch(part)], typed=self._typed)
+            yield Rows(self._method, [Batch(part)], typed=self._typed, of=self._of)
 
     def to_arrow(self) -> Any:
         """Return the rows that are left as a `pyarrow.Table` of the columns that Parquet files have.
@@ -116,7 +139,15 @@ def _imported(package: str, extra: str) -> Any:
     try:
         return import_module(package)
     except ImportError:
-        raise UsageError(f"this needs the package {package}", f"pip install 'chainq[{extra}]'") from None
+        from chainq.process.installer import install_command
+
+        raise UsageError(f"this needs the package {package}", install_command(extra)) from None
+
+
+def _raising(error: ChainqError) -> Iterator[Raw]:
+    """Yield nothing. Raises the error."""
+    raise error
+    yield
 
 
 def _guarded(batches: Iterable[Batch]) -> Iterator[Batch]:

@@ -359,9 +359,12 @@ class Service:
         batches = lookups.fetch_lookups(self.connection, self.dialect_for, method, wanted, self.options.concurrency)
         return self._explained(method, batches)
 
-    def fetch_latest(self) -> Iterator[Batch]:
-        """Yield the summary of the tip. Raises NotFoundError for a chain without blocks."""
-        found = self._latest()
+    def fetch_latest(self, *, known: bool = False) -> Iterator[Batch]:
+        """Yield the summary of the tip; with `known` that of `tip`, if it was requested before.
+
+        Raises NotFoundError for a chain without blocks.
+        """
+        found = [self._tip_block] if known and self._tip_block is not None else self._latest()
         if not found:
             raise NotFoundError(_NO_BLOCK)
         yield Batch(found)

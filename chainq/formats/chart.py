@@ -129,7 +129,9 @@ class Chart:
         try:
             import plotille  # noqa: F401  # to fail before the first request, not after the last row
         except ImportError:
-            raise UsageError("chart needs the package plotille", "pip install 'chainq[chart]'") from None
+            from chainq.process.installer import install_command
+
+            raise UsageError("chart needs the package plotille", install_command("chart")) from None
         self._out, self._spec = out, spec
         self._subject = subject_of(spec)
         self._pick = Picker([spec.height or "", self._subject.path])

@@ -15,7 +15,7 @@ from msgspec import Raw
 
 from chainq.errors import ChainqError, ResponseError, UsageError
 from chainq.formats.arrow_json import FLAT, read_columns
-from chainq.formats.parquet_footer import UNSEALED, sealed
+from chainq.formats.parquet_footer import HEIGHTS_KEY, UNSEALED, sealed
 from chainq.formats.parquet_types import Read, integer, text, type_of
 from chainq.formats.protocol import AS_SENT, Output, OutputSpec, not_unicode, unknown_field_warner
 from chainq.rows.fields import Picker
@@ -42,7 +42,9 @@ class Parquet:
             import pyarrow
             from pyarrow.parquet import ParquetWriter
         except ImportError:
-            raise UsageError("parquet needs the package pyarrow", "pip install 'chainq[parquet]'") from None
+            from chainq.process.installer import install_command
+
+            raise UsageError("parquet needs the package pyarrow", install_command("parquet")) from None
         names = [column.path for column in spec.columns]
         self._out, self._spec = out, spec
         self._arrow = pyarrow
@@ -71,9 +73,11 @@ class Parquet:
                     self._end_group()
 
     def close(self) -> None:
-        """Write the last group and the footer."""
+        """Write the last group and the footer, with the height range in it: lost rows leave no other trace."""
         if self._rows:
             self._end_group()
+        if (heights := self._spec.heights()) is not None:
+            self._file.add_key_value_metadata({HEIGHTS_KEY: f"{heights[0]}:{heights[1]}"})
         self._file.add_key_value_metadata(UNSEALED)
         self._file.close()
         self._out.write(sealed(self._buffer.getvalue()))

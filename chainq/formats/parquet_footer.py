@@ -9,6 +9,8 @@ import re
 
 UNSEALED = {f"chainq.footer{number}": "0" * 64 for number in (1, 2)}
 """The metadata of a file whose footer is to be sealed."""
+HEIGHTS_KEY = "chainq.heights"
+"""The metadata with the height range of a file: `START:END`, the end excluded."""
 _HASH = re.compile(rb"(?<=chainq\.footer[12]\x18\x40)[0-9a-f]{64}")  # of a text of 64 bytes (Thrift, compact protocol)
 _TRAILER = 8  # bytes after the metadata: their length, and PAR1
 

@@ -45,7 +45,8 @@ class OutputSpec(NamedTuple):
     `terminal`: the output goes to a terminal, where control characters must be escaped. `width`: characters in a line
     of it. `color`: ANSI styles may be used. `abbreviate`: long values may be abbreviated. `detailed`: rows have columns
     that lookups added, which `--columns` cannot select. `warn`: writes a line to stderr, unless `--quiet` was given.
-    `spelled`: returns a text with its parameters as users write them.
+    `spelled`: returns a text with its parameters as users write them. `heights`: returns the height range (start, end
+    excluded) that the rows written so far complete; None where they are not all rows of a range.
     """
 
     command: str
@@ -62,6 +63,7 @@ class OutputSpec(NamedTuple):
     detailed: bool = False
     warn: Callable[[str], None] = lambda _: None
     spelled: Callable[[str], str] = str
+    heights: Callable[[], tuple[int, int] | None] = lambda: None
 
 
 class Writer(Protocol):

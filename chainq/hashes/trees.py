@@ -12,7 +12,6 @@ from typing import Any
 from chainq.catalog import bech32
 from chainq.wallet.sdk import load
 
-INSTALL = "pip install 'chainq[hashes]'"
 FIELD_BITS = 253
 FIELD_ORDER = 8444461749428370424248824938781546531375899335154063827935233455917409239041
 _ID_PREFIXES = ("ab", "ar", "at", "au", "sr")
@@ -117,7 +116,7 @@ class Hashes:
 @cache
 def hashes() -> Hashes:
     """Return the hash functions. Raises UsageError without aleo-sdk. The first call takes half a second."""
-    return Hashes(load("recomputing hashes", INSTALL))
+    return Hashes(load("recomputing hashes", "hashes"))
 
 
 @cache

@@ -34,7 +34,9 @@ class DaskEngine:
         try:
             import distributed
         except ImportError:
-            raise UsageError("the engine dask needs dask.distributed", "pip install 'chainq[dask]'") from None
+            from chainq.process.installer import install_command
+
+            raise UsageError("the engine dask needs dask.distributed", install_command("dask")) from None
         self._distributed: Any = distributed  # which types only some of itself
         self._scheduler, self._workers, self._listener = scheduler, workers, listener
         self._topic = f"chainq-{uuid4().hex}"  # of dask's events of this export

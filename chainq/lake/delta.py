@@ -44,7 +44,9 @@ class DeltaTable:
             import deltalake
             from deltalake import transaction
         except ImportError:
-            raise UsageError("Delta tables need the package deltalake", "pip install 'chainq[delta]'") from None
+            from chainq.process.installer import install_command
+
+            raise UsageError("Delta tables need the package deltalake", install_command("delta")) from None
         self._delta, self._transaction = deltalake, transaction
         self._command, self._uri = command, store.address(command)
         self._label = f"the Delta table {command} of {store.label}"

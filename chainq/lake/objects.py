@@ -37,7 +37,9 @@ class ObjectStore:
             from obstore import exceptions
             from obstore.store import from_url
         except ImportError:
-            raise UsageError("object stores need the package obstore", "pip install 'chainq[export]'") from None
+            from chainq.process.installer import install_command
+
+            raise UsageError("object stores need the package obstore", install_command("export")) from None
         self._url, self.label, self._scheme = url, mask_url(url), url.partition(":")[0].lower()
         self._obstore, self._errors = obstore, exceptions
         if not re.match(r"[a-z0-9]+://[^/]", url, re.IGNORECASE):

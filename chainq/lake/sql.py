@@ -52,7 +52,9 @@ class Database:
             import duckdb
             import pyarrow
         except ImportError as error:
-            raise UsageError(f"sql needs the package {error.name}", "pip install 'chainq[sql]'") from None
+            from chainq.process.installer import install_command
+
+            raise UsageError(f"sql needs the package {error.name}", install_command("sql")) from None
         self._duckdb, self._arrow = duckdb, pyarrow
         self._connection = duckdb.connect(":memory:")
         self._held: tuple[str, ...] | None = None  # the commands of the data set

@@ -114,5 +114,7 @@ def _pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise UsageError("export needs the package pyarrow", "pip install 'chainq[parquet]'") from None
+        from chainq.process.installer import install_command
+
+        raise UsageError("export needs the package pyarrow", install_command("parquet")) from None
     return pyarrow

@@ -8,7 +8,6 @@ docs/completeness.md, "Following the tip", says what that proves.
 `reorg` checks that what is written is of one chain, `settling` up to which height the rows of a response are settled.
 """
 
-import time
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
@@ -22,9 +21,8 @@ from chainq import tuning
 from chainq.defaults import SETTLE
 from chainq.errors import ChainqError, IncompleteError, Phrase
 from chainq.fetching.service import Service
-from chainq.fetching.tip import Tip
+from chainq.fetching.tip import Tip, check_age
 from chainq.formats.protocol import Writer
-from chainq.heights.block_time import format_age
 from chainq.heights.range import HeightRange
 from chainq.planning.facts import BehindError
 from chainq.process.progress import Progress
@@ -37,7 +35,7 @@ from chainq.resume.journal import Journal
 from chainq.resume.reorg import OnlyNamedError, ReorgCheck
 from chainq.resume.settings import ResumeSettings
 from chainq.resume.settling import UnsteadyError, late_heights, new_positions, shown_to
-from chainq.text.humanize import counted, duration
+from chainq.text.humanize import counted
 
 
 class _Pending(NamedTuple):
@@ -430,18 +428,8 @@ class Rounds:
 
     def check_age(self, tip: Tip) -> None:
         """Raise IncompleteError for a tip that is older than `--max-age`, or has no time to tell that."""
-        if self.settings.max_age is None:
-            return
-        limit = Phrase("{max_age}", max_age=format_age(self.settings.max_age))
-        if tip.time is None:
-            said = f"block {tip.height} has no readable time" if tip.height >= 0 else "the chain has no blocks"
-            raise IncompleteError(Phrase("{}, so its age cannot be held against {}", said, limit))
-        age = time.time() - tip.time
-        if age > self.settings.max_age:
-            raise IncompleteError(
-                Phrase("block {} is {} old, older than {}", tip.height, duration(age), limit),
-                "the chain or the service has stopped",
-            )
+        if self.settings.max_age is not None:
+            check_age(tip, self.settings.max_age)
 
     def _stop_behind(self, what: str) -> None:
         """Say once that the service lacks a block that it had, and stay further below the tip from now on."""

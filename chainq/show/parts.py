@@ -80,7 +80,8 @@ def gather(service: Service, text: str, last: int | None) -> Parts:
     """Return the parts of what `text` names: a height, `latest`, an ID, an address, a program, or PROGRAM/FUNCTION.
 
     `last`: how many of the newest blocks to look at, for an address or a program; None for as many as is usual.
-    Raises UsageError for a text that names nothing of these, NotFoundError, and the errors of calls.
+    Raises UsageError for a text that names nothing of these, NotFoundError (also for a program or function without
+    rows), and the errors of calls.
     """
     kind = kind_of(text)
     if text == LATEST or kind is TextKind.HEIGHT:
@@ -160,13 +161,20 @@ def _program(service: Service, program: str, last: int) -> ProgramParts:
 
     heights = service.height_range(Bounds(last=last))
     records, transitions = _side_by_side(_rows(service, "records", heights), _rows(service, "transitions", heights))
-    return ProgramParts(
-        program,
-        heights,
-        _where(records, "program_id", lambda text: text == program),
-        # A transition has the source text of its program; on some servers the ID.
-        _where(transitions, "program", lambda text: (program_of(text) or text) == program),
-    )
+    records = _where(records, "program_id", lambda text: text == program)
+    # A transition has the source text of its program; on some servers the ID.
+    transitions = _where(transitions, "program", lambda text: (program_of(text) or text) == program)
+    if len(heights) and not records and not transitions:
+        from chainq.text.humanize import counted
+
+        raise NotFoundError(
+            f"program {program} not found in the newest {counted(len(heights), 'block')} "
+            f"({heights.start} to {heights.end - 1}): no records, and no transitions without record inputs",
+            Phrase("check the name, or look at more blocks with {last}", last=10 * len(heights))
+            if heights.start
+            else "check the name",
+        )
+    return ProgramParts(program, heights, records, transitions)
 
 
 def _where(rows: Iterable[Raw], path: str, fits: Callable[[str], bool]) -> list[Raw]:
@@ -178,7 +186,10 @@ def _where(rows: Iterable[Raw], path: str, fits: Callable[[str], bool]) -> list[
 def _function(service: Service, program: str, function: str) -> FunctionParts:
     arguments: dict[Role, Value] = {Role.PROGRAM: program, Role.FUNCTION: function}
     query = Query(BY_COMMAND["program-transactions"], arguments, newest=True, limit=NEWEST)
-    return FunctionParts(program, function, _all(service.fetch_pages(query)))
+    transactions = _all(service.fetch_pages(query))
+    if not transactions:
+        raise NotFoundError(f"no transaction calls {program}/{function}", "check the names of the program and function")
+    return FunctionParts(program, function, transactions)
 
 
 def check(text: str) -> str:

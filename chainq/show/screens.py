@@ -150,8 +150,7 @@ def _function(parts: FunctionParts, spec: OutputSpec, now: float) -> Iterator[Re
     found = [summary.transaction_of(row) for row in parts.transactions]
     unique = list(dict.fromkeys(found))
     yield ""
-    words = f"the newest {len(unique)}, of the whole chain" if unique else "none on the whole chain"
-    yield _tree(_title("calls", words), unique, spec, now)
+    yield _tree(_title("calls", f"the newest {len(unique)}, of the whole chain"), unique, spec, now)
 
 
 def _tree(title: Text, found: Iterable[Transaction], spec: OutputSpec, now: float) -> Tree:

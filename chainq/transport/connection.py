@@ -12,7 +12,15 @@ from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
 from chainq import tuning
-from chainq.errors import BrokenBodyError, ChainqError, OverdueError, Phrase, ServiceError, TooHeavyError
+from chainq.errors import (
+    BrokenBodyError,
+    ChainqError,
+    OverdueError,
+    Phrase,
+    ResponseError,
+    ServiceError,
+    TooHeavyError,
+)
 from chainq.text.sanitize import keep_secret
 from chainq.transport import failures
 from chainq.transport.base import ExchangeError, Report, Request, Response, ServiceOptions, Stopped, Transport
@@ -73,6 +81,7 @@ class Connection:
         self._responded = False  # the server, to any request
         # Workers of an export share the id of the run, and each counts its own requests.
         self._run = f"{options.run or os.urandom(4).hex()}-{os.getpid():x}"
+        self._serves_json = False
 
     def __enter__(self) -> Self:
         return self
@@ -233,6 +242,11 @@ class Connection:
         by_status = response.status in failures.ALWAYS_BY_STATUS
         if response.status != 200 and (by_status or not is_error(response.body)):
             raise failures.of_status(response, self._options.url, self._clock.time())
+        if (page := failures.of_web_page(response, self._options.url)) is not None:
+            if self._serves_json:  # a page in between, as during a deploy; at first, the URL is wrong
+                raise TransientFailure(page)
+            raise ResponseError(page.message, page.hint)
+        self._serves_json = True
         return response
 
     def _opened(self) -> Transport:

@@ -59,6 +59,27 @@ _HINTS = {
     405: _PATH,
     431: Phrase("the request headers are too large: check {headers}, and headers in the profile"),
 }
+_TLS = (
+    ("mismatch", "the certificate is for another host name", "check the host in the URL"),
+    ("has expired", "the certificate has expired", "ask the operator to renew it, and check the clock of this machine"),
+    ("not yet valid", "the certificate is not valid yet", "check the clock of this machine"),
+    (
+        "self.signed certificate",
+        "the certificate is self-signed",
+        "if you trust it, set SSL_CERT_FILE to a file that contains it",
+    ),
+    (
+        "CERTIFICATE_VERIFY_FAILED",
+        "the certificate cannot be verified",
+        "set SSL_CERT_FILE to a file with the certificate of its authority",
+    ),
+    (
+        "WRONG_VERSION_NUMBER|record layer failure|PACKET_LENGTH_TOO_LONG",
+        "the server does not speak TLS on this port",
+        "check the port, or pass a URL with http://",
+    ),
+)
+"""By OpenSSL's reasons (expressions, the first that matches counts): what is wrong, and what to do."""
 _DIALECT = Phrase("the server may speak another dialect: try {dialect}, or run chainq doctor", dialect="auto")
 
 
@@ -156,9 +177,10 @@ def of_exchange(error: ExchangeError, options: ServiceOptions) -> ChainqError | 
             Phrase("raise {timeout} or lower {concurrency}"),
         )
         return TransientFailure(slow, timed_out=True, hung=True)
+    for expression, words, hint in _TLS:
+        if re.search(f"SSL.*({expression})", reason):
+            return UnreachableError(f"could not reach {url}: {words}: {reason}", hint)
     failure = UnreachableError(f"could not reach {url}: {reason}")
-    if "CERTIFICATE_VERIFY_FAILED" in reason:
-        return failure
     if any(os.strerror(number) in reason for number in (errno.EMFILE, errno.ENFILE)):  # others may be closed meanwhile
         limit = OutputError("too many open files", Phrase("lower {concurrency}, or raise the limit (ulimit -n)"))
         return TransientFailure(limit)
@@ -191,6 +213,21 @@ def of_status(response: Response, url: str, now: float) -> ChainqError | Transie
         target = mask_url(excerpt(response.headers.get("location", "nowhere")))
         return ResponseError(f"{message}, a redirect to {target}", "redirects are not followed; pass that URL instead")
     return ResponseError(f"{message}, expected HTTP 200")
+
+
+def of_web_page(response: Response, url: str) -> BrokenBodyError | None:
+    """Return the error of a response that is a web page, as its first character shows; None for any other response."""
+    if not response.body[:100].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        return None
+    import html
+
+    found = re.search(r"(?is)<title[^<>]*>([^<]*)", mask_sent(response.body[:SHOWN_BYTES].decode(errors="replace")))
+    kind = excerpt(response.headers.get("content-type", "").partition(";")[0], 40) or "no content type"
+    title = f", page title '{excerpt(html.unescape(found[1]), 80)}'" if found else ""
+    return BrokenBodyError(
+        f"{mask_url(url)}: response is not JSON: HTTP {response.status}, {kind}{title}",
+        "this looks like a web page: is the URL right?",
+    )
 
 
 def retry_after(response: Response, now: float) -> float | None:

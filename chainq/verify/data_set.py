@@ -40,7 +40,9 @@ def check_packages() -> None:
         import numpy
         import pyarrow
     except ImportError:
-        raise UsageError("verifying files needs numpy and pyarrow", "pip install 'chainq[parquet]'") from None
+        from chainq.process.installer import install_command
+
+        raise UsageError("verifying files needs numpy and pyarrow", install_command("parquet")) from None
     del numpy
     pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # Arrow's own keeps what was freed: 90 MB more
 
@@ -62,6 +64,7 @@ class DataSetCheck:
     """
 
     unseen = ""  # its receipts show which rows are due
+    range_known = True
 
     def __init__(self, destination: str, workers: int | None = 1, progress: Progress = UNSEEN) -> None:
         self._destination, self._workers, self._progress = destination, workers, progress

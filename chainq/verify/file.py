@@ -1,7 +1,8 @@
 """Verifies one file that chainq wrote with `-o`, by itself: what its rows say of each other, without a network.
 
 A file has no receipt. So rows that were lost before or after it was written leave no trace in it, except blocks: of
-these there must be one for each height.
+these there must be one for each height. A Parquet file keeps the height range of the command that wrote it, so that its
+first and last heights are known although their rows are lost; of other files, the caller may say it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,6 +25,9 @@ class RowsCheck:
 
     unseen = ""
     """What the file does not show by itself, in words; known after `steps`, as `heights` is."""
+
+    range_known = False
+    """Whether the heights are those of the command that wrote the file; else they are those of the rows in it."""
 
     def __init__(
         self,
@@ -56,7 +60,8 @@ class RowsCheck:
         names = checked_columns(method, file.names)
         if not names:
             raise UsageError(f"{self._path} has none of the columns that can be verified")
-        check = TableCheck(method, names, self._due)
+        due = self._due or file.heights
+        check = TableCheck(method, names, due)
         damages: list[str] = []
 
         def finding(height: int | None, contradiction: Contradiction) -> Finding:
@@ -78,6 +83,7 @@ class RowsCheck:
         self.heights = check.heights
         self._rows = FileRows(file, method, self.heights, finding)
         lost = "" if method.linked else "rows that are missing and "
+        self.range_known = due is not None
         self.unseen = f"{lost}changes in fields without a checksum leave no trace in a file"
         if method.ranged:
             self.unseen += Phrase(", {full} compares them with the service")

@@ -5,8 +5,9 @@ out and told to `damaged`, so that the rest is still verified.
 """
 
 import csv
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -17,7 +18,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Column, Method
 from chainq.errors import IncompleteError, OutputError, UsageError
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
-from chainq.formats.parquet_footer import footer_size, is_damaged
+from chainq.formats.parquet_footer import HEIGHTS_KEY, footer_size, is_damaged
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import Picker, text_of
 from chainq.rows.full_block import Texts
@@ -32,9 +33,13 @@ Damaged = Callable[[str], None]
 
 
 class RowsFile:
-    """A file of rows: of text here, where all columns are texts. `names`: its columns by their dotted paths."""
+    """A file of rows: of text here, where all columns are texts. `names`: its columns by their dotted paths.
+
+    `heights`: the height range that it says it completes, None if it does not say.
+    """
 
     names: list[str]
+    heights: HeightRange | None = None
     path: Path
 
     def length(self) -> int:
@@ -93,6 +98,7 @@ class ParquetRows(RowsFile):
         self._arrow, self._parquet, self._source, self._name, self._footer = pyarrow, parquet, source, name, footer
         try:
             self.names = list(parquet.read_schema(source()).names)
+            self.heights = _heights_in(parquet.read_metadata(source()).metadata or {})
         except unreadable() as error:
             if isinstance(error, OSError) and error.errno:  # the file system's, and no damage
                 raise
@@ -118,6 +124,12 @@ class ParquetRows(RowsFile):
         """Return rows of a service as a table."""
         made = ArrowRows(columns, self._arrow)
         return self._arrow.Table.from_batches(made.batches(sent), made.schema).drop_columns(EXTRA)
+
+
+def _heights_in(metadata: Mapping[bytes, bytes]) -> HeightRange | None:
+    """Return the height range that the metadata of a file has, None without one."""
+    found = re.fullmatch(rb"([0-9]{1,16}):([0-9]{1,16})", metadata.get(HEIGHTS_KEY.encode(), b""))
+    return HeightRange(int(found[1]), int(found[2])) if found and int(found[1]) < int(found[2]) else None
 
 
 class CsvRows(RowsFile):

@@ -4,17 +4,16 @@ Its bindings for mainnet serve every network: view keys, addresses and the ciphe
 them (docs/protocol.md, "Ownership rows").
 """
 
+from importlib.util import find_spec
 from typing import Any
 
 from chainq.errors import UsageError
 
-INSTALL = "pip install 'chainq[wallet]'"
 
-
-def load(what: str = "owned", install: str = INSTALL) -> Any:
+def load(what: str = "owned", extra: str = "wallet") -> Any:
     """Return the SDK: a module with `ViewKey`, `Group`, `Field`, `Poseidon8`, `RecordCiphertext`, `BHP1024`.
 
-    `what` needs it and `install` gets it, both for the message of an error.
+    `what` needs it, and `extra` of chainq names it, both for the message of an error.
 
     Importing it takes a quarter of a second. Raises UsageError where it is not installed.
 
@@ -24,5 +23,17 @@ def load(what: str = "owned", install: str = INSTALL) -> Any:
     try:
         from aleo import mainnet
     except ImportError:
-        raise UsageError(f"{what} needs the package aleo-sdk, which is not installed", install) from None
+        raise _missing(what, extra) from None
     return mainnet
+
+
+def check_installed() -> None:
+    """Raise UsageError if the SDK is not installed, without importing it: before anybody types a key in vain."""
+    if find_spec("aleo") is None:
+        raise _missing("owned", "wallet")
+
+
+def _missing(what: str, extra: str) -> UsageError:
+    from chainq.process.installer import install_command
+
+    return UsageError(f"{what} needs the package aleo-sdk, which is not installed", install_command(extra))

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from chainq.catalog.methods import BY_COMMAND, METHODS
+from chainq.demo.chain import DEFAULT_TIP
 from harness.belief import besides_belief
-from harness.program import Program, Ran, Servers, side_by_side
+from harness.program import Program, Ran, Servers, one_line, side_by_side
+from harness.services import witnessed
 from harness.truth import Groups, Truth, difference, split
 
 
@@ -251,6 +253,36 @@ def test_rpc_takes_an_object_an_array_and_standard_input(chainq: Program, server
     assert chainq("rpc", "latest/block", url=server()).out == truth.block(truth.tip) + b"\n"
     positional = chainq("rpc", "getBlocks", "[5, 7]", url=server("--dialect", "aleo"))
     assert sorted(split(positional.out.strip())) == sorted(truth.rows("blocks", 5, 7))
+
+
+def test_rpc_says_which_dialect_has_a_method(chainq: Program, server: Servers) -> None:
+    """A name of the other dialect: what it is called in which; a name that no dialect has gets no such hint."""
+    for dialect, name, other in (
+        ("chain", "getAleoBlocks", "getChainBlocks"),
+        ("aleo", "getChainBlocks", "getAleoBlocks"),
+    ):
+        spoken = "aleo" if dialect == "chain" else "chain"
+        said = one_line(chainq("rpc", name, '{"start": 0, "end": 1}', url=server("--dialect", dialect)), 3)
+        assert f"{name} is a method of the dialect {spoken}; it is {other} in {dialect}" in said
+    assert "is a method of" not in one_line(chainq("rpc", "getNothing", url=server()), 3)
+
+
+def test_latest_is_an_alarm(chainq: Program) -> None:
+    """With --max-age an old tip is exit 6 with its age, and nothing on stdout; one request, also of a young tip."""
+    with witnessed() as (url, calls):
+        old = chainq("latest", "--max-age", "10m", url=url)
+        assert re.search(r"block \d+ is \d+ years?.* old, older than --max-age 10m", one_line(old, 6))
+        assert old.out == b""
+        young = chainq("latest", "--max-age", "90000d", "--text", url=url)
+        assert (young.code, young.out, young.err) == (0, b"%d\n" % DEFAULT_TIP, "")
+    assert len(calls) == 2
+    assert "invalid age 'soon'" in one_line(chainq("latest", "--max-age", "soon", url="http://127.0.0.1:9/"), 2)
+
+
+def test_latest_as_text_is_the_height(chainq: Program) -> None:
+    """For a shell variable; other columns by name."""
+    assert chainq("latest", "--text", url="demo:") == (0, b"%d\n" % DEFAULT_TIP, "")
+    assert chainq("latest", "--text", "--columns", "round,height", url="demo:").out.endswith(b"\t%d\n" % DEFAULT_TIP)
 
 
 def test_a_verbose_server_logs_every_call_with_its_status(chainq: Program, server: Servers) -> None:

@@ -182,6 +182,33 @@ def test_5_no_valid_answer(answer: Callable[[Any], Canned], chainq: Program) -> 
     assert ran.out == b""
 
 
+@pytest.mark.parametrize(
+    "words", [["block", "5"], ["records", "0:5"], ["records", "--last", "5"], ["rpc", "x"], ["show", "5"]]
+)
+def test_5_a_web_page(words: list[str], chainq: Program) -> None:
+    """A web page in place of JSON is one line at once: its status, content type, title, and what to check."""
+    page = b"\n<!DOCTYPE html><html><head><title>Welcome &amp; more\n to \x1b[1mnginx!</title></head></html>"
+    with canned(lambda _: Canned(page, 200, "text/html; charset=utf-8")) as (url, seen):
+        said = one_line(chainq(*words, url=url), 5)
+    assert "HTTP 200, text/html, page title 'Welcome & more to " in said
+    assert said.endswith("this looks like a web page: is the URL right?\n") or "; resume with" in said
+    assert "attempts" not in said
+    assert len(seen) <= 3
+
+
+def test_5_a_web_page_in_between(chainq: Program) -> None:
+    """Once the service has sent JSON, a web page is a transient failure, as during a deploy."""
+
+    def answer(request: Any) -> Canned:
+        if len(seen) == 2:
+            return Canned(b"<html><title>Back soon</title></html>", 200, "text/html")
+        return result(f'[{{"height":"{len(seen)}"}}]')(request)
+
+    with canned(answer) as (url, seen):
+        ran = chainq("block", "1", "3", "-j", "1", url=url)
+    assert (ran.code, len(ran.rows), len(seen)) == (0, 2, 3), ran.err
+
+
 @pytest.mark.parametrize("name", ["result null", "rows are numbers"])
 @pytest.mark.parametrize(
     "words",

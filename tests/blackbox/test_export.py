@@ -12,6 +12,7 @@ from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
 from chainq.demo.fork import Fork
 from chainq.heights.grid import partition_name
+from chainq.process.installer import install_command
 from harness.jobs import FIRST, said
 from harness.lake import Lake, due, jsonl_sha256
 from harness.program import Program, Ran, Servers, one_line
@@ -412,7 +413,7 @@ def test_without_pyarrow(chainq: Program, tmp_path: Path) -> None:
     """Where pyarrow is missing the message has the line that installs it."""
     (tmp_path / "pyarrow.py").write_text("raise ImportError")
     ran = chainq("export", "records", "--to", "lake", url="demo:", env={"PYTHONPATH": str(tmp_path)})
-    assert "pip install 'chainq[parquet]'" in one_line(ran, 2)
+    assert install_command("parquet") in one_line(ran, 2)
 
 
 def test_how_much_there_is_to_do_is_said_first(chainq: Program, server: Servers) -> None:

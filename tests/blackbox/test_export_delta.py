@@ -7,6 +7,7 @@ import pytest
 
 from chainq.demo.chain import Chain
 from chainq.demo.fork import Fork
+from chainq.process.installer import install_command
 from harness.lake import Lake, due
 from harness.program import Program, Ran, Servers, one_line
 from harness.services import Moving, fork_truth, serving
@@ -141,4 +142,4 @@ def test_without_deltalake(chainq: Program, tmp_path: Path) -> None:
     """Where deltalake is missing the message has the line that installs it."""
     (tmp_path / "deltalake.py").write_text("raise ImportError")
     ran = chainq("export", "records", "--to", "lake", "--delta", url="demo:", env={"PYTHONPATH": str(tmp_path)})
-    assert "pip install 'chainq[delta]'" in one_line(ran, 2)
+    assert install_command("delta") in one_line(ran, 2)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from chainq.demo.faults import Faults
+from chainq.process.installer import install_command
 from harness.kills import children
 from harness.program import LONGEST, Program, Servers, finish, one_line
 from harness.services import serving
@@ -115,8 +116,18 @@ def test_without_the_sdk_the_way_to_it_is_said(chainq: Program, server: Servers)
     (chainq.home / "none").mkdir()
     (chainq.home / "none" / "aleo.py").write_text("raise ImportError('not installed')\n")
     env = {"PYTHONPATH": str(chainq.home / "none"), VARIABLE: PUBLISHED.text}
-    assert "pip install 'chainq[wallet]'" in one_line(chainq("owned", *FEW, url=server(), env=env), 2)
+    assert install_command("wallet") in one_line(chainq("owned", *FEW, url=server(), env=env), 2)
     assert chainq("ownership", *FEW, url=server(), env=env).code == 0
+
+
+def test_without_the_sdk_no_key_is_asked_for(chainq: Program) -> None:
+    """Nobody types a key for a command that cannot run; no request is sent."""
+    (chainq.home / "hidden").mkdir()
+    (chainq.home / "hidden" / "sitecustomize.py").write_text("import sys\nsys.modules['aleo'] = None\n")
+    env = {"PYTHONPATH": str(chainq.home / "hidden")}
+    said = one_line(chainq("owned", *FEW, url="http://127.0.0.1:9/", env=env), 2)
+    assert install_command("wallet") in said
+    assert "view-key" not in said
 
 
 def workers_of(process: int) -> list[int]:

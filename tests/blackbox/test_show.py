@@ -150,14 +150,11 @@ def test_a_function_has_its_newest_calls(chainq: Program) -> None:
     ]
 
 
-def test_a_program_says_how_far_it_looked(screens: dict[str, Ran], chainq: Program) -> None:
-    """Its functions with their newest calls, among them those with none; a program without calls says so."""
+def test_a_program_says_how_far_it_looked(screens: dict[str, Ran]) -> None:
+    """Its functions with their newest calls, among them those with none."""
     text = screens["credits.aleo"].out.decode()
     assert f"in the newest 100 blocks ({DEFAULT_TIP - 99} to {DEFAULT_TIP})" in text
     assert "transfer_private" in text
-    none = chainq("show", "nobody.aleo", "--last", "7", url="demo:")
-    assert none.code == 0
-    assert f"in the newest 7 blocks ({DEFAULT_TIP - 6} to {DEFAULT_TIP})\n  none\n" in none.out.decode()
 
 
 @pytest.mark.parametrize("name", ["credits.aleo", ADDRESS, "5"])
@@ -199,6 +196,21 @@ def test_what_does_not_exist_is_exit_1(chainq: Program) -> None:
     assert "block 9000000 not found" in one_line(chainq("show", "9000000", url="demo:"), 1)
     nobody = CHAIN.transaction_id(DEFAULT_TIP + 5, 0)
     assert f"transaction {nobody} not found" in one_line(chainq("show", nobody, url="demo:"), 1)
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_program_that_nothing_is_known_of_is_exit_1(form: list[str], chainq: Program) -> None:
+    """The message says where it was looked for, and how to look further if there are more blocks."""
+    ran = chainq("show", "nobody.aleo", "--last", "7", *form, url="demo:")
+    said = one_line(ran, 1)
+    assert ran.out == b""
+    assert f"not found in the newest 7 blocks ({DEFAULT_TIP - 6} to {DEFAULT_TIP})" in said
+    assert "look at more blocks with --last 70" in said
+    assert "no transaction calls nobody.aleo/nothing" in one_line(
+        chainq("show", "nobody.aleo/nothing", *form, url="demo:"), 1
+    )
+    with witnessed(tip=5) as (url, _):
+        assert "look at more" not in one_line(chainq("show", "nobody.aleo", *form, url=url), 1)
 
 
 def test_a_block_that_contradicts_itself_is_exit_6(chainq: Program) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from chainq.process.installer import install_command
 from harness.program import Program, Servers, one_line
 from harness.services import FULL_BLOCKS, witnessed
 from harness.truth import Truth
@@ -214,7 +215,7 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
     assert "no request was sent yet" in one_line(chainq(*words, "-o", "missing/x.csv", url=nowhere), 7)
     (tmp_path / "duckdb.py").write_text("raise ModuleNotFoundError(name='duckdb')")
     ran = chainq("sql", "lake", "select 1", env={"PYTHONPATH": str(tmp_path)})
-    assert "sql needs the package duckdb; pip install 'chainq[sql]'" in one_line(ran, 2)
+    assert f"sql needs the package duckdb; {install_command('sql')}" in one_line(ran, 2)
 
 
 def test_charts_of_a_result(exported: Program) -> None:

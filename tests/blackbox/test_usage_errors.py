@@ -335,3 +335,20 @@ def test_2_the_excerpt_of_an_argument_shows_nothing_of_a_key(chainq: Program, no
 def test_the_advice_fits_the_command_line(words: tuple[str, ...], advice: str, chainq: Program) -> None:
     """--last is named as an option of the command that runs, or of others; a range is one word; a name is not empty."""
     assert one_line(chainq(*words, url="demo:"), 2).endswith(advice)
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "meant"),
+    [
+        ("full-blocks", "height", "header.metadata.height"),
+        ("full-blocks", "TIMESTAMP", "header.metadata.timestamp"),
+        ("full-blocks", "timestmp", "header.metadata.timestamp"),
+        ("records", "Program_ID", "program_id"),
+    ],
+)
+def test_a_column_is_found_by_its_last_part_and_without_case(
+    command: str, name: str, meant: str, chainq: Program
+) -> None:
+    """A nested column by what people call it."""
+    said = one_line(chainq(command, "--columns", name, url="http://127.0.0.1:9/"), 2)
+    assert f"unknown column {name!r} (did you mean {meant}?)" in said

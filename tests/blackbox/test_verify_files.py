@@ -190,6 +190,46 @@ def test_a_file_as_it_was_written_has_no_finding(
     assert ("rows that are missing" in ran.err) == (command not in ("blocks", "full-blocks"))
 
 
+@pytest.mark.parametrize("command", ["blocks", "records"])
+@pytest.mark.parametrize("kind", ["parquet", "jsonl"])
+def test_a_file_that_lost_its_ends(
+    command: str, kind: str, files: dict[tuple[str, str], Path], program: Program, server: Servers, tmp_path: Path
+) -> None:
+    """A Parquet file knows the range of its command; of other files the verdict says that they do not."""
+    rows, path = load(files[command, kind]), tmp_path / f"rows.{kind}"
+    first, last = {row["height"] for row in rows[:1]}, {row["height"] for row in rows[-1:]}
+    left = [row for row in rows if row["height"] not in first | last]
+    save(path, left, files[command, kind])
+    if kind == "parquet":
+        heights = parquet.read_metadata(files[command, kind]).metadata[b"chainq.heights"]
+        kept = parquet.read_schema(path).with_metadata({"chainq.heights": heights})
+        parquet.write_table(pa.Table.from_pylist(left, kept), path)
+    url = server("--tip", "400")
+    ran = program("verify", str(path), "--full", "--jsonl", url=url)
+    if kind == "parquet":
+        assert ran.code == 6
+        assert {json.loads(row)["check"] for row in ran.rows} == {"missing"}
+        assert {str(json.loads(row)["height"]) for row in ran.rows} >= {str(height) for height in first | last}
+    else:
+        assert ran.code == 0
+        assert "the heights are those of the rows in the file" in ran.err
+        assert "--start and --end show that" in ran.err
+        assert program("verify", str(path), "--full", "--start", "100", "--end", "220", url=url).code == 6
+
+
+def test_a_parquet_file_keeps_the_range_that_it_completes(program: Program, server: Servers) -> None:
+    """As far as the chain goes; not if --limit may have ended it, and not of rows that --page asked for."""
+    url, path = server("--tip", "400"), program.home / "range.parquet"
+    for words, kept in (
+        (("390:500",), b"390:401"),
+        (("--last", "10"), b"391:401"),
+        (("100:220", "--limit", "7"), None),
+        (("100:105", "--page", "0"), None),
+    ):
+        assert program("records", *words, "-o", str(path), "-q", url=url).code == 0
+        assert parquet.read_metadata(path).metadata.get(b"chainq.heights") == kept
+
+
 def test_heights_that_a_file_should_have(files: dict[tuple[str, str], Path], program: Program) -> None:
     """With the range of its command, blocks that are missing at either end are seen too."""
     path = str(files["blocks", "csv"])
@@ -219,19 +259,21 @@ def test_a_file_that_was_cut(kind: str, files: dict[tuple[str, str], Path], prog
 def test_parquet_bytes_that_were_changed(
     place: int, hidden: bool, files: dict[tuple[str, str], Path], program: Program, tmp_path: Path
 ) -> None:
-    """In the footer, so that the command is unknown, and in the first page. Nothing is compared, and that is said."""
+    """In the footer, so that command and heights are unknown and nothing is compared, and in the first page: the
+    footer still has the heights, of which all rows are missing."""
     path = tmp_path / "rows.parquet"
     data = bytearray(files["records", "parquet"].read_bytes())
     data[place : place + 9] = b"\xff" * 9
     path.write_bytes(data)
     for words in ((), ("--full", "--url", "demo:")):
         ran = program("verify", str(path), "--jsonl", *words)
-        (found,) = map(json.loads, ran.rows)
+        found, *missing = map(json.loads, ran.rows)
         assert (ran.code, found["check"], found["height"]) == (6, "invalid", None), ran.err
         assert str(path) in found["found"]
         assert found["command"] == (None if hidden else "records")
-        assert ("nothing was compared with the service" in ran.err) == bool(words)
-        assert ": 1 finding (1 invalid) in 0 " in ran.err
+        assert ("nothing was compared with the service" in ran.err) == (bool(words) and hidden)
+        assert {row["check"] for row in missing} == ({"missing"} if words and not hidden else set())
+        assert bool(missing) or ": 1 finding (1 invalid) in 0 " in ran.err
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "tsv"])

@@ -18,6 +18,7 @@ from chainq.formats.chart import Chart
 from chainq.formats.chart_bins import BINS, Bins
 from chainq.formats.chart_drawing import scale_of
 from chainq.formats.protocol import OutputSpec
+from chainq.process.installer import install_command
 from harness.truth import Truth
 
 pytest.importorskip("plotille", reason="charts need the extra chainq[chart]")
@@ -277,7 +278,7 @@ def test_axes_hold_their_values(low: float, size: float, times: bool) -> None:
 def test_without_plotille(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the plotting library, a usage error has the command that installs it."""
     monkeypatch.setitem(sys.modules, "plotille", None)
-    with pytest.raises(UsageError, match=re.escape("pip install 'chainq[chart]'")):
+    with pytest.raises(UsageError, match=re.escape(install_command("chart"))):
         Chart(io.BytesIO(), spec_of("blocks"))
 
 

@@ -22,6 +22,7 @@ from chainq.errors import OutputError, ResponseError, UsageError
 from chainq.formats import parquet
 from chainq.formats.parquet import Parquet
 from chainq.formats.protocol import OutputSpec
+from chainq.process.installer import install_command
 from harness.program import Program
 from harness.truth import Truth
 
@@ -368,7 +369,7 @@ def test_a_pipe_gets_a_complete_file(chainq: Program) -> None:
 def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without pyarrow, a usage error has the command that installs it."""
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(UsageError, match=re.escape("pip install 'chainq[parquet]'")):
+    with pytest.raises(UsageError, match=re.escape(install_command("parquet"))):
         Parquet(io.BytesIO(), spec_of("blocks"))
 
 

@@ -1,0 +1,56 @@
+"""Which command adds an extra: that of the installer which made the installation."""
+
+import json
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chainq.process import installer
+
+
+class Installed:
+    """A distribution with that PEP 610 origin."""
+
+    def __init__(self, origin: Any) -> None:
+        self.origin = origin
+
+    def read_text(self, _: str) -> str | None:
+        return None if self.origin is None else json.dumps(self.origin)
+
+
+@pytest.mark.parametrize(
+    ("file", "origin", "expected"),
+    [
+        ("pipx_metadata.json", None, "pipx install --force 'chainq[chart]'"),
+        ("uv-receipt.toml", None, "uv tool install 'chainq[chart]'"),
+        ("pyvenv.cfg", None, "pip install 'chainq[chart]'"),
+        ("pyvenv.cfg", {"url": "https://x.invalid/chainq.whl", "archive_info": {}}, "pip install 'chainq[chart]'"),
+        (
+            "pyvenv.cfg",
+            {"url": "file:///src/my%20chainq", "dir_info": {"editable": True}},
+            "{prefix}/bin/pip install -e '/src/my chainq[chart]'",
+        ),
+    ],
+)
+def test_the_command_is_that_of_the_installer(
+    file: str, origin: Any, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """pipx and uv leave a file in their environments; a clone is known by its origin."""
+    (tmp_path / file).touch()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(installer, "distribution", lambda _: Installed(origin))
+    assert installer.install_command("chart") == expected.format(prefix=tmp_path)
+
+
+def test_without_metadata_it_is_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy of the source that nothing installed."""
+
+    def absent(name: str) -> Any:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(installer, "distribution", absent)
+    assert installer.install_command("chart") == "pip install 'chainq[chart]'"
