@@ -146,6 +146,13 @@ class UsageError(ChainqError):
     exit_code = ExitCode.USAGE
 
 
+def missing_package(message: str, extra: str) -> UsageError:
+    """Return the error of a package that is not installed, with the command that adds the extra it comes with."""
+    from chainq.installer import install_command  # importlib.metadata, which only this error needs
+
+    return UsageError(message, install_command(extra))
+
+
 class ServiceError(ChainqError):
     """The service returned a JSON-RPC error, or an HTTP status that a retry cannot cure.
 

@@ -105,7 +105,7 @@ def texts(tree: ast.AST) -> Iterator[str]:
                     yield str(child.value)
 
 
-COMMAND_LINES = {"show/next_commands.py", "verify/findings.py"}
+COMMAND_LINES = {"installer.py", "show/next_commands.py", "verify/findings.py"}
 """They make command lines for a shell, piece by piece."""
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from chainq.cli.spelling import spelled
 from chainq.config.paths import state_folder
-from chainq.errors import ChainqError, UsageError
+from chainq.errors import ChainqError, UsageError, missing_package
 from chainq.text.sanitize import printable, quoted
 
 HELP = """\
@@ -40,11 +40,7 @@ class SqlPrompt:
             from prompt_toolkit.filters import Condition
             from prompt_toolkit.history import FileHistory, InMemoryHistory
         except ImportError:
-            from chainq.process.installer import install_command
-
-            raise UsageError(
-                "a prompt needs the package prompt_toolkit; or pass a query", install_command("sql")
-            ) from None
+            raise missing_package("a prompt needs the package prompt_toolkit; or pass a query", "sql") from None
         self._schema, self._answer = schema, answer
         columns = {name for table in schema.values() for name, _ in table}
         words = [*schema, *sorted(columns), *_KEYWORDS.split(), ".tables", ".schema", ".help", ".quit"]

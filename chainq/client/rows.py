@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Kind, Method
 from chainq.client.boundary import boundary
-from chainq.errors import ChainqError, IncompleteError, ResponseError, UsageError
+from chainq.errors import ChainqError, IncompleteError, ResponseError, UsageError, missing_package
 from chainq.planning.exchange import Proof
 from chainq.query import Batch
 from chainq.text.sanitize import excerpt
@@ -139,9 +139,7 @@ def _imported(package: str, extra: str) -> Any:
     try:
         return import_module(package)
     except ImportError:
-        from chainq.process.installer import install_command
-
-        raise UsageError(f"this needs the package {package}", install_command(extra)) from None
+        raise missing_package(f"this needs the package {package}", extra) from None
 
 
 def _raising(error: ChainqError) -> Iterator[Raw]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Column, Kind
-from chainq.errors import Phrase, UsageError
+from chainq.errors import Phrase, UsageError, missing_package
 from chainq.formats.chart_bins import Bins
 from chainq.formats.chart_drawing import draw
 from chainq.formats.protocol import Output, OutputSpec
@@ -129,9 +129,7 @@ class Chart:
         try:
             import plotille  # noqa: F401  # to fail before the first request, not after the last row
         except ImportError:
-            from chainq.process.installer import install_command
-
-            raise UsageError("chart needs the package plotille", install_command("chart")) from None
+            raise missing_package("chart needs the package plotille", "chart") from None
         self._out, self._spec = out, spec
         self._subject = subject_of(spec)
         self._pick = Picker([spec.height or "", self._subject.path])

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw
 
-from chainq.errors import ChainqError, ResponseError, UsageError
+from chainq.errors import ChainqError, ResponseError, missing_package
 from chainq.formats.arrow_json import FLAT, read_columns
 from chainq.formats.parquet_footer import HEIGHTS_KEY, UNSEALED, sealed
 from chainq.formats.parquet_types import Read, integer, text, type_of
@@ -42,9 +42,7 @@ class Parquet:
             import pyarrow
             from pyarrow.parquet import ParquetWriter
         except ImportError:
-            from chainq.process.installer import install_command
-
-            raise UsageError("parquet needs the package pyarrow", install_command("parquet")) from None
+            raise missing_package("parquet needs the package pyarrow", "parquet") from None
         names = [column.path for column in spec.columns]
         self._out, self._spec = out, spec
         self._arrow = pyarrow

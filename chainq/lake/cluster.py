@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import msgspec
 
-from chainq.errors import OutputError, UnreachableError, UsageError
+from chainq.errors import OutputError, UnreachableError, missing_package
 from chainq.lake.engine import Listener, Run
 from chainq.lake.job import Done, Hold, Job, Task
 from chainq.lake.partition import Worker
@@ -34,9 +34,7 @@ class DaskEngine:
         try:
             import distributed
         except ImportError:
-            from chainq.process.installer import install_command
-
-            raise UsageError("the engine dask needs dask.distributed", install_command("dask")) from None
+            raise missing_package("the engine dask needs dask.distributed", "dask") from None
         self._distributed: Any = distributed  # which types only some of itself
         self._scheduler, self._workers, self._listener = scheduler, workers, listener
         self._topic = f"chainq-{uuid4().hex}"  # of dask's events of this export

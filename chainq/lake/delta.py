@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.errors import OutputError, UsageError
+from chainq.errors import OutputError, UsageError, missing_package
 from chainq.heights.grid import PARTITION_COLUMN, PartitionSpec, parse_name
 from chainq.lake.receipt import Entry
 from chainq.lake.store import Store
@@ -44,9 +44,7 @@ class DeltaTable:
             import deltalake
             from deltalake import transaction
         except ImportError:
-            from chainq.process.installer import install_command
-
-            raise UsageError("Delta tables need the package deltalake", install_command("delta")) from None
+            raise missing_package("Delta tables need the package deltalake", "delta") from None
         self._delta, self._transaction = deltalake, transaction
         self._command, self._uri = command, store.address(command)
         self._label = f"the Delta table {command} of {store.label}"

@@ -16,7 +16,7 @@ from datetime import timedelta
 from typing import Any, BinaryIO, TypeVar, cast
 from uuid import uuid4
 
-from chainq.errors import OutputError, Phrase, UsageError
+from chainq.errors import OutputError, Phrase, UsageError, missing_package
 from chainq.lake.lease import Content, Lease
 from chainq.lake.object_errors import cause, endpoint
 from chainq.lake.store import Listed
@@ -37,9 +37,7 @@ class ObjectStore:
             from obstore import exceptions
             from obstore.store import from_url
         except ImportError:
-            from chainq.process.installer import install_command
-
-            raise UsageError("object stores need the package obstore", install_command("export")) from None
+            raise missing_package("object stores need the package obstore", "export") from None
         self._url, self.label, self._scheme = url, mask_url(url), url.partition(":")[0].lower()
         self._obstore, self._errors = obstore, exceptions
         if not re.match(r"[a-z0-9]+://[^/]", url, re.IGNORECASE):

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Column, Kind
-from chainq.errors import ChainqError, UsageError
+from chainq.errors import ChainqError, UsageError, missing_package
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.grid import COMMANDS, PartitionSpec
 from chainq.heights.range import HeightRange
@@ -52,9 +52,7 @@ class Database:
             import duckdb
             import pyarrow
         except ImportError as error:
-            from chainq.process.installer import install_command
-
-            raise UsageError(f"sql needs the package {error.name}", install_command("sql")) from None
+            raise missing_package(f"sql needs the package {error.name}", "sql") from None
         self._duckdb, self._arrow = duckdb, pyarrow
         self._connection = duckdb.connect(":memory:")
         self._held: tuple[str, ...] | None = None  # the commands of the data set

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, TypeVar
 from msgspec import Raw
 
 from chainq.catalog.methods import Method
-from chainq.errors import OutputError, UsageError
+from chainq.errors import OutputError, missing_package
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.lake.content import ContentHash
 from chainq.lake.receipt import METADATA_KEY, Receipt
@@ -114,7 +114,5 @@ def _pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError:
-        from chainq.process.installer import install_command
-
-        raise UsageError("export needs the package pyarrow", install_command("parquet")) from None
+        raise missing_package("export needs the package pyarrow", "parquet") from None
     return pyarrow

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import structs
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.errors import UsageError
+from chainq.errors import missing_package
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.grid import partition_name
 from chainq.heights.range import HeightRange
@@ -40,9 +40,7 @@ def check_packages() -> None:
         import numpy
         import pyarrow
     except ImportError:
-        from chainq.process.installer import install_command
-
-        raise UsageError("verifying files needs numpy and pyarrow", install_command("parquet")) from None
+        raise missing_package("verifying files needs numpy and pyarrow", "parquet") from None
     del numpy
     pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # Arrow's own keeps what was freed: 90 MB more
 

@@ -7,7 +7,7 @@ them (docs/protocol.md, "Ownership rows").
 from importlib.util import find_spec
 from typing import Any
 
-from chainq.errors import UsageError
+from chainq.errors import UsageError, missing_package
 
 
 def load(what: str = "owned", extra: str = "wallet") -> Any:
@@ -34,6 +34,4 @@ def check_installed() -> None:
 
 
 def _missing(what: str, extra: str) -> UsageError:
-    from chainq.process.installer import install_command
-
-    return UsageError(f"{what} needs the package aleo-sdk, which is not installed", install_command(extra))
+    return missing_package(f"{what} needs the package aleo-sdk, which is not installed", extra)

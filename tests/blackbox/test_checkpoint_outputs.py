@@ -79,12 +79,12 @@ def test_7_a_device_without_room(chainq: Program, full_device: Path) -> None:
 
 
 def test_6_an_output_that_lost_rows(chainq: Program, truth: Truth) -> None:
-    """An output shorter than recorded, or missing: exit 6, both lengths, nothing appended, checkpoint untouched."""
+    """An output shorter than recorded, or missing: exit 6, both lengths, nothing appended, and the checkpoint records the error alone."""
     service = Moving(9)
     with serving(service) as url:
         job = Job(chainq, url, "blocks")
         said(job(), 0)
-        whole, kept = job.out.read_bytes(), job.kept.read_bytes()
+        whole, kept = job.out.read_bytes(), job.files()["kept"]
         service.tip = 12
         job.out.write_bytes(whole[:-1])
         said(job(), 6, f"recorded {len(whole)} bytes", f"{job.out} holds {len(whole) - 1}")

@@ -12,7 +12,7 @@ from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
 from chainq.demo.fork import Fork
 from chainq.heights.grid import partition_name
-from chainq.process.installer import install_command
+from chainq.installer import install_command
 from harness.jobs import FIRST, said
 from harness.lake import Lake, due, jsonl_sha256
 from harness.program import Program, Ran, Servers, one_line

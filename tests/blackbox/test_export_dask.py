@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from chainq.demo.faults import Faults
-from chainq.process.installer import install_command
+from chainq.installer import install_command
 from harness.lake import Lake, due
 from harness.program import Program, Servers, finish, one_line
 from harness.services import Moving, serving

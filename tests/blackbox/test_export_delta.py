@@ -7,7 +7,7 @@ import pytest
 
 from chainq.demo.chain import Chain
 from chainq.demo.fork import Fork
-from chainq.process.installer import install_command
+from chainq.installer import install_command
 from harness.lake import Lake, due
 from harness.program import Program, Ran, Servers, one_line
 from harness.services import Moving, fork_truth, serving

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from chainq.process.installer import install_command
+from chainq.installer import install_command
 from harness.buckets import Bucket, Request, proxied, storing
 from harness.jobs import FIRST
 from harness.kills import KILLS, kill_and_resume

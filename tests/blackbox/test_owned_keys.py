@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from chainq.demo.faults import Faults
-from chainq.process.installer import install_command
+from chainq.installer import install_command
 from harness.kills import children
 from harness.program import LONGEST, Program, Servers, finish, one_line
 from harness.services import serving

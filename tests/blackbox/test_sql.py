@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chainq.process.installer import install_command
+from chainq.installer import install_command
 from harness.program import Program, Servers, one_line
 from harness.services import FULL_BLOCKS, witnessed
 from harness.truth import Truth

@@ -18,7 +18,7 @@ from chainq.formats.chart import Chart
 from chainq.formats.chart_bins import BINS, Bins
 from chainq.formats.chart_drawing import scale_of
 from chainq.formats.protocol import OutputSpec
-from chainq.process.installer import install_command
+from chainq.installer import install_command
 from harness.truth import Truth
 
 pytest.importorskip("plotille", reason="charts need the extra chainq[chart]")

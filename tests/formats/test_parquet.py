@@ -22,7 +22,7 @@ from chainq.errors import OutputError, ResponseError, UsageError
 from chainq.formats import parquet
 from chainq.formats.parquet import Parquet
 from chainq.formats.protocol import OutputSpec
-from chainq.process.installer import install_command
+from chainq.installer import install_command
 from harness.program import Program
 from harness.truth import Truth
 

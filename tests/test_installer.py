@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chainq.process import installer
+from chainq import installer
 
 
 class Installed:
