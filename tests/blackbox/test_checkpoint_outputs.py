@@ -79,7 +79,7 @@ def test_7_a_device_without_room(chainq: Program, full_device: Path) -> None:
 
 
 def test_6_an_output_that_lost_rows(chainq: Program, truth: Truth) -> None:
-    """An output shorter than recorded, or missing: exit 6, both lengths, nothing appended, and the checkpoint records the error alone."""
+    """An output shorter than recorded, or missing: exit 6, both lengths, nothing appended; the error is recorded."""
     service = Moving(9)
     with serving(service) as url:
         job = Job(chainq, url, "blocks")

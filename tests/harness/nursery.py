@@ -73,6 +73,7 @@ def load() -> None:
 
 def run(request: dict[str, Any], streams: list[int], workers: socket.socket) -> None:
     """Be the program, or a worker of it, with the arguments, environment, folder and streams of the request."""
+    signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
     for number, stream in enumerate(streams):
@@ -136,9 +137,16 @@ def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     wanted, workers = socket.socketpair(type=socket.SOCK_SEQPACKET)
     load()
+    waking, woken = socket.socketpair()  # an end that comes just before `select` waits must not wait with it
+    waking.setblocking(False)
+    woken.setblocking(False)
+    signal.set_wakeup_fd(waking.fileno(), warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, reap)
     while True:
-        for asked in select.select([control, wanted], [], [])[0]:
+        for asked in select.select([control, wanted, woken], [], [])[0]:
+            if asked is woken:
+                woken.recv(1 << 16)
+                continue
             message, descriptors, *_ = socket.recv_fds(asked, 1 << 20, 4)
             if not message:
                 return
