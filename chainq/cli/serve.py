@@ -214,9 +214,12 @@ def _chain(given: ServeCommand) -> "tuple[Chain, Callable[[], int]]":
     if given.sealed is not None:
         sealed = _sealed(given, given.sealed)
         return sealed, lambda: sealed.tip
-    first = DEFAULT_TIP if given.tip is None else given.tip
+    first, genesis = DEFAULT_TIP if given.tip is None else given.tip, GENESIS_TIME
+    if given.now and given.tip is None:  # a server that is started again has the same blocks at the same times
+        first = Chain().height_at(time.time())
+    elif given.now:
+        genesis = int(time.time()) - SPACING * (first + 1)
     planted = _planted(given.owner, len(PUBLISHED)) if given.owner else PUBLISHED
-    genesis = int(time.time()) - SPACING * (first + 1) if given.now else GENESIS_TIME
     chain = Chain(given.seed, first, _dense(given.dense_height), planted, genesis)
     began = time.monotonic()
 

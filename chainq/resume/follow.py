@@ -225,7 +225,8 @@ class _Polls:
             if self.failures:
                 self.warn(f"the service responds again, after {counted(self.failures, 'failed poll')}")
             self.failures = self.refusals = 0
-            self.journal.succeeded(tip.height, tip.time)
+            if tip.height + 1 >= self.journal.position.next:  # else the service is behind, and nothing can be new
+                self.journal.succeeded(tip.height, tip.time)
 
     def _first_height(self) -> int:
         """Return where a first run starts: at `--start`, else at 0 with a checkpoint and at the last blocks without."""

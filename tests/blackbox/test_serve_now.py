@@ -21,6 +21,16 @@ def test_the_newest_block_is_seconds_old(chainq: Program, server: Servers) -> No
     assert fresh.code == 0, fresh.err
 
 
+def test_a_server_that_is_started_again_has_the_same_blocks(chainq: Program, server: Servers) -> None:
+    """Without `--tip` times and heights are those of the calendar, so a mirror goes on after a restart."""
+    latest = chainq("latest", "--text", url=server("--now"))
+    height = latest.out.decode().strip()
+    with server.own("--now") as (url, _):
+        again = chainq("block", height, "--jsonl", url=url)
+    assert again.out == chainq("block", height, "--jsonl", url=server("--now")).out
+    assert int(chainq("latest", "--text", url=server("--now")).out) >= int(height) > 10_000_000
+
+
 @pytest.mark.parametrize("seconds", range(40))
 def test_a_block_comes_when_its_time_is_reached(seconds: int) -> None:
     """The tip at any time is the last block whose time that is or was."""
