@@ -1,6 +1,7 @@
 """How many requests may be under way at a time: fewer while responses time out, more again when they do not."""
 
 import threading
+from collections import deque
 
 
 class ConcurrencyLimit:
@@ -16,6 +17,7 @@ class ConcurrencyLimit:
         self._limit = float(most)
         self._taken = 0
         self._lowered_at = float("-inf")
+        self._waiting: deque[object] = deque()
         self._changed = threading.Condition()
 
     @property
@@ -25,16 +27,22 @@ class ConcurrencyLimit:
 
     def acquire(self) -> None:
         """Wait for a slot, and take it."""
+        turn = object()
         with self._changed:
-            while self._taken >= self.limit:
-                self._changed.wait()
-            self._taken += 1
+            self._waiting.append(turn)
+            try:
+                while self._waiting[0] is not turn or self._taken >= self.limit:
+                    self._changed.wait()
+                self._taken += 1
+            finally:  # also where a signal ends the wait
+                self._waiting.remove(turn)
+                self._changed.notify_all()
 
     def release(self) -> None:
         """Give a slot back."""
         with self._changed:
             self._taken -= 1
-            self._changed.notify()
+            self._changed.notify_all()
 
     def timed_out(self, sent_at: float, now: float) -> None:
         """Take in that a request which was sent at that time timed out."""
@@ -50,4 +58,4 @@ class ConcurrencyLimit:
                 before = self.limit
                 self._limit += 1 / self._limit
                 if self.limit > before:
-                    self._changed.notify()
+                    self._changed.notify_all()
