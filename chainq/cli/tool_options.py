@@ -284,12 +284,15 @@ class VerifiedOptions(Group):
     sample: Annotated[
         int | None,
         option(
-            RANGE, "--sample", "N", "Compare N heights of a data set or file, drawn at random, with the service.", min=1
+            RANGE,
+            "--sample",
+            "N",
+            "Compare N random heights of a data set or file with the service. Of a service: compare the transactions of"
+            " N heights. Default there: 64.",
+            min=1,
         ),
     ] = None
-    full: Annotated[
-        bool, option(RANGE, "--full", "", "Compare all heights of a data set or file with the service.")
-    ] = False
+    full: Annotated[bool, option(RANGE, "--full", "", "Compare all heights instead of a sample.")] = False
     workers: Annotated[
         int | None,
         option(RANGE, "--workers -w", "N", "Processes that read a data set. Default: one per core.", min=1, max=256),

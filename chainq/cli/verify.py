@@ -7,6 +7,7 @@ import os
 import re
 from contextlib import ExitStack, suppress
 from functools import partial
+from random import SystemRandom
 from typing import TYPE_CHECKING
 
 from chainq.catalog import identifiers
@@ -27,6 +28,7 @@ from chainq.resume.reorg import difference
 from chainq.resume.settings import ResumeSettings
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
+from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url
 from chainq.transport.base import ServiceOptions
 from chainq.verify.audit import audit
@@ -40,20 +42,29 @@ _RANGE = re.compile(r"[0-9_.:KkMm\u2212-]+|latest")
 """What a range can look like, also one with a mistake; anything else is a data set or a file, and so is ./5."""
 
 
+LISTS = 64  # lists of transactions of a service that are compared without --sample or --full
+
+
 def run(given: VerifyCommand) -> None:
     """Verify a service, a data set or a file.
 
     Raises IncompleteError at the end where anything is wrong, and other ChainqErrors.
     """
     word = given.range
+    if given.sample is not None and given.full:
+        raise UsageError("--sample and --full exclude each other")
     if word is not None and not _is_range(word):
         from chainq.cli import verify_files
 
         verify_files.run(given)
-        return
-    if given.sample is not None or given.full or given.workers is not None:
-        raise UsageError("--sample, --full and --workers are for a data set or a file", "name one")
-    commands, bounds = _commands(given.commands), read_bounds(given, word, whole=given.checkpoint is not None)
+    elif given.workers is not None:
+        raise UsageError("--workers is for a data set", "name one")
+    else:
+        _verify_service(given)
+
+
+def _verify_service(given: VerifyCommand) -> None:
+    commands, bounds = _commands(given.commands), read_bounds(given, given.range, whole=given.checkpoint is not None)
     kept = given.checkpoint is not None
     if kept and (bounds.last is not None or bounds.since is not None or bounds.until is not None):
         raise UsageError("--checkpoint cannot be combined with --last, --since or --until", "use --start and --end")
@@ -81,9 +92,12 @@ def run(given: VerifyCommand) -> None:
         else:
             writer = begin(sink, False)
         heights = _overlapping(verdict.heights, journal)
+        listed = _listed(given, heights, commands)
         repair = _repair(service, given)
         try:
-            steps = audit(service, heights, commands, repair, witness=witness, progress=reporter, hashes=hashes)
+            steps = audit(
+                service, heights, commands, repair, listed=listed, witness=witness, progress=reporter, hashes=hashes
+            )
             write_findings(steps, writer, verdict, journal)
         except BaseException as error:
             error.add_note(_rest(verdict, settings, journal))
@@ -95,7 +109,7 @@ def run(given: VerifyCommand) -> None:
             writer.close()
             if journal is not None:
                 journal.end()
-    verdict.compared = hashed(hashes, "the server")
+    verdict.compared = _sampled(listed) + hashed(hashes, "the server")
     conclude(verdict, reporter, LISTED if settings.format == "table" else "")
 
 
@@ -116,6 +130,22 @@ def block_hashes(given: VerifyCommand) -> "BlockHashes | None":
 def hashed(hashes: "BlockHashes | None", naming: str) -> str:
     """Return what the hashes prove, as the end of the verdict; empty without --hashes. `naming`: who names them."""
     return hashes.verdict(naming) if hashes else ""
+
+
+def _listed(given: VerifyCommand, heights: HeightRange, commands: tuple[str, ...]) -> frozenset[int] | None:
+    """Return the heights whose lists of transactions are compared, each by a call of its own; None for all."""
+    drawn = given.sample or LISTS
+    named = given.sample is None and given.commands is not None  # who names transactions wants them
+    if given.full or named or "transactions" not in commands or drawn >= len(heights):
+        return None
+    return frozenset(SystemRandom().sample(range(*heights.edges), drawn))
+
+
+def _sampled(listed: frozenset[int] | None) -> str:
+    """Return what the verdict says of a sample; empty without one."""
+    if listed is None:
+        return ""
+    return f"; transactions compared at {counted(len(listed), 'random height')} (--full: at all)"
 
 
 def _identity(

@@ -1,6 +1,6 @@
 """One pass over a service: the rows of each height are compared with its full block, and with those of a witness."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -27,13 +27,15 @@ def audit(
     commands: Iterable[str],
     repair: Repair,
     *,
+    listed: Container[int] | None = None,
     witness: Service | None = None,
     progress: Progress = UNSEEN,
     hashes: "BlockHashes | None" = None,
 ) -> Iterator[Step]:
     """Yield step by step what is wrong with a service's rows of a height range, up to its tip at most, by height.
 
-    `commands`: those to verify beside the blocks. `witness`: a service that is expected to have the same rows, up to
+    `commands`: those to verify beside the blocks. `listed`: the heights whose lists of transactions are compared, for
+    each is a call of its own; None: all. `witness`: a service that is expected to have the same rows, up to
     its own tip. `hashes` recomputes those of the blocks, up to its anchor. `progress` counts the heights of each
     command as they are read. Raises ChainqError where one of the services fails.
     """
@@ -42,7 +44,8 @@ def audit(
     if hashes is not None:
         hashes.begin(heights.start)
     progress.begin(len(heights) * len(known), heights_of(len(known)))
-    yield from _Audit(service, heights, known, repair, witness, progress, hashes).steps()
+    listed = range(*heights.edges) if listed is None else listed
+    yield from _Audit(service, heights, known, repair, listed, witness, progress, hashes).steps()
     if hashes is not None:
         yield from hashes.above(service, heights.end, repair)
 
@@ -54,15 +57,16 @@ class _Audit:
         heights: HeightRange,
         commands: list[str],
         repair: Repair,
+        listed: Container[int],
         witness: Service | None,
         progress: Progress,
         hashes: "BlockHashes | None",
     ) -> None:
-        self._commands, self._repair, self._hashes = commands, repair, hashes
-        self._source = ServiceRows(service, heights, commands, progress=progress, hashes=hashes)
+        self._commands, self._repair, self._listed, self._hashes = commands, repair, listed, hashes
+        self._source = ServiceRows(service, heights, commands, listed, progress=progress, hashes=hashes)
         end = heights.start if witness is None else witness.tip_for(heights.end) + 1
         self._witnessed = HeightRange(heights.start, max(heights.start, min(heights.end, end)))
-        self._witness = ServiceRows(witness, self._witnessed, commands, self._source.facts) if witness else None
+        self._witness = ServiceRows(witness, self._witnessed, commands, listed, self._source.facts) if witness else None
         self._chains = {command: ChainCheck() for command in BLOCKS}
         # Identities of rows that were missing, with their heights: they may come elsewhere.
         self._missed: dict[str, dict[Key, int]] = {command: {} for command in commands}
@@ -132,6 +136,8 @@ class _Audit:
     def _explained(self, command: str, height: int, rows: list[Raw]) -> Iterator[Contradiction]:
         """Yield where the rows of a height are not those that its full block explains."""
         facts, row_id = self._source.facts.get(height), self._source.row_ids.get(height)
+        if command == "transactions" and height not in self._listed:
+            return
         if facts is None or (command == "transactions" and row_id is None and not rows):
             return  # without its block nothing is known of the height, or its list could not be looked up
         due, found = facts.due[command], by_identity(command, list(map(texts, rows)))

@@ -6,7 +6,7 @@ the fault be named, and the heights after it are read as before.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
@@ -101,18 +101,21 @@ class CommandRows:
 
 class ListedRows(NamedTuple):
     """The transaction lists of blocks, one call for each. `row_ids`: of the blocks; a block without one has no list
-    where the dialect needs it. Rejected: `Service.fetch_lookups`, which ends at the first list that is wrong."""
+    where the dialect needs it. `listed`: the heights to ask for. Rejected: `Service.fetch_lookups`, which ends at the
+    first list that is wrong."""
 
     service: Service
     row_ids: Mapping[int, int]
+    listed: Container[int]
 
     def parts(self, heights: HeightRange) -> Iterator[Part]:
         """Yield the rows of some heights, of which the row ids are known."""
         threads = self.service.options.concurrency
-        found = in_order(threads, (partial(self._listed, height) for height in range(*heights.edges)), threads + 2)
-        yield Part(heights, [row for rows in found for row in rows])
+        found = (partial(self._list, height) for height in range(*heights.edges) if height in self.listed)
+        rows = in_order(threads, found, threads + 2)
+        yield Part(heights, [row for listed in rows for row in listed])
 
-    def _listed(self, height: int) -> list[tuple[int | None, Raw]]:
+    def _list(self, height: int) -> list[tuple[int | None, Raw]]:
         method = BY_COMMAND["transactions"]
         dialect = self.service.dialect_for(method)
         sent = self.row_ids.get(height) if dialect.transactions_by_row_id else height
@@ -128,8 +131,9 @@ class ServiceRows:
 
     Of a full block its facts are kept, and in place of the row its SHA-256, for these rows are the largest by far.
     `rows`: those that are not taken yet, by command and height. `facts`: of their blocks; a witness is given those of
-    another service. `row_ids`: of the blocks. `counts`: rows that were read, by command. `hashes` checks the
-    full blocks. Rejected: one command after the other, which would fetch the full blocks once for each.
+    another service. `row_ids`: of the blocks. `counts`: rows that were read, by command. `listed`: the heights whose
+    lists of transactions are read. `hashes` checks the full blocks. Rejected: one command after the other, which would
+    fetch the full blocks once for each.
     """
 
     def __init__(
@@ -137,6 +141,7 @@ class ServiceRows:
         service: Service,
         heights: HeightRange,
         commands: Iterable[str],
+        listed: Container[int],
         facts: dict[int, BlockFacts] | None = None,
         *,
         progress: Progress = UNSEEN,
@@ -150,7 +155,7 @@ class ServiceRows:
         self._ranged = {name: CommandRows(service, name) for name in COMMANDS if BY_COMMAND[name].ranged}
         self._parts = {name: self._ranged[name].parts(heights) for name in self._ranged if name in self._commands}
         self._explained: dict[str, CommandRows | ListedRows] = {
-            "transactions": ListedRows(service, self.row_ids),
+            "transactions": ListedRows(service, self.row_ids, listed),
             "ownership": self._ranged["ownership"],
         }
         self._read = dict.fromkeys(self._commands, heights.start)  # where each command continues

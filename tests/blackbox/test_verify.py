@@ -13,7 +13,7 @@ from chainq.demo.plants import KINDS, Plant
 from chainq.demo.service import Service
 from harness.program import DIALECT, Program, Ran, Servers, one_line
 from harness.search import some
-from harness.services import serving
+from harness.services import Moving, serving
 
 SEEDS = range(int(os.environ.get("CHAINQ_TEST_SEEDS", "1")))
 TIP = 210  # above all that is planted
@@ -73,7 +73,7 @@ def test_every_planted_fault_is_found_and_nothing_else(seed: int, program: Progr
     plants = planted(seed)
     service = Service(CHAIN, Faults(plant=plants, fault_seed=seed), DIALECT)
     with serving(service) as url:
-        ran = program("verify", "--start", "0", "--end", str(TIP + 1), "--jsonl", url=url)
+        ran = program("verify", "--start", "0", "--end", str(TIP + 1), "--full", "--jsonl", url=url)
     assert ran.code == 6, ran.err
     found = findings(ran)
     assert len(found) == len({tuple(row.items()) for row in found})
@@ -125,6 +125,19 @@ def test_a_file_of_findings_is_complete_although_the_exit_is_6(program: Program,
     assert ran.code == 6
     (row,) = (program.home / "found.jsonl").read_text().splitlines()
     assert json.loads(row)["check"] == "missing"
+
+
+@pytest.mark.parametrize(
+    ("options", "lists"), [((), 64), (("--sample", "5"), 5), (("--full",), 90), (("--commands", "transactions"), 90)]
+)
+def test_lists_of_transactions_are_sampled(options: tuple[str, ...], lists: int, program: Program) -> None:
+    """Each is a call of its own, and the full block says the same: some at random, unless all are wanted."""
+    service = Moving(330)
+    with serving(service) as url:
+        ran = program("verify", "0:90", *options, url=url)
+    assert ran.code == 0, ran.err
+    assert sum("ransactions" in call for call in service.calls) == lists
+    assert (f"transactions compared at {lists} random heights (--full: at all)" in ran.err) == (lists < 90)
 
 
 def test_commands_limit_what_is_read(program: Program, server: Servers) -> None:

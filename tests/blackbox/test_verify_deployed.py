@@ -38,7 +38,7 @@ def found(rows: list[bytes]) -> list[dict[str, Any]]:
 
 def test_what_a_deployed_server_never_lists_is_a_note(program: Program, server: Servers) -> None:
     """Transitions of fees and of a program that its table lacks, and rejected transactions of the type Fee: exit 0."""
-    ran = program("verify", f"0:{END}", "--jsonl", url=server("--tip", "400", "--deployed-lists"))
+    ran = program("verify", f"0:{END}", "--full", "--jsonl", url=server("--tip", "400", "--deployed-lists"))
     assert (ran.code, ran.out) == (0, b""), ran.err
     total, fees = unlisted()
     assert fees > 100
