@@ -12,7 +12,7 @@ from typer import Argument, Context, Exit, Option
 
 from chainq.defaults import CONCURRENCY, INTERVAL, MAX_MEMORY, RETRIES, TIMEOUT
 
-RANGE, RESUME, OUTPUT, SERVICE = "Range", "Resume and follow", "Output", "Service"
+RANGE, FILTER, RESUME, OUTPUT, SERVICE = "Range", "Filter", "Resume and follow", "Output", "Service"
 RANGE_HELP = "One height, A:B (without B), A: (through the tip), :B, or latest."
 
 
@@ -109,6 +109,29 @@ class VerifyOptions(Group):
     no_verify: Annotated[bool, option(RANGE, "--no-verify", "", "Skip the check for missing and unlinked blocks.")] = (
         False
     )
+
+
+class CallFilterOptions(Group):
+    """Which rows, by what was called."""
+
+    of_program: Annotated[
+        str | None, option(FILTER, "--program", "ID", "Print the rows of this program, such as credits.aleo.")
+    ] = None
+    of_function: Annotated[str | None, option(FILTER, "--function", "NAME", "Print the rows of this function.")] = None
+
+
+class FilterOptions(Group):
+    """Which rows, by any field."""
+
+    where: Annotated[
+        str | None,
+        option(
+            FILTER,
+            "--where",
+            "EXPRESSION",
+            "Print the rows that meet a condition, such as 'output_index > 0 and program_id ~ token'.",
+        ),
+    ] = None
 
 
 class CheckpointOptions(Group):
@@ -277,6 +300,8 @@ class MethodOptions(
     PageSizeOptions,
     NewestOptions,
     VerifyOptions,
+    CallFilterOptions,
+    FilterOptions,
     CheckpointOptions,
     ResumeOptions,
     AgeOptions,

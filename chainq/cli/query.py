@@ -23,6 +23,7 @@ from chainq.query import STDIN, Lookup, Query
 if TYPE_CHECKING:
     from chainq.cli.options import MethodOptions, RangeOptions
     from chainq.resume.settings import ResumeSettings
+    from chainq.rows.where import Where
 
 T = TypeVar("T")
 _FIELDS = {Role.HEIGHT: ("height", "header.metadata.height"), Role.ID: ("transaction_id", "transaction.id")}
@@ -47,6 +48,7 @@ def read_query(method: Method, given: "MethodOptions") -> Query:
         page_size=given.page_size,
         verify=not given.no_verify,
         check=check,
+        where=_where(method, given, check),
     )
 
 
@@ -125,6 +127,23 @@ def check_one_page(method: Method, heights: HeightRange) -> None:
             f"--page sends one request, which can cover {method.max_heights} heights but not {len(heights)}",
             "narrow the range, or omit --page",
         )
+
+
+def _where(method: Method, given: "MethodOptions", check: bool) -> "Where | None":
+    """Return the condition of the filter options, None without any. Raises UsageError."""
+    program, function = (
+        None if word is None else _checked(role, word, check)
+        for role, word in ((Role.PROGRAM, given.of_program), (Role.FUNCTION, given.of_function))
+    )
+    if given.where is program is function is None:
+        return None
+    from chainq.rows.where import Where
+
+    try:
+        return Where(method, given.where, program, function, check=check)
+    except UsageError as error:
+        error.hint = NO_CHECK if "unknown field" in error.message else ""
+        raise
 
 
 def _lookups(method: Method, given: "MethodOptions", check: bool) -> tuple[Lookup | Bounds, ...] | None:
