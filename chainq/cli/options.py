@@ -213,6 +213,14 @@ class OutputOptions(ColorOptions):
     ] = None
 
 
+class FlattenOptions(Group):
+    """Whether jsonl has nested objects."""
+
+    flatten: Annotated[
+        bool, option(OUTPUT, "--flatten", "", "jsonl with a key for each column (b.c) instead of nested objects.")
+    ] = False
+
+
 class DetailOptions(Group):
     """What a table adds to the rows."""
 
@@ -306,6 +314,7 @@ class MethodOptions(
     ResumeOptions,
     AgeOptions,
     OutputOptions,
+    FlattenOptions,
     DetailOptions,
     ServiceFlags,
     CheckOptions,

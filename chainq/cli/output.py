@@ -56,11 +56,12 @@ def settings(
     endless: bool = False,
     details: bool = False,
     no_check: bool | None = None,
+    flatten: bool = False,
 ) -> OutputSettings:
     """Return the output settings of a method's command.
 
     `appended`: later runs add to the output; `endless`: it has no last row; `details`: a table has columns of lookups;
-    `no_check`: as in `columns`. Raises UsageError, also where the format cannot do that.
+    `no_check`: as in `columns`; `flatten`: as in `OutputSpec`. Raises UsageError, also where the format cannot do that.
     """
     requested = ",".join(given.columns or ())
     if given.columns and not requested:
@@ -84,6 +85,8 @@ def settings(
         )
     if given.no_header and name not in ("csv", "tsv"):
         raise UsageError(f"--no-header needs csv or tsv, and the format is {name}")
+    if flatten and name != "jsonl":
+        raise UsageError(f"--flatten needs jsonl, and the format is {name}")
     height_only = name == "text" and not method.params and not requested  # of `latest`, for a shell variable
     if height_only:
         shown = tuple(column for column in shown if column.path == "height")
@@ -94,6 +97,7 @@ def settings(
         selected=bool(requested) or height_only,
         height=method.height,
         header=not given.no_header,
+        flatten=flatten,
         terminal=on_terminal(file),
         width=terminal_width(),
         color=use_color(given.color, terminal=on_terminal(file)),

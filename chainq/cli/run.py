@@ -62,6 +62,7 @@ def run(
         endless=resume is not None and resume.follow,
         details=method.param(Role.ADDRESS) is not None and not given.no_details,
         no_check=given.no_check,
+        flatten=given.flatten,
     )
     if query.newest and query.endless and not output.on_terminal(settings.file):
         raise UsageError("--newest needs --limit N", "a list is read from its end only as far as N rows")
@@ -127,6 +128,7 @@ def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[
         "format": settings.format,
         "columns": settings.requested,
         **({} if settings.spec.header else {"no-header": True}),
+        **({"flatten": True} if settings.spec.flatten else {}),
         **({} if query.where is None else query.where.given),
     }
 
@@ -164,7 +166,9 @@ def _write_rows(service: Service, query: Query, sink: Sink, settings: OutputSett
             return
         batches = matching(_batches(service, query, rest.heights if rest else None, reporter), query.where)
         batches = limited(batches, query.limit)
-        if any(column.computed for column in spec.columns) and (spec.selected or not settings.can.verbatim):
+        if any(column.computed for column in spec.columns) and (
+            spec.selected or spec.flatten or not settings.can.verbatim
+        ):
             batches = map(_with_height, batches)
         if spec.detailed:
             from chainq.fetching.details import joined
