@@ -105,7 +105,7 @@ _chainq_row '--workers -w' text 'Processes that compare rows. Default: one per c
 _chainq_for owned verify
 _chainq_row --columns text+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
 _chainq_for show
-_chainq_row --last text 'Newest blocks to look at. By default 500K for an address, 100 for a program'
+_chainq_row --last text 'Newest blocks to look at. Default: 500K for an address, 1000 for a record, else 100'
 _chainq_row --json flag 'All parts as one JSON object'
 _chainq_for export
 _chainq_row --to text 'Folder, or s3://, gs:// or az:// URL'
