@@ -3,7 +3,7 @@
 Tuples and not dataclasses: every run loads this module, and a dataclass takes several times as long to make.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +16,7 @@ from chainq.heights.range import HeightRange
 
 if TYPE_CHECKING:
     from chainq.planning.exchange import Proof
+    from chainq.rows.where import Where
 
 STDIN = "-"
 """As a lookup: those on standard input, one per line."""
@@ -33,7 +34,8 @@ class Query(NamedTuple):
     of a list without heights, the newest first. `limit`: rows after which no further request is
     made. `page`: the one page to send as is, unverified. `page_size`: rows that requests ask for at first,
     None for what suits the method. `verify`: check that every height is present and linked to the one before.
-    `check`: whether arguments are checked against the catalogue and the dialect.
+    `check`: whether arguments are checked against the catalogue and the dialect. `where`: which rows are printed, all
+    for None; `limit` counts these.
     """
 
     method: Method
@@ -47,6 +49,7 @@ class Query(NamedTuple):
     page_size: int | None = None
     verify: bool = True
     check: bool = True
+    where: "Where | None" = None
 
     @property
     def single(self) -> bool:
@@ -80,16 +83,31 @@ class Batch(NamedTuple):
         return len(self.rows) if self.scanned is None else self.scanned
 
 
-def limited(batches: Iterator[Batch], limit: int | None) -> Iterator[Batch]:
+def matching(batches: Iterator[Batch], where: "Where | None") -> Iterator[Batch]:
+    """Yield batches with the rows that meet a condition alone; all rows for None."""
+    if where is None:
+        return batches
+    return (
+        batch._replace(rows=where.rows(batch.rows, batch.heights.start if batch.heights else None), scanned=batch.shown)
+        for batch in batches
+    )
+
+
+def limited(batches: Iterator[Batch], limit: int | None, where: "Where | None" = None) -> Iterator[Batch]:
     """Yield batches as far as `limit` rows go, all of them for None; the last one is cut, and none after it is taken.
 
-    The only place that cuts rows to `--limit`. Plans know a limit too, so as to request no more than it needs.
+    `where`: count the rows that meet this condition, and keep those between them. The only place that cuts rows to
+    `--limit`. Plans know a limit too, so as to request no more than it needs.
     """
     while limit is None or limit > 0:
         batch = next(batches, None)
         if batch is None:
             return
         if limit is not None:
-            batch = batch._replace(rows=batch.rows[:limit])
-            limit -= len(batch.rows)
+            counted: Sequence[int] = range(1, len(batch.rows) + 1)
+            if where is not None:
+                counted = [number for number, row in enumerate(batch.rows, 1) if where.passes(row)]
+            if len(counted) > limit:
+                batch = batch._replace(rows=batch.rows[: counted[limit - 1]])
+            limit -= min(limit, len(counted))
         yield batch

@@ -125,10 +125,12 @@ _chainq_row --adopt flag 'Resume after the rows of -o FILE if the checkpoint doe
 _chainq_row --max-age text 'Exit with code 6 if the tip is older: 10m, 2h, 7d'
 _chainq_row '--follow -f' flag 'Keep running and print new blocks'
 _chainq_row --interval text 'Seconds between polls'
-_chainq_for blocks full-blocks program-transactions records ownership transitions address-transactions owned
+_chainq_for blocks full-blocks transactions program-transactions records ownership transitions address-transactions owned
 _chainq_row --limit text 'Stop after N rows'
 _chainq_for blocks full-blocks
 _chainq_row --no-verify flag 'Skip the check for missing and unlinked blocks'
+_chainq_for blocks full-blocks transactions records ownership transitions
+_chainq_row --where text 'Print the rows that meet a condition, such as '"'"'output_index > 0 and program_id ~ token'"'"''
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned verify
 _chainq_row --checkpoint file 'Resume where the last run ended'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql verify
@@ -144,6 +146,8 @@ _chainq_for blocks block latest
 _chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' id 'row id of the stored block' height 'block height' block_hash 'hash of the block' previous_hash 'hash of the previous block' previous_state_root 'root hash of the previous state' transactions_root 'root hash of the block'"'"'s transactions' round 'round number' coinbase_target string proof_target string last_coinbase_target string last_coinbase_timestamp 'seconds since 1970' timestamp 'time of the block, seconds since 1970' coinbase_reward 'may be null' finalize_root string network 'network identifier' ratifications_root string solutions_root string subdag_root string cumulative_weight string cumulative_proof_target string all 'every column' help 'list the columns'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql verify
 _chainq_row --no-trunc flag 'Do not abbreviate values'
+_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions
+_chainq_row --flatten flag 'jsonl with a key for each column (b.c) instead of nested objects'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql rpc verify
 _chainq_row --color words 'When to use colours' auto '' always '' never ''
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify
@@ -171,6 +175,9 @@ _chainq_for blocks block latest full-blocks transactions transaction program-tra
 _chainq_row '--help -h' flag 'Show this message and exit'
 _chainq_for latest
 _chainq_row --max-age text 'Exit with code 6 if the tip is older: 10m, 2h, 7d'
+_chainq_for full-blocks records transitions
+_chainq_row --program text 'Print the rows of this program, such as credits.aleo'
+_chainq_row --function text 'Print the rows of this function'
 _chainq_for full-blocks
 _chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' block_hash 'hash of the block' previous_hash 'hash of the previous block' header.previous_state_root string header.transactions_root string header.finalize_root string header.ratifications_root string header.solutions_root string header.subdag_root string header.metadata.network 'network identifier' header.metadata.round 'round number' header.metadata.height 'block height' header.metadata.cumulative_weight 'sent as a number of any size' header.metadata.cumulative_proof_target 'sent as a number' header.metadata.coinbase_target 'sent as a number' header.metadata.proof_target 'sent as a number' header.metadata.last_coinbase_target 'sent as a number' header.metadata.last_coinbase_timestamp 'seconds since 1970, sent as a number' header.metadata.timestamp 'seconds since 1970, sent as a number' authority.type 'such as quorum' authority.subdag.subdag 'certificates by round number' authority.subdag.election_certificate_ids 'array of string' ratifications 'type and amount' transactions 'status, type, index and transaction' aborted_transaction_ids 'IDs of aborted transactions' all 'every column' help 'list the columns'
 _chainq_for transactions
@@ -202,7 +209,7 @@ _chainq_row '--workers -w' text 'Processes that compare rows. Default: one per c
 _chainq_for owned verify
 _chainq_row --columns text+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
 _chainq_for show
-_chainq_row --last text 'Newest blocks to look at. By default 500K for an address, 100 for a program'
+_chainq_row --last text 'Newest blocks to look at. Default: 500K for an address, 1000 for a record, else 100'
 _chainq_row --json flag 'All parts as one JSON object'
 _chainq_for export
 _chainq_row --to text 'Folder, or s3://, gs:// or az:// URL'

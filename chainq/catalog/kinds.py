@@ -26,19 +26,25 @@ class TextKind(Enum):
         "a block hash",
         "the service finds blocks only by height; a recent one: chainq blocks --last 1000 --jsonl | grep {}",
     )
-    TRANSITION = (
-        "a transition ID",
-        "the service has no method for it; rows of chainq records and chainq transitions name its transaction",
-    )
+    TRANSITION = "a transition ID", "use chainq show {}, which looks for it in the newest blocks"
+    RECORD = "the ciphertext of a record", "use chainq show {}, which looks for it in the newest blocks"
     STATE_ROOT = "a state root", "the service has no method for it; chainq blocks shows those of blocks"
     SIGNATURE = "a signature", "the service has no method for it"
-    CIPHERTEXT = "a ciphertext", "the service has no method for it; chainq records shows those of records"
+    CIPHERTEXT = "a ciphertext", "the service has no method for it"
     FIELD = "a field or group element", "the service has no method for it"
     SHORTENED = "shortened by a table", "use {trunc} there to see it whole"
     SECRET = "a secret key", "chainq never takes one as an argument; keep it out of command lines"
 
 
-WITH_SCREEN = {TextKind.HEIGHT, TextKind.TRANSACTION, TextKind.ADDRESS, TextKind.PROGRAM, TextKind.FUNCTION}
+WITH_SCREEN = {
+    TextKind.HEIGHT,
+    TextKind.TRANSACTION,
+    TextKind.ADDRESS,
+    TextKind.PROGRAM,
+    TextKind.FUNCTION,
+    TextKind.TRANSITION,
+    TextKind.RECORD,
+}
 """What `chainq show` has a screen for."""
 _PREFIXES = {
     "at": TextKind.TRANSACTION,
@@ -47,7 +53,7 @@ _PREFIXES = {
     "as": TextKind.TRANSITION,
     "sr": TextKind.STATE_ROOT,
     "sign": TextKind.SIGNATURE,
-    "record": TextKind.CIPHERTEXT,
+    "record": TextKind.RECORD,
     "ciphertext": TextKind.CIPHERTEXT,
 }
 """The human-readable parts of bech32 texts on the chain (docs/protocol.md, "Values")."""

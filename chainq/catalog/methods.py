@@ -81,7 +81,8 @@ class Method(NamedTuple):
     is none. `page_size`: initial page size; `page_size_max`: documented limit of it. `height`, `order`: path of a row's
     height, and of the value that orders rows within a height. `linked`: one row for each height, with the hash of the
     block before. `repeats`: equal rows may occur in one response, so that a row has no identity. `identity`: the paths
-    that identify a row in every method and full block that has it.
+    that identify a row in every method and full block that has it. `program`, `function`: paths of the program and the
+    function that a row is about, for --program and --function; `a[].b` has several; empty if rows name none.
     """
 
     command: str
@@ -101,6 +102,8 @@ class Method(NamedTuple):
     linked: bool = False
     repeats: bool = False
     identity: tuple[str, ...] = ()
+    program: str = ""
+    function: str = ""
 
     def param(self, role: Role) -> Param | None:
         """Return the parameter with that role, or None."""
@@ -110,6 +113,11 @@ class Method(NamedTuple):
     def ranged(self) -> bool:
         """Return whether the method takes a height range."""
         return self.param(Role.START) is not None
+
+    @property
+    def filtered(self) -> bool:
+        """Return whether the command can leave rows out by a condition: of the rows of blocks."""
+        return self.shape is Shape.ROWS and self.param(Role.ADDRESS) is None and self.param(Role.PROGRAM) is None
 
     @property
     def names_block(self) -> bool:
@@ -271,6 +279,9 @@ DETAILED_REFERENCE = (
 )
 """A table's columns of transaction IDs, with what a lookup of each tells (`chainq.fetching.details`)."""
 
+_CALLS = "transactions[].transaction.execution.transitions"
+"""The calls in a full block that were signed, and those that these made. The one that pays the fee is none of them."""
+
 METHODS = (
     Method(
         command="blocks",
@@ -317,6 +328,8 @@ METHODS = (
         first_heights=20,
         height="header.metadata.height",
         linked=True,
+        program=f"{_CALLS}[].program",
+        function=f"{_CALLS}[].function",
     ),
     Method(
         command="transactions",
@@ -377,6 +390,8 @@ METHODS = (
         height="height",
         order="id",
         identity=("transition_id", "output_index"),
+        program="program_id",
+        function="function_name",
     ),
     Method(
         command="ownership",
@@ -410,6 +425,8 @@ METHODS = (
         height="height",
         order="transition_id",
         identity=("transition_id",),
+        program="program",
+        function="function_name",
     ),
     Method(
         command="address-transactions",

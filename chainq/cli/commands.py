@@ -37,14 +37,17 @@ def groups_of(method: Method) -> list[type[options.Group]]:
         options.RangeArgument: method.ranged,
         options.RangeOptions: method.ranged,
         options.OrderOptions: method.ranged,
-        options.LimitOptions: method.ranged or sized,
+        options.LimitOptions: method.ranged or sized or method.filtered,
         options.PageOptions: sized,
         options.PageSizeOptions: sized,
         options.NewestOptions: sized and not method.ranged,
         options.VerifyOptions: method.linked,
+        options.CallFilterOptions: bool(method.program),
+        options.FilterOptions: method.filtered,
         options.CheckpointOptions: method.ranged,
         options.ResumeOptions: method.ranged,
         options.OutputOptions: True,
+        options.FlattenOptions: True,
         options.ColorOptions: True,
         options.DetailOptions: method.param(Role.ADDRESS) is not None,
         options.ServiceFlags: True,
@@ -68,11 +71,19 @@ def _method_command(method: Method) -> "Command":
         method.command,
         options.MethodOptions,
         call,
-        f"{_sentence(method.purpose)}\n\nMethod: {method.name}. Limits: {method.limits}.",
+        f"{_sentence(method.purpose)}\n\nMethod: {method.name}. Limits: {method.limits}.{_filters(method)}",
         f"Example:\n  {method.example}\n",
         tuple(column.path + ("*" if column.brief else "") for column in method.columns),
         positional + parameters(*groups_of(method)),
     )
+
+
+def _filters(method: Method) -> str:
+    """Return which columns the filter options compare, empty for a method without them."""
+    array, _, program = method.program.rpartition("[].")
+    function = method.function.rpartition("[].")[2]
+    inside = f" of any of {array}" if array else ""
+    return f"\n\n--program compares {program}, --function {function}{inside}." if program else ""
 
 
 def _sentence(purpose: str) -> str:

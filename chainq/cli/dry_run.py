@@ -77,7 +77,8 @@ def _range(dialect: Dialect, query: Query, bounds: Bounds, paging: dict[Role, Va
             check_one_page(method, heights)
             sent: Iterable[HeightRange] = [heights]
         else:
-            requests = first_requests(method, heights, query.page_size, reverse=query.reverse, limit=query.limit)
+            limit = None if query.where else query.limit  # of rows that pass, nobody knows where they are
+            requests = first_requests(method, heights, query.page_size, reverse=query.reverse, limit=limit)
             sent = (request.heights for request in requests)
         for part in sent:
             yield dialect.call(method, {**arguments, Role.START: part.start, Role.END: part.end, **paging})

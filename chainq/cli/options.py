@@ -12,7 +12,7 @@ from typer import Argument, Context, Exit, Option
 
 from chainq.defaults import CONCURRENCY, INTERVAL, MAX_MEMORY, RETRIES, TIMEOUT
 
-RANGE, RESUME, OUTPUT, SERVICE = "Range", "Resume and follow", "Output", "Service"
+RANGE, FILTER, RESUME, OUTPUT, SERVICE = "Range", "Filter", "Resume and follow", "Output", "Service"
 RANGE_HELP = "One height, A:B (without B), A: (through the tip), :B, or latest."
 
 
@@ -111,6 +111,29 @@ class VerifyOptions(Group):
     )
 
 
+class CallFilterOptions(Group):
+    """Which rows, by what was called."""
+
+    of_program: Annotated[
+        str | None, option(FILTER, "--program", "ID", "Print the rows of this program, such as credits.aleo.")
+    ] = None
+    of_function: Annotated[str | None, option(FILTER, "--function", "NAME", "Print the rows of this function.")] = None
+
+
+class FilterOptions(Group):
+    """Which rows, by any field."""
+
+    where: Annotated[
+        str | None,
+        option(
+            FILTER,
+            "--where",
+            "EXPRESSION",
+            "Print the rows that meet a condition, such as 'output_index > 0 and program_id ~ token'.",
+        ),
+    ] = None
+
+
 class CheckpointOptions(Group):
     """Where an incremental run records how far it came."""
 
@@ -188,6 +211,14 @@ class OutputOptions(ColorOptions):
         str | None,
         option(OUTPUT, "--output -o", "FILE", "Output file, replaced when complete; its extension selects the format."),
     ] = None
+
+
+class FlattenOptions(Group):
+    """Whether jsonl has nested objects."""
+
+    flatten: Annotated[
+        bool, option(OUTPUT, "--flatten", "", "jsonl with a key for each column (b.c) instead of nested objects.")
+    ] = False
 
 
 class DetailOptions(Group):
@@ -277,10 +308,13 @@ class MethodOptions(
     PageSizeOptions,
     NewestOptions,
     VerifyOptions,
+    CallFilterOptions,
+    FilterOptions,
     CheckpointOptions,
     ResumeOptions,
     AgeOptions,
     OutputOptions,
+    FlattenOptions,
     DetailOptions,
     ServiceFlags,
     CheckOptions,

@@ -1,12 +1,10 @@
 """Which format and columns are written where: from the options of a command to an `OutputSpec`."""
 
 import os
-from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, METHODS, Column, Kind, Method
+from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, METHODS, Column, Method
 from chainq.cli.spelling import spelled
 from chainq.errors import UsageError
 from chainq.formats import registry
@@ -58,11 +56,12 @@ def settings(
     endless: bool = False,
     details: bool = False,
     no_check: bool | None = None,
+    flatten: bool = False,
 ) -> OutputSettings:
     """Return the output settings of a method's command.
 
     `appended`: later runs add to the output; `endless`: it has no last row; `details`: a table has columns of lookups;
-    `no_check`: as in `columns`. Raises UsageError, also where the format cannot do that.
+    `no_check`: as in `columns`; `flatten`: as in `OutputSpec`. Raises UsageError, also where the format cannot do that.
     """
     requested = ",".join(given.columns or ())
     if given.columns and not requested:
@@ -86,6 +85,8 @@ def settings(
         )
     if given.no_header and name not in ("csv", "tsv"):
         raise UsageError(f"--no-header needs csv or tsv, and the format is {name}")
+    if flatten and name != "jsonl":
+        raise UsageError(f"--flatten needs jsonl, and the format is {name}")
     height_only = name == "text" and not method.params and not requested  # of `latest`, for a shell variable
     if height_only:
         shown = tuple(column for column in shown if column.path == "height")
@@ -96,6 +97,7 @@ def settings(
         selected=bool(requested) or height_only,
         height=method.height,
         header=not given.no_header,
+        flatten=flatten,
         terminal=on_terminal(file),
         width=terminal_width(),
         color=use_color(given.color, terminal=on_terminal(file)),
@@ -165,44 +167,28 @@ def columns(method: Method, requested: str, no_check: bool | None) -> tuple[Colu
     """
     if not requested:
         return method.columns
-    known = {column.path: column for column in method.columns}
     chosen: list[Column] = []
     for path in requested.split(","):
         name = path.strip()
         if not name:
             raise UsageError(f"invalid --columns {quoted(requested)}: a column between two commas is empty")
-        some = method.columns if name == "all" else (_column(name, known, no_check),)
+        some = method.columns if name == "all" else (_column(name, method.columns, no_check),)
         if any(column in chosen for column in some):
             raise UsageError(f"column {name} is given twice")
         chosen += some
     return tuple(chosen)
 
 
-def _column(name: str, known: Mapping[str, Column], no_check: bool | None) -> Column:
+def _column(name: str, columns: tuple[Column, ...], no_check: bool | None) -> Column:
     """Return the column of that name; `a[].b` is `b` of each item of the array `a`. Raises UsageError."""
+    from chainq.catalog.columns import known_column, meant
+
     if not name.isprintable():
         raise UsageError(f"invalid column {quoted(name)}: expected printable characters")
-    if name in known:
-        return known[name]
-    array, brackets, _ = name.partition("[]")
-    if brackets and array in known and known[array].kind is Kind.DATA:
-        return Column(name, "unknown")
-    if not no_check:
-        near = _near(name, list(known))
-        hint = f" (did you mean {' or '.join(near)}?)" if near else f"; the columns are {', '.join(known)}"
-        raise UsageError(f"unknown column {quoted(name)}{hint}", "" if no_check is None else NO_CHECK)
-    return Column(name, "unknown")
-
-
-def _near(name: str, paths: list[str]) -> list[str]:
-    """Return up to three columns that a name may mean: by their last part, else by likeness; case does not matter."""
-    folded, lower = {path.lower(): path for path in paths}, name.lower()
-    ends = [path for path in paths if path.lower() == lower or path.lower().endswith(f".{lower}")]
-    if ends:
-        return ends[:3]
-    lasts = {path.lower().rpartition(".")[2]: path for path in reversed(paths)}
-    alike = [folded[found] for found in get_close_matches(lower, folded, 3, 0.5)]
-    return alike or [lasts[found] for found in get_close_matches(lower, lasts, 3, 0.7)]
+    known = known_column(name, columns)
+    if known is None and not no_check:
+        raise UsageError(f"unknown column {quoted(name)}{meant(name, columns)}", "" if no_check is None else NO_CHECK)
+    return known or Column(name, "unknown")
 
 
 def list_columns(command: str) -> None:

@@ -5,7 +5,7 @@ connection in `connect`.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from chainq.catalog import identifiers
@@ -23,6 +23,7 @@ from chainq.query import STDIN, Lookup, Query
 if TYPE_CHECKING:
     from chainq.cli.options import MethodOptions, RangeOptions
     from chainq.resume.settings import ResumeSettings
+    from chainq.rows.where import Where
 
 T = TypeVar("T")
 _FIELDS = {Role.HEIGHT: ("height", "header.metadata.height"), Role.ID: ("transaction_id", "transaction.id")}
@@ -47,6 +48,7 @@ def read_query(method: Method, given: "MethodOptions") -> Query:
         page_size=given.page_size,
         verify=not given.no_verify,
         check=check,
+        where=_where(method, given, check),
     )
 
 
@@ -103,7 +105,7 @@ def lookups(query: Query) -> Iterator[Lookup | Bounds | None]:
             continue
         before: Lookup | Bounds | None = None
         for line in lines():
-            found = None if line is None else _lookup(role, _value(role, line), query.check)
+            found = None if line is None else _lookup(role, value_in(line, _FIELDS[role]), query.check)
             if found is None or found != before:  # of rows, many have the ID of the one before
                 yield found
             before = before if found is None else found
@@ -127,6 +129,23 @@ def check_one_page(method: Method, heights: HeightRange) -> None:
         )
 
 
+def _where(method: Method, given: "MethodOptions", check: bool) -> "Where | None":
+    """Return the condition of the filter options, None without any. Raises UsageError."""
+    program, function = (
+        None if word is None else _checked(role, word, check)
+        for role, word in ((Role.PROGRAM, given.of_program), (Role.FUNCTION, given.of_function))
+    )
+    if given.where is program is function is None:
+        return None
+    from chainq.rows.where import Where
+
+    try:
+        return Where(method, given.where, program, function, check=check)
+    except UsageError as error:
+        error.hint = NO_CHECK if "unknown field" in error.message else ""
+        raise
+
+
 def _lookups(method: Method, given: "MethodOptions", check: bool) -> tuple[Lookup | Bounds, ...] | None:
     for role in (Role.HEIGHT, Role.ID):
         if method.param(role):
@@ -135,13 +154,13 @@ def _lookups(method: Method, given: "MethodOptions", check: bool) -> tuple[Looku
     return None
 
 
-def _value(role: Role, line: str) -> str:
+def value_in(line: str, paths: Sequence[str]) -> str:
     """Return the height or ID in a line of standard input: the line itself, or a field of the JSON object in it.
 
-    Raises UsageError.
+    `paths`: of the fields, the first one that is there counts. Raises UsageError.
     """
     line = line.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")  # a byte order mark
-    if line.startswith("[") or line == "{" or "," in line.partition("{")[0] or line in _FIELDS[role]:
+    if line.startswith("[") or line == "{" or "," in line.partition("{")[0] or line in paths:
         raise UsageError("a line of standard input looks like csv or a JSON array", "pipe --jsonl, or bare values")
     if not line.startswith("{") and len(line.split()) > 1:
         raise UsageError("a line of standard input looks like a table", "pipe --jsonl, or bare values")
@@ -150,7 +169,6 @@ def _value(role: Role, line: str) -> str:
     from chainq.rows.fields import Picker, text_of
     from chainq.rows.raw_json import members
 
-    paths = _FIELDS[role]
     try:
         fields = members(line.encode())
     except ValueError:

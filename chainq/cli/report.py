@@ -28,6 +28,7 @@ class Reporter(Progress):
         self._lock = threading.RLock()
         self._bar: Bar | None = None
         self._totals = True  # are printed at the end
+        self.filtered = (0, 0)  # rows that a filter read, and rows that passed it
         self._hung = False  # a request; the user was warned
         self._limited = False  # a service refused requests with HTTP 429; the user was warned
         self._status = ""  # what stands on the last line of the terminal, to be overwritten
@@ -149,8 +150,10 @@ class Reporter(Progress):
             if self._bar:
                 self._bar.begin(total, unit)
 
-    def wrote(self, units: int, rows: int) -> None:
-        """Count units and rows that are written."""
+    def wrote(self, units: int, rows: int, passed: int | None = None) -> None:
+        """Count units and rows that are written; `passed`: rows that a filter left of these, None without a filter."""
+        if passed is not None:
+            self.filtered = (self.filtered[0] + rows, self.filtered[1] + passed)
         with self._lock, suppress(*_GONE):
             if self._bar:
                 self._bar.wrote(units, rows)
@@ -172,6 +175,13 @@ class Reporter(Progress):
         with self._lock:
             if self._bar:
                 self._bar.waits(seconds, words)
+
+    def say_filtered(self, limit: int | None) -> None:
+        """Say how many rows a filter read, and how many passed; `limit`: with so many the run ended."""
+        from chainq.text.humanize import counted
+
+        read, passed = counted(self.filtered[0], "row"), self.filtered[1]
+        self.note(f"{read} read{' until' if passed == limit else ','} {passed:,} passed the filter")
 
     def beside(self, sink: Sink) -> Output:
         """Return what writes to the sink, with no bar meanwhile where both are on one terminal."""

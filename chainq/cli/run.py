@@ -5,6 +5,7 @@ What fails is raised, with a note on how to get the rest where that is known; `m
 
 import gc
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from chainq.heights.block_time import parse_age
 from chainq.heights.bounds import LATEST, Bounds
 from chainq.heights.range import HeightRange
 from chainq.process.signals import PipeClosed, signals_deferred
-from chainq.query import STDIN, Batch, Lookup, Query, limited
+from chainq.query import STDIN, Batch, Lookup, Query, limited, matching
 from chainq.rows.raw_json import put_first
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
@@ -61,6 +62,7 @@ def run(
         endless=resume is not None and resume.follow,
         details=method.param(Role.ADDRESS) is not None and not given.no_details,
         no_check=given.no_check,
+        flatten=given.flatten,
     )
     if query.newest and query.endless and not output.on_terminal(settings.file):
         raise UsageError("--newest needs --limit N", "a list is read from its end only as far as N rows")
@@ -72,6 +74,8 @@ def run(
             check_page_size(query, service.known_dialect(method) or service.published_dialect)
         stack.callback(lambda: connect.warn_of_belief({**service.believed, **service.believed_lists}, reporter))
         stack.callback(reporter.end)
+        if query.where is not None and not given.dry_run:
+            stack.callback(_say_filtered, query, reporter)
         if resume is not None:
             from chainq.resume import follow
 
@@ -99,6 +103,13 @@ def run(
                 _write_rows(service, query, sink, settings._replace(spec=spec), reporter)
 
 
+def _say_filtered(query: Query, reporter: Reporter) -> None:
+    """Say what the filter did, unless nobody reads on, or an error came before the first row."""
+    error = sys.exception()
+    if error is None or (reporter.filtered[0] and not isinstance(error, PipeClosed)):
+        reporter.say_filtered(query.limit)
+
+
 def _warn_odd(settings: output.OutputSettings, reporter: Reporter) -> None:
     if settings.warning:
         reporter.warn(settings.warning)
@@ -117,6 +128,8 @@ def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[
         "format": settings.format,
         "columns": settings.requested,
         **({} if settings.spec.header else {"no-header": True}),
+        **({"flatten": True} if settings.spec.flatten else {}),
+        **({} if query.where is None else query.where.given),
     }
 
 
@@ -139,7 +152,7 @@ def _write_rows(service: Service, query: Query, sink: Sink, settings: OutputSett
         _warn_empty(service, query.bounds, heights, reporter)
         rest = _Rest(query, heights, query.limit, _remedy(settings, query), HeightRange(heights.start, heights.start))
         reporter.begin(len(heights) if query.limit is None else None)
-        if query.limit is None and query.page is None and not query.reverse:
+        if query.limit is None and query.page is None and not query.reverse and query.where is None:
             spec = spec._replace(heights=partial(_edges, rest))
     try:
         writer = settings.make(reporter.beside(sink), spec)
@@ -151,14 +164,17 @@ def _write_rows(service: Service, query: Query, sink: Sink, settings: OutputSett
             _copy(screenful.batches(), writer, sink, None, reporter)
             reporter.note(screenful.note)
             return
-        batches = limited(_batches(service, query, rest.heights if rest else None, reporter), query.limit)
-        if any(column.computed for column in spec.columns) and (spec.selected or not settings.can.verbatim):
+        batches = matching(_batches(service, query, rest.heights if rest else None, reporter), query.where)
+        batches = limited(batches, query.limit)
+        if any(column.computed for column in spec.columns) and (
+            spec.selected or spec.flatten or not settings.can.verbatim
+        ):
             batches = map(_with_height, batches)
         if spec.detailed:
             from chainq.fetching.details import joined
 
             batches = joined(service, batches, reporter.warn)
-        _copy(batches, writer, sink, rest, reporter)
+        _copy(batches, writer, sink, rest, reporter, filtered=query.where is not None)
         if rest is not None and query.limit is None and query.page is None:
             _warn_unreached(service, query.bounds, rest.read, reporter)
     except (NotFoundError, PipeClosed, UsageError):  # these leave nothing to resume
@@ -308,7 +324,15 @@ def _plan(service: Service, query: Query, reporter: Reporter) -> None:
             sink.write(line)
 
 
-def _copy(batches: Iterator[Batch], writer: Writer, sink: Sink, rest: _Rest | None, reporter: Reporter) -> None:
+def _copy(
+    batches: Iterator[Batch],
+    writer: Writer,
+    sink: Sink,
+    rest: _Rest | None,
+    reporter: Reporter,
+    *,
+    filtered: bool = False,
+) -> None:
     """Write batches until they end; a signal waits for the end of a batch.
 
     NotFoundError is raised after the last row that exists: with a row the output is finished, without one it is left to
@@ -321,11 +345,12 @@ def _copy(batches: Iterator[Batch], writer: Writer, sink: Sink, rest: _Rest | No
             gc.enable()
             with signals_deferred():
                 writer.write(batch.rows)
-                found = found or bool(batch.rows)
+                found = found or batch.shown > 0
                 sink.keep()  # before `rest`: a row that comes twice is better than one removed and not requested
                 if rest is not None and batch.heights is not None:
                     rest.written(batch)
-                reporter.wrote(1 if batch.heights is None else len(batch.heights), batch.shown)
+                passed = len(batch.rows) if filtered else None
+                reporter.wrote(1 if batch.heights is None else len(batch.heights), batch.shown, passed)
     except NotFoundError:
         with signals_deferred():
             writer.close()

@@ -1,59 +1,104 @@
 """`chainq show X`: one object on one screen. What is gathered and how it looks is in `chainq.show`."""
 
 import os
+from collections.abc import Iterator
 from shlex import quote
 
 from chainq.cli import connect
 from chainq.cli.output import on_terminal, use_color
 from chainq.cli.spelling import spelled
 from chainq.cli.tool_options import ShowCommand
-from chainq.errors import UsageError
+from chainq.errors import NotFoundError, UsageError
 from chainq.formats.protocol import OutputSpec
 from chainq.heights.bounds import parse_count
 from chainq.process.signals import signals_deferred
+from chainq.query import STDIN
 from chainq.show import parts
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url
 
+NAMED = 5  # objects that were not found, in the error
+
+
+_FIELDS = ("transaction_id", "transaction.id", "height", "header.metadata.height")
+"""What names an object in chainq's own jsonl."""
+
 
 def run(given: ShowCommand) -> None:
-    """Show an object, as a screen or with `json` as one object. Raises ChainqError."""
-    wanted = parts.check(given.object.strip())
+    """Show an object, or those on standard input, each as a screen or with `json` as one object. Raises ChainqError.
+
+    NotFoundError is raised after the screens of the others.
+    """
+    only = None if given.object == STDIN else parts.check(given.object.strip())
+    if only is None:
+        from chainq.cli.stdin import check_open
+
+        check_open()
     last = None if given.last is None else parse_count(given.last)
     if last == 0:
         raise UsageError("invalid --last 0: expected 1 or more blocks")
-    terminal = on_terminal(None)
-    color = use_color(given.color, terminal=terminal)
+    use_color(given.color, terminal=False)  # before any request
+    missing: list[NotFoundError] = []
     with (
         connect.open_service(connect.service_options(given), connect.reporter(given)) as service,
         open_sink(None, pager=True) as sink,
     ):
-        found = parts.gather(service, wanted, last)
-        if given.json:
-            from chainq.show.as_json import encode
+        for number, name in enumerate(_names() if only is None else [only]):
+            try:
+                found = parts.gather(service, name, last)
+            except NotFoundError as error:
+                missing.append(error)
+                continue
+            output = _drawn(given, found)
+            with signals_deferred():
+                sink.write(output if given.json or number == len(missing) else b"\n" + output)
+    if len(missing) == 1:
+        raise missing[0]
+    if missing:
+        more = f"; {len(missing) - NAMED:,} more" if len(missing) > NAMED else ""
+        raise NotFoundError("; ".join(error.message for error in missing[:NAMED]) + more)
 
-            output = encode(found)
-            if terminal:
-                from chainq.formats.json import indented
 
-                output = indented(output.rstrip(b"\n"), color) + b"\n"
-        else:
-            from chainq.show.screens import draw
-            from chainq.text.humanize import now
-            from chainq.text.width import terminal_width
+def _names() -> Iterator[str]:
+    """Yield the objects on standard input; the same one twice in a row once. Raises UsageError."""
+    from chainq.cli.query import value_in
+    from chainq.cli.stdin import lines
 
-            spec = OutputSpec(
-                "show",
-                (),
-                terminal=terminal,
-                width=terminal_width(),
-                color=color,
-                abbreviate=not given.no_trunc,
-                spelled=spelled,
-            )
-            output = draw(found, spec, now(), _suffix(given))
-        with signals_deferred():
-            sink.write(output)
+    before = ""
+    for line in lines():
+        name = before if line is None else parts.check(value_in(line, _FIELDS))
+        if name != before:
+            yield name
+        before = name
+
+
+def _drawn(given: ShowCommand, found: parts.Parts) -> bytes:
+    """Return the screen of an object, or its JSON: on one line, but on a terminal."""
+    terminal = on_terminal(None)
+    color = use_color(given.color, terminal=terminal)
+    if given.json:
+        from chainq.show.as_json import encode
+
+        encoded = encode(found)
+        if not terminal:
+            return encoded
+        from chainq.formats.json import indented
+
+        return indented(encoded.rstrip(b"\n"), color) + b"\n"
+    from chainq.show.screens import draw
+    from chainq.text.humanize import now
+    from chainq.text.width import terminal_width
+
+    spec = OutputSpec(
+        "show",
+        (),
+        terminal=terminal,
+        width=terminal_width(),
+        color=color,
+        abbreviate=not given.no_trunc,
+        spelled=spelled,
+    )
+    return draw(found, spec, now(), _suffix(given))
 
 
 def _suffix(given: ShowCommand) -> str:

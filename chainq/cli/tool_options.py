@@ -112,7 +112,12 @@ class ShowOptions(Group):
 
     last: Annotated[
         str | None,
-        option("", "--last", "N", "Newest blocks to look at. By default 500K for an address, 100 for a program."),
+        option(
+            "",
+            "--last",
+            "N",
+            "Newest blocks to look at. Default: 500K for an address, 1000 for a record, else 100.",
+        ),
     ] = None
     json: Annotated[bool, option(OUTPUT, "--json", "", "All parts as one JSON object.")] = False
     no_trunc: Annotated[bool, option(OUTPUT, "--no-trunc", "", "Do not abbreviate values.")] = False
@@ -125,7 +130,8 @@ class ShowCommand(ShowOptions, ColorOptions, ServiceFlags):
         str,
         Argument(
             metavar="OBJECT",
-            help="Height, latest, transaction ID, address, program such as credits.aleo, or PROGRAM/FUNCTION.",
+            help="Height, latest, transaction ID, address, program such as credits.aleo, PROGRAM/FUNCTION, "
+            "transition ID, or a record's ciphertext; - reads them from stdin, one per line.",
         ),
     ]
 
@@ -142,8 +148,10 @@ def _show() -> "Command":
         call,
         "Show an object on one screen: what it is and what happened.\n\n"
         "A block with its transactions and records, a transaction as a tree, the newest transactions of an address or"
-        " of a function, the newest calls of a program.",
-        "Examples:\n  chainq show 12345\n  chainq show latest\n  chainq show credits.aleo/transfer_public\n",
+        " of a function, the newest calls of a program. No method looks up transitions and records:"
+        " show looks for them in the newest blocks.",
+        "Examples:\n  chainq show 12345\n  chainq show latest\n  chainq show credits.aleo/transfer_public\n"
+        "  chainq records --last 1 --limit 5 --jsonl | chainq show -\n",
     )
 
 

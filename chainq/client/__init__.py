@@ -10,6 +10,8 @@ A range includes `start` and excludes `end`; without an `end` it reaches through
 whole chain. Instead of `start`: `last`, a number of blocks, or `since`, a time; instead of `end`: `until`, a time.
 Times are datetimes, seconds since 1970, or texts as `--since` takes them (docs/reference.md, "Range options").
 `reverse` gives the highest heights first; `limit` stops after so many rows, without a request more than that needs.
+`where` leaves out the rows that do not meet a condition, `program` and `function` those of others, as the options of
+the commands do (docs/cookbook.md, "Filter rows"); then `limit` counts the rows that are left.
 
 Rows arrive in height order, each exactly once, while later requests are under way. A row is a dict with every field
 that the service sent: integers as int (of up to 4,300 digits), numbers with a fraction or an exponent as Decimal, so no

@@ -6,16 +6,18 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import TypedDict
+from typing import TypedDict, cast
 
 import msgspec
 
-from chainq.catalog.methods import BY_COMMAND, Role
+from chainq.catalog import identifiers
+from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.config import values
 from chainq.errors import UsageError
 from chainq.heights.block_time import parse_time
 from chainq.heights.bounds import HIGHEST, Bounds
 from chainq.query import Query
+from chainq.rows.where import Where
 from chainq.text.sanitize import excerpt
 
 Time = datetime | float | str
@@ -29,6 +31,19 @@ class RangeOptions(TypedDict, total=False):
     until: Time | None
     limit: int | None
     reverse: bool
+
+
+class WhereOptions(RangeOptions, total=False):
+    """What is taken where rows can be left out, too."""
+
+    where: str | None
+
+
+class CallOptions(WhereOptions, total=False):
+    """What is taken where rows name the program and the function that was called, too."""
+
+    program: str | None
+    function: str | None
 
 
 def range_query(
@@ -46,9 +61,12 @@ def range_query(
     `caller`: the method that was called; `sent`: the arguments of each request. Raises UsageError, and TypeError for an
     unknown option.
     """
+    method = BY_COMMAND[command]
+    filters = WhereOptions if method.filtered and caller not in ("owned", "batches") else RangeOptions
+    known = (CallOptions if method.program and filters is WhereOptions else filters).__annotations__
     for name in options:
-        if name not in RangeOptions.__annotations__:
-            near = get_close_matches(name, ("start", "end", *RangeOptions.__annotations__), 1)
+        if name not in known:
+            near = get_close_matches(name, ("start", "end", *known), 1)
             meant = f"; did you mean {near[0]}?" if near else ""
             raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}{meant}")
     last, since, until = options.get("last"), options.get("since"), options.get("until")
@@ -62,13 +80,29 @@ def range_query(
         whole=True,
     )
     bounds.check()
+    given = cast("CallOptions", options)
     return Query(
-        BY_COMMAND[command],
+        method,
         sent,
         bounds=bounds,
         reverse=bool(options.get("reverse")),
         limit=None if limit is None else integer("limit", limit, 0, HIGHEST),
         verify=verify,
+        where=condition(method, given.get("where"), given.get("program"), given.get("function")),
+    )
+
+
+def condition(
+    method: Method, where: str | None, program: str | None = None, function: str | None = None
+) -> Where | None:
+    """Return the condition of the filter options, None without any. Raises UsageError."""
+    if where is program is function is None:
+        return None
+    return Where(
+        method,
+        None if where is None else text("where", where),
+        None if program is None else identifiers.program(text("program", program)),
+        None if function is None else identifiers.function(text("function", function)),
     )
 
 

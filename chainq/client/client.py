@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
-from chainq.client.arguments import RangeOptions
+from chainq.client.arguments import CallOptions, RangeOptions, WhereOptions
 from chainq.client.boundary import boundary
 from chainq.client.progress import Progress
 from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved
@@ -18,7 +18,8 @@ from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import HIGHEST, Bounds
-from chainq.query import Batch, Query, limited
+from chainq.query import Batch, Query, limited, matching
+from chainq.rows.where import Where
 from chainq.text.sanitize import mask_url
 from chainq.transport.base import ServiceOptions
 
@@ -129,7 +130,7 @@ class Client:
             return self._service.tip_height()
 
     def blocks(
-        self, start: int | None = None, end: int | None = None, *, verify: bool = True, **options: Unpack[RangeOptions]
+        self, start: int | None = None, end: int | None = None, *, verify: bool = True, **options: Unpack[WhereOptions]
     ) -> "Rows[BlocksRow]":
         """Yield the block summaries of a height range, highest first with `reverse`.
 
@@ -162,7 +163,7 @@ class Client:
         return next(rows)
 
     def full_blocks(
-        self, start: int | None = None, end: int | None = None, *, verify: bool = True, **options: Unpack[RangeOptions]
+        self, start: int | None = None, end: int | None = None, *, verify: bool = True, **options: Unpack[CallOptions]
     ) -> "Rows[FullBlocksRow]":
         """Yield the full blocks of a height range; `reverse` and `verify` as in `blocks`.
 
@@ -172,14 +173,16 @@ class Client:
         """
         return self._range("full-blocks", start, end, options, verify=verify)
 
-    def transactions(self, height: int) -> "list[TransactionsRow]":
-        """Return the transaction summaries of one block, by index. Raises NotFoundError.
+    def transactions(self, height: int, *, where: str | None = None) -> "list[TransactionsRow]":
+        """Return the transaction summaries of one block, by index; `where` as of a range. Raises NotFoundError.
 
         >>> with Client("demo:") as client:
         ...     [row["index"] for row in client.transactions(672)]
         [0, 1, 2, 3]
         """
-        return list(self._lookup("transactions", arguments.height("height", height)))
+        with boundary():
+            condition = arguments.condition(BY_COMMAND["transactions"], where)
+        return list(self._lookup("transactions", arguments.height("height", height), condition))
 
     def transaction(self, transaction_id: str) -> "TransactionRow":
         """Return one transaction with all its details. Raises NotFoundError, and UsageError for a wrong checksum.
@@ -212,7 +215,7 @@ class Client:
         return Rows(method, self._service.fetch_pages(Query(method, sent)), typed=self._typed, of=of)
 
     def records(
-        self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]
+        self, start: int | None = None, end: int | None = None, **options: Unpack[CallOptions]
     ) -> "Rows[RecordsRow]":
         """Yield the records of a height range, by height and row id; the highest heights first with `reverse`.
 
@@ -245,7 +248,7 @@ class Client:
         return (proved(batch, decode_row) for batch in self._batches(query))
 
     def ownership(
-        self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]
+        self, start: int | None = None, end: int | None = None, **options: Unpack[WhereOptions]
     ) -> "Rows[OwnershipRow]":
         """Yield the ownership rows of a height range; they have no height of their own.
 
@@ -302,7 +305,7 @@ class Client:
         return Rows(method, batches(), typed=self._typed, of=self._of(_range_of(query)))
 
     def transitions(
-        self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]
+        self, start: int | None = None, end: int | None = None, **options: Unpack[CallOptions]
     ) -> "Rows[TransitionsRow]":
         """Yield the transitions without record inputs of a height range, by height and ID.
 
@@ -355,12 +358,12 @@ class Client:
     def _batches(self, query: Query) -> Iterator[Batch]:
         with boundary():
             heights = self._service.height_range(query.bounds or Bounds(whole=True), to_tip=query.reverse)
-        batches = self._service.fetch_range(query, heights)
+        batches = matching(self._service.fetch_range(query, heights), query.where)
         return self._progress.follow(batches, len(heights)) if self._progress else batches
 
-    def _lookup(self, command: str, lookup: int | str) -> Rows[Any]:
+    def _lookup(self, command: str, lookup: int | str, where: Where | None = None) -> Rows[Any]:
         method = BY_COMMAND[command]
-        found = self._service.fetch_lookups(method, [lookup])
+        found = matching(self._service.fetch_lookups(method, [lookup]), where)
         return Rows(method, found, typed=self._typed, of=self._of(str(lookup)))
 
     def _of(self, what: str) -> str:

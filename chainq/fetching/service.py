@@ -275,6 +275,8 @@ class Service:
     ) -> Iterator[Batch]:
         """Yield every row of a height range (what the query's bounds resolve to), exactly once, in height order.
 
+        Also those that do not meet the query's `where`: that is for the caller to apply (`query.matching`).
+
         `concurrency`: requests at a time, where fewer than the service's are enough. `known`: by ranges of the same
         method before; `learned` is called at the end with that for the next one. `hashes`: returns those of blocks by
         height, which rows must be of. `compared`: heights whose rows must be those of their full blocks, if the service
@@ -283,6 +285,8 @@ class Service:
         from chainq.fetching.ranges import NOWHERE, fetch_range
         from chainq.planning.exchange import NOTHING_KNOWN
 
+        if query.where is not None:  # how many rows a limit of those that pass needs, only they tell
+            query = query._replace(limit=None)
         tip = None if self._tip is None else self._tip.height
         batches = fetch_range(
             self.connection,

@@ -1,11 +1,11 @@
 """`jsonl`: one row per line, byte for byte as the server sent it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Raw
 
 from chainq.formats.protocol import Output, OutputSpec
-from chainq.rows.fields import Flattener
+from chainq.rows.fields import Flattener, Unfolder
 from chainq.text.sanitize import printable_json
 
 # Bytes written at a time, judged by the first row. Not less, though less would fit in the processor's cache: during
@@ -16,6 +16,8 @@ WRITE_BYTES = 8 * 2**20
 class Jsonl:
     """Writes rows as lines; with selected columns each row as a flat object of those (`"b.c"`), null where it has none.
 
+    With `spec.flatten` each row as a flat object of all columns and of what else it has.
+
     Takes `out` and `spec` as every format does.
     """
 
@@ -24,7 +26,10 @@ class Jsonl:
     def __init__(self, out: Output, spec: OutputSpec) -> None:
         self._out = out
         self._sanitize = printable_json if spec.terminal else bytes
-        self._flatten = Flattener([column.path for column in spec.columns]) if spec.selected else None
+        paths = [column.path for column in spec.columns]
+        self._flatten: Callable[[Raw], bytes] | None = None
+        if spec.selected or spec.flatten:
+            self._flatten = Flattener(paths) if spec.selected else Unfolder(paths)
 
     def write(self, rows: Sequence[Raw]) -> None:
         """Write each row as a line."""

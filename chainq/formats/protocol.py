@@ -42,9 +42,10 @@ class OutputSpec(NamedTuple):
     else all of the command. `selected`: whether `--columns` was given. `height`: path of the height in each row; None
     where rows have none. `single`: the result is one object by nature, not a list of one. `resumed`: the output follows
     rows that an earlier run wrote, so that a header is there already. `header`: whether csv begins with one.
-    `terminal`: the output goes to a terminal, where control characters must be escaped. `width`: characters in a line
-    of it. `color`: ANSI styles may be used. `abbreviate`: long values may be abbreviated. `detailed`: rows have columns
-    that lookups added, which `--columns` cannot select. `warn`: writes a line to stderr, unless `--quiet` was given.
+    `flatten`: jsonl has a key for each column, `b.c`, instead of nested objects. `terminal`: the output goes to a
+    terminal, where control characters must be escaped. `width`: characters in a line of it. `color`: ANSI styles may be
+    used. `abbreviate`: long values may be abbreviated. `detailed`: rows have columns that lookups added, which
+    `--columns` cannot select. `warn`: writes a line to stderr, unless `--quiet` was given.
     `spelled`: returns a text with its parameters as users write them. `heights`: returns the height range (start, end
     excluded) that the rows written so far complete; None where they are not all rows of a range.
     """
@@ -56,6 +57,7 @@ class OutputSpec(NamedTuple):
     single: bool = False
     resumed: bool = False
     header: bool = True
+    flatten: bool = False
     terminal: bool = False
     width: int = 80
     color: bool = False

@@ -30,8 +30,8 @@ class Progress:
     def begin(self, total: int | None, unit: str = "heights") -> None:
         """Start to count that many units. None: nobody knows how many there are, and the count goes on."""
 
-    def wrote(self, units: int, rows: int) -> None:
-        """Count units and rows that are written."""
+    def wrote(self, units: int, rows: int, passed: int | None = None) -> None:
+        """Count units and rows that are written; `passed`: rows that a filter left of these, None without a filter."""
 
     def ahead(self, units: int, rows: int) -> None:
         """Show how much is done already of what the next `wrote` will count."""

@@ -51,6 +51,15 @@ def _sum(total: int | UnsetType, more: int) -> int | UnsetType:
     return UNSET if total is UNSET else total + more
 
 
+def _parted(rows: list[Raw], late: Counter[str]) -> tuple[list[Raw], list[Raw]]:
+    """Return the rows that came late, by their digests, and the others."""
+    left, new, old = late.copy(), list[Raw](), list[Raw]()
+    for row, digest in zip(rows, digests(rows), strict=True):
+        (new if left[digest] else old).append(row)
+        left[digest] -= left[digest] > 0
+    return new, old
+
+
 @dataclass(slots=True)
 class Rounds:
     """The rounds of one run: its state between two batches."""
@@ -173,10 +182,14 @@ class Rounds:
                 self._record_pending()
                 return
 
+    def _passing(self, rows: list[Raw]) -> list[Raw]:
+        """Return the rows to write. Those that the filter leaves out count in all else: they prove what others do."""
+        return rows if self.query.where is None else self.query.where.rows(rows)
+
     def _limited(self, heights: HeightRange) -> BatchStream:
         """Request all rows of some heights, as far as the limit allows."""
         batches = self._batches(self.query._replace(limit=self.left), heights)
-        return BatchStream(self.query.method, limited(batches, self.left))
+        return BatchStream(self.query.method, limited(batches, self.left, self.query.where))
 
     def _existing(self, tip: Tip | None, end: int) -> int:
         """Return `end`, or less where the service does not have the block below it, although it names its tip."""
@@ -252,21 +265,24 @@ class Rounds:
             self.warn(f"{came}{more}")
         if removable:
             with signals_deferred():
-                self.written -= journal.history.rows.total()
+                self.written -= self._written_of(rows, late)
                 journal.go_back()
             return
-        left, new = late.copy(), []
-        for row, digest in zip(rows, digests(rows), strict=True):
-            if left[digest]:
-                left[digest] -= 1
-                new.append(row)
-        new = [row for batch in limited(iter([Batch(new)]), self.left) for row in batch.rows]
+        new, _ = _parted(rows, late)
+        new = [row for batch in limited(iter([Batch(new)]), self.left, self.query.where) for row in batch.rows]
+        new = self._passing(new)
         with signals_deferred():
             journal.expect_rows()
             writer.write(new)
             journal.history.unite((journal.history.rows + late).elements())
             journal.record(replace(journal.position, length=journal.sink.length))
             self.written += len(new)
+
+    def _written_of(self, rows: list[Raw], late: Counter[str]) -> int:
+        """Return how many rows were written of the heights that are not settled; `rows`, `late`: what they have now."""
+        if self.query.where is None:
+            return self.journal.history.rows.total()
+        return len(self._passing(_parted(rows, late)[1]))
 
     def _miss(self, heights: HeightRange, rows: int, top: int) -> None:
         """Take in that rows which were written are missing. Raises UnsteadyError where the chain has grown since."""
@@ -326,6 +342,7 @@ class Rounds:
         if self.pending is not None and next(iter(ends.values())) is not UNSET:  # what is settled ends below this batch
             lengths = {self.pending.end: self.pending.length}
             ends = {self.pending.end: UNSET, **ends}
+        rows = self._passing(batch.rows)
         hashes = [] if wait else self.reorg.hashes_after(batch, [*ends])
         if hashes is None:
             if self.reorg.only_named:
@@ -334,16 +351,16 @@ class Rounds:
             return False
         with signals_deferred():
             self.journal.expect_rows()
-            writer.write(batch.rows)
+            writer.write(rows)
             self.journal.note_grade(batch)
             length = self.journal.sink.length
-            self.written += len(batch.rows)
-            self.progress.wrote(len(heights), batch.shown)
+            self.written += len(rows)
+            self.progress.wrote(len(heights), batch.shown, None if self.query.where is None else len(rows))
             if wait:
-                rows = len(batch.rows) + (self.pending.rows if self.pending else 0)
-                self.pending = _Pending(batch._replace(rows=batch.rows[-1:]), heights.end, length, rows)
+                count = len(rows) + (self.pending.rows if self.pending else 0)
+                self.pending = _Pending(batch._replace(rows=batch.rows[-1:]), heights.end, length, count)
             else:
-                at = zip(ends.items(), hashes, self._totals(ends, len(batch.rows)), strict=True)
+                at = zip(ends.items(), hashes, self._totals(ends, len(rows)), strict=True)
                 self.journal.record(
                     *(Position(end, one, lengths.get(end, length), left, total) for (end, left), one, total in at)
                 )
@@ -361,7 +378,8 @@ class Rounds:
             if self.pending is not None and end == self.pending.end:
                 total = _sum(self.journal.position.total, pending)
             totals.append(total)
-            total = UNSET if left is UNSET else _sum(total, -len(left))
+            unknown = self.query.where is not None  # how many of the rows that are not settled passed
+            total = UNSET if left is UNSET or unknown else _sum(total, -len(left))
         return totals[::-1]
 
     def _record_meanwhile(self, pending: _Pending) -> None:

@@ -100,6 +100,32 @@ class Flattener:
         return b"{" + b",".join(pairs) + b"}"
 
 
+class Unfolder:
+    """Makes a flat JSON object of a whole row: the values of dotted paths, then all else that was sent.
+
+    Objects on the way to a path are opened, others stay whole: their keys are data, or nobody knows them.
+    """
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = dict.fromkeys(paths, Raw(b"null"))
+        self._opened = {path[:at] for path in paths for at, sign in enumerate(path) if sign == "."}
+
+    def __call__(self, row: Raw) -> bytes:
+        """Return the object of a row: the paths in their order, null if the row has no such field, then the others."""
+        values = self._paths.copy()
+        self._open(row, "", values)
+        return b"{" + b",".join(msgspec.json.encode(path) + b":" + bytes(one) for path, one in values.items()) + b"}"
+
+    def _open(self, value: bytes | Raw, path: str, values: dict[str, Raw]) -> None:
+        for key, inner in object_of(value).items():
+            name = f"{path}{key}"
+            sent = bytes(inner)
+            if name in self._opened and sent[:1] == b"{":
+                self._open(sent, f"{name}.", values)
+            elif name not in self._opened or sent != b"null":
+                values[name] = inner
+
+
 def object_of(value: bytes | Raw | None) -> dict[str, Raw]:
     """Return the members of an object; none for any other value."""
     sent = b"" if value is None else bytes(value)

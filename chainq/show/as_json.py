@@ -4,7 +4,16 @@ import msgspec
 from msgspec import Raw
 
 from chainq.heights.range import HeightRange
-from chainq.show.parts import AddressParts, BlockParts, FunctionParts, Parts, ProgramParts, TransactionParts
+from chainq.show.parts import (
+    AddressParts,
+    BlockParts,
+    FunctionParts,
+    Parts,
+    ProgramParts,
+    RecordParts,
+    TransactionParts,
+    TransitionParts,
+)
 
 KINDS = {
     BlockParts: "block",
@@ -12,6 +21,8 @@ KINDS = {
     AddressParts: "address",
     ProgramParts: "program",
     FunctionParts: "function",
+    TransitionParts: "transition",
+    RecordParts: "record",
 }
 
 

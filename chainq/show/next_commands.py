@@ -5,8 +5,16 @@ from datetime import UTC, datetime
 
 from chainq.catalog.kinds import TextKind, kind_of
 from chainq.rows.fields import array_of, object_of
-from chainq.show.parts import AddressParts, BlockParts, Parts, ProgramParts, TransactionParts
-from chainq.show.summary import Transaction, calls_by_function, functions_in, transaction_of
+from chainq.show.parts import (
+    AddressParts,
+    BlockParts,
+    Parts,
+    ProgramParts,
+    RecordParts,
+    TransactionParts,
+    TransitionParts,
+)
+from chainq.show.summary import Made, Transaction, calls_by_function, functions_in, made_by, transaction_of
 
 MOST = 3  # objects of one kind
 
@@ -26,6 +34,8 @@ def _commands(parts: Parts) -> Iterable[str]:
         return [*_shows(map(transaction_of, parts.transactions)), more]
     if isinstance(parts, ProgramParts):
         return _of_program(parts)
+    if isinstance(parts, TransitionParts | RecordParts):
+        return _of_row(made_by(parts))
     more = f"program-transactions {parts.program} {parts.function} --newest --limit 100"
     return [*_shows(map(transaction_of, parts.transactions)), more, f"show {parts.program}"]
 
@@ -58,6 +68,16 @@ def _of_program(parts: ProgramParts) -> Iterator[str]:
     if seen and kind_of(seen[0].transaction) is TextKind.TRANSACTION:
         yield f"show {seen[0].transaction}"
     yield f"show {parts.program} --last {10 * max(len(parts.heights), 10)}"
+
+
+def _of_row(made: Made) -> Iterator[str]:
+    if kind_of(made.transaction) is TextKind.TRANSACTION:
+        yield f"show {made.transaction}"
+    if made.height is not None:
+        yield f"show {made.height}"
+        yield f"records {made.height}"
+    if kind_of(made.call) is TextKind.FUNCTION:
+        yield f"show {made.call}"
 
 
 def _shows(found: Iterable[Transaction]) -> list[str]:

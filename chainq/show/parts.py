@@ -17,15 +17,19 @@ from chainq.fetching.service import Service
 from chainq.heights.bounds import LATEST, Bounds, parse_height
 from chainq.heights.range import HeightRange
 from chainq.process.threads import in_order
-from chainq.query import Batch, Query
+from chainq.query import Batch, Query, matching
 from chainq.rows.fields import Picker, text_of
+from chainq.text.sanitize import abridged
 
 if TYPE_CHECKING:
     from chainq.catalog.dialects import Value
 
 NEWEST = 10  # transactions of an address or of a function
 ADDRESS_BLOCKS = 500_000  # newest blocks in which transactions of an address are looked for
-PROGRAM_BLOCKS = 100  # newest blocks in which calls of a program are looked for: each transition carries its source
+RECORD_BLOCKS = 1000  # newest blocks in which a record is looked for
+PROGRAM_BLOCKS = (
+    100  # newest blocks in which a transition or calls of a program are looked for: each transition carries its source
+)
 
 
 class BlockParts(NamedTuple):
@@ -72,14 +76,30 @@ class FunctionParts(NamedTuple):
     transactions: list[Raw]
 
 
+class TransitionParts(NamedTuple):
+    """A transition as far as lists have it: the records that it made, or itself, if it made none and took none."""
+
+    transition_id: str
+    records: list[Raw]
+    transitions: list[Raw]
+
+
+class RecordParts(NamedTuple):
+    """A record by its ciphertext."""
+
+    ciphertext: str
+    record: Raw
+
+
 Job = Callable[[], list[Raw]]
-Parts = BlockParts | TransactionParts | AddressParts | ProgramParts | FunctionParts
+Parts = BlockParts | TransactionParts | AddressParts | ProgramParts | FunctionParts | TransitionParts | RecordParts
 
 
 def gather(service: Service, text: str, last: int | None) -> Parts:
-    """Return the parts of what `text` names: a height, `latest`, an ID, an address, a program, or PROGRAM/FUNCTION.
+    """Return the parts of what `text` names: a height, `latest`, an ID, an address, a program, PROGRAM/FUNCTION, or the
+    ciphertext of a record.
 
-    `last`: how many of the newest blocks to look at, for an address or a program; None for as many as is usual.
+    `last`: how many of the newest blocks to look at, where no method finds the object; None for as many as is usual.
     Raises UsageError for a text that names nothing of these, NotFoundError (also for a program or function without
     rows), and the errors of calls.
     """
@@ -92,6 +112,10 @@ def gather(service: Service, text: str, last: int | None) -> Parts:
         return _address(service, text, ADDRESS_BLOCKS if last is None else last)
     if kind is TextKind.PROGRAM:
         return _program(service, text, PROGRAM_BLOCKS if last is None else last)
+    if kind is TextKind.TRANSITION:
+        return _transition(service, text, PROGRAM_BLOCKS if last is None else last)
+    if kind is TextKind.RECORD:
+        return _record(service, text, RECORD_BLOCKS if last is None else last)
     program, _, function = text.partition("/")
     return _function(service, program, function)
 
@@ -165,16 +189,51 @@ def _program(service: Service, program: str, last: int) -> ProgramParts:
     # A transition has the source text of its program; on some servers the ID.
     transitions = _where(transitions, "program", lambda text: (program_of(text) or text) == program)
     if len(heights) and not records and not transitions:
-        from chainq.text.humanize import counted
-
-        raise NotFoundError(
-            f"program {program} not found in the newest {counted(len(heights), 'block')} "
-            f"({heights.start} to {heights.end - 1}): no records, and no transitions without record inputs",
-            Phrase("check the name, or look at more blocks with {last}", last=10 * len(heights))
-            if heights.start
-            else "check the name",
-        )
+        raise _unseen(f"program {program}", heights, f"no records, and {_OPEN}", "check the name")
     return ProgramParts(program, heights, records, transitions)
+
+
+def _transition(service: Service, transition_id: str, last: int) -> TransitionParts:
+    heights, condition = service.height_range(Bounds(last=last)), f"transition_id = '{transition_id}'"
+    records = _newest(service, "records", condition, heights)
+    transitions = [] if records else _newest(service, "transitions", condition, heights)
+    if not records and not transitions:
+        raise _unseen(f"transition {transition_id}", heights, f"no records of it, and {_OPEN} have its ID")
+    return TransitionParts(transition_id, records, transitions)
+
+
+def _record(service: Service, ciphertext: str, last: int) -> RecordParts:
+    heights = service.height_range(Bounds(last=last))
+    found = _newest(service, "records", f"record_ciphertext = '{ciphertext}'", heights)
+    if not found:
+        raise _unseen(f"record {abridged(ciphertext, 40)}", heights)
+    return RecordParts(ciphertext, found[0])
+
+
+def _newest(service: Service, command: str, condition: str, heights: HeightRange) -> list[Raw]:
+    """Return the rows that meet a condition, of the newest block that has any. No method looks rows up."""
+    from chainq.rows.where import Where
+
+    where = Where(BY_COMMAND[command], condition)
+    query = Query(BY_COMMAND[command], reverse=True, where=where)
+    found = matching(service.fetch_range(query, heights), where)
+    return next((batch.rows for batch in found if batch.rows), [])
+
+
+_OPEN = "no transitions without record inputs"
+
+
+def _unseen(what: str, heights: HeightRange, where: str = "", check: str = "") -> NotFoundError:
+    """Return the error for what is not in the newest blocks.
+
+    `where`: what these have none of; `check`: what may help, beside looking further.
+    """
+    from chainq.text.humanize import counted
+
+    looked = f"{counted(len(heights), 'block')} ({heights.start} to {heights.end - 1})"
+    more = [Phrase("look at more blocks with {last}", last=10 * len(heights))] if heights.start else []
+    hint = Phrase(", or ".join(["{}"] * (bool(check) + len(more))), *filter(None, [check]), *more)
+    return NotFoundError(f"{what} not found in the newest {looked}{f': {where}' if where else ''}", hint)
 
 
 def _where(rows: Iterable[Raw], path: str, fits: Callable[[str], bool]) -> list[Raw]:
@@ -203,12 +262,12 @@ def check(text: str) -> str:
         return identifiers.transaction_id(text)
     if kind is TextKind.ADDRESS:
         return identifiers.address(text)
-    if kind in (TextKind.PROGRAM, TextKind.FUNCTION):
+    if kind in (TextKind.PROGRAM, TextKind.FUNCTION, TextKind.TRANSITION, TextKind.RECORD):
         return identifiers.sendable(text)
     if kind is not None:
         raise UsageError(f"cannot show{shown(text)}: this is {kind.title}", Phrase(kind.hint, text, text, trunc=False))
     raise UsageError(
         f"cannot show{shown(text)}",
-        "expected a height, latest, a transaction ID (at1...), an address, a program such as credits.aleo, or "
-        "PROGRAM/FUNCTION",
+        "expected a height, latest, a transaction ID (at1...), an address, a program such as credits.aleo, "
+        "PROGRAM/FUNCTION, a transition ID (au1...) or the ciphertext of a record (record1...)",
     )

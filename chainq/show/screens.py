@@ -23,7 +23,16 @@ from chainq.heights.range import HeightRange
 from chainq.rows.fields import Picker, array_of, object_of, text_of
 from chainq.show import summary
 from chainq.show.next_commands import next_commands
-from chainq.show.parts import AddressParts, BlockParts, FunctionParts, Parts, ProgramParts, TransactionParts
+from chainq.show.parts import (
+    AddressParts,
+    BlockParts,
+    FunctionParts,
+    Parts,
+    ProgramParts,
+    RecordParts,
+    TransactionParts,
+    TransitionParts,
+)
 from chainq.show.summary import FunctionCalls, Transaction
 from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
@@ -52,6 +61,8 @@ def _screen(parts: Parts, spec: OutputSpec, now: float) -> Iterator[RenderableTy
         return _address(parts, spec, now)
     if isinstance(parts, ProgramParts):
         return _program(parts, spec, now)
+    if isinstance(parts, TransitionParts | RecordParts):
+        return _made(parts, spec, now)
     return _function(parts, spec, now)
 
 
@@ -151,6 +162,26 @@ def _function(parts: FunctionParts, spec: OutputSpec, now: float) -> Iterator[Re
     unique = list(dict.fromkeys(found))
     yield ""
     yield _tree(_title("calls", f"the newest {len(unique)}, of the whole chain"), unique, spec, now)
+
+
+def _made(parts: TransitionParts | RecordParts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
+    made, room = summary.made_by(parts), spec.width - 15
+    record = parts.record if isinstance(parts, RecordParts) else None
+    yield _title("transition" if record is None else "record", "")
+    index, ciphertext = Picker(["output_index", "record_ciphertext"])(record or b"{}")
+    yield _fields(
+        ("call", made.call),
+        ("height", "" if made.height is None else str(made.height)),
+        ("time", time_cell(made.time, now).whole),
+        ("transaction", _id(made.transaction, room)),
+        ("transition", _id(made.transition, room)),
+        ("output", _value(index)),
+        ("ciphertext", _id(text_of(ciphertext), room)),
+        (
+            "records",
+            "" if record is not None else f"{len(parts.records):,}" if isinstance(parts, TransitionParts) else "",
+        ),
+    )
 
 
 def _tree(title: Text, found: Iterable[Transaction], spec: OutputSpec, now: float) -> Tree:

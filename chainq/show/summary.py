@@ -12,6 +12,7 @@ from msgspec import Raw
 from chainq.rows import transaction
 from chainq.rows.fields import Picker, integer_of, object_of, text_of
 from chainq.rows.transaction import calls_of, deployed_by, fee_of, functions_of
+from chainq.show.parts import RecordParts, TransitionParts
 from chainq.text.sanitize import printable
 
 
@@ -47,6 +48,26 @@ class FunctionCalls(NamedTuple):
     height: int | None = None
     time: int | None = None
     transaction: str = ""
+
+
+class Made(NamedTuple):
+    """A transition by the rows of lists: its call (`credits.aleo/join`), its ID, and where it is; empty if not sent."""
+
+    call: str
+    transition: str
+    transaction: str
+    height: int | None
+    time: str
+
+
+def made_by(parts: TransitionParts | RecordParts) -> Made:
+    """Return the transition that a record is of, or that rows of lists are of."""
+    row = parts.record if isinstance(parts, RecordParts) else [*parts.records, *parts.transitions][0]
+    paths = ("program_id", "program", "function_name", "transition_id", "transaction_id", "height", "timestamp")
+    named, source, function, transition, transaction_id, height, time = Picker(paths)(row)
+    program = _text(named) or printable(transaction.program_of(text_of(source)) or text_of(source)[:100])
+    call = f"{program}/{_text(function)}"
+    return Made(call, _text(transition), _text(transaction_id), integer_of(height), _text(time))
 
 
 def transaction_of(row: Raw, records: Mapping[str, int] | None = None) -> Transaction:

@@ -92,7 +92,7 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
         ("records --tail 5", "did you mean --last?"),
         ("records --count 5", "did you mean --limit?"),
         ("program-transactions credits.aleo f --reverse", "did you mean --newest?"),
-        ("records --where x", "see --help"),
+        ("block 5 --where x", "see --help"),
         ("show 5 --table", "see --help"),
     ],
 )

@@ -19,6 +19,12 @@ CHAIN = TRUTH.chain
 HEIGHT = 12345
 TRANSACTIONS = [CHAIN.transaction_id(HEIGHT, index) for index in range(CHAIN.transactions.count(HEIGHT))]
 ADDRESS = CHAIN.addresses[0]
+RECORD = json.loads(TRUTH.rows("records", DEFAULT_TIP - 50, DEFAULT_TIP + 1)[-1])
+MADE = {row["transition_id"] for row in map(json.loads, TRUTH.rows("records", DEFAULT_TIP - 99, DEFAULT_TIP + 1))}
+LISTED = map(json.loads, TRUTH.rows("transitions", DEFAULT_TIP - 99, DEFAULT_TIP + 1))
+BARREN = [row for row in LISTED if row["transition_id"] not in MADE][
+    -1
+]  # it made no record, so only its own list has it
 OBJECTS = {
     str(HEIGHT): "block",
     "12_345": "block",
@@ -27,6 +33,9 @@ OBJECTS = {
     ADDRESS: "address",
     "credits.aleo": "program",
     "tile_gallery.aleo/claim": "function",
+    RECORD["transition_id"]: "transition",
+    BARREN["transition_id"]: "transition",
+    RECORD["record_ciphertext"]: "record",
 }
 MOST_CALLS = {
     str(HEIGHT): 4,  # block, full block, records, and the look beyond that proves them
@@ -177,7 +186,6 @@ SHORT = f"{TRANSACTIONS[0][:8]}…{TRANSACTIONS[0][-6:]}"
 REFUSED = {
     SHORT: "shortened by a table; use --no-trunc",
     str(CHAIN.block_hash(5)): "a block hash; the service finds blocks only by height",
-    str(CHAIN.transition_id(640, 1, 0)): "a transition ID; the service has no method for it",
     TRANSACTIONS[0][:-1] + ("q" if TRANSACTIONS[0][-1] != "q" else "p"): "checksum",
     "APrivateKey1zkp8CZNn3yeCseEtxuVPbDCwSyhGW6yZKUYKfgXmcpoGPWH": "cannot show: this is a secret key",
     "banana": "cannot show 'banana'; expected a height, latest, a transaction ID",
@@ -196,6 +204,55 @@ def test_what_does_not_exist_is_exit_1(chainq: Program) -> None:
     assert "block 9000000 not found" in one_line(chainq("show", "9000000", url="demo:"), 1)
     nobody = CHAIN.transaction_id(DEFAULT_TIP + 5, 0)
     assert f"transaction {nobody} not found" in one_line(chainq("show", nobody, url="demo:"), 1)
+
+
+def test_a_transition_and_a_record_have_their_place(screens: dict[str, Ran], chainq: Program) -> None:
+    """What lists say of them: the call, the height, the transaction. JSON has the rows as the service sent them."""
+    for name, row in {
+        RECORD["transition_id"]: RECORD,
+        BARREN["transition_id"]: BARREN,
+        RECORD["record_ciphertext"]: RECORD,
+    }.items():
+        text = screens[name].out.decode()
+        for key in ("transition_id", "transaction_id", "height", "function_name"):
+            assert str(row[key]) in text, (key, text)
+        ran = chainq("show", name, "--json", url="demo:")
+        shown = json.loads(ran.out)
+        rows = [shown["record"]] if name == RECORD["record_ciphertext"] else [*shown["records"], *shown["transitions"]]
+        assert row in rows
+    records = [
+        row
+        for row in map(json.loads, TRUTH.rows("records", DEFAULT_TIP - 50, DEFAULT_TIP + 1))
+        if row["transition_id"] == RECORD["transition_id"]
+    ]
+    assert f"records      {len(records)}\n" in screens[RECORD["transition_id"]].out.decode()
+
+
+def test_an_old_transition_or_record_is_exit_1(chainq: Program) -> None:
+    """No method finds them: the message says where they were looked for, and how to look further."""
+    old = json.loads(TRUTH.rows("records", 640, 700)[0])
+    for name in (old["transition_id"], old["record_ciphertext"]):
+        said = one_line(chainq("show", name, "--last", "7", url="demo:"), 1)
+        assert f"not found in the newest 7 blocks ({DEFAULT_TIP - 6} to {DEFAULT_TIP})" in said
+        assert said.endswith("; look at more blocks with --last 70\n")
+    assert "use chainq show" in one_line(chainq("transaction", old["transition_id"], url="demo:"), 2)
+
+
+def test_objects_from_standard_input(chainq: Program, screens: dict[str, Ran]) -> None:
+    """- reads objects or rows, one a line, and shows each; those that do not exist come last, as exit 1."""
+    words = f"{HEIGHT}\n\n{HEIGHT}\n{TRANSACTIONS[0]}\n".encode()
+    env = {"COLUMNS": "80"}
+    both = chainq("show", "-", url="demo:", env=env, stdin=words)
+    assert (both.code, both.err) == (0, "")
+    assert both.out == screens[str(HEIGHT)].out + b"\n" + screens[TRANSACTIONS[0]].out
+    rows = b"\n".join([*TRUTH.transactions(HEIGHT)[:2], TRUTH.block(HEIGHT)]) + b"\n"
+    shown = [json.loads(row) for row in chainq("show", "-", "--json", url="demo:", stdin=rows).rows]
+    assert [row.get("transaction_id", row.get("height")) for row in shown] == [*TRANSACTIONS[:2], HEIGHT]
+    some = chainq("show", "-", "--json", url="demo:", stdin=f"9000000\n{HEIGHT}\n9000001".encode())
+    assert "block 9000000 not found; block 9000001 not found" in one_line(some, 1)
+    assert json.loads(some.out)["height"] == HEIGHT
+    assert chainq("show", "-", url="demo:", stdin=b"").out == b""
+    assert "cannot show 'banana'" in one_line(chainq("show", "-", url="demo:", stdin=b"banana\n"), 2)
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])

@@ -1,0 +1,228 @@
+"""The grammar of `--where`: turns an expression into a test of the values that it names.
+
+    expression = term {"or" term}             term = factor {"and" factor}
+    factor     = "not" factor | "(" expression ")" | field operator value
+    operator   = "=" "==" "!=" "<" "<=" ">" ">=" "~" "!~"
+    value      = a number | null | a word | a text in single or double quotes
+
+Rejected: libraries for expressions. None compares the strings of digits that services send as exact numbers, and the
+start of a program with one takes longer than this takes to read most ranges.
+"""
+
+import operator
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+from msgspec import Raw
+
+from chainq.errors import Phrase, UsageError
+from chainq.rows.fields import text_of
+from chainq.text.sanitize import quoted
+
+Values = Sequence[Raw | None]
+Test = Callable[[Values], bool]
+Field = Callable[[Values], Values]
+"""Returns what a field has in a row, of the values that were picked from it: several for `a[].b`."""
+
+DEEPEST = 50  # conditions inside each other; Python's stack bears a few hundred
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<operator>!=|==|<=|>=|!~|[=<>~])|(?P<bracket>[()])|(?P<text>'[^']*'|"[^"]*")|(?P<word>[^\s()'"=!<>~]+))"""
+)
+_LITERAL = re.compile(r"([-+]?[0-9][0-9_]*(?:\.[0-9]+)?)(?:[eE]([-+]?[0-9]{1,6})|([KkMm]))?")
+_NUMBER = re.compile(rb'"?(-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)"?')
+_ORDERS: dict[str, Callable[[Decimal, Decimal], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_OPERATORS = "=, !=, <, <=, >, >=, ~ or !~"
+_EXPONENTS = {"K": 3, "M": 6}
+
+
+class _Token(NamedTuple):
+    """A part of the expression: its kind (a group of _TOKEN, or `end`), its text, and where it begins, from 0."""
+
+    kind: str
+    text: str
+    at: int
+
+    @property
+    def keyword(self) -> str:
+        """Return the word in small letters, empty for what is no word."""
+        return self.text.lower() if self.kind == "word" else ""
+
+
+def parse(expression: str, field: Callable[[str, int], Field]) -> Test:
+    """Return the test that an expression means. `field`: what reads a field, of its name and its place (from 1).
+
+    Raises UsageError, with the place of the mistake.
+    """
+    return _Parser(expression, field).parse()
+
+
+def equals(text: str) -> Callable[[Raw | None], bool]:
+    """Return what tells whether a value is that text."""
+    return lambda value: not is_null(value) and text_of(value) == text
+
+
+def is_null(value: Raw | None) -> bool:
+    """Return whether a value is null, or its field is missing."""
+    return value is None or bytes(value) == b"null"
+
+
+def number_of(value: Raw | None) -> Decimal | None:
+    """Return the number in a value, sent as a number or as a string, with every digit; None if there is none."""
+    found = None if value is None else _NUMBER.fullmatch(bytes(value))
+    try:
+        return Decimal(found[1].decode()) if found else None
+    except ArithmeticError:  # an exponent beyond any use
+        return None
+
+
+class _Parser:
+    def __init__(self, expression: str, field: Callable[[str, int], Field]) -> None:
+        self._expression, self._field = expression, field
+        self._tokens = self._split()
+        self._next = self._depth = 0
+
+    def parse(self) -> Test:
+        if self._token.kind == "end":
+            raise _wrong("it is empty")
+        test = self._any()
+        if self._token.kind != "end":
+            raise self._expected("and, or, or its end")
+        return test
+
+    def _split(self) -> list[_Token]:
+        text, tokens, at = self._expression, list[_Token](), 0
+        while found := _TOKEN.match(text, at):
+            kind = found.lastgroup or ""
+            tokens.append(_Token(kind, found[kind], found.start(kind)))
+            at = found.end()
+        rest = text[at:].lstrip()
+        at = len(text) - len(rest)
+        if rest[:1] in ("'", '"'):
+            raise _wrong(f"the quote at character {at + 1} has no end")
+        if rest:
+            raise _wrong(f"unexpected {quoted(rest[0])} at character {at + 1}")
+        return [*tokens, _Token("end", "", at)]
+
+    @property
+    def _token(self) -> _Token:
+        return self._tokens[self._next]
+
+    def _take(self) -> _Token:
+        self._next += 1
+        return self._tokens[self._next - 1]
+
+    def _expected(self, what: str) -> UsageError:
+        return _wrong(f"expected {what} {self._place()}")
+
+    def _place(self) -> str:
+        at = self._token.at
+        if self._token.kind == "end":
+            return "at its end"
+        return f"at character {at + 1}, before {quoted(self._expression[at:], 40)}"
+
+    def _any(self) -> Test:
+        tests = [self._all()]
+        while self._token.keyword == "or":
+            self._take()
+            tests.append(self._all())
+        return tests[0] if len(tests) == 1 else lambda values: any(test(values) for test in tests)
+
+    def _all(self) -> Test:
+        tests = [self._factor()]
+        while self._token.keyword == "and":
+            self._take()
+            tests.append(self._factor())
+        return tests[0] if len(tests) == 1 else lambda values: all(test(values) for test in tests)
+
+    def _factor(self) -> Test:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise _wrong(f"more than {DEEPEST} conditions inside each other")
+        try:
+            if self._token.keyword == "not":
+                self._take()
+                return _not(self._factor())
+            if self._token.text == "(" and self._token.kind == "bracket":
+                self._take()
+                test = self._any()
+                if self._token.text != ")" or self._token.kind != "bracket":
+                    raise self._expected("and, or, or )" if self._token.kind != "end" else ")")
+                self._take()
+                return test
+            return self._comparison()
+        finally:
+            self._depth -= 1
+
+    def _comparison(self) -> Test:
+        if self._token.kind != "word" or self._token.keyword in ("and", "or"):
+            raise self._expected("a field")
+        name = self._take()
+        field = self._field(name.text, name.at + 1)
+        if self._token.kind != "operator":
+            raise self._expected(_OPERATORS)
+        sign = self._take().text
+        one = self._matcher(sign)
+        test: Test = lambda values: any(one(value) for value in field(values))  # noqa: E731  # a def for each would hide that they are alike
+        return _not(test) if sign in ("!=", "!~") else test
+
+    def _matcher(self, sign: str) -> Callable[[Raw | None], bool]:
+        """Return the test of one value, of the value that follows the sign; `!=` and `!~` as `=` and `~`."""
+        token = self._token
+        if token.kind not in ("word", "text") or token.keyword in ("and", "or", "not"):
+            raise self._expected("a value")
+        text = token.text[1:-1] if token.kind == "text" else token.text
+        number = self._number(token)
+        if sign in _ORDERS:
+            if number is None:
+                raise self._expected(f"a number after {sign}")
+            self._take()
+            return _compared(_ORDERS[sign], number)
+        if sign in ("~", "!~"):
+            search = self._pattern(text)
+            self._take()
+            return lambda value: not is_null(value) and search(text_of(value)) is not None
+        self._take()
+        if token.keyword == "null":
+            return is_null
+        return _compared(operator.eq, number) if number is not None else equals(text)
+
+    @staticmethod
+    def _number(token: _Token) -> Decimal | None:
+        """Return the number that a word is, as heights are written too: 12_345, 12K, 1.5M. In quotes it is a text."""
+        found = _LITERAL.fullmatch(token.text) if token.kind == "word" else None
+        if found is None:
+            return None
+        exponent = found[2] or _EXPONENTS.get((found[3] or "").upper(), 0)
+        return Decimal(f"{found[1].replace('_', '')}E{exponent}")  # a product would be rounded to 28 digits
+
+    def _pattern(self, text: str) -> Callable[[str], object]:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of patterns that a later Python may read in another way
+                return re.compile(text).search
+        except (re.error, RecursionError, OverflowError) as error:
+            raise _wrong(f"invalid regular expression {self._place()}: {quoted(str(error))[1:-1]}") from None
+
+
+def _not(test: Test) -> Test:
+    return lambda values: not test(values)
+
+
+def _compared(compare: Callable[[Decimal, Decimal], bool], number: Decimal) -> Callable[[Raw | None], bool]:
+    def test(value: Raw | None) -> bool:
+        found = number_of(value)
+        return found is not None and compare(found, number)
+
+    return test
+
+
+def _wrong(what: str) -> UsageError:
+    return UsageError(Phrase("invalid {where}: {}", what, where=None))

@@ -1,0 +1,82 @@
+"""--flatten: jsonl with the dotted keys of csv, every field and every digit of the service in it."""
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+
+from harness.program import Program, Servers, one_line
+from harness.services import canned, result
+from harness.truth import Truth
+
+
+def unfolded(value: Any, path: str, data: set[str]) -> dict[str, Any]:
+    """The leaves of a row by dotted path; what is below a path of `data` stays whole."""
+    if not isinstance(value, dict) or path in data:
+        return {path: value}
+    return {
+        inner: leaf
+        for key, one in value.items()
+        for inner, leaf in unfolded(one, f"{path}.{key}".lstrip("."), data).items()
+    }
+
+
+@pytest.mark.parametrize(
+    "words", [("full-blocks", "670:673"), ("program-transactions", "credits.aleo", "split", "--limit", "9")]
+)
+def test_flat_rows_have_all_that_was_sent(words: tuple[str, ...], chainq: Program, server: Servers) -> None:
+    """The same values as without --flatten, under the names of csv, in its order."""
+    url = server()
+    nested, flat = chainq(*words, url=url), chainq(*words, "--flatten", url=url)
+    header = next(csv.reader(io.StringIO(chainq(*words, "--csv", "-q", url=url).out.decode())))
+    assert len(flat.rows) == len(nested.rows) > 0
+    for row, sent in zip(map(json.loads, flat.rows), map(json.loads, nested.rows), strict=True):
+        assert [*row][: len(header)] == header
+        due = unfolded(sent, "", {"authority.subdag.subdag", "authority.signature"})
+        assert {key: value for key, value in due.items() if value is not None}.items() <= row.items()
+        assert {key for key, value in row.items() if key not in due} <= {key for key in header if row[key] is None}
+
+
+def test_no_digit_changes(chainq: Program) -> None:
+    """Numbers of any size, fields that nobody knows and values of another shape come through as they were sent."""
+    sent = (
+        '{"block_hash":1.10,"header":{"metadata":{"height":5,"odd":123456789012345678901234567890,"deep":{"a":{}}}},'
+        '"authority":"none","transactions":[{"a.b":1E400}],"new":{"x":null},"previous_hash":"\\ud800"}'
+    )
+    with canned(result(f"[{sent}]")) as (url, _):
+        ran = chainq("full-blocks", "5", "--no-verify", "--flatten", "-q", url=url)
+    assert ran.code == 0, ran.err
+    (row,) = ran.rows
+    for pair in (
+        b'"block_hash":1.10,',
+        b'"previous_hash":"\\ud800"',
+        b'"header.metadata.height":5,',
+        b'"header.metadata.odd":123456789012345678901234567890',
+        b'"header.metadata.deep":{"a":{}}',
+        b'"authority":"none"',
+        b'"transactions":[{"a.b":1E400}]',
+        b'"new":{"x":null}',
+        b'"header.metadata.round":null',
+    ):
+        assert pair in row, pair
+
+
+def test_the_height_of_transactions(chainq: Program, server: Servers, truth: Truth) -> None:
+    """The column that chainq adds is there too, as it is in csv."""
+    rows = [json.loads(row) for row in chainq("transactions", "672:674", "--flatten", url=server()).rows]
+    due = [{"height": height} | json.loads(row) for height in (672, 673) for row in truth.transactions(height)]
+    assert rows == due
+
+
+def test_other_formats_and_checkpoints(chainq: Program, server: Servers) -> None:
+    """Only jsonl takes it; a checkpoint belongs to runs with it or without it."""
+    url = server("--tip", "3000")
+    assert "--flatten needs jsonl, and the format is csv" in one_line(
+        chainq("blocks", "5", "--flatten", "--csv", url=url), 2
+    )
+    words = ("full-blocks", "--start", "2990", "--checkpoint", "kept", "-o", "out.jsonl", "-q")
+    assert chainq(*words, "--flatten", url=url).code == 0
+    assert "header.metadata.height" in json.loads((chainq.home / "out.jsonl").read_bytes().splitlines()[0])
+    assert "was made with other arguments" in one_line(chainq(*words, url=url), 2)

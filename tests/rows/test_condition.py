@@ -1,0 +1,88 @@
+"""The grammar of --where, on values as servers send them."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from chainq.catalog.methods import BY_COMMAND
+from chainq.rows.where import Where
+
+RECORDS = BY_COMMAND["records"]
+ROW = {"height": "12345", "output_index": 0, "program_id": "a.aleo", "function_name": "it's", "timestamp": None}
+
+
+def passes(expression: str, row: object = ROW) -> bool:
+    """Whether a row passes, as a server would send it."""
+    return Where(RECORDS, expression).passes(Raw(json.dumps(row).encode()))
+
+
+@pytest.mark.parametrize(
+    ("expression", "met"),
+    [
+        ("height = 12_345", True),
+        ("height = 12.345K", True),
+        ("height = 12345.0", True),
+        ("height = 1.2345e4", True),
+        ("height = '12345'", True),
+        ("height = '012345'", False),
+        ("height != 12345", False),
+        ("height < 9", False),
+        ("height>9", True),
+        ("output_index >= 0", True),
+        ("output_index > -1", True),
+        ("timestamp = null", True),
+        ("timestamp != null", False),
+        ("timestamp < 5", False),
+        ("timestamp != 5", True),
+        ("timestamp ~ .", False),
+        ("timestamp !~ .", True),
+        ("block_hash = NULL", True),
+        ("block_hash = 'null'", False),
+        ('function_name = "it\'s"', True),
+        ("function_name ~ (?i)^IT", None),
+        ("function_name ~ '(?i)^IT'", True),
+        ("program_id > 5", False),
+        ("not program_id = b.aleo and height = 1", False),
+        ("not (program_id = b.aleo and height = 1)", True),
+        ("height = 1 and height = 2 or program_id = a.aleo", True),
+        ("height = 1 and (height = 2 or program_id = a.aleo)", False),
+        ("NOT height = 1 OR height = 1", True),
+        ("not not program_id = a.aleo", True),
+    ],
+)
+def test_the_grammar(expression: str, met: bool | None) -> None:
+    """Numbers compare exactly, also as strings of digits; null meets neither an order nor a pattern."""
+    if met is None:
+        with pytest.raises(Exception, match="invalid where"):
+            passes(expression)
+    else:
+        assert passes(expression) is met
+
+
+@given(st.integers(), st.integers(), st.booleans(), st.booleans())
+def test_integers_of_any_size(one: int, other: int, text: bool, near: bool) -> None:
+    """No digit is lost, in what is sent and in what is compared with it."""
+    one, other = one + 10**40, (one + other % 3 - 1 if near else other) + 10**40
+    row = {"height": str(one) if text else one}
+    assert passes(f"height < {other}", row) is (one < other)
+    assert passes(f"height = {other}", row) is (one == other)
+    assert passes(f"height >= {other}", row) is (one >= other)
+
+
+@pytest.mark.parametrize("sent", [b'"\\ud800"', b"1e999999999999999999999", b'"' + b"9" * 5000 + b'"', b"[1]", b"{}"])
+def test_values_that_nobody_expects(sent: bytes) -> None:
+    """A value that is neither text nor a number that can be compared meets no order, and fails nothing."""
+    row = Raw(b'{"height":' + sent + b"}")
+    assert Where(RECORDS, "height != null").passes(row)
+    assert Where(RECORDS, "height > 5").passes(row) is sent.startswith(b'"9')
+    assert Where(RECORDS, "height ~ .").passes(row) is True
+
+
+def test_rows_that_pass_hold_no_response() -> None:
+    """The rows that are kept are copies, so that one of them does not keep the whole response in memory."""
+    rows = [Raw(json.dumps({"output_index": number}).encode()) for number in range(4)]
+    kept = Where(RECORDS, "output_index > 1").rows(rows)
+    assert [bytes(row) for row in kept] == [bytes(row) for row in rows[2:]]
