@@ -33,7 +33,8 @@ class Query(NamedTuple):
     of a list without heights, the newest first. `limit`: rows after which no further request is
     made. `page`: the one page to send as is, unverified. `page_size`: rows that requests ask for at first,
     None for what suits the method. `verify`: check that every height is present and linked to the one before.
-    `check`: whether arguments are checked against the catalogue and the dialect.
+    `check`: whether arguments are checked against the catalogue and the dialect. `hash_workers`: processes that
+    recompute the hashes of blocks, 0 for no check of hashes.
     """
 
     method: Method
@@ -47,6 +48,7 @@ class Query(NamedTuple):
     page_size: int | None = None
     verify: bool = True
     check: bool = True
+    hash_workers: int = 0
 
     @property
     def single(self) -> bool:

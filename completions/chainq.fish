@@ -129,6 +129,8 @@ _chainq_for blocks full-blocks program-transactions records ownership transition
 _chainq_row --limit text 'Stop after N rows'
 _chainq_for blocks full-blocks
 _chainq_row --no-verify flag 'Skip the check for missing and unlinked blocks'
+_chainq_row --hashes flag 'Recompute block hashes; exit with code 6 before the first wrong row'
+_chainq_row '--workers -w' text 'Processes that recompute hashes. Default: one per core'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned verify
 _chainq_row --checkpoint file 'Resume where the last run ended'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql verify
