@@ -215,6 +215,7 @@ _chainq_row --engine text 'Who does the work: local or dask'
 _chainq_row --scheduler text 'Dask scheduler, such as tcp://host:8786'
 _chainq_row --delta flag 'Commit full partitions to a Delta table for each command'
 _chainq_row --repair file 'Write again the partitions that findings of verify name (jsonl), or all of the range'
+_chainq_row --hashes flag 'Recompute block hashes before partitions of blocks and full-blocks are written'
 _chainq_row --no-lock flag 'Do not keep other exports out; for disjoint partitions'
 _chainq_row --dry-run flag 'List the partitions to write, write none'
 _chainq_for sql

@@ -180,6 +180,12 @@ class ExportOptions(Group):
             "Write again the partitions that findings of verify name (jsonl), or all of the range.",
         ),
     ] = None
+    hashes: Annotated[
+        bool,
+        option(
+            EXPORT, "--hashes", "", "Recompute block hashes before partitions of blocks and full-blocks are written."
+        ),
+    ] = False
     no_lock: Annotated[
         bool, option(EXPORT, "--no-lock", "", "Do not keep other exports out; for disjoint partitions.")
     ] = False

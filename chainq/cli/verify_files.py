@@ -58,7 +58,9 @@ def run(given: VerifyCommand) -> None:
                     verdict.compared += f"; {spelled(_UNBOUNDED)}"
             elif files.unseen and hashes is None:
                 verdict.compared = f"; {spelled(files.unseen)}"
-            if hashes is not None:
+            if hashes is None:
+                verdict.compared += files.hashed
+            else:
                 write_findings(hashes.of_files(files.parts()), writer, verdict)
                 verdict.compared += verify.hashed(hashes, "the file")
         finally:
