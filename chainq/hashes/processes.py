@@ -3,12 +3,11 @@
 Processes and not threads: the SDK holds the interpreter's lock.
 """
 
-import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Self
 
-from chainq.hashes.check import Checked, check_block, check_summary
+from chainq.hashes.check import Checked, check_block, check_row, check_summary
 from chainq.hashes.trees import Hashes, hashes
 from chainq.process.pool import Workers
 from chainq.process.threads import Pool
@@ -80,12 +79,6 @@ def _check(_ready: Hashes | None, job: tuple[bool, Sequence[Block]]) -> list[Che
 
 
 def _checked(block: Block, *, full: bool) -> Checked:
-    row: Any = block
     if isinstance(block, bytes):
-        try:
-            row = json.loads(block)
-        except (ValueError, RecursionError):
-            row = None
-    if not isinstance(row, Mapping):
-        row = {}
-    return check_block(row) if full else check_summary(row)
+        return check_row(block, full=full)
+    return check_block(block) if full else check_summary(block)

@@ -14,7 +14,7 @@ from chainq.catalog.nested import OTHER
 from chainq.errors import Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.hashes.chain import Anchor, Walk
-from chainq.hashes.check import Checked, check_block, check_summary
+from chainq.hashes.check import Checked, check_block, check_row, check_summary
 from chainq.hashes.trees import hashes
 from chainq.heights.range import HeightRange
 from chainq.rows.full_block import Texts, texts
@@ -52,7 +52,7 @@ class BlockHashes:
 
     def learn(self, height: int, row: Raw) -> None:
         """Check a full block; `full` returns what was found."""
-        self._full[height] = _checked(row)
+        self._full[height] = check_row(bytes(row), full=True)
 
     def full(self, height: int, fields: Texts) -> Iterator[Contradiction]:
         """Yield what is wrong with a full block that was learned; `fields`: of its summary."""
@@ -139,14 +139,6 @@ class BlockHashes:
         wrong = self._walk.take(height, fields.get("block_hash"), fields.get("previous_hash"), proved)
         if wrong is not None and self.anchor is not None:
             yield Contradiction("anchor", f"block_hash={self.anchor.hash}", wrong)
-
-
-def _checked(row: Raw) -> Checked:
-    """Return what is wrong with a full block as a service sent it."""
-    block: Any = None
-    with suppress(ValueError, RecursionError):
-        block = json.loads(bytes(row))
-    return check_block(block if isinstance(block, dict) else {})
 
 
 def _rows(part: "FileRows") -> Iterator[dict[str, Any]]:
