@@ -230,7 +230,7 @@ _chainq_row --commands text 'Commands to verify beside the blocks: transactions,
 _chainq_row --witness text 'Second service to compare with, as far as its chain goes'
 _chainq_row --sample text 'Compare N heights of a data set or file, drawn at random, with the service'
 _chainq_row --full flag 'Compare all heights of a data set or file with the service'
-_chainq_row '--workers -w' text 'Processes that read a data set. Default: one per core'
+_chainq_row '--workers -w' text 'Processes that read a data set, or recompute hashes. Default: one per core'
 _chainq_row --hashes flag 'Recompute block hashes, roots and IDs from the rows'
 _chainq_row --anchor text 'Trusted block hash; proves all blocks up to it'
 _chainq_for status

@@ -298,7 +298,14 @@ class VerifiedOptions(Group):
     ] = False
     workers: Annotated[
         int | None,
-        option(RANGE, "--workers -w", "N", "Processes that read a data set. Default: one per core.", min=1, max=256),
+        option(
+            RANGE,
+            "--workers -w",
+            "N",
+            "Processes that read a data set, or recompute hashes. Default: one per core.",
+            min=1,
+            max=256,
+        ),
     ] = None
     hashes: Annotated[bool, option(RANGE, "--hashes", "", "Recompute block hashes, roots and IDs from the rows.")] = (
         False

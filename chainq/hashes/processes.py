@@ -35,6 +35,10 @@ class BlockChecks:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the processes."""
         self._threads.close()
         self._workers.close()
 

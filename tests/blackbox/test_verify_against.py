@@ -166,7 +166,7 @@ def test_heights_above_the_tip_are_left_out(lake: Path, program: Program, server
 
 def test_what_cannot_be_compared(program: Program, url: str, tmp_path: Path) -> None:
     """A range of a service; rows whose heights are not known; columns that do not tell rows apart."""
-    assert "--sample, --full and --workers are for a data set or a file" in one_line(
+    assert "--sample and --full are for a data set or a file" in one_line(
         program("verify", "5:10", "--full", url=url), 2
     )
     path = tmp_path / "ownership.csv"
