@@ -35,7 +35,8 @@ class Query(NamedTuple):
     made. `page`: the one page to send as is, unverified. `page_size`: rows that requests ask for at first,
     None for what suits the method. `verify`: check that every height is present and linked to the one before.
     `check`: whether arguments are checked against the catalogue and the dialect. `where`: which rows are printed, all
-    for None; `limit` counts these.
+    for None; `limit` counts these. `hash_workers`: processes that recompute the hashes of blocks, 0 for no check of
+    hashes.
     """
 
     method: Method
@@ -50,6 +51,7 @@ class Query(NamedTuple):
     verify: bool = True
     check: bool = True
     where: "Where | None" = None
+    hash_workers: int = 0
 
     @property
     def single(self) -> bool:

@@ -129,6 +129,8 @@ _chainq_for blocks full-blocks transactions program-transactions records ownersh
 _chainq_row --limit text 'Stop after N rows'
 _chainq_for blocks full-blocks
 _chainq_row --no-verify flag 'Skip the check for missing and unlinked blocks'
+_chainq_row --hashes flag 'Recompute block hashes; exit with code 6 before the first wrong row'
+_chainq_row '--workers -w' text 'Processes that recompute hashes. Default: one per core'
 _chainq_for blocks full-blocks transactions records ownership transitions
 _chainq_row --where text 'Print the rows that meet a condition, such as '"'"'output_index > 0 and program_id ~ token'"'"''
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned verify
@@ -220,6 +222,7 @@ _chainq_row --engine text 'Who does the work: local or dask'
 _chainq_row --scheduler text 'Dask scheduler, such as tcp://host:8786'
 _chainq_row --delta flag 'Commit full partitions to a Delta table for each command'
 _chainq_row --repair file 'Write again the partitions that findings of verify name (jsonl), or all of the range'
+_chainq_row --hashes flag 'Recompute block hashes before partitions of blocks and full-blocks are written'
 _chainq_row --no-lock flag 'Do not keep other exports out; for disjoint partitions'
 _chainq_row --dry-run flag 'List the partitions to write, write none'
 _chainq_for sql
@@ -234,7 +237,7 @@ _chainq_row --commands text 'Commands to verify beside the blocks: transactions,
 _chainq_row --witness text 'Second service to compare with, as far as its chain goes'
 _chainq_row --sample text 'Compare N random heights of a data set or file with the service. Of a service: compare the transactions of N heights. Default there: 64'
 _chainq_row --full flag 'Compare all heights instead of a sample'
-_chainq_row '--workers -w' text 'Processes that read a data set. Default: one per core'
+_chainq_row '--workers -w' text 'Processes that read a data set, or recompute hashes. Default: one per core'
 _chainq_row --hashes flag 'Recompute block hashes, roots and IDs from the rows'
 _chainq_row --anchor text 'Trusted block hash; proves all blocks up to it'
 _chainq_for status

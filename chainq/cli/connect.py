@@ -72,6 +72,13 @@ def warn_of_belief(
         reporter.warn(f'{rows}: nothing proves that these are all rows (docs/completeness.md, "Belief"){hint}')
 
 
+def warn_of_unhashed(unhashed: Mapping[str, int], reporter: Reporter) -> None:
+    """Say once a run what `--hashes` could not check."""
+    if unhashed:
+        counts = ", ".join(f"{number:,} {what}" for what, number in unhashed.items())
+        reporter.warn(f'not checked: {counts} (docs/hashes.md, "What is not checked")')
+
+
 def _shadowed(given: ServiceOptions) -> bool:
     """Return whether CHAINQ_URL takes precedence over the URL of `--profile NAME`, which the user may not expect."""
     by_flag = given.profile and given.profile != os.environ.get("CHAINQ_PROFILE")

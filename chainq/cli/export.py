@@ -41,6 +41,8 @@ def run(given: ExportCommand) -> None:
     if given.scheduler is not None and given.engine != "dask":
         raise UsageError("--scheduler needs --engine dask")
     query = _query(given)
+    if given.hashes:
+        query = _with_hashes(query)
     destination = _absolute(given.to)
     reporter = connect.reporter(given)
     options = connect.service_options(given, strict=given.strict)
@@ -66,14 +68,16 @@ def run(given: ExportCommand) -> None:
         finally:
             reporter.end()
             connect.warn_of_belief(export.believed, reporter)
+            connect.warn_of_unhashed(export.unhashed, reporter)
         if totals is None:
             reporter.warn(f"no blocks in that range: the tip is {service.tip_height()}")
         elif not reporter.quiet:
+            hashed = " (block hashes checked)" if given.hashes else ""
             kept = f", {totals.kept:,} complete before" if totals.kept else ""
             committed = f"; {totals.committed:,} committed to Delta tables" if totals.committed else ""
             calls = counted(totals.calls + own.number, "call")
             reporter.line(
-                f"chainq: {store.label}: {counted(totals.written, 'partition')} written{kept};"
+                f"chainq: {store.label}: {counted(totals.written, 'partition')} written{hashed}{kept};"
                 f" {counted(totals.rows, 'row')}, {in_bytes(totals.size)}, {calls}{committed}"
             )
 
@@ -163,6 +167,17 @@ def _query(given: ExportCommand) -> ExportQuery:
         delta=given.delta,
         repair=given.repair == "all",
     )
+
+
+def _with_hashes(query: ExportQuery) -> ExportQuery:
+    """Return the query with block hashes. Raises UsageError without a command of blocks, and without aleo-sdk."""
+    from chainq.fetching.hashed import TIERS
+    from chainq.hashes.sdk import check_installed
+
+    if not TIERS.keys() & set(query.commands):
+        raise UsageError("--hashes needs blocks or full-blocks", "add one of them to the commands")
+    check_installed("--hashes", "hashes")
+    return query._replace(hashes=True)
 
 
 def _repair(given: ExportCommand) -> ExportQuery:

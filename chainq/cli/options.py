@@ -109,6 +109,13 @@ class VerifyOptions(Group):
     no_verify: Annotated[bool, option(RANGE, "--no-verify", "", "Skip the check for missing and unlinked blocks.")] = (
         False
     )
+    hashes: Annotated[
+        bool, option(RANGE, "--hashes", "", "Recompute block hashes; exit with code 6 before the first wrong row.")
+    ] = False
+    workers: Annotated[
+        int | None,
+        option(RANGE, "--workers -w", "N", "Processes that recompute hashes. Default: one per core.", min=1, max=256),
+    ] = None
 
 
 class CallFilterOptions(Group):

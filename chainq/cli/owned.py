@@ -15,9 +15,10 @@ from chainq.cli import run as run_command
 from chainq.cli.query import read_query
 from chainq.cli.tool_options import OwnedOptions
 from chainq.errors import UsageError
+from chainq.hashes import sdk
 from chainq.process.pool import cores
 from chainq.text.sanitize import printable
-from chainq.wallet import keys, sdk
+from chainq.wallet import keys
 from chainq.wallet.owned import NETWORKS, OwnedService, Wallet, Wanted
 
 SALT_BYTES = 16

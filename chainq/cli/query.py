@@ -49,7 +49,21 @@ def read_query(method: Method, given: "MethodOptions") -> Query:
         verify=not given.no_verify,
         check=check,
         where=_where(method, given, check),
+        hash_workers=_hash_workers(given) if method.linked else 0,
     )
+
+
+def _hash_workers(given: "MethodOptions") -> int:
+    """Return how many processes recompute hashes, 0 without `--hashes`. Raises UsageError, also without aleo-sdk."""
+    if not given.hashes:
+        if given.workers is not None:
+            raise UsageError("--workers needs --hashes")
+        return 0
+    from chainq.hashes.sdk import check_installed
+    from chainq.process.pool import cores
+
+    check_installed("--hashes", "hashes")
+    return given.workers or cores()
 
 
 def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | None":

@@ -73,6 +73,7 @@ def run(
         if method.page_size_max is not None:
             check_page_size(query, service.known_dialect(method) or service.published_dialect)
         stack.callback(lambda: connect.warn_of_belief({**service.believed, **service.believed_lists}, reporter))
+        stack.callback(lambda: connect.warn_of_unhashed(service.unhashed, reporter))
         stack.callback(reporter.end)
         if query.where is not None and not given.dry_run:
             stack.callback(_say_filtered, query, reporter)

@@ -49,7 +49,8 @@ def run(given: ShowCommand) -> None:
             except NotFoundError as error:
                 missing.append(error)
                 continue
-            output = _drawn(given, found)
+            made_up = service.url == "demo:"  # the hashes of the built-in sample
+            output = _drawn(given, found, hashed=not made_up)
             with signals_deferred():
                 sink.write(output if given.json or number == len(missing) else b"\n" + output)
     if len(missing) == 1:
@@ -72,8 +73,8 @@ def _names() -> Iterator[str]:
         before = name
 
 
-def _drawn(given: ShowCommand, found: parts.Parts) -> bytes:
-    """Return the screen of an object, or its JSON: on one line, but on a terminal."""
+def _drawn(given: ShowCommand, found: parts.Parts, *, hashed: bool) -> bytes:
+    """Return the screen of an object, or its JSON: on one line, but on a terminal. `hashed`: check a block's hash."""
     terminal = on_terminal(None)
     color = use_color(given.color, terminal=terminal)
     if given.json:
@@ -85,6 +86,7 @@ def _drawn(given: ShowCommand, found: parts.Parts) -> bytes:
         from chainq.formats.json import indented
 
         return indented(encoded.rstrip(b"\n"), color) + b"\n"
+    from chainq.show.block_hash import hash_words
     from chainq.show.screens import draw
     from chainq.text.humanize import now
     from chainq.text.width import terminal_width
@@ -98,7 +100,7 @@ def _drawn(given: ShowCommand, found: parts.Parts) -> bytes:
         abbreviate=not given.no_trunc,
         spelled=spelled,
     )
-    return draw(found, spec, now(), _suffix(given))
+    return draw(found, spec, now(), _suffix(given), hash_words(found) if hashed else "")
 
 
 def _suffix(given: ShowCommand) -> str:

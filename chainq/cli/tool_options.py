@@ -188,6 +188,12 @@ class ExportOptions(Group):
             "Write again the partitions that findings of verify name (jsonl), or all of the range.",
         ),
     ] = None
+    hashes: Annotated[
+        bool,
+        option(
+            EXPORT, "--hashes", "", "Recompute block hashes before partitions of blocks and full-blocks are written."
+        ),
+    ] = False
     no_lock: Annotated[
         bool, option(EXPORT, "--no-lock", "", "Do not keep other exports out; for disjoint partitions.")
     ] = False
@@ -303,7 +309,14 @@ class VerifiedOptions(Group):
     full: Annotated[bool, option(RANGE, "--full", "", "Compare all heights instead of a sample.")] = False
     workers: Annotated[
         int | None,
-        option(RANGE, "--workers -w", "N", "Processes that read a data set. Default: one per core.", min=1, max=256),
+        option(
+            RANGE,
+            "--workers -w",
+            "N",
+            "Processes that read a data set, or recompute hashes. Default: one per core.",
+            min=1,
+            max=256,
+        ),
     ] = None
     hashes: Annotated[bool, option(RANGE, "--hashes", "", "Recompute block hashes, roots and IDs from the rows.")] = (
         False

@@ -5,7 +5,7 @@ What is compared is in `chainq.verify`.
 
 import os
 import re
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from random import SystemRandom
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from chainq.fetching.service import Service
 from chainq.formats.protocol import Writer
 from chainq.heights.bounds import Bounds, parse_range
 from chainq.heights.range import HeightRange
+from chainq.process.pool import cores
 from chainq.process.signals import signals_deferred
 from chainq.resume.follow import open_journal
 from chainq.resume.journal import Journal
@@ -57,21 +58,13 @@ def run(given: VerifyCommand) -> None:
         from chainq.cli import verify_files
 
         verify_files.run(given)
-    elif given.workers is not None:
-        raise UsageError("--workers is for a data set", "name one")
-    else:
-        _verify_service(given)
-
-
-def _verify_service(given: VerifyCommand) -> None:
-    commands, bounds = _commands(given.commands), read_bounds(given, given.range, whole=given.checkpoint is not None)
-    kept = given.checkpoint is not None
-    if kept and (bounds.last is not None or bounds.since is not None or bounds.until is not None):
-        raise UsageError("--checkpoint cannot be combined with --last, --since or --until", "use --start and --end")
+        return
+    commands, bounds, kept = _commands(given.commands), _bounds(given), given.checkpoint is not None
     hashes = block_hashes(given)
     settings = output.settings(FINDINGS, given, appended=kept)
     reporter, options = _reporter(given), connect.service_options(given)
     with ExitStack() as opened:
+        opened.enter_context(hashes or nullcontext())
         service = opened.enter_context(connect.open_service(options, reporter))
         witness = _witness(given, options, reporter)
         if witness is not None:
@@ -113,6 +106,17 @@ def _verify_service(given: VerifyCommand) -> None:
     conclude(verdict, reporter, LISTED if settings.format == "table" else "")
 
 
+def _bounds(given: VerifyCommand) -> Bounds:
+    """Return the heights to verify of a service. Raises UsageError for options that are not for one."""
+    if given.workers is not None and not given.hashes:
+        raise UsageError("--workers needs --hashes, or a data set", "name one")
+    kept = given.checkpoint is not None
+    bounds = read_bounds(given, given.range, whole=kept)
+    if kept and (bounds.last is not None or bounds.since is not None or bounds.until is not None):
+        raise UsageError("--checkpoint cannot be combined with --last, --since or --until", "use --start and --end")
+    return bounds
+
+
 def block_hashes(given: VerifyCommand) -> "BlockHashes | None":
     """Return what `--hashes` and `--anchor` need, None without them. Raises UsageError, also without aleo-sdk."""
     if given.anchor is not None and not given.hashes:
@@ -124,7 +128,7 @@ def block_hashes(given: VerifyCommand) -> "BlockHashes | None":
     from chainq.hashes.chain import parse_anchor
     from chainq.verify.block_hashes import BlockHashes
 
-    return BlockHashes(parse_anchor(given.anchor) if given.anchor is not None else None)
+    return BlockHashes(parse_anchor(given.anchor) if given.anchor is not None else None, given.workers or cores())
 
 
 def hashed(hashes: "BlockHashes | None", naming: str) -> str:

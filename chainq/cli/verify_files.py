@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING
@@ -41,7 +42,7 @@ def run(given: VerifyCommand) -> None:
     hashes = verify.block_hashes(given)
     files = _files(given, reporter)
     verdict = Verdict(files.heights, "no partitions")
-    with open_sink(settings.file, pager=not settings.can.binary) as sink:
+    with hashes or nullcontext(), open_sink(settings.file, pager=not settings.can.binary) as sink:
         reporter.draw(rows_on_terminal=settings.spec.terminal, paged=sink.paged)
         writer = settings.make(reporter.beside(sink), settings.spec._replace(warn=reporter.warn))
         try:
@@ -58,7 +59,9 @@ def run(given: VerifyCommand) -> None:
                     verdict.compared += f"; {spelled(_UNBOUNDED)}"
             elif files.unseen and hashes is None:
                 verdict.compared = f"; {spelled(files.unseen)}"
-            if hashes is not None:
+            if hashes is None:
+                verdict.compared += files.hashed
+            else:
                 write_findings(hashes.of_files(files.parts()), writer, verdict)
                 verdict.compared += verify.hashed(hashes, "the file")
         finally:
@@ -94,7 +97,7 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
         "--commands": given.commands,
         "--workers": given.workers,
     }
-    allowed = ("--workers",) if lake else ("--start", "--end", "--commands")
+    allowed = ("--workers",) if lake else ("--start", "--end", "--commands", *["--workers"] * given.hashes)
     for option in given.given_bounds() + [option for option, value in others.items() if value is not None]:
         if option not in allowed:
             what = "a data set, which is verified as a whole" if lake else "a file"

@@ -130,17 +130,25 @@ class Client:
             return self._service.tip_height()
 
     def blocks(
-        self, start: int | None = None, end: int | None = None, *, verify: bool = True, **options: Unpack[WhereOptions]
+        self,
+        start: int | None = None,
+        end: int | None = None,
+        *,
+        verify: bool = True,
+        hashes: bool = False,
+        **options: Unpack[WhereOptions],
     ) -> "Rows[BlocksRow]":
         """Yield the block summaries of a height range, highest first with `reverse`.
 
-        With `verify` every height must be present once, and every block linked to the one before.
+        With `verify` every height must be present once, and every block linked to the one before. With `hashes` block
+        hashes are recomputed, in a process for each core: IncompleteError before the first wrong row. That needs
+        aleo-sdk (`pip install 'chainq[hashes]'`).
 
             >>> with Client("demo:") as client:
             ...     [row["height"] for row in client.blocks(7, 10, reverse=True)]
             ['9', '8', '7']
         """
-        return self._range("blocks", start, end, options, verify=verify)
+        return self._range("blocks", start, end, options, verify=verify, hashes=hashes)
 
     def block(self, height: int) -> "BlockRow":
         """Return the summary of one block. Raises NotFoundError.
@@ -163,15 +171,21 @@ class Client:
         return next(rows)
 
     def full_blocks(
-        self, start: int | None = None, end: int | None = None, *, verify: bool = True, **options: Unpack[CallOptions]
+        self,
+        start: int | None = None,
+        end: int | None = None,
+        *,
+        verify: bool = True,
+        hashes: bool = False,
+        **options: Unpack[CallOptions],
     ) -> "Rows[FullBlocksRow]":
-        """Yield the full blocks of a height range; `reverse` and `verify` as in `blocks`.
+        """Yield the full blocks of a height range; `reverse`, `verify` and `hashes` as in `blocks`.
 
         >>> with Client("demo:") as client:
         ...     [len(block["transactions"]) for block in client.full_blocks(670, 673)]
         [7, 4, 4]
         """
-        return self._range("full-blocks", start, end, options, verify=verify)
+        return self._range("full-blocks", start, end, options, verify=verify, hashes=hashes)
 
     def transactions(self, height: int, *, where: str | None = None) -> "list[TransactionsRow]":
         """Return the transaction summaries of one block, by index; `where` as of a range. Raises NotFoundError.
@@ -348,10 +362,17 @@ class Client:
         sent: Mapping[Role, int | str] = MappingProxyType({}),
         *,
         verify: bool = True,
+        hashes: bool = False,
     ) -> Rows[Any]:
         with boundary():
             caller = command.replace("-", "_")
             query = arguments.range_query(caller, command, start, end, options, sent, verify=verify)
+            if hashes:
+                from chainq.hashes.sdk import check_installed
+                from chainq.process.pool import cores
+
+                check_installed("hashes", "hashes")
+                query = query._replace(hash_workers=cores())
         of = self._of(_range_of(query))
         return Rows(query.method, limited(self._batches(query), query.limit), typed=self._typed, of=of)
 

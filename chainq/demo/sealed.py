@@ -15,6 +15,7 @@ from chainq.demo.bodies import Bodies
 from chainq.demo.callers import ADDRESSES
 from chainq.demo.chain import Chain, Row
 from chainq.hashes import formulas
+from chainq.hashes.state import StateTree
 from chainq.hashes.trees import bech32m, hashes, id_text
 
 _VALUES = ("constant", "public", "future")
@@ -35,9 +36,10 @@ class SealedChain(Chain):
         self._true: dict[str, str] = {}
         self._made: dict[str, str] = {}  # the other way, for transactions
         self._roots: dict[int, Row] = {}
-        bodies, previous = Bodies(self), self.block_hash(-1)
+        bodies, previous, state = Bodies(self), self.block_hash(-1), StateTree()
         for height in range(blocks):
-            previous = self._seal(height, bodies.block(height), previous)
+            previous = self._seal(height, bodies.block(height), previous, state)
+            state.append(previous)
 
     @cached_property
     def addresses(self) -> list[str]:
@@ -48,7 +50,7 @@ class SealedChain(Chain):
 
     # --- sealing
 
-    def _seal(self, height: int, block: Row, previous: str) -> str:
+    def _seal(self, height: int, block: Row, previous: str, state: StateTree) -> str:
         """Find the true texts of a block; return its hash."""
         header, network = block["header"], block["header"]["metadata"]["network"]
         for confirmed in block["transactions"]:
@@ -60,7 +62,7 @@ class SealedChain(Chain):
         subdag = self.sealed(certificates) if certificates else None
         named = [confirmed["transaction"]["id"] for confirmed in self.sealed(block)["transactions"]]
         roots = {
-            "previous_state_root": id_text("sr", ids.element(self.word(height, 1))),
+            "previous_state_root": id_text("sr", state.root()),
             "transactions_root": f"{formulas.transactions_root(named, network)}field",
             "ratifications_root": f"{formulas.ratifications_root(block['ratifications'] or ())}field",
             "subdag_root": f"{formulas.subdag_root(subdag) if subdag else 0}field",

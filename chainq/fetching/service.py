@@ -1,5 +1,6 @@
 """`Service`: one chain data service, as the command line and the Python API use it. Every row passes through here."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from threading import Lock
@@ -41,6 +42,7 @@ class Service:
     Raises UsageError for an unknown dialect.
 
     `believed`: heights whose rows rest on belief, by the name of the method; `believed_lists`: rows of lists, in words.
+    `unhashed`: what the hashes of a query could not be checked of, counted.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Service:
         self._warn, self._trace = warn, trace
         self.believed: dict[str, HeightSet] = {}
         self.believed_lists: dict[str, str] = {}
+        self.unhashed: Counter[str] = Counter()
         self._tip: Tip | None = None
         self._tip_lock = Lock()  # so that threads that need the tip request it once
         self._tip_block: Raw | None = None  # the summary that it was read from
@@ -307,6 +310,10 @@ class Service:
             strict=self.options.strict,
             edges=edges,
         )
+        if query.hash_workers:
+            from chainq.fetching.hashed import hashed
+
+            batches = hashed(batches, query, self.unhashed, self._trace)
         return self._explained(query.method, batches)
 
     def _witness(self, method: Method) -> "Witness | None":

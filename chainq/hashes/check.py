@@ -38,6 +38,17 @@ class Checked(NamedTuple):
     skipped: Counter[str]
 
 
+def check_row(row: bytes, *, full: bool) -> Checked:
+    """Return what is wrong with a block as a service sent it: a full one, or a summary."""
+    try:
+        block = json.loads(row)
+        if not isinstance(block, dict):
+            raise ValueError("not an object")  # as any other value that is no block
+    except (ValueError, RecursionError) as error:
+        return Checked([Wrong("hash", "a block", f"a value that is none: {error}"[:200])], False, Counter())
+    return check_block(block) if full else check_summary(block)
+
+
 def check_summary(summary: Row) -> Checked:
     """Return what is wrong with the hash of a block summary, whose numbers may be texts of digits."""
     if any(summary.get(name) is None for name in _HEADER):

@@ -7,7 +7,7 @@ that is none, and KeyError, TypeError or ValueError for a row of another shape.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from chainq.hashes.trees import Bits, bits_of, bits_of_bytes, element, hashes, merkle_root, payload
+from chainq.hashes.trees import Bits, bits_of, bits_of_bytes, element, hashes, merkle_root, payload, root_bits
 
 Row = Mapping[str, Any]
 
@@ -77,8 +77,8 @@ def block_hash(summary: Row) -> int:
     for name, width in METADATA:
         bits += bits_of(whole(summary[name], width), width)
     leaves = [*(element(summary[name]) for name in ROOTS), 0, hashes().bhp1024(bits)]
-    root = merkle_root(([*bits_of(at, 8), *bits_of(leaf)] for at, leaf in enumerate(leaves)), HEADER_DEPTH)
-    return hashes().bhp1024([*bits_of(element(summary["previous_hash"])), *bits_of(root)])
+    root = root_bits(([*bits_of(at, 8), *bits_of(leaf)] for at, leaf in enumerate(leaves)), HEADER_DEPTH)
+    return hashes().bhp1024([*bits_of(element(summary["previous_hash"])), *root])
 
 
 def transactions_root(ids: Iterable[object], network: int) -> int:
@@ -158,8 +158,8 @@ def transition_id(transition: Row) -> int:
     for at, part in enumerate([*(transition.get("inputs") or ()), *(transition.get("outputs") or ())]):
         version, variant = LEAVES[part["type"]]
         leaves.append([*bits_of(version, 8), *bits_of(at, 8), *bits_of(variant, 8), *bits_of(element(part["id"]))])
-    root = merkle_root(leaves, TRANSITION_DEPTH)
-    return hashes().bhp512([*bits_of(root), *bits_of(element(transition["tcm"]))])
+    root = root_bits(leaves, TRANSITION_DEPTH)
+    return hashes().bhp512([*root, *bits_of(element(transition["tcm"]))])
 
 
 def transaction_id(transaction: Row) -> int:

@@ -5,15 +5,16 @@ Bits are little-endian everywhere; a field element has 253. Source of the tree: 
 """
 
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
 
 from chainq.catalog import bech32
-from chainq.wallet.sdk import load
+from chainq.hashes.sdk import load
 
 FIELD_BITS = 253
 FIELD_ORDER = 8444461749428370424248824938781546531375899335154063827935233455917409239041
+_BASE_32 = str.maketrans(bech32.ALPHABET, "0123456789abcdefghijklmnopqrstuv")
 _ID_PREFIXES = ("ab", "ar", "at", "au", "sr")
 
 Bits = list[bool]
@@ -35,6 +36,11 @@ def element(value: object) -> int:
     """
     if not isinstance(value, str):
         raise NotAnElementError(f"{value!r} is not a field element")
+    return _element(value)
+
+
+@lru_cache(maxsize=8192)  # an ID occurs in its own place and in those that name it
+def _element(value: str) -> int:
     digits = value.removesuffix("field")
     if digits != value and digits.isascii() and digits.isdecimal() and len(digits) < 78:
         number = int(digits)
@@ -54,9 +60,7 @@ def payload(prefix: str, text: str) -> bytes:
     symbols = text.removeprefix(f"{prefix}1")
     if symbols == text or text.lower() != text or bech32.fault(text):
         raise NotAnElementError(f"{text!r} is not a bech32m text that begins with {prefix}1")
-    number = 0
-    for symbol in symbols[:-6]:
-        number = number << 5 | bech32.ALPHABET.index(symbol)
+    number = int(symbols[:-6].translate(_BASE_32) or "0", 32)
     size, rest = divmod((len(symbols) - 6) * 5, 8)
     if rest > 4 or number & (1 << rest) - 1:
         raise NotAnElementError(f"{text!r} is padded with bits that are not zero")
@@ -80,6 +84,9 @@ def id_text(prefix: str, number: int) -> str:
 
 def bits_of(number: int, width: int = FIELD_BITS) -> Bits:
     """Return the lowest `width` bits of a number, the lowest first."""
+    if width == FIELD_BITS and number < FIELD_ORDER:  # by the SDK in a third of the time
+        bits: Bits = hashes().sdk.Field.from_bytes_le(number.to_bytes(32, "little")).to_bits_le()
+        return bits
     data = (number & (1 << width) - 1).to_bytes(-(-width // 8), "little")
     return list(chain.from_iterable(map(_OF_BYTE.__getitem__, data)))[:width]
 
@@ -108,9 +115,15 @@ class Hashes:
         """Return the hash of field elements, objects of the SDK, by Poseidon8."""
         return _number(self._poseidon8.hash(fields))
 
-    def node(self, left: int, right: int) -> int:
+    def leaf(self, bits: Bits) -> Bits:
+        """Return a leaf of a Merkle tree, made of its bits; leaves and nodes stay bits, as the next hash takes them."""
+        node: Bits = self._bhp1024.hash([False, *bits]).to_bits_le()
+        return node
+
+    def node(self, left: Bits, right: Bits) -> Bits:
         """Return a node of a Merkle tree."""
-        return self.bhp512([True, *bits_of(left), *bits_of(right)])
+        node: Bits = self._bhp512.hash([True, *left, *right]).to_bits_le()
+        return node
 
 
 @cache
@@ -120,16 +133,22 @@ def hashes() -> Hashes:
 
 
 @cache
-def _empty() -> tuple[int, int]:
+def empty_nodes() -> tuple[Bits, Bits]:
     """Return the node that pads a tree, and the parent of two of them."""
-    empty = hashes().node(0, 0)
-    return empty, hashes().node(empty, empty)
+    functions, zero = hashes(), bits_of(0)
+    empty = functions.node(zero, zero)
+    return empty, functions.node(empty, empty)
 
 
 def merkle_root(leaves: Iterable[Bits], depth: int) -> int:
+    """Return the root of a tree, as `root_bits` makes it."""
+    return number_of(root_bits(leaves, depth))
+
+
+def root_bits(leaves: Iterable[Bits], depth: int) -> Bits:
     """Return the root of a tree: full to the next power of two, then a path with an empty sibling up to `depth`."""
-    functions, (empty, pair) = hashes(), _empty()
-    level = [functions.bhp1024([False, *bits]) for bits in leaves] or [empty]
+    functions, (empty, pair) = hashes(), empty_nodes()
+    level = [functions.leaf(bits) for bits in leaves] or [empty]
     width, levels = 1 << (len(level) - 1).bit_length(), 0
     if len(level) > 1 and len(level) % 2:
         level.append(empty)
@@ -137,10 +156,15 @@ def merkle_root(leaves: Iterable[Bits], depth: int) -> int:
         level = [functions.node(level[at], level[at + 1]) for at in range(0, len(level), 2)]
         width, levels = width // 2, levels + 1
         level += [pair] * (width - len(level))
-    root, sibling = level[0], bits_of(empty)
+    root = level[0]
     for _ in range(depth - levels):
-        root = functions.bhp512([True, *bits_of(root), *sibling])
+        root = functions.node(root, empty)
     return root
+
+
+def number_of(bits: Bits) -> int:
+    """Return the field element that bits are, the lowest first, as a number."""
+    return _number(hashes().sdk.Field.from_bits_le(bits))
 
 
 def _number(field: Any) -> int:

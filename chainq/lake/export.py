@@ -4,6 +4,7 @@ It moves no rows: workers write partitions, and it sees their names, sizes and h
 on `chainq.json`, one listing and a few block hashes, so that it can be killed at any moment.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from itertools import chain, groupby
@@ -37,7 +38,7 @@ class ExportQuery(NamedTuple):
     """What to export. `partition`: heights in a partition, None for that of the data set. `lag`: blocks to leave.
 
     `delta`: make Delta tables; those that are there are kept up in any case. `repair`: write partitions that are
-    complete as well. `places`: only the partitions with these commands and heights.
+    complete as well. `places`: only the partitions with these commands and heights. `hashes`: recompute block hashes.
     """
 
     commands: tuple[str, ...]
@@ -47,6 +48,7 @@ class ExportQuery(NamedTuple):
     delta: bool = False
     repair: bool = False
     places: frozenset[tuple[str, int]] | None = None
+    hashes: bool = False
 
 
 class ExportPlan(NamedTuple):
@@ -74,7 +76,8 @@ class Totals(NamedTuple):
 class Export:
     """One export into a store. `warn` takes a line for the user. Raises UsageError for a command without partitions.
 
-    `believed`: the heights that rest on belief, by the name of the method.
+    `believed`: the heights that rest on belief, by the name of the method. `unhashed`: what block hashes could not be
+    checked of, counted.
     """
 
     def __init__(self, service: Service, store: Store, query: ExportQuery, warn: Callable[[str], None]) -> None:
@@ -84,6 +87,7 @@ class Export:
         self._service, self._store, self._query, self._warn = service, store, query, warn
         self._hashes: dict[int, str | None] = {}
         self.believed: dict[str, HeightSet] = {}
+        self.unhashed: Counter[str] = Counter()
         self._schemas = {command: schema_of(BY_COMMAND[command]) for command in query.commands}
 
     def plan(self, *, write: bool) -> ExportPlan | None:
@@ -149,7 +153,7 @@ class Export:
             tables = {command: DeltaTable(self._store, command) for command in made.delta}
             begin(made)
             dialect = self._dialect() or self._service.dialect_name
-            job = Job(destination, options._replace(dialect=dialect), self._service.tip())
+            job = Job(destination, options._replace(dialect=dialect), self._service.tip(), self._query.hashes)
             totals = Totals(kept=made.kept)
             entries: dict[tuple[str, int], Entry] = {}  # of what this run has written
             for command, table in tables.items():
@@ -169,6 +173,7 @@ class Export:
                     )
                     for heights in done.believed:
                         self.believed.setdefault(BY_COMMAND[done.spec.command].name, HeightSet()).add(heights)
+                    self.unhashed.update(done.unhashed)
                     wrote(done)
             except BaseException as error:
                 error.add_note(_rest(totals.written, len(tasks)))

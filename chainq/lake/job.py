@@ -19,6 +19,8 @@ from chainq.transport.base import Report, ServiceOptions
 class Job(msgspec.Struct, frozen=True):
     """One export, the same for all its partitions. `tip`: the tip that the coordinator saw.
 
+    `hashes`: whether block hashes are recomputed.
+
     `service`: as the coordinator has it, without the headers and names of its profile: each worker reads these itself,
     so that no secret of it travels. Rate, concurrency and memory are those of all workers until the job is `shared`.
     """
@@ -26,6 +28,7 @@ class Job(msgspec.Struct, frozen=True):
     destination: str
     service: ServiceOptions
     tip: Tip
+    hashes: bool = False
 
     def shared(self, workers: int) -> "Job":
         """Return the job of one of so many workers: its share of the requests at a time, the rate and the memory."""
@@ -81,7 +84,7 @@ class Advance(msgspec.Struct, frozen=True):
 
 class Done(msgspec.Struct, frozen=True):
     """A partition that is written. `size`: bytes of its file; `receipt`: the name of its receipt; `known`: what it
-    taught; `believed`: the heights that rest on belief."""
+    taught; `believed`: the heights that rest on belief; `unhashed`: what `--hashes` could not check, counted."""
 
     spec: PartitionSpec
     rows: int
@@ -90,3 +93,4 @@ class Done(msgspec.Struct, frozen=True):
     receipt: str
     known: Known = NOTHING_KNOWN
     believed: tuple[HeightRange, ...] = ()
+    unhashed: Mapping[str, int] = {}

@@ -15,6 +15,7 @@ from msgspec import Raw, structs
 from chainq._version import __version__
 from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.errors import IncompleteError, OutputError, Phrase
+from chainq.fetching.hashed import TIERS
 from chainq.fetching.service import Service, hash_text
 from chainq.heights.bounds import Bounds
 from chainq.heights.grid import PartitionSpec
@@ -88,6 +89,7 @@ class Worker:
         with self._store.upload() as upload:
             for left in reversed(range(ATTEMPTS)):
                 self._service.believed.clear()
+                self._service.unhashed.clear()
                 upload.file.seek(0)
                 upload.file.truncate()
                 file = PartitionFile(upload.file, method, self._warn)
@@ -118,6 +120,8 @@ class Worker:
                 tip=self._job.tip.height,
                 dialect=self._service.dialect_name,
                 version=__version__,
+                hashes=TIERS[spec.command] if self._hashed(method) else "",
+                unhashed=dict(self._service.unhashed),
             )
             sealed = structs.replace(receipt, file=file.finish(receipt))
             self._store.delete(task.stale)
@@ -125,7 +129,11 @@ class Worker:
         entry = receipts.entry_of(receipt, size)
         self._store.write(entry.name, sealed.encode())
         believed = tuple(self._service.believed.get(method.name, ()))
-        return Done(spec, receipt.rows, size, receipt.calls, entry.name, known, believed)
+        return Done(spec, receipt.rows, size, receipt.calls, entry.name, known, believed, receipt.unhashed)
+
+    def _hashed(self, method: Method) -> bool:
+        """Return whether the hashes of blocks are recomputed."""
+        return self._job.hashes and method.command in TIERS
 
     def hold_back(self, hold: Hold) -> None:
         """Make no call of a method for a while; for any thread."""
@@ -136,7 +144,8 @@ class Worker:
         proofs: Counter[str] = Counter()
         spec, learned = task.spec, [task.known]
         self._advance(Advance(spec))
-        query = Query(method, bounds=Bounds(start=spec.start, end=spec.end))
+        workers = int(self._hashed(method))  # no others: there is a process for each partition
+        query = Query(method, bounds=Bounds(start=spec.start, end=spec.end), hash_workers=workers)
         batches = self._service.fetch_range(query, spec.heights, known=task.known, learned=learned.append)
         if method.linked:
             first, last = self._copy(batches, spec, file, proofs)

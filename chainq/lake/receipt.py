@@ -42,8 +42,9 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     `previous_hash`: of the block before. `sha256`: of its rows in their order as `--jsonl` prints them. `content`: of
     the same rows as the file holds them (`content.py`), which can be computed again from it. `proof`: how many chunks
     were proved in which way (docs/completeness.md). `calls`: requests that it took. `tip`: the tip height then.
-    `version`: of chainq. `file`: the SHA-256 of all bytes of the file, its footer included; only in the receipt beside
-    it, and empty in those of older versions.
+    `version`: of chainq. `hashes`: what block hashes were recomputed from, `summary` or `full`, empty if they were not;
+    `unhashed`: what could not be checked, counted. `file`: the SHA-256 of all bytes of the file, its footer included;
+    only in the receipt beside it, and empty in those of older versions.
     """
 
     receipt: int
@@ -61,6 +62,8 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     tip: int
     dialect: str
     version: str
+    hashes: str = ""
+    unhashed: dict[str, int] = {}
     file: str = ""
 
     def encode(self) -> bytes:

@@ -15,6 +15,10 @@ BELOW_TIP = Phrase("end the range some blocks below the tip, such as {end}", end
 NO_HEIGHTS = HeightRange(0, 0)
 
 
+class WrongHashError(IncompleteError):
+    """A block that does not make the hash, root or ID that it names. Another request would not help."""
+
+
 class BehindError(IncompleteError):
     """The service has a block, and not all of its rows. `height`: of that block."""
 

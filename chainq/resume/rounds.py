@@ -24,7 +24,7 @@ from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip, check_age
 from chainq.formats.protocol import Writer
 from chainq.heights.range import HeightRange
-from chainq.planning.facts import BehindError
+from chainq.planning.facts import BehindError, WrongHashError
 from chainq.process.progress import Progress
 from chainq.process.signals import signals_deferred
 from chainq.process.threads import Later
@@ -438,7 +438,7 @@ class Rounds:
             yield from self.service.fetch_range(
                 query, heights, hashes=self.reorg.hashes, compared=compared, edges=edges
             )
-        except BehindError:
+        except (BehindError, WrongHashError):
             raise
         except IncompleteError as error:
             self.reorg.check_seen()

@@ -44,17 +44,19 @@ _TIME = 22  # cells of the column with times
 _ROW = "none"  # rich's name for the style of plain text
 
 
-def draw(parts: Parts, spec: OutputSpec, now: float, suffix: str) -> bytes:
-    """Return the screen of what was gathered. `now`: seconds since 1970; `suffix`: options of the next commands."""
+def draw(parts: Parts, spec: OutputSpec, now: float, suffix: str, checked: str = "") -> bytes:
+    """Return the screen of what was gathered. `now`: seconds since 1970; `suffix`: options of the next commands;
+    `checked`: what is known of the hash of a block, empty for nothing."""
     width = max(spec.width, NARROWEST)
-    screen = render([*_screen(parts, spec._replace(width=width), now), "", Text("next", "bold")], width, spec.color)
+    shown = _screen(parts, spec._replace(width=width), now, checked)
+    screen = render([*shown, "", Text("next", "bold")], width, spec.color)
     # Not by rich, which would wrap them.
     return screen + "".join(f"  {command}{suffix}\n" for command in next_commands(parts)).encode()
 
 
-def _screen(parts: Parts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
+def _screen(parts: Parts, spec: OutputSpec, now: float, checked: str) -> Iterator[RenderableType]:
     if isinstance(parts, BlockParts):
-        return _block(parts, spec, now)
+        return _block(parts, spec, now, checked)
     if isinstance(parts, TransactionParts):
         return _transaction(parts, spec, now)
     if isinstance(parts, AddressParts):
@@ -66,13 +68,14 @@ def _screen(parts: Parts, spec: OutputSpec, now: float) -> Iterator[RenderableTy
     return _function(parts, spec, now)
 
 
-def _block(parts: BlockParts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
+def _block(parts: BlockParts, spec: OutputSpec, now: float, checked: str) -> Iterator[RenderableType]:
     names = ("block_hash", "previous_hash", "round", "timestamp", "coinbase_target", "proof_target", "coinbase_reward")
     values = dict(zip(names, Picker(names)(parts.summary), strict=True))
     yield _title("block", str(parts.height))
     yield _fields(
         ("time", time_cell(text_of(values["timestamp"]), now).whole),
         ("hash", _id(text_of(values["block_hash"]), spec.width - 12)),
+        *([("", checked)] if checked else []),
         ("previous", _id(text_of(values["previous_hash"]), spec.width - 12)),
         ("round", _value(values["round"])),
         ("targets", f"coinbase {_number(values['coinbase_target'])}, proof {_number(values['proof_target'])}"),

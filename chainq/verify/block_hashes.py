@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import Raw
 
@@ -14,8 +14,9 @@ from chainq.catalog.nested import OTHER
 from chainq.errors import Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.hashes.chain import Anchor, Walk
-from chainq.hashes.check import Checked, check_block, check_summary
-from chainq.hashes.trees import hashes
+from chainq.hashes.check import Checked, check_summary
+from chainq.hashes.processes import BlockChecks
+from chainq.hashes.state import StateRoots
 from chainq.heights.range import HeightRange
 from chainq.rows.full_block import Texts, texts
 from chainq.verify.compare import ChainCheck, number
@@ -34,16 +35,23 @@ _PARSED = ("transactions", "ratifications", "authority.subdag.subdag")  # column
 class BlockHashes:
     """Checks the hashes of blocks that come in order of height, and where they end in the anchor, None without one.
 
-    Raises UsageError without aleo-sdk.
+    Full blocks are checked in `workers` processes. A context manager, which ends them. Raises UsageError without
+    aleo-sdk.
     """
 
-    def __init__(self, anchor: Anchor | None) -> None:
-        hashes()
+    def __init__(self, anchor: Anchor | None, workers: int = 1) -> None:
         self.anchor = anchor
         self.skipped: Counter[str] = Counter()
-        self._walk = Walk(anchor)
+        self._checks = BlockChecks(workers)
+        self._walk, self._states = Walk(anchor), StateRoots()
         self._wrong = False
-        self._full: dict[int, Checked] = {}
+        self._begun: set[int] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._checks.close()
 
     def begin(self, start: int) -> None:
         """Begin with the block at `start`. Raises UsageError where the anchor is below it, and proves nothing of it."""
@@ -51,13 +59,15 @@ class BlockHashes:
             raise UsageError(Phrase("{anchor} proves no block from height {} on", start, anchor=self.anchor.height))
 
     def learn(self, height: int, row: Raw) -> None:
-        """Check a full block; `full` returns what was found."""
-        self._full[height] = _checked(row)
+        """Begin to check a full block; `full` returns what was found."""
+        self._begun.add(height)
+        self._checks.begin(height, [bytes(row)], full=True)
 
     def full(self, height: int, fields: Texts) -> Iterator[Contradiction]:
         """Yield what is wrong with a full block that was learned; `fields`: of its summary."""
-        checked = self._full.pop(height, None)
-        if checked is not None:
+        if height in self._begun:
+            self._begun.remove(height)
+            (checked,) = self._checks.result(height)
             yield from self._told(checked)
             yield from self._follow(height, fields, checked.proved)
 
@@ -92,7 +102,7 @@ class BlockHashes:
             if finding is not None and part.method.command != command:
                 yield from self._ended(finding)
                 proved = proved and self._walk.anchored
-                self._walk = Walk(self.anchor)
+                self._walk, self._states = Walk(self.anchor), self._new_states()
             command, finding = part.method.command, part.finding
             yield from self._of_file(part)
         if finding is None:
@@ -101,15 +111,15 @@ class BlockHashes:
         self._walk.anchored = self._walk.anchored and proved
 
     def _of_file(self, part: "FileRows") -> Iterator[Step]:
-        for row in _rows(part):
-            block = _nested(row)
-            if part.method.command == "full-blocks":
-                height, checked = block["header"]["metadata"]["height"], check_block(block)
-            else:
-                height, checked = block["height"], check_summary(block)
-            height = number(str(height), 19) or 0
-            wrong = [*self._told(checked), *self._follow(height, block, checked.proved)]
-            yield Step(HeightRange(height, height + 1), [part.finding(height, one) for one in wrong], {})
+        full = part.method.command == "full-blocks"
+        for rows in _rows(part):
+            blocks = list(map(_nested, rows))
+            for block, checked in zip(blocks, self._checks.check(blocks, full=full), strict=True):
+                metadata = block["header"]["metadata"] if full else block
+                height = number(str(metadata["height"]), 19) or 0
+                fields = {**block, **block["header"]} if full else block
+                wrong = [*self._told(checked), *self._follow(height, fields, checked.proved)]
+                yield Step(HeightRange(height, height + 1), [part.finding(height, one) for one in wrong], {})
 
     def _ended(self, finding: Callable[[int | None, Contradiction], Finding]) -> Iterator[Step]:
         """Yield that the anchor was not reached, if so."""
@@ -127,6 +137,7 @@ class BlockHashes:
             words = f"; anchored: block {self.anchor.height} is {self.anchor.hash}"
         else:
             words = f"; not anchored at block {self.anchor.height}"
+        self._new_states()
         counts = ", ".join(f"{count:,} {what}" for what, count in self.skipped.most_common())
         return f"{words}; not checked: {counts}" if counts else words
 
@@ -135,22 +146,25 @@ class BlockHashes:
         self._wrong = self._wrong or bool(checked.wrong)
         yield from (Contradiction(*wrong) for wrong in checked.wrong)
 
+    def _new_states(self) -> StateRoots:
+        """Count the state roots that were not compared, and begin anew."""
+        if self._states.unchecked:
+            self.skipped["state roots without all blocks from 0 on"] += self._states.unchecked
+        self._states = StateRoots()
+        return self._states
+
     def _follow(self, height: int, fields: Mapping[str, Any], proved: bool) -> Iterator[Contradiction]:
+        state = self._states.take(height, fields.get("block_hash"), fields.get("previous_state_root"), proved=proved)
+        if state is not None:
+            self._wrong = True
+            yield Contradiction(*state)
         wrong = self._walk.take(height, fields.get("block_hash"), fields.get("previous_hash"), proved)
         if wrong is not None and self.anchor is not None:
             yield Contradiction("anchor", f"block_hash={self.anchor.hash}", wrong)
 
 
-def _checked(row: Raw) -> Checked:
-    """Return what is wrong with a full block as a service sent it."""
-    block: Any = None
-    with suppress(ValueError, RecursionError):
-        block = json.loads(bytes(row))
-    return check_block(block if isinstance(block, dict) else {})
-
-
-def _rows(part: "FileRows") -> Iterator[dict[str, Any]]:
-    """Yield the rows of a file as values by path, as `json.loads` has them."""
+def _rows(part: "FileRows") -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows of a file, some at a time, as values by path, as `json.loads` has them."""
     names = [column.path for column in part.method.columns if column.path not in _NOT_HASHED]
     # Rows of JSON have all their fields, though the first one, by which the file has its names, may lack some.
     due = (
@@ -162,7 +176,7 @@ def _rows(part: "FileRows") -> Iterator[dict[str, Any]]:
         raise UsageError(f"block hashes need all columns of {part.method.command}; {lacking[0]} is missing")
     for table in part.file.tables(names, nothing):
         for batch in table.to_batches(_AT_ONCE):
-            yield from batch.to_pylist()
+            yield batch.to_pylist()
 
 
 def _nested(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ A listing shows which partitions are there and what their receipts say of them. 
 all commands of the same heights side by side, since they are compared with each other.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from hashlib import file_digest, sha256
@@ -16,6 +17,7 @@ from msgspec import structs
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import missing_package
+from chainq.fetching.hashed import TIERS
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.grid import partition_name
 from chainq.heights.range import HeightRange
@@ -46,13 +48,14 @@ def check_packages() -> None:
 
 
 class Checked(NamedTuple):
-    """What was found in the partitions of the same heights: the fields of a `Step`, which cannot be pickled, and the
-    names of the files that cannot be read."""
+    """What was found in the partitions of the same heights: the fields of a `Step`, which cannot be pickled, the names
+    of the files that cannot be read, and the receipts that say that block hashes were recomputed, by command."""
 
     heights: HeightRange
     findings: list[Finding]
     rows: dict[str, int]
     unreadable: set[str]
+    hashed: dict[str, int]
 
 
 class DataSetCheck:
@@ -70,6 +73,14 @@ class DataSetCheck:
         self.partitions = Partitions(self._store)
         self.heights = self.partitions.heights
         self._unreadable: set[str] = set()  # names of files; `steps` finds them
+        self._hashed: Counter[str] = Counter()
+
+    @property
+    def hashed(self) -> str:
+        """Return what the export has recomputed, as the end of a sentence, after `steps`; empty for nothing."""
+        there = Counter(partition.spec.command for partition in self.partitions.found)
+        parts = [f"{number:,} of {there[command]:,} {command}" for command, number in sorted(self._hashed.items())]
+        return f"; block hashes checked by the export: partitions {', '.join(parts)}" if parts else ""
 
     def steps(self) -> Iterator[Step]:
         """Yield what is wrong, partition by partition; all that the listing shows comes first."""
@@ -100,6 +111,7 @@ class DataSetCheck:
 
     def _noted(self, checked: Checked) -> Step:
         self._unreadable |= checked.unreadable
+        self._hashed.update(checked.hashed)
         self._progress.wrote(0, sum(checked.rows.values()))
         return Step(checked.heights, checked.findings, checked.rows)
 
@@ -112,12 +124,13 @@ class GroupCheck:
 
         self._arrow, self._store, self._repair = pyarrow, store, repair
         self._unreadable: set[str] = set()
+        self._hashed: Counter[str] = Counter()
 
     def check(self, group: Sequence[Partition]) -> Checked:
         """Return what is wrong."""
         from chainq.verify.across import check_across
 
-        self._unreadable = set()
+        self._unreadable, self._hashed = set(), Counter()
         findings: list[Finding] = []
         tables: dict[str, Any] = {}
         specs = {partition.spec.command: partition for partition in group}
@@ -130,7 +143,7 @@ class GroupCheck:
             findings.append(self._repair.finding(specs[command].spec, at, one))
         heights = HeightRange(group[0].spec.start, max(partition.spec.end for partition in group))
         rows = {command: table.num_rows for command, table in tables.items()}
-        return Checked(heights, sorted(findings, key=by_height), rows, self._unreadable)
+        return Checked(heights, sorted(findings, key=by_height), rows, self._unreadable, dict(self._hashed))
 
     def source(self, listed: Listed) -> Any:
         """Return what Arrow reads a file by: its path, or an object that was fetched as a whole, in one request."""
@@ -214,6 +227,9 @@ class GroupCheck:
             "end": (spec.end, receipt.end),
             "rows": (receipt.rows, table.num_rows),
         }
+        if receipt.hashes:
+            self._hashed[spec.command] += 1
+            said["hashes"] = (TIERS.get(spec.command, ""), receipt.hashes)
         if entry is not None:
             other = entry_of(receipt, entry.size)
             said["rows in its name"] = (receipt.rows, entry.rows)

@@ -23,6 +23,7 @@ class RowsCheck:
     `progress` counts its rows as they are read.
     """
 
+    hashed = ""  # what wrote it has left no word of that
     unseen = ""
     """What the file does not show by itself, in words; known after `steps`, as `heights` is."""
 

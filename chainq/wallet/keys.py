@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chainq.errors import Phrase, UsageError
+from chainq.hashes.sdk import load
 from chainq.text.sanitize import printable
-from chainq.wallet.sdk import load
 
 VARIABLE = "CHAINQ_VIEW_KEY"
 _PREFIX, _PRIVATE_PREFIX = "AViewKey1", "APrivateKey1"

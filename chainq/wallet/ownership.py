@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from chainq.wallet.sdk import load
+from chainq.hashes.sdk import load
 
 HASH, DOMAIN = "AleoPoseidon8", "AleoSymmetricEncryption0"
 FIELD_BYTES = 32

@@ -12,12 +12,12 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import ChainqError, IncompleteError
+from chainq.hashes.sdk import load
 from chainq.heights.range import HeightRange
 from chainq.query import Batch, Query
 from chainq.rows import fields
 from chainq.text.sanitize import excerpt
 from chainq.wallet.keys import ViewKey
-from chainq.wallet.sdk import load
 
 Fetch = Callable[[Query, HeightRange], Iterator[Batch]]
 Key = tuple[str, int | None]

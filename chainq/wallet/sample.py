@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from chainq.catalog.bech32 import ALPHABET, BECH32M, expand, polymod
 from chainq.errors import Phrase, UsageError
+from chainq.hashes.sdk import load
 from chainq.wallet.ownership import DOMAIN, HASH
-from chainq.wallet.sdk import load
 
 PUBLIC_EVERY = 8  # the last of so many records has a public owner
 _PUBLIC, _PRIVATE = b"\0", b"\1"

@@ -166,7 +166,7 @@ def test_heights_above_the_tip_are_left_out(lake: Path, program: Program, server
 
 def test_what_cannot_be_compared(program: Program, url: str, tmp_path: Path) -> None:
     """Workers for a service; both amounts; rows whose heights are not known; columns that do not tell rows apart."""
-    assert "--workers is for a data set" in one_line(program("verify", "5:10", "-w", "2", url=url), 2)
+    assert "--workers needs --hashes, or a data set" in one_line(program("verify", "5:10", "-w", "2", url=url), 2)
     assert "exclude each other" in one_line(program("verify", "5:10", "--full", "--sample", "3", url=url), 2)
     path = tmp_path / "ownership.csv"
     assert program("ownership", *HEIGHTS, "-o", str(path), url=url).code == 0

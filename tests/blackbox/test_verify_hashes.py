@@ -227,3 +227,48 @@ def test_transactions_of_a_sealed_chain_are_found_by_their_ids(program: Program,
         ran = program("transaction", named, url=url)
         assert ran.code == 0, ran.err
         assert json.loads(ran.out)["transaction"]["id"] == named
+
+
+@pytest.mark.parametrize(
+    ("plant", "said"),
+    [([], "hash verified"), (["--plant", "round:30"], "hash does not hold (hash): expected block_hash=ab1")],
+)
+def test_show_says_whether_the_hash_holds(program: Program, server: Servers, plant: list[str], said: str) -> None:
+    """The summary and the contents of a block; the built-in sample says nothing, its hashes are made up."""
+    ran = program("show", "30", url=server("--sealed", str(BLOCKS), *plant))
+    assert ran.code == 0, ran.err
+    assert said in " ".join(ran.out.decode().split())
+    assert b"hash verified" not in program("show", "30", url=server()).out
+    assert not re.search(b"verified|does not hold", program("show", "30", url="demo:").out)
+
+
+def test_doctor_says_whether_hashes_can_be_recomputed(program: Program, server: Servers) -> None:
+    """Blocks from the first to the last; of what is made up, the heights."""
+
+    def said(*switches: str) -> tuple[str, bool]:
+        ran = program("doctor", "--json", url=server(*switches))
+        assert ran.code == 0, ran.err
+        (check,) = (one for one in json.loads(ran.out)["checks"] if one["check"] == "block hashes")
+        return check["finding"], check["ok"]
+
+    assert said("--sealed", str(BLOCKS)) == ("hold in 6 blocks", True)
+    assert said("--sealed", str(BLOCKS), "--plant", "round:44") == ("do not hold at 44", True)
+    assert said("--tip", "400") == ("do not hold at 0, 200, 300, 400; cannot be recomputed at 100", True)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_state_roots_are_checked_from_the_first_block_on(program: Program, workers: str, chain: SealedChain) -> None:
+    """A block whose state root is not that of the blocks before it; without block 0 they are not checked."""
+    made = SealedChain(0, BLOCKS)
+    made._roots[40]["previous_state_root"] = chain.block(39)["previous_state_root"]
+    with serving(Service(made, dialect=DIALECT)) as url:
+        ran = program("verify", f"0:{BLOCKS}", "--hashes", "--jsonl", "-w", workers, url=url)
+    assert ran.code == 6
+    found = [(one["height"], one["check"], one["expected"]) for one in map(json.loads, ran.rows)]
+    assert (40, "root", f"previous_state_root={chain.block(40)['previous_state_root']}") in found
+    assert {(height, check) for height, check, _ in found} == {(40, "root"), (40, "hash")}
+    with serving(Service(chain, dialect=DIALECT)) as url:
+        assert "state roots" not in program("verify", f"0:{BLOCKS}", "--hashes", "-w", workers, url=url).err
+        ran = program("verify", f"5:{BLOCKS}", "--hashes", "-w", workers, url=url)
+    assert ran.code == 0, ran.err
+    assert f"not checked: {BLOCKS - 5} state roots without all blocks from 0 on" in ran.err

@@ -480,7 +480,7 @@ def test_workers_find_the_same(exported: Path, program: Program, tmp_path: Path)
     one, two = (program("verify", str(root), "--jsonl", "-w", workers) for workers in "12")
     assert one.code == two.code == 6
     assert one.out == two.out != b""
-    assert "--workers is for a data set" in one_line(program("verify", "1:5", "-w", "2"), 2)
+    assert "--workers needs --hashes, or a data set" in one_line(program("verify", "1:5", "-w", "2"), 2)
 
 
 def test_the_name_of_a_partition_is_the_programs(exported: Path) -> None:

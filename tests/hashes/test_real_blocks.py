@@ -10,6 +10,7 @@ import pytest
 
 from chainq.hashes import formulas
 from chainq.hashes.check import check_block, check_summary
+from chainq.hashes.state import StateRoots
 from chainq.hashes.trees import element
 from harness.program import ROOT, Program
 
@@ -78,3 +79,12 @@ def test_a_file_of_real_blocks_is_anchored(program: Program, tmp_path: Path) -> 
     ran = program("verify", str(file), "--hashes", "--anchor", ANCHOR.replace("3:", "2:"), "--jsonl")
     assert ran.code == 6
     assert [json.loads(row)["check"] for row in ran.rows] == ["anchor"]
+
+
+def test_state_roots_of_the_first_real_blocks_hold() -> None:
+    """The tree over the blocks before each of them, up to the first block that is missing."""
+    roots = StateRoots()
+    for height, block in sorted(blocks().items()):
+        wrong = roots.take(height, block["block_hash"], block["header"]["previous_state_root"], proved=True)
+        assert wrong is None
+    assert roots.unchecked == len(blocks()) - 4

@@ -27,10 +27,15 @@ def load(what: str = "owned", extra: str = "wallet") -> Any:
     return mainnet
 
 
-def check_installed() -> None:
+def check_installed(what: str = "owned", extra: str = "wallet") -> None:
     """Raise UsageError if the SDK is not installed, without importing it: before anybody types a key in vain."""
-    if find_spec("aleo") is None:
-        raise _missing("owned", "wallet")
+    if not installed():
+        raise _missing(what, extra)
+
+
+def installed() -> bool:
+    """Return whether the SDK is installed, without importing it."""
+    return find_spec("aleo") is not None
 
 
 def _missing(what: str, extra: str) -> UsageError:

@@ -1,0 +1,85 @@
+"""The state root: the root of a tree over the hashes of all blocks, which the header of the next block names."""
+
+from functools import cache
+
+from chainq.hashes.check import Wrong
+from chainq.hashes.trees import Bits, NotAnElementError, bits_of, element, empty_nodes, hashes, id_text, number_of
+
+BLOCKS_DEPTH = 32
+
+
+class StateTree:
+    """A tree over the hashes of blocks from the first one on, kept as its last leaf and at most 32 nodes left of it.
+
+    Source: ProvableHQ/snarkVM, `console/program/src/state_path/configuration/mod.rs` (BLOCKS_DEPTH),
+    `console/collections/src/merkle_tree/mod.rs`; the root of the genesis block: `ledger/block/src/header/genesis.rs`.
+    """
+
+    def __init__(self) -> None:
+        self._last: Bits | None = None
+        self._before = 0  # leaves before the last one
+        self._nodes: dict[int, Bits] = {}  # that hold these leaves, by level: one for each bit of `_before`
+
+    def append(self, block_hash: object) -> None:
+        """Add the hash of the next block. Raises NotAnElementError."""
+        leaf = hashes().leaf(bits_of(element(block_hash)))
+        if self._last is not None:
+            node, level = self._last, 0
+            while self._before >> level & 1:
+                node = hashes().node(self._nodes.pop(level), node)
+                level += 1
+            self._nodes[level] = node
+            self._before += 1
+        self._last = leaf
+
+    def root(self) -> int:
+        """Return the root; 0 without a leaf, as the genesis block has it."""
+        if self._last is None:
+            return 0
+        node, empty = self._last, _empty_nodes()
+        for level in range(BLOCKS_DEPTH):
+            place = self._before >> level
+            if place & 1:
+                node = hashes().node(self._nodes[level], node)
+            else:  # above all leaves the sibling is the empty node itself
+                node = hashes().node(node, empty[level if place else 0])
+        return number_of(node)
+
+
+@cache
+def _empty_nodes() -> list[Bits]:
+    """Return the nodes by level that hold no leaf."""
+    nodes = [empty_nodes()[0]]
+    while len(nodes) < BLOCKS_DEPTH:
+        nodes.append(hashes().node(nodes[-1], nodes[-1]))
+    return nodes
+
+
+class StateRoots:
+    """Compares the state roots that headers name, in order of height from block 0 on.
+
+    `unchecked`: blocks whose state root could not be compared, because a block before them is missing or not proved, or
+    because an earlier root was wrong.
+    """
+
+    def __init__(self) -> None:
+        self._tree: StateTree | None = StateTree()
+        self._next = self.unchecked = 0
+
+    def take(self, height: int, block_hash: object, root: object, *, proved: bool) -> Wrong | None:
+        """Take a block; return what is wrong with its state root. `proved`: its hash was recomputed and holds."""
+        if self._tree is None or height != self._next or root is None:
+            self._tree = None
+            self.unchecked += 1
+            return None
+        tree, self._tree = self._tree, None
+        due = tree.root()
+        try:
+            if element(root) != due:
+                return Wrong("root", f"previous_state_root={id_text('sr', due)}", f"previous_state_root={root}")
+            if proved:
+                tree.append(block_hash)
+                self._tree, self._next = tree, height + 1
+        except NotAnElementError as error:
+            return Wrong("root", f"previous_state_root={id_text('sr', due)}", str(error))
+        return None

@@ -1,0 +1,20 @@
+"""What `chainq show HEIGHT` says of the hash of a block, if aleo-sdk is installed."""
+
+from chainq.hashes import sdk
+from chainq.show.parts import BlockParts, Parts
+from chainq.text.sanitize import excerpt
+
+
+def hash_words(parts: Parts) -> str:
+    """Return whether a block makes its own hash, by its summary and its contents; empty if nothing can be said."""
+    if not isinstance(parts, BlockParts) or not sdk.installed():
+        return ""
+    from chainq.hashes.check import check_row
+
+    found = [check_row(bytes(parts.summary), full=False), check_row(bytes(parts.block), full=True)]
+    for wrong in (one for checked in found for one in checked.wrong):
+        expected, stated = (excerpt(text or "nothing") for text in (wrong.expected, wrong.found))
+        return f"hash does not hold ({wrong.check}): expected {expected}, found {stated}"
+    counts = ", ".join(f"{number:,} {what}" for what, number in found[1].skipped.items())
+    words = ["hash verified"] if all(checked.proved for checked in found) else []
+    return "; ".join([*words, f"not checked: {counts}"] if counts else words)

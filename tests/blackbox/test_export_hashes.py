@@ -1,0 +1,74 @@
+"""`chainq export --hashes`: partitions of blocks that make their own hashes, and receipts that say so."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.program import Program, Servers, one_line
+
+pytest.importorskip("aleo")
+pytest.importorskip("pyarrow", reason="Parquet needs the extra chainq[parquet]")
+
+BLOCKS = 60
+WRONG = 41
+
+
+@pytest.fixture
+def url(server: Servers) -> str:
+    return server("--sealed", str(BLOCKS))
+
+
+def receipts(lake: Path) -> list[dict[str, Any]]:
+    return [json.loads(path.read_bytes()) for path in sorted(lake.glob("_chainq/receipts/*/*.json"))]
+
+
+def test_receipts_say_what_was_recomputed(program: Program, url: str, tmp_path: Path) -> None:
+    """The summary of a block, or its contents as well; of other commands nothing. `verify` reads it."""
+    lake = str(tmp_path / "lake")
+    job = ("export", "blocks", "full-blocks", "records", f"0:{BLOCKS}", "--to", lake, "--partition", "30", "--hashes")
+    ran = program(*job, url=url)
+    assert ran.code == 0, ran.err
+    assert "6 partitions written (block hashes checked)" in ran.err
+    found = receipts(tmp_path / "lake")
+    assert [(one["command"], one.get("hashes")) for one in found] == [
+        *[("blocks", "summary")] * 2,
+        *[("full-blocks", "full")] * 2,
+        *[("records", None)] * 2,
+    ]
+    assert all(set(one["proof"]) == {"hash"} for one in found if one["command"] != "records")
+    ran = program("verify", lake)
+    assert ran.code == 0, ran.err
+    assert "; block hashes checked by the export: partitions 2 of 2 blocks, 2 of 2 full-blocks" in ran.err
+
+
+def test_partitions_that_were_there_are_not_checked(program: Program, url: str, tmp_path: Path) -> None:
+    """The receipts tell them apart, and so does the verdict; without any, it says nothing of hashes."""
+    lake = str(tmp_path / "lake")
+    assert program("export", "blocks", "0:30", "--to", lake, "--partition", "30", url=url).code == 0
+    assert "hashes" not in program("verify", lake).err
+    ran = program("export", "blocks", f"0:{BLOCKS}", "--to", lake, "--hashes", url=url)
+    assert "1 partition written (block hashes checked), 1 complete before" in ran.err
+    assert [one.get("hashes") for one in receipts(tmp_path / "lake")] == [None, "summary"]
+    assert "; block hashes checked by the export: partitions 1 of 2 blocks" in program("verify", lake).err
+
+
+def test_a_partition_with_a_wrong_row_is_not_written(
+    program: Program, server: Servers, url: str, tmp_path: Path
+) -> None:
+    """Exit code 6, the partition before it stays; the next run, of a server that is right, writes the rest."""
+    lake = tmp_path / "lake"
+    job = ("export", "blocks", f"0:{BLOCKS}", "--to", str(lake), "--partition", "20", "--hashes", "-w", "1")
+    ran = program(*job, url=server("--sealed", str(BLOCKS), "--plant", f"round:{WRONG}"))
+    assert f"getBlocks: block {WRONG} contradicts its own hashes (hash): expected" in one_line(ran, 6)
+    assert [one["start"] for one in receipts(lake)] == [0, 20]
+    assert [path.parent.name for path in sorted(lake.glob("blocks/*/*"))] == ["start=000000000", "start=000000020"]
+    assert program(*job, url=url).code == 0
+    assert [one["hashes"] for one in receipts(lake)] == ["summary"] * 3
+
+
+def test_hashes_need_blocks(program: Program, url: str, tmp_path: Path) -> None:
+    """Other commands have none to recompute."""
+    ran = program("export", "records", "0:5", "--to", str(tmp_path), "--hashes", url=url)
+    assert "--hashes needs blocks or full-blocks" in one_line(ran, 2)

@@ -1,0 +1,130 @@
+"""`chainq blocks --hashes` and `full-blocks --hashes`: blocks that do not make their own hashes are never printed."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import chainq
+from chainq.demo.bodies import Bodies
+from chainq.demo.chain import BARE_ERA
+from chainq.demo.sealed import SealedChain
+from chainq.demo.service import Service
+from harness.program import DIALECT, Program, Servers, one_line
+from harness.services import serving
+
+pytest.importorskip("aleo")
+
+BLOCKS = 60
+WRONG = 41
+CIPHERTEXT = re.compile("ciphertext1[a-z0-9]+")
+BOTH = pytest.mark.parametrize("command", ["blocks", "full-blocks"])
+
+
+@pytest.fixture
+def url(server: Servers) -> str:
+    return server("--sealed", str(BLOCKS))
+
+
+@pytest.fixture
+def altered(server: Servers) -> str:
+    """The same chain with one number of a block changed."""
+    return server("--sealed", str(BLOCKS), "--plant", f"round:{WRONG}")
+
+
+@BOTH
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_rows_that_make_their_hashes_are_printed_as_they_are(
+    program: Program, url: str, command: str, workers: str
+) -> None:
+    """The same bytes as without the check, in one process and in several, and `-v` names the proof."""
+    plain = program(command, f"0:{BLOCKS}", url=url)
+    ran = program(command, f"0:{BLOCKS}", "--hashes", "-w", workers, "-v", url=url)
+    assert ran.code == 0, ran.err
+    assert ran.out == plain.out
+    assert len(ran.rows) == BLOCKS
+    assert "rows, proof: hash (" in ran.err
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_the_first_wrong_row_ends_the_output(program: Program, altered: str, workers: str) -> None:
+    """Exit code 6; all rows before it are printed, and the message says which block it is and how to resume."""
+    ran = program("blocks", f"5:{BLOCKS}", "--hashes", "-w", workers, url=altered)
+    assert ran.code == 6
+    assert [int(json.loads(row)["height"]) for row in ran.rows] == list(range(5, WRONG))
+    message = one_line(ran._replace(out=b""), 6)
+    assert f"getBlocks: block {WRONG} contradicts its own hashes (hash): expected block_hash=ab1" in message
+    assert f"resume with {WRONG}:{BLOCKS}" in message
+
+
+def test_the_first_wrong_row_from_the_end(program: Program, altered: str) -> None:
+    """`--reverse` prints the blocks above it."""
+    ran = program("blocks", f"0:{BLOCKS}", "--reverse", "--hashes", url=altered)
+    assert ran.code == 6
+    assert [int(json.loads(row)["height"]) for row in ran.rows] == list(range(BLOCKS - 1, WRONG, -1))
+
+
+def test_rows_beyond_the_limit_are_not_checked(program: Program, altered: str) -> None:
+    """What is not printed is not an error."""
+    ran = program("blocks", f"0:{BLOCKS}", "--limit", str(WRONG), "--hashes", url=altered)
+    assert ran.code == 0, ran.err
+    assert len(ran.rows) == WRONG
+    assert program("blocks", f"0:{BLOCKS}", "--limit", str(WRONG + 1), "--hashes", url=altered).code == 6
+
+
+def test_a_full_block_is_checked_to_its_values(program: Program) -> None:
+    """A value within a transaction, which the header alone does not show."""
+    chain = SealedChain(0, BLOCKS)
+    made = {true: made for made, true in chain._true.items()}
+    first, second, *_ = CIPHERTEXT.findall(json.dumps(Bodies(chain).block(WRONG)))
+    chain._true[made[first]] = second
+    with serving(Service(chain, dialect=DIALECT)) as url:
+        ran = program("full-blocks", f"0:{BLOCKS}", "--hashes", url=url)
+        assert program("blocks", f"0:{BLOCKS}", "--hashes", url=url).code == 0
+    assert ran.code == 6
+    assert [json.loads(row)["header"]["metadata"]["height"] for row in ran.rows] == list(range(WRONG))
+    assert f"block {WRONG} contradicts its own hashes (value)" in ran.err
+
+
+@BOTH
+@pytest.mark.parametrize("follow", [[], ["--follow", "--interval", "0.05"]])
+def test_a_wrong_row_is_never_written_to_a_file(
+    program: Program, altered: str, url: str, command: str, follow: list[str], tmp_path: Path
+) -> None:
+    """With a checkpoint the file keeps the rows before it; the next run, of a server that is right, goes on there."""
+    out, kept = tmp_path / "rows.jsonl", tmp_path / "kept"
+    job = (command, "--start", "0", "--hashes", "--checkpoint", str(kept), "-o", str(out))
+    ran = program(*job, *follow, url=altered)
+    assert ran.code == 6, ran.err
+    assert f"block {WRONG} contradicts its own hashes" in ran.err
+    assert len(out.read_bytes().splitlines()) == WRONG
+    text = kept.read_text("utf-8")
+    kept.write_text(text.replace(altered, url), "utf-8")
+    ran = program(*job, url=url)
+    assert ran.code == 0, ran.err
+    assert out.read_bytes() == program(command, f"0:{BLOCKS}", url=url).out
+
+
+def test_what_cannot_be_checked_is_counted(program: Program, server: Servers) -> None:
+    """Headers of an older era lack fields: they are printed, and one warning counts them."""
+    ran = program("blocks", f"{BARE_ERA.start}:{BARE_ERA.start + 3}", "--hashes", url=server())
+    assert ran.code == 0, ran.err
+    assert len(ran.rows) == 3
+    assert one_line(ran, 0).count("not checked: 3 block hashes of headers without today's fields") == 1
+
+
+def test_processes_are_for_hashes(program: Program, url: str) -> None:
+    """Without `--hashes` there is nothing for them to do."""
+    assert "--workers needs --hashes" in one_line(program("blocks", "0:5", "-w", "2", url=url), 2)
+
+
+def test_python_rows_are_checked(altered: str) -> None:
+    """All rows before the first wrong one, then IncompleteError."""
+    heights = []
+    with chainq.Client(altered) as client:
+        with pytest.raises(chainq.IncompleteError, match=f"block {WRONG} contradicts its own hashes"):
+            for row in client.blocks(30, BLOCKS, hashes=True):
+                heights.append(int(row["height"]))  # noqa: PERF401  # those before the error
+        assert len(heights) == WRONG - 30
+        assert len(list(client.full_blocks(0, 20, hashes=True))) == 20
