@@ -14,12 +14,8 @@ from chainq.rows.fields import Picker, integer_of
 from chainq.text.humanize import counted
 
 NAME = "block hashes"
-SHARES = (
-    0,
-    0.25,
-    0.5,
-    0.75,
-)  # of the chain, where blocks are looked up beside the tip: eras differ
+SHARES = (0, 0.25, 0.5, 0.75)
+"""Where blocks are looked up, as shares of the chain, besides the tip: eras differ."""
 
 
 def block_hashes(methods: MethodProber, tip: int, latest: Outcome, full_blocks: Outcome) -> Check:
@@ -37,13 +33,13 @@ def block_hashes(methods: MethodProber, tip: int, latest: Outcome, full_blocks: 
     if wrong or unproved:
         parts = [f"do not hold at {_named(wrong)}"] if wrong else []
         parts += [f"cannot be recomputed at {_named(unproved)}"] if unproved else []
-        altered = "the server alters blocks or makes them up: --hashes exits with code 6 there"
-        older_era = "headers of an older era lack fields: --hashes counts these blocks as not checked"
+        altered = "the server alters blocks or makes them up: chainq blocks --hashes exits with code 6 there"
+        older_era = "headers of an older era lack fields: chainq verify --hashes counts these blocks as not checked"
         return Check(NAME, "; ".join(parts), altered if wrong else older_era)
     holds = f"hold in {counted(len({height for height, _ in found}), 'block')}"
     if contents:
         return Check(NAME, holds, f"at {_named(contents)}, contents of an older era are not checked")
-    return Check(NAME, holds, "verify --hashes can prove blocks against an anchor")
+    return Check(NAME, holds, "chainq verify --hashes can prove blocks against an anchor")
 
 
 def _checked(outcomes: Iterable[Outcome], *, full: bool) -> Iterable[tuple[int, Checked]]:
