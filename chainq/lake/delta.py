@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, TypeVar
 
-from chainq.catalog.methods import BY_COMMAND
+from chainq.catalog.tables import TABLES
 from chainq.errors import OutputError, UsageError
 from chainq.heights.grid import PARTITION_COLUMN, PartitionSpec, parse_name
 from chainq.lake.receipt import Entry
@@ -108,7 +108,7 @@ class DeltaTable:
         properties = self._transaction.CommitProperties(
             app_transactions=[self._transaction.Transaction(APPLICATION, number)]
         )
-        schema = arrow_schema(BY_COMMAND[self._command]).append(pyarrow.field(PARTITION_COLUMN, pyarrow.int64()))
+        schema = arrow_schema(TABLES[self._command]).append(pyarrow.field(PARTITION_COLUMN, pyarrow.int64()))
         if self._table is None:
             self._transaction.create_table_with_add_actions(
                 self._uri,

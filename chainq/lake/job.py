@@ -58,11 +58,13 @@ class Hold(msgspec.Struct, frozen=True):
 
 
 class Task(msgspec.Struct, frozen=True):
-    """One partition to write. `stale`: names of receipts to remove before. `known`: by partitions of this export.
-    `holds`: to keep from the beginning."""
+    """One partition of a read to write. `stale`: names of receipts to remove before. `tables`: those to write of what
+    the read fills (`reads.py`), none for the one of its name. `known`: by partitions of this export. `holds`: to keep
+    from the beginning."""
 
     spec: PartitionSpec
     stale: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
     known: Known = NOTHING_KNOWN
     holds: Sequence[Hold] = ()
 
@@ -80,13 +82,13 @@ class Advance(msgspec.Struct, frozen=True):
 
 
 class Done(msgspec.Struct, frozen=True):
-    """A partition that is written. `size`: bytes of its file; `receipt`: the name of its receipt; `known`: what it
-    taught; `believed`: the heights that rest on belief."""
+    """A partition of a read that is written. `rows`, `size`: rows and bytes of its files; `receipts`: the names of
+    their receipts; `known`: what it taught; `believed`: the heights that rest on belief."""
 
     spec: PartitionSpec
     rows: int
     size: int
     calls: int
-    receipt: str
+    receipts: tuple[str, ...]
     known: Known = NOTHING_KNOWN
     believed: tuple[HeightRange, ...] = ()
