@@ -21,12 +21,12 @@ from chainq.lake.estimate import Estimate, estimates
 from chainq.lake.export import Export, ExportPlan, ExportQuery
 from chainq.lake.job import Advance, Done
 from chainq.lake.local import LocalEngine
-from chainq.lake.open import open_store
 from chainq.lake.reads import EXPORTED, NAME
 from chainq.lake.repair_list import read_findings
 from chainq.process.pool import cores
 from chainq.process.progress import heights_of
 from chainq.sinks.open import open_sink
+from chainq.stored.open import open_store
 from chainq.text.humanize import counted, duration, in_bytes
 from chainq.text.sanitize import quoted
 from chainq.transport.base import Report, ServiceOptions

@@ -21,7 +21,6 @@ from chainq.fetching.service import Service
 from chainq.formats.chart_result import ResultChart
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
-from chainq.lake.open import open_store
 from chainq.lake.sql import Database, Result, view_name
 from chainq.planning.chunking import first_requests
 from chainq.process.progress import heights_of
@@ -29,6 +28,7 @@ from chainq.process.signals import signals_deferred
 from chainq.query import Query
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
+from chainq.stored.open import open_store
 from chainq.text.humanize import counted
 from chainq.text.sanitize import quoted
 

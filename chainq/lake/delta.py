@@ -22,9 +22,9 @@ from typing import Any, TypeVar
 from chainq.catalog.tables import TABLES
 from chainq.errors import OutputError, UsageError
 from chainq.heights.grid import PARTITION_COLUMN, PartitionSpec, parse_name
-from chainq.lake.receipt import Entry
-from chainq.lake.store import Store
 from chainq.lake.table import arrow_schema
+from chainq.stored.receipt import Entry
+from chainq.stored.store import Store
 from chainq.text.sanitize import excerpt
 
 T = TypeVar("T")

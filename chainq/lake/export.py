@@ -17,17 +17,19 @@ from chainq.heights.bounds import Bounds
 from chainq.heights.grid import PartitionSpec, partitions
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
-from chainq.lake import data_set, plan
-from chainq.lake.data_set import Origin, Wanted
+from chainq.lake import plan
 from chainq.lake.delta import DeltaTable, has_table
 from chainq.lake.engine import Engine
 from chainq.lake.job import Done, Job, Task
 from chainq.lake.last_run import recorded
-from chainq.lake.plan import Inventory, Todo
+from chainq.lake.plan import Todo
 from chainq.lake.reads import read_method, reads_of, tasks_of
-from chainq.lake.receipt import Entry, parse_entry
-from chainq.lake.store import Store
 from chainq.lake.table import schema_of
+from chainq.stored import data_set
+from chainq.stored.data_set import Origin, Wanted
+from chainq.stored.inventory import Inventory, take_inventory
+from chainq.stored.receipt import Entry, parse_entry
+from chainq.stored.store import Store
 from chainq.text.humanize import counted
 from chainq.transport.base import ServiceOptions
 
@@ -114,7 +116,7 @@ class Export:
         specs = [spec for table in self._tables for spec in partitions(table, heights, size)]
         if specs[0].start < heights.start:
             self._warn(f"partitions begin at multiples of {size}: the range starts at height {specs[0].start}")
-        inventory = plan.take_inventory(self._store.listing())
+        inventory = take_inventory(self._store.listing())
         delta = tuple(table for table in self._tables if self._query.delta or has_table(table, inventory.others))
         if self._query.places is not None:
             specs = self._named(specs, size, self._query.places)

@@ -10,9 +10,9 @@ from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
 from chainq.heights.grid import PartitionSpec
 from chainq.heights.range import HeightRange
-from chainq.lake.open import open_store
-from chainq.lake.store import Store
 from chainq.planning.exchange import NOTHING_KNOWN, Known
+from chainq.stored.open import open_store
+from chainq.stored.store import Store
 from chainq.transport.base import Report, ServiceOptions
 
 

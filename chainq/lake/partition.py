@@ -20,19 +20,19 @@ from chainq.errors import IncompleteError, OutputError, Phrase
 from chainq.fetching.service import Service, hash_text
 from chainq.heights.bounds import Bounds
 from chainq.heights.grid import PartitionSpec
-from chainq.lake import receipt as receipts
 from chainq.lake.job import Advance, Done, Hold, Job, Task
 from chainq.lake.reads import Files, read_method
-from chainq.lake.receipt import Receipt
 from chainq.lake.table import PartitionFile
 from chainq.planning.exchange import Known
 from chainq.planning.facts import BehindError
 from chainq.query import Batch, Query
 from chainq.rows.fields import Picker
+from chainq.stored import receipt as receipts
+from chainq.stored.receipt import Receipt
 from chainq.transport.base import Report
 
 if TYPE_CHECKING:
-    from chainq.lake.store import Store, Upload
+    from chainq.stored.store import Store, Upload
 
 ATTEMPTS = 3  # where a reorg comes between the first and the last request
 LESS_MEMORY = Phrase("lower {workers} or {concurrency}, or export with a smaller {partition}")

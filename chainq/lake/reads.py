@@ -19,9 +19,9 @@ from chainq.errors import UsageError
 from chainq.heights.grid import PartitionSpec
 from chainq.lake.job import Task
 from chainq.lake.plan import Todo
-from chainq.lake.store import Upload
 from chainq.lake.table import PartitionFile
 from chainq.rows.tables import table_rows
+from chainq.stored.store import Upload
 
 NAME = "chain"
 """The read of full blocks that fills several tables, and what the command line calls all of them."""

@@ -21,11 +21,12 @@ from chainq.errors import ChainqError, UsageError
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.grid import PartitionSpec
 from chainq.heights.range import HeightRange
-from chainq.lake import data_set, plan
-from chainq.lake.receipt import Entry, parse_entry
 from chainq.lake.scan import Files
-from chainq.lake.store import Store
 from chainq.process.threads import Pool
+from chainq.stored import data_set
+from chainq.stored.inventory import Inventory, take_inventory
+from chainq.stored.receipt import Entry, parse_entry
+from chainq.stored.store import Store
 from chainq.text.sanitize import excerpt, quoted
 
 T = TypeVar("T")
@@ -78,7 +79,7 @@ class Database:
         description = data_set.read(store)
         if description is None:
             raise UsageError(f"no data set in {store.label}: no {data_set.NAME}", "chainq export writes one")
-        inventory = plan.take_inventory(store.listing())
+        inventory = take_inventory(store.listing())
         entries: dict[str, list[Entry]] = {}
         for entry in inventory.valid.values():
             entries.setdefault(entry.spec.command, []).append(entry)
@@ -207,7 +208,7 @@ def view_name(command: str) -> str:
     return command.replace("-", "_")
 
 
-def _damaged(inventory: plan.Inventory, grid: int) -> Iterator[PartitionSpec]:
+def _damaged(inventory: Inventory, grid: int) -> Iterator[PartitionSpec]:
     """Yield the partitions that have a file or a receipt and are not whole.
 
     They end where a receipt says; without one, after `grid` heights.

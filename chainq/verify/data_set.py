@@ -20,13 +20,13 @@ from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.grid import partition_name
 from chainq.heights.range import HeightRange
 from chainq.lake.content import ContentHash
-from chainq.lake.open import open_store
-from chainq.lake.receipt import METADATA_KEY, Receipt, entry_of
-from chainq.lake.store import Listed, Store
 from chainq.process.pool import Workers, cores
 from chainq.process.progress import UNSEEN, Progress
 from chainq.process.threads import in_order
 from chainq.process.worker import Say
+from chainq.stored.open import open_store
+from chainq.stored.receipt import METADATA_KEY, Receipt, entry_of
+from chainq.stored.store import Listed, Store
 from chainq.verify.file_rows import FileRows, ParquetRows, reason, tables_of, unreadable
 from chainq.verify.findings import Contradiction, Finding, Located, Step, by_height
 from chainq.verify.partitions import Partition, Partitions, Repair

@@ -9,10 +9,10 @@ from chainq.catalog.tables import TABLES
 from chainq.errors import UsageError
 from chainq.heights.grid import PartitionSpec, parse_name, partitions
 from chainq.heights.range import HeightRange
-from chainq.lake import data_set
 from chainq.lake.plan import broken
-from chainq.lake.receipt import Entry, parse_entry
-from chainq.lake.store import Store
+from chainq.stored import data_set
+from chainq.stored.receipt import Entry, parse_entry
+from chainq.stored.store import Store
 from chainq.verify.findings import Contradiction, Finding, by_height
 
 

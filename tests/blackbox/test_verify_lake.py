@@ -19,7 +19,7 @@ pytest.importorskip("numpy")
 
 from chainq.heights.grid import PartitionSpec, partition_name  # noqa: E402
 from chainq.lake.content import ContentHash  # noqa: E402  # it needs pyarrow
-from chainq.lake.receipt import Receipt, entry_of, parse_entry  # noqa: E402
+from chainq.stored.receipt import Receipt, entry_of, parse_entry  # noqa: E402
 
 SEEDS = range(int(os.environ.get("CHAINQ_TEST_SEEDS", "1")))
 COMMANDS = ("blocks", "records", "transitions", "ownership")
