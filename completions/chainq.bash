@@ -112,6 +112,7 @@ _chainq_row --json flag 'All parts as one JSON object'
 _chainq_for export
 _chainq_row --to text 'Folder, or s3://, gs:// or az:// URL'
 _chainq_row --partition text 'Heights in a partition'
+_chainq_row --no-full-blocks flag 'With chain: leave out the table of the full blocks themselves'
 _chainq_row --lag text 'Leave out the last N blocks'
 _chainq_row '--workers -w' text 'Worker processes. Default: one per core'
 _chainq_row --engine text 'Who does the work: local or dask'

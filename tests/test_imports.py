@@ -222,7 +222,7 @@ USERS = {
     "duckdb": {"lake"},
     "deltalake": {"lake"},
     "distributed": {"lake"},
-    "obstore": {"lake"},
+    "obstore": {"stored"},
     "plotille": {"formats"},
     "orjson": {"demo"},
     "tomllib": {"config"},

@@ -13,6 +13,7 @@ from chainq._docgen.reference import reference
 from chainq._docgen.row_types import PATH, row_types
 from chainq._docgen.sessions import images, replayed
 from chainq._docgen.surface import Program, read
+from chainq._docgen.tables import columns
 
 COMMAND = "python -m chainq._docgen"
 REFERENCE = "docs/reference.md"
@@ -23,6 +24,7 @@ COMPLETIONS = {
 }
 MARKS = {
     "README.md": (f"<!-- exit-codes:begin, by {COMMAND} -->", "<!-- exit-codes:end -->"),
+    "docs/tables.md": (f"<!-- tables:begin, by {COMMAND} -->", "<!-- tables:end -->"),
     "pyproject.toml": (f"# shared-data:begin, by {COMMAND}", "# shared-data:end"),
     **{f"completions/{name}": (f"# table:begin, by {COMMAND}", "# table:end") for name in COMPLETIONS},
 }
@@ -58,6 +60,7 @@ def texts(folder: Path) -> dict[str, str]:
     program = read()
     due = generated(program)
     parts = dict.fromkeys(MARKS, table(program))
+    parts["docs/tables.md"] = columns()
     parts["README.md"] = f"\n{exit_codes()}\n"
     parts["pyproject.toml"] = "\n".join(f'"{name}" = "{place}"' for name, place in packaged(program).items())
     for name, (begin, end) in MARKS.items():

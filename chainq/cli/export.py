@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from chainq.catalog.tables import TABLES
 from chainq.cli import connect
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
@@ -15,17 +16,17 @@ from chainq.cli.tool_options import ExportCommand
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds, parse_height
-from chainq.heights.grid import COMMANDS
 from chainq.lake.engine import Engine
 from chainq.lake.estimate import Estimate, estimates
 from chainq.lake.export import Export, ExportPlan, ExportQuery
 from chainq.lake.job import Advance, Done
 from chainq.lake.local import LocalEngine
-from chainq.lake.open import open_store
+from chainq.lake.reads import EXPORTED, NAME
 from chainq.lake.repair_list import read_findings
 from chainq.process.pool import cores
 from chainq.process.progress import heights_of
 from chainq.sinks.open import open_sink
+from chainq.stored.open import open_store
 from chainq.text.humanize import counted, duration, in_bytes
 from chainq.text.sanitize import quoted
 from chainq.transport.base import Report, ServiceOptions
@@ -114,8 +115,8 @@ class _Progress:
             what = f"{counted(len(plan.todo), 'partition')} of {plan.heights} to write"
             self._reporter.note(f"{what}, {plan.kept:,} complete")
         self._partitions = len(plan.todo)
-        commands = heights_of(len({todo.spec.command for todo in plan.todo}))
-        self._reporter.begin(sum(len(todo.spec.heights) for todo in plan.todo), commands)
+        reads = heights_of(len({task.spec.command for task in plan.tasks}))
+        self._reporter.begin(sum(len(task.spec.heights) for task in plan.tasks), reads)
 
     def advanced(self, worker: int, advance: Advance) -> None:
         """Count what a worker has written of a partition, which it may have begun anew; for any thread."""
@@ -126,7 +127,7 @@ class _Progress:
     def wrote(self, done: Done) -> None:
         """Count a partition."""
         with self._lock:
-            self._written += 1
+            self._written += len(done.receipts)
             self._workers = {worker: one for worker, one in self._workers.items() if one.spec.name != done.spec.name}
             self._count(Advance(done.spec, len(done.spec.heights), done.rows))
             del self._underway[done.spec.name]
@@ -155,7 +156,9 @@ def _query(given: ExportCommand) -> ExportQuery:
         raise UsageError(f"two ranges, {ranges[0]} and {ranges[1]}: expected one")
     bounds = read_bounds(given, ranges[0] if ranges else None, whole=True)
     if not commands:
-        raise UsageError("no command to export", f"the commands are {', '.join(COMMANDS)}")
+        raise UsageError("no command to export", f"the commands are {', '.join(EXPORTED)}")
+    if given.no_full_blocks and NAME not in commands:
+        raise UsageError(f"--no-full-blocks needs {NAME}")
     partition = None if given.partition is None else parse_height(given.partition)
     if partition == 0:
         raise UsageError("invalid --partition 0: expected at least 1 height")
@@ -164,6 +167,7 @@ def _query(given: ExportCommand) -> ExportQuery:
         bounds,
         partition,
         given.lag,
+        full_blocks=not given.no_full_blocks,
         delta=given.delta,
         repair=given.repair == "all",
     )
@@ -187,7 +191,7 @@ def _repair(given: ExportCommand) -> ExportQuery:
         what = others[0] if others else quoted((given.words or [""])[0])
         raise UsageError(f"{what} cannot be combined with --repair FILE", "the findings name commands and heights")
     places = read_findings(Path(given.repair or ""))
-    commands = tuple(command for command in COMMANDS if any(command == place[0] for place in places))
+    commands = tuple(command for command in TABLES if any(command == place[0] for place in places))
     return ExportQuery(commands, Bounds(whole=True), lag=given.lag, delta=given.delta, repair=True, places=places)
 
 

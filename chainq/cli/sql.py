@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Column, Method, Shape
+from chainq.catalog.tables import COMMANDS
 from chainq.cli import connect, output
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
@@ -19,9 +20,7 @@ from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.formats.chart_result import ResultChart
 from chainq.heights.bounds import Bounds
-from chainq.heights.grid import COMMANDS
 from chainq.heights.range import HeightRange
-from chainq.lake.open import open_store
 from chainq.lake.sql import Database, Result, view_name
 from chainq.planning.chunking import first_requests
 from chainq.process.progress import heights_of
@@ -29,6 +28,7 @@ from chainq.process.signals import signals_deferred
 from chainq.query import Query
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
+from chainq.stored.open import open_store
 from chainq.text.humanize import counted
 from chainq.text.sanitize import quoted
 

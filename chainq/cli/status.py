@@ -19,8 +19,8 @@ from chainq.text.sanitize import printable
 
 if TYPE_CHECKING:
     from chainq.cli.tool_options import StatusCommand
-    from chainq.lake.receipt import Entry
-    from chainq.lake.store import Store
+    from chainq.stored.receipt import Entry
+    from chainq.stored.store import Store
 
 
 class Status(NamedTuple):
@@ -90,7 +90,7 @@ def statuses(target: str, now: float) -> list[Status]:
     """Return the status of a checkpoint, or those of the tables of a data set. Raises UsageError if there is none."""
     if Path(target).is_file():
         return [_of_checkpoint(target, now)]
-    from chainq.lake.open import open_store
+    from chainq.stored.open import open_store
 
     store = open_store(target)
     found = list(_of_data_set(store, now))
@@ -124,7 +124,7 @@ def _of_checkpoint(target: str, now: float) -> Status:
 def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     """Yield the status of each table, up to its first gap."""
     from chainq.lake import last_run
-    from chainq.lake.plan import take_inventory
+    from chainq.stored.inventory import take_inventory
 
     listed = list(store.listing())
     written = {one.name: one.modified for one in listed}

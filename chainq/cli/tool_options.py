@@ -162,6 +162,9 @@ class ExportOptions(Group):
     partition: Annotated[str | None, option(EXPORT, "--partition", "N", "Heights in a partition.  [default: 10K]")] = (
         None
     )
+    no_full_blocks: Annotated[
+        bool, option(EXPORT, "--no-full-blocks", "", "With chain: leave out the table of the full blocks themselves.")
+    ] = False
     lag: Annotated[int, option(EXPORT, "--lag", "N", "Leave out the last N blocks.", min=0)] = 0
     workers: Annotated[
         int | None, option(EXPORT, "--workers -w", "N", "Worker processes. Default: one per core.", min=1)
@@ -205,7 +208,10 @@ class ExportCommand(ExportOptions, RangeOptions, ServiceFlags, StrictOptions):
 
     words: Annotated[
         list[str] | None,
-        Argument(metavar="COMMAND... [RANGE]", help="Range commands, then heights: A:B, A:, :B or H; else all."),
+        Argument(
+            metavar="COMMAND... [RANGE]",
+            help="Range commands or chain, then heights: A:B, A:, :B or H. Default: the whole chain.",
+        ),
     ] = None
 
 
@@ -220,9 +226,11 @@ def _export() -> "Command":
         ExportCommand,
         call,
         "Write the rows of range commands as Parquet files, a partition each, into a folder or an object store.\n\n"
+        "`chain` reads full blocks once and writes blocks, full_blocks, transactions, calls, inputs, outputs, finalize"
+        " and ratifications. See docs/tables.md.\n\n"
         "Run it again to resume: partitions that are complete are skipped, the last one is replaced as the chain grows,"
         " and so are those that a reorg touched.",
-        "Example:\n  chainq export blocks records --to chain 10K:20K\n",
+        "Examples:\n  chainq export chain --to chain 10K:20K\n  chainq export blocks records --to chain 10K:20K\n",
     )
 
 

@@ -252,7 +252,7 @@ class Client:
         ...     len(batch.rows), batch.heights, batch.proof.grade.value
         (2867, (0, 500), 'order')
         """
-        from chainq.heights.grid import COMMANDS
+        from chainq.catalog.tables import COMMANDS
 
         if command not in COMMANDS:
             raise UsageError(f"no batches of {command!r}: expected a command with a height range, such as 'records'")

@@ -13,15 +13,16 @@ from typing import NamedTuple
 
 from chainq.heights.range import HeightRange
 
-COMMANDS = ("blocks", "full-blocks", "records", "ownership", "transitions")
-"""The commands that are divided into partitions: range commands that need no further argument."""
 PARTITION_COLUMN = "start"
 """The column that readers make of the folder's name."""
 _NAME = re.compile(rf"([a-z-]+)/{PARTITION_COLUMN}=([0-9]{{9,16}})/data\.parquet")
 
 
 class PartitionSpec(NamedTuple):
-    """A partition to fetch and prove: its command, its first height, and the end of its heights (excluded)."""
+    """A partition to fetch and prove: its table, its first height, and the end of its heights (excluded).
+
+    `command`: the table, which most often has the name of the command with its rows (`catalog/tables.py`).
+    """
 
     command: str
     start: int

@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, TypeVar
 
-from chainq.catalog.methods import BY_COMMAND
+from chainq.catalog.tables import TABLES
 from chainq.errors import OutputError, UsageError, missing_package
 from chainq.heights.grid import PARTITION_COLUMN, PartitionSpec, parse_name
-from chainq.lake.receipt import Entry
-from chainq.lake.store import Store
 from chainq.lake.table import arrow_schema
+from chainq.stored.receipt import Entry
+from chainq.stored.store import Store
 from chainq.text.sanitize import excerpt
 
 T = TypeVar("T")
@@ -106,7 +106,7 @@ class DeltaTable:
         properties = self._transaction.CommitProperties(
             app_transactions=[self._transaction.Transaction(APPLICATION, number)]
         )
-        schema = arrow_schema(BY_COMMAND[self._command]).append(pyarrow.field(PARTITION_COLUMN, pyarrow.int64()))
+        schema = arrow_schema(TABLES[self._command]).append(pyarrow.field(PARTITION_COLUMN, pyarrow.int64()))
         if self._table is None:
             self._transaction.create_table_with_add_actions(
                 self._uri,

@@ -1,16 +1,19 @@
 """What the partitions of a plan will take, by what those of the same command took that are there already."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from chainq.catalog.methods import BY_COMMAND, Method
+from chainq.catalog.methods import Method
+from chainq.heights.grid import PartitionSpec
 from chainq.lake.export import ExportPlan
+from chainq.lake.reads import read_method
 from chainq.planning.chunking import first_requests
 
 
 class Estimate(msgspec.Struct, frozen=True):
-    """A partition to write. `calls`: requests; `bytes`: of its file, null where none of its command is known."""
+    """A partition to write. `calls`: requests, 0 if the read of another table fills it. `bytes`: of its file, null
+    where none of its command is known."""
 
     command: str
     start: int
@@ -30,17 +33,23 @@ def estimates(plan: ExportPlan) -> Iterator[Estimate]:
     for entry in plan.inventory.valid.values():
         heights, calls, total = known.get(entry.spec.command, (0, 0, 0))
         known[entry.spec.command] = (heights + len(entry.spec.heights), calls + entry.calls, total + entry.size)
-    for spec, reason, _ in plan.todo:
-        size: int | None
-        heights, calls, total = known.get(spec.command, (0, 0, 0))
-        if heights:
-            share = len(spec.heights) / heights
-            calls, size = max(1, round(share * calls)), round(share * total)
-        else:
-            method = BY_COMMAND[spec.command]
-            chunks = sum(1 for _ in first_requests(method, spec.heights, None))
-            calls, size = chunks + _edge_calls(method), None
-        yield Estimate(spec.command, spec.start, spec.end, reason, calls, size)
+    reasons = {(todo.spec.command, todo.spec.start): todo for todo in plan.todo}
+    for task in plan.tasks:
+        todos = [reasons[table, task.spec.start] for table in task.tables]
+        calls = _calls(task.spec, [known[table] for table in task.tables if table in known])
+        for spec, reason, _ in todos:
+            heights, _, total = known.get(spec.command, (0, 0, 0))
+            size = round(len(spec.heights) / heights * total) if heights else None
+            yield Estimate(spec.command, spec.start, spec.end, reason, calls, size)
+            calls = 0  # the same read fills the other tables
+
+
+def _calls(spec: PartitionSpec, known: Sequence[tuple[int, int, int]]) -> int:
+    """Return how many calls a partition of a read takes, by what is known of the tables that it fills, if anything."""
+    if known:
+        return max(max(1, round(len(spec.heights) / heights * calls)) for heights, calls, _ in known)
+    method = read_method(spec.command)
+    return sum(1 for _ in first_requests(method, spec.heights, None)) + _edge_calls(method)
 
 
 def _edge_calls(method: Method) -> int:

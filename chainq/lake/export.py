@@ -11,23 +11,26 @@ from itertools import chain, groupby
 from typing import NamedTuple
 
 from chainq.catalog.dialects import is_shared
-from chainq.catalog.methods import BY_COMMAND
+from chainq.catalog.tables import TABLES
 from chainq.errors import IncompleteError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
-from chainq.heights.grid import COMMANDS, PartitionSpec, partitions
+from chainq.heights.grid import PartitionSpec, partitions
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
-from chainq.lake import data_set, plan
-from chainq.lake.data_set import Origin, Wanted
+from chainq.lake import plan
 from chainq.lake.delta import DeltaTable, has_table
 from chainq.lake.engine import Engine
 from chainq.lake.job import Done, Job, Task
 from chainq.lake.last_run import recorded
-from chainq.lake.plan import Inventory, Todo
-from chainq.lake.receipt import Entry, parse_entry
-from chainq.lake.store import Store
+from chainq.lake.plan import Todo
+from chainq.lake.reads import read_method, reads_of, tasks_of
 from chainq.lake.table import schema_of
+from chainq.stored import data_set
+from chainq.stored.data_set import Origin, Wanted
+from chainq.stored.inventory import Inventory, take_inventory
+from chainq.stored.receipt import Entry, parse_entry
+from chainq.stored.store import Store
 from chainq.text.humanize import counted
 from chainq.transport.base import ServiceOptions
 
@@ -35,7 +38,8 @@ NEAR, MANY = 1000, 8  # heights: of a stretch in which so many hashes come by on
 
 
 class ExportQuery(NamedTuple):
-    """What to export. `partition`: heights in a partition, None for that of the data set. `lag`: blocks to leave.
+    """What to export. `commands`: of `reads.EXPORTED`; `full_blocks`: whether `chain` includes the full blocks.
+    `partition`: heights in a partition, None for that of the data set. `lag`: blocks to leave.
 
     `delta`: make Delta tables; those that are there are kept up in any case. `repair`: write partitions that are
     complete as well. `places`: only the partitions with these commands and heights. `hashes`: recompute block hashes.
@@ -45,6 +49,7 @@ class ExportQuery(NamedTuple):
     bounds: Bounds
     partition: int | None = None
     lag: int = 0
+    full_blocks: bool = True
     delta: bool = False
     repair: bool = False
     places: frozenset[tuple[str, int]] | None = None
@@ -52,11 +57,13 @@ class ExportQuery(NamedTuple):
 
 
 class ExportPlan(NamedTuple):
-    """What is to be done. `kept`: partitions that are complete already. `delta`: commands with a Delta table."""
+    """What is to be done. `todo`: the partitions to write; `tasks`: the same by their reads. `kept`: partitions
+    that are complete already. `delta`: tables with a Delta table."""
 
     heights: HeightRange
     partition: int
     todo: list[Todo]
+    tasks: list[Task]
     kept: int
     inventory: Inventory
     delta: tuple[str, ...]
@@ -81,14 +88,13 @@ class Export:
     """
 
     def __init__(self, service: Service, store: Store, query: ExportQuery, warn: Callable[[str], None]) -> None:
-        for command in query.commands:
-            if command not in COMMANDS:
-                raise UsageError(f"{command!r} cannot be exported", f"the commands are {', '.join(COMMANDS)}")
+        self._reads = reads_of(query.commands, full_blocks=query.full_blocks)
+        self._tables = tuple(table for read in self._reads for table in read.tables)
         self._service, self._store, self._query, self._warn = service, store, query, warn
         self._hashes: dict[int, str | None] = {}
         self.believed: dict[str, HeightSet] = {}
         self.unhashed: Counter[str] = Counter()
-        self._schemas = {command: schema_of(BY_COMMAND[command]) for command in query.commands}
+        self._schemas = {table: schema_of(TABLES[table]) for table in self._tables}
 
     def plan(self, *, write: bool) -> ExportPlan | None:
         """Return what is to be done; None where the range has no blocks. With `write`, `chainq.json` is brought up to
@@ -111,13 +117,11 @@ class Export:
         else:
             origin = self._origin(heights)
         size = (found.partition if found else None) or self._query.partition or data_set.PARTITION
-        specs = [spec for command in self._query.commands for spec in partitions(command, heights, size)]
+        specs = [spec for table in self._tables for spec in partitions(table, heights, size)]
         if specs[0].start < heights.start:
             self._warn(f"partitions begin at multiples of {size}: the range starts at height {specs[0].start}")
-        inventory = plan.take_inventory(self._store.listing())
-        delta = tuple(
-            command for command in self._query.commands if self._query.delta or has_table(command, inventory.others)
-        )
+        inventory = take_inventory(self._store.listing())
+        delta = tuple(table for table in self._tables if self._query.delta or has_table(table, inventory.others))
         if self._query.places is not None:
             specs = self._named(specs, size, self._query.places)
         if self._query.repair:
@@ -127,8 +131,9 @@ class Export:
         self._tell_of_reorgs(todo)
         if write:
             data_set.save(self._store, wanted, origin, found)
-        todo = _in_order(todo, self._query.commands)
-        return ExportPlan(heights, size, todo, len(specs) - len(todo), inventory, delta)
+        todo = _in_order(todo, self._tables)
+        tasks = tasks_of(todo, self._reads)
+        return ExportPlan(heights, size, todo, tasks, len(specs) - len(todo), inventory, delta)
 
     def run(
         self,
@@ -150,7 +155,7 @@ class Export:
             made = self.plan(write=True)
             if made is None:
                 return None
-            tables = {command: DeltaTable(self._store, command) for command in made.delta}
+            tables = {table: DeltaTable(self._store, table) for table in made.delta}
             begin(made)
             dialect = self._dialect() or self._service.dialect_name
             job = Job(destination, options._replace(dialect=dialect), self._service.tip(), self._query.hashes)
@@ -158,25 +163,23 @@ class Export:
             entries: dict[tuple[str, int], Entry] = {}  # of what this run has written
             for command, table in tables.items():
                 table.withdraw(todo.spec for todo in made.todo if todo.spec.command == command)
-            tasks = [Task(todo.spec, todo.stale) for todo in made.todo]
             try:
-                for done in engine.run(job, tasks, check) if tasks else ():
-                    entry = parse_entry(done.receipt)
-                    if entry is not None:
-                        entries[(done.spec.command, done.spec.start)] = entry
+                for done in engine.run(job, made.tasks, check) if made.tasks else ():
+                    for entry in filter(None, map(parse_entry, done.receipts)):
+                        entries[(entry.spec.command, entry.spec.start)] = entry
                     totals = Totals(
-                        totals.written + 1,
+                        totals.written + len(done.receipts),
                         totals.kept,
                         totals.rows + done.rows,
                         totals.size + done.size,
                         totals.calls + done.calls,
                     )
                     for heights in done.believed:
-                        self.believed.setdefault(BY_COMMAND[done.spec.command].name, HeightSet()).add(heights)
+                        self.believed.setdefault(read_method(done.spec.command).name, HeightSet()).add(heights)
                     self.unhashed.update(done.unhashed)
                     wrote(done)
             except BaseException as error:
-                error.add_note(_rest(totals.written, len(tasks)))
+                error.add_note(_rest(totals.written, len(made.todo)))
                 raise
             before = (entry for key, entry in made.inventory.valid.items() if key not in entries)
             inside = [entry for entry in chain(before, entries.values()) if entry.spec.start < made.heights.end]
@@ -225,8 +228,8 @@ class Export:
 
     def _dialect(self) -> str | None:
         """Return the name of the dialect; None where no command depends on it."""
-        for command in self._query.commands:
-            method = BY_COMMAND[command]
+        for read in self._reads:
+            method = read_method(read.name)
             if not is_shared(method, self._service.names):
                 return self._service.dialect_for(method).name
         return None
@@ -246,16 +249,16 @@ class Export:
 
     def _check_links(self, entries: Iterable[Entry]) -> None:
         """Raise IncompleteError where partitions do not link: a reorg came during the export."""
-        broken = plan.first_broken(one for one in entries if one.spec.command in self._query.commands)
+        broken = plan.first_broken(one for one in entries if one.spec.command in self._tables)
         if broken is not None:
             raise IncompleteError(
                 f"reorg: {broken} does not follow on the partition before it", "run the command again to replace it"
             )
 
 
-def _in_order(todo: list[Todo], commands: Sequence[str]) -> list[Todo]:
+def _in_order(todo: list[Todo], tables: Sequence[str]) -> list[Todo]:
     """Return partitions from the lowest height on, so that what is complete grows evenly."""
-    return sorted(todo, key=lambda one: (one.spec.start, commands.index(one.spec.command)))
+    return sorted(todo, key=lambda one: (one.spec.start, tables.index(one.spec.command)))
 
 
 def _rest(written: int, total: int) -> str:

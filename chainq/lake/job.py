@@ -10,9 +10,9 @@ from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
 from chainq.heights.grid import PartitionSpec
 from chainq.heights.range import HeightRange
-from chainq.lake.open import open_store
-from chainq.lake.store import Store
 from chainq.planning.exchange import NOTHING_KNOWN, Known
+from chainq.stored.open import open_store
+from chainq.stored.store import Store
 from chainq.transport.base import Report, ServiceOptions
 
 
@@ -61,11 +61,13 @@ class Hold(msgspec.Struct, frozen=True):
 
 
 class Task(msgspec.Struct, frozen=True):
-    """One partition to write. `stale`: names of receipts to remove before. `known`: by partitions of this export.
-    `holds`: to keep from the beginning."""
+    """One partition of a read to write. `stale`: names of receipts to remove before. `tables`: those to write of what
+    the read fills (`reads.py`), none for the one of its name. `known`: by partitions of this export. `holds`: to keep
+    from the beginning."""
 
     spec: PartitionSpec
     stale: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
     known: Known = NOTHING_KNOWN
     holds: Sequence[Hold] = ()
 
@@ -83,14 +85,15 @@ class Advance(msgspec.Struct, frozen=True):
 
 
 class Done(msgspec.Struct, frozen=True):
-    """A partition that is written. `size`: bytes of its file; `receipt`: the name of its receipt; `known`: what it
-    taught; `believed`: the heights that rest on belief; `unhashed`: what `--hashes` could not check, counted."""
+    """A partition of a read that is written. `rows`, `size`: rows and bytes of its files; `receipts`: the names of
+    their receipts; `known`: what it taught; `believed`: the heights that rest on belief; `unhashed`: what `--hashes`
+    could not check, counted."""
 
     spec: PartitionSpec
     rows: int
     size: int
     calls: int
-    receipt: str
+    receipts: tuple[str, ...]
     known: Known = NOTHING_KNOWN
     believed: tuple[HeightRange, ...] = ()
     unhashed: Mapping[str, int] = {}

@@ -11,8 +11,8 @@ import msgspec
 from msgspec.structs import replace
 
 from chainq.errors import BusyError, ChainqError, OutputError, UsageError
-from chainq.lake import data_set
-from chainq.lake.store import Store
+from chainq.stored import data_set
+from chainq.stored.store import Store
 from chainq.text.sanitize import excerpt, mask_keys, printable
 
 NAME = "_chainq/last_run.json"

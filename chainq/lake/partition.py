@@ -1,13 +1,15 @@
-"""One partition, the unit of an export: its rows fetched and proved, written as one file, and its receipt.
+"""One partition of a read, the unit of an export: its rows fetched and proved, and the file and receipt of each table.
 
 It depends on nothing but its arguments and writes the same rows each time, so that an engine may repeat it anywhere.
 
 The order of writing makes kills harmless: the old receipts go, the new file takes the place of the old one, the new
-receipt follows. A file without its receipt is written again by the next run; to readers it is whole at every moment.
+receipt follows, table by table. A file without its receipt is written again by the next run; to readers it is whole at
+every moment.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Raw, structs
@@ -19,18 +21,19 @@ from chainq.fetching.hashed import TIERS
 from chainq.fetching.service import Service, hash_text
 from chainq.heights.bounds import Bounds
 from chainq.heights.grid import PartitionSpec
-from chainq.lake import receipt as receipts
 from chainq.lake.job import Advance, Done, Hold, Job, Task
-from chainq.lake.receipt import Receipt
+from chainq.lake.reads import Files, read_method
 from chainq.lake.table import PartitionFile
 from chainq.planning.exchange import Known
 from chainq.planning.facts import BehindError
 from chainq.query import Batch, Query
 from chainq.rows.fields import Picker
+from chainq.stored import receipt as receipts
+from chainq.stored.receipt import Receipt
 from chainq.transport.base import Report
 
 if TYPE_CHECKING:
-    from chainq.lake.store import Store
+    from chainq.stored.store import Store, Upload
 
 ATTEMPTS = 3  # where a reorg comes between the first and the last request
 LESS_MEMORY = Phrase("lower {workers} or {concurrency}, or export with a smaller {partition}")
@@ -84,78 +87,101 @@ class Worker:
             raise OutputError("out of memory", LESS_MEMORY) from None
 
     def _write(self, task: Task) -> Done:
-        spec, method = task.spec, BY_COMMAND[task.spec.command]
-        calls = self._calls
-        with self._store.upload() as upload:
+        spec, read, calls = task.spec, read_method(task.spec.command), self._calls
+        with ExitStack() as stack:
+            tables = task.tables or (spec.command,)
+            uploads = {table: stack.enter_context(self._store.upload()) for table in tables}
             for left in reversed(range(ATTEMPTS)):
                 self._service.believed.clear()
                 self._service.unhashed.clear()
-                upload.file.seek(0)
-                upload.file.truncate()
-                file = PartitionFile(upload.file, method, self._warn)
+                files = Files(spec.command, uploads, self._warn)
                 try:
-                    proofs, hashes, known = self._fetch(method, task, file)
+                    proofs, hashes, known = self._fetch(task, files)
                     break
                 except BaseException as error:
-                    file.abandon()
+                    files.abandon()
                     if isinstance(error, BehindError) and spec.start < error.height and left:
                         spec = spec._replace(end=error.height)  # the next run writes what is missing now
                         task = structs.replace(task, spec=spec)
                         self._warn(f"{error.message}: this run ends before that height")
                     elif not isinstance(error, _ReorgError) or not left:
                         raise
-            receipt = Receipt(
-                receipt=receipts.VERSION,
-                command=spec.command,
-                start=spec.start,
-                end=spec.end,
-                rows=file.rows,
-                first_hash=hashes.first,
-                last_hash=hashes.last,
-                previous_hash=hashes.previous,
-                sha256=file.sha256,
-                content=file.content,
-                proof=dict(proofs),
-                calls=self._calls - calls,
-                tip=self._job.tip.height,
-                dialect=self._service.dialect_name,
-                version=__version__,
-                hashes=TIERS[spec.command] if self._hashed(method) else "",
-                unhashed=dict(self._service.unhashed),
-            )
-            sealed = structs.replace(receipt, file=file.finish(receipt))
+            sealed = {
+                table: self._finished(file, spec._replace(command=table), read, proofs, hashes, self._calls - calls)
+                for table, file in files.tables.items()
+            }
             self._store.delete(task.stale)
-            size = upload.publish(spec.name)
-        entry = receipts.entry_of(receipt, size)
-        self._store.write(entry.name, sealed.encode())
-        believed = tuple(self._service.believed.get(method.name, ()))
-        return Done(spec, receipt.rows, size, receipt.calls, entry.name, known, believed, receipt.unhashed)
+            entries = [self._published(uploads[table], receipt) for table, receipt in sealed.items()]
+        believed = tuple(self._service.believed.get(read.name, ()))
+        rows, size = sum(entry.rows for entry in entries), sum(entry.size for entry in entries)
+        unhashed = dict(self._service.unhashed)
+        names = tuple(entry.name for entry in entries)
+        return Done(spec, rows, size, self._calls - calls, names, known, believed, unhashed)
 
-    def _hashed(self, method: Method) -> bool:
+    def _hashed(self, read: Method) -> bool:
         """Return whether the hashes of blocks are recomputed."""
-        return self._job.hashes and method.command in TIERS
+        return self._job.hashes and read.command in TIERS
+
+    def _finished(
+        self,
+        file: PartitionFile,
+        spec: PartitionSpec,
+        read: Method,
+        proofs: Counter[str],
+        hashes: Hashes,
+        calls: int,
+    ) -> Receipt:
+        """End a file; return its receipt, with the hash of the file."""
+        receipt = Receipt(
+            receipt=receipts.VERSION,
+            command=spec.command,
+            start=spec.start,
+            end=spec.end,
+            rows=file.rows,
+            first_hash=hashes.first,
+            last_hash=hashes.last,
+            previous_hash=hashes.previous,
+            sha256=file.sha256,
+            content=file.content,
+            proof=dict(proofs),
+            calls=calls,
+            tip=self._job.tip.height,
+            dialect=self._service.dialect_name,
+            version=__version__,
+            source="" if read.command == spec.command else read.command,
+            hashes=TIERS[read.command] if self._hashed(read) else "",
+            unhashed=dict(self._service.unhashed),
+        )
+        return structs.replace(receipt, file=file.finish(receipt))
+
+    def _published(self, upload: "Upload", receipt: Receipt) -> receipts.Entry:
+        """Give a file its name, then write its receipt; return what that has in its name."""
+        spec = PartitionSpec(receipt.command, receipt.start, receipt.end)
+        entry = receipts.entry_of(receipt, upload.publish(spec.name))
+        self._store.write(entry.name, receipt.encode())
+        return entry
 
     def hold_back(self, hold: Hold) -> None:
         """Make no call of a method for a while; for any thread."""
         self._service.connection.hold_back(hold.method, hold.seconds)
 
-    def _fetch(self, method: Method, task: Task, file: PartitionFile) -> tuple[Counter[str], Hashes, Known]:
-        """Write all rows to the file; return how often they were proved in which way, the hashes, what is known now."""
+    def _fetch(self, task: Task, files: Files) -> tuple[Counter[str], Hashes, Known]:
+        """Write all rows to the files; return how often they were proved in which way, the hashes, what is known."""
         proofs: Counter[str] = Counter()
-        spec, learned = task.spec, [task.known]
+        spec, learned, method = task.spec, [task.known], read_method(task.spec.command)
         self._advance(Advance(spec))
         workers = int(self._hashed(method))  # no others: there is a process for each partition
         query = Query(method, bounds=Bounds(start=spec.start, end=spec.end), hash_workers=workers)
         batches = self._service.fetch_range(query, spec.heights, known=task.known, learned=learned.append)
         if method.linked:
-            first, last = self._copy(batches, spec, file, proofs)
-            if first is None or last is None or file.rows != len(spec.heights):
+            first, last = self._copy(batches, spec, files, proofs)
+            if first is None or last is None or files.read != len(spec.heights):
                 raise IncompleteError(f"{spec}: the chain ends before", "run the command again")
             pick = Picker(["block_hash", "previous_hash"])
             hashes = Hashes(hash_text(pick(first)[0]), hash_text(pick(last)[0]), hash_text(pick(first)[1]))
             return proofs, hashes, learned[-1]
         before = self._service.block_hash(spec.end - 1)
-        self._copy(batches, spec, file, proofs)
+        self._copy(batches, spec, files, proofs)
         hashes = self._hashes(spec)
         if hashes.last != (before or ""):
             raise _ReorgError(
@@ -171,7 +197,7 @@ class Worker:
         return Hashes(hash_text(found[0][0]), hash_text(found[-1][0]), hash_text(found[0][1]))
 
     def _copy(
-        self, batches: Iterator[Batch], spec: PartitionSpec, file: PartitionFile, proofs: Counter[str]
+        self, batches: Iterator[Batch], spec: PartitionSpec, files: Files, proofs: Counter[str]
     ) -> tuple[Raw | None, Raw | None]:
         """Write batches; return the first and the last row."""
         first: Raw | None = None
@@ -182,9 +208,9 @@ class Worker:
             if batch.rows:
                 first = first if first is not None else batch.rows[0].copy()
                 last = batch.rows[-1].copy()
-            file.write(batch.rows)
+            files.write(batch.rows)
             if batch.heights is not None:
-                self._advance(Advance(spec, batch.heights.end - spec.start, file.rows))
+                self._advance(Advance(spec, batch.heights.end - spec.start, files.rows))
             del batch  # its rows keep their whole response alive, and the next wait may be long
         return first, last
 

@@ -8,14 +8,14 @@ Blocks are linked by hash, and a receipt names the hash before its partition: so
 of one chain, and the last one of such a stretch decides for all of them.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
 from chainq.errors import IncompleteError
-from chainq.heights.grid import PartitionSpec, parse_name
-from chainq.lake.receipt import Entry, digest, is_settled, parse_entry
-from chainq.lake.store import Listed
+from chainq.heights.grid import PartitionSpec
+from chainq.stored.inventory import Inventory
+from chainq.stored.receipt import Entry, digest, is_settled, parse_entry
 
 HashAt = Callable[[int], str | None]
 """The hash of a block as the chain has it now; None where there is no such block."""
@@ -28,45 +28,6 @@ class Todo(NamedTuple):
     spec: PartitionSpec
     reason: str
     stale: tuple[str, ...] = ()
-
-
-class Inventory(NamedTuple):
-    """What a listing shows. `valid`: receipts of files that are whole. `damaged`: names of the receipts of all other
-    partitions, none for a file without a receipt. `others`: names of all other files."""
-
-    valid: Mapping[tuple[str, int], Entry]
-    damaged: Mapping[tuple[str, int], tuple[str, ...]]
-    others: list[str]
-
-    def receipts(self, spec: PartitionSpec) -> tuple[str, ...]:
-        """Return the names of all receipts of a partition."""
-        key = (spec.command, spec.start)
-        entry = self.valid.get(key)
-        return (entry.name,) if entry else self.damaged.get(key, ())
-
-
-def take_inventory(listing: Iterable[Listed]) -> Inventory:
-    """Return what a listing shows. Of several receipts for one partition none counts: a run was killed there."""
-    sizes: dict[tuple[str, int], int] = {}
-    entries: dict[tuple[str, int], Entry] = {}
-    more: dict[tuple[str, int], tuple[Entry, ...]] = {}  # beside the one in `entries`
-    others: list[str] = []
-    for name, size, _ in listing:
-        if key := parse_name(name):
-            sizes[key] = size
-        elif entry := parse_entry(name):
-            key = (entry.spec.command, entry.spec.start)
-            if entries.setdefault(key, entry) is not entry:
-                more[key] = (*more.get(key, ()), entry)
-        else:
-            others.append(name)
-    damaged: dict[tuple[str, int], tuple[str, ...]] = {key: () for key in sizes if key not in entries}
-    for key, entry in entries.items():
-        if key in more or sizes.get(key) != entry.size:
-            damaged[key] = tuple(one.name for one in (entry, *more.get(key, ())))
-    for key in damaged:
-        entries.pop(key, None)
-    return Inventory(entries, damaged, others)
 
 
 def make_plan(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import msgspec
 
+from chainq.catalog.tables import TABLES
 from chainq.errors import UsageError
-from chainq.heights.grid import COMMANDS
 from chainq.text.sanitize import printable
 
 
@@ -31,7 +31,7 @@ def read_findings(path: Path) -> frozenset[tuple[str, int]]:
             raise UsageError(
                 f"{printable(str(path))}: line {number} is not a finding", "chainq verify writes them with --jsonl"
             ) from None
-        if finding.command in COMMANDS and finding.height is not None and finding.repair is not None:
+        if finding.command in TABLES and finding.height is not None and finding.repair is not None:
             places.add((finding.command, finding.height))
     if not places:
         raise UsageError(f"{printable(str(path))} has no finding that an export can repair")

@@ -17,9 +17,9 @@ from chainq.catalog.methods import Method
 from chainq.errors import ChainqError, IncompleteError
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.grid import PARTITION_COLUMN
-from chainq.lake.receipt import Entry
-from chainq.lake.store import Listed, Store
 from chainq.process.threads import in_order
+from chainq.stored.receipt import Entry
+from chainq.stored.store import Listed, Store
 from chainq.text.sanitize import excerpt
 
 T = TypeVar("T")

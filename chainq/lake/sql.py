@@ -6,6 +6,7 @@ read: it can neither read another file nor write one. Only a single SELECT (or E
 Rejected: DuckDB's own reader with `allowed_directories`: it needs an extension from the network for object stores.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from queue import Empty
@@ -14,16 +15,18 @@ from typing import Any, NamedTuple, TypeVar, cast
 import msgspec
 from msgspec import Raw
 
-from chainq.catalog.methods import BY_COMMAND, Column, Kind
+from chainq.catalog.methods import Column, Kind
+from chainq.catalog.tables import COMMANDS, TABLES
 from chainq.errors import ChainqError, UsageError, missing_package
 from chainq.formats.arrow_rows import ArrowRows
-from chainq.heights.grid import COMMANDS, PartitionSpec
+from chainq.heights.grid import PartitionSpec
 from chainq.heights.range import HeightRange
-from chainq.lake import data_set, plan
-from chainq.lake.receipt import Entry, parse_entry
 from chainq.lake.scan import Files
-from chainq.lake.store import Store
 from chainq.process.threads import Pool
+from chainq.stored import data_set
+from chainq.stored.inventory import Inventory, take_inventory
+from chainq.stored.receipt import Entry, parse_entry
+from chainq.stored.store import Store
 from chainq.text.sanitize import excerpt, quoted
 
 T = TypeVar("T")
@@ -74,24 +77,24 @@ class Database:
         description = data_set.read(store)
         if description is None:
             raise UsageError(f"no data set in {store.label}: no {data_set.NAME}", "chainq export writes one")
-        inventory = plan.take_inventory(store.listing())
+        inventory = take_inventory(store.listing())
         entries: dict[str, list[Entry]] = {}
         for entry in inventory.valid.values():
             entries.setdefault(entry.spec.command, []).append(entry)
         damaged = list(_damaged(inventory, description.partition))
         for command, some in entries.items():
-            self._files.append(Files(BY_COMMAND[command], some, store))
+            self._files.append(Files(TABLES[command], some, store))
             self._connection.register(view_name(command), self._files[-1].table())
             whole = [entry.spec for entry in some]
             self.gaps[command] = list(_gaps(whole, [spec for spec in damaged if spec.command == command]))
-        self._held = tuple(command for command in COMMANDS if command in entries)
+        self._held = tuple(command for command in TABLES if command in entries)
 
     def tables(self, query: str) -> list[str]:
         """Return the commands whose views a query names. Raises UsageError for an invalid query and another table."""
         with self._empty() as empty:
             try:
                 self._check(empty, query)
-                named = {name.lower() for name in empty.get_table_names(query)}
+                named = self._named(empty, query)
             except self._duckdb.Error as error:
                 raise _invalid(error) from None
         known = {view_name(command): command for command in self._commands}
@@ -99,6 +102,15 @@ class Database:
             where = "tables are" if self._held is None else "data set has"
             raise UsageError(f"no table {quoted(unknown[0])}", f"the {where} {', '.join(known)}")
         return [command for view, command in known.items() if view in named]
+
+    def _named(self, empty: Any, query: str) -> set[str]:
+        """Return the tables that a query names. DuckDB does not tell those of a join with USING: then all that its
+        words can mean."""
+        try:
+            return {name.lower() for name in empty.get_table_names(query)}
+        except self._duckdb.BinderException:
+            empty.execute(query)  # raises unless the query is valid, with its tables
+            return {word.lower() for word in re.findall(r"\w+", query)} & {*map(view_name, TABLES)}
 
     def schema(self) -> dict[str, list[tuple[str, str]]]:
         """Return the columns of each table, as (name, type in DuckDB)."""
@@ -116,8 +128,8 @@ class Database:
     def _empty(self) -> Iterator[Any]:
         """Yield a database with the tables of all commands, without rows."""
         with self._duckdb.connect(":memory:") as empty:
-            for command in COMMANDS:  # tables and not views: of a view DuckDB names what is behind it
-                columns = ArrowRows(BY_COMMAND[command].columns, self._arrow).schema.empty_table()
+            for command in TABLES:  # tables and not views: of a view DuckDB names what is behind it
+                columns = ArrowRows(TABLES[command].columns, self._arrow).schema.empty_table()
                 empty.from_arrow(columns).create(view_name(command))
             for setting in _CLOSED:
                 empty.execute(setting)
@@ -125,7 +137,7 @@ class Database:
 
     def add_rows(self, command: str, batches: Iterator[list[Raw]]) -> int:
         """Add a view of rows in memory; return their number."""
-        rows = ArrowRows(BY_COMMAND[command].columns, self._arrow)
+        rows = ArrowRows(TABLES[command].columns, self._arrow)
         table = self._arrow.Table.from_batches([one for batch in batches for one in rows.batches(batch)], rows.schema)
         self._connection.register(view_name(command), table)
         return int(table.num_rows)
@@ -194,7 +206,7 @@ def view_name(command: str) -> str:
     return command.replace("-", "_")
 
 
-def _damaged(inventory: plan.Inventory, grid: int) -> Iterator[PartitionSpec]:
+def _damaged(inventory: Inventory, grid: int) -> Iterator[PartitionSpec]:
     """Yield the partitions that have a file or a receipt and are not whole.
 
     They end where a receipt says; without one, after `grid` heights.

@@ -11,7 +11,7 @@ from chainq.catalog.methods import Method
 from chainq.errors import OutputError, missing_package
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.lake.content import ContentHash
-from chainq.lake.receipt import METADATA_KEY, Receipt
+from chainq.stored.receipt import METADATA_KEY, Receipt
 
 _T = TypeVar("_T")
 

@@ -50,16 +50,16 @@ def read_full_block(row: Raw) -> FullBlock:
     whole = bytes(block.get("transactions", b""))[:1] == b"["
     found = FullBlock(integer_of(metadata.get("height")) if whole else None, text_of(block.get("block_hash")), [], [])
     for confirmed in array_of(block.get("transactions")):
-        for transition, _ in _transitions(object_of(object_of(confirmed).get("transaction"))):
+        for transition, _ in transitions_of(object_of(object_of(confirmed).get("transaction"))):
             members = object_of(transition)
             name = text_of(members.get("id"))
             found.outputs.extend((name, str(index)) for index, _ in _records(members))
-            if not RECORDS & _inputs(members):
+            if RECORDS.isdisjoint(input_types(members)):
                 found.listed.append((name,))
     return found
 
 
-def _transitions(transaction: Mapping[str, Raw]) -> Iterator[tuple[Raw, bool]]:
+def transitions_of(transaction: Mapping[str, Raw]) -> Iterator[tuple[Raw, bool]]:
     """Yield the transitions of a transaction that happened, and whether each pays the fee."""
     for transition in array_of(object_of(transaction.get("execution")).get("transitions")):
         yield transition, False
@@ -76,9 +76,9 @@ def _records(transition: Mapping[str, Raw]) -> Iterator[tuple[int, dict[str, Raw
             yield index, members
 
 
-def _inputs(transition: Mapping[str, Raw]) -> set[str]:
-    """Return the types of a transition's inputs."""
-    return {text_of(object_of(given).get("type")) for given in array_of(transition.get("inputs"))}
+def input_types(transition: Mapping[str, Raw]) -> list[str]:
+    """Return the types of a transition's inputs, in their order."""
+    return [text_of(object_of(given).get("type")) for given in array_of(transition.get("inputs"))]
 
 
 class BlockFacts(NamedTuple):
@@ -127,7 +127,7 @@ def _read_transaction(facts: BlockFacts, outer: dict[str, Raw]) -> None:
         "index": text(outer.get("index")),
         "status": status,
     }
-    for transition, fee in _transitions(inner):
+    for transition, fee in transitions_of(inner):
         _read_transition(facts, transaction_id, object_of(transition), ("of fees",) if fee else ())
 
 
@@ -156,7 +156,7 @@ def _read_transition(
             facts.ids.append(("record_ciphertext", value))
         facts.due["records"][key] = record
         facts.due["ownership"][key] = {}
-    inputs = _inputs(transition)
+    inputs = set(input_types(transition))
     if not RECORDS & inputs:
         listed = {**common, "tpk": text(transition.get("tpk")), "tcm": text(transition.get("tcm")), "program": program}
         if _DOUBTFUL & inputs:

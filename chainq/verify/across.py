@@ -9,10 +9,12 @@ from pyarrow import compute
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.heights.range import HeightRange
-from chainq.rows.full_block import IDENTITY
+from chainq.rows.full_block import IDENTITY, RECORDS
 from chainq.verify.findings import Contradiction, label
 
-COMPARED = frozenset(("height", "block_hash", "timestamp", "transition_id", "transaction_id", "output_index"))
+COMPARED = frozenset(
+    ("height", "block_hash", "timestamp", "transition_id", "transaction_id", "output_index", "index", "type")
+)
 """The columns that are compared, by the last part of their path."""
 Found = Iterator[tuple[str, int, Contradiction]]
 
@@ -28,9 +30,18 @@ def check_across(tables: Mapping[str, Any], heights: Mapping[str, HeightRange]) 
         if command in tables and blocks is not None and command != blocks:
             yield from _of_blocks(command, tables[command], tables[blocks], BY_COMMAND[blocks].height or "")
     if "records" in tables and "ownership" in tables:
-        yield from _same_records(tables["records"], tables["ownership"], heights["records"], heights["ownership"])
+        yield from _same_records(tables, heights, "records", "ownership")
     if "records" in tables and "transitions" in tables:
-        yield from _same_transitions(tables["records"], tables["transitions"])
+        yield from _same_transitions("records", tables["records"], tables["transitions"])
+    if "outputs" in tables:
+        created = _records_of(tables["outputs"])
+        for command in {"records", "ownership"} & tables.keys():
+            yield from _same_records({**tables, "outputs": created}, heights, "outputs", command)
+    if "calls" in tables:
+        for command in {"records", "transitions"} & tables.keys():
+            yield from _same_transitions(command, tables[command], tables["calls"])
+    if "calls" in tables and "transitions" in tables:
+        yield from _lacking("calls", tables["transitions"], tables["calls"], ["transition_id"])
 
 
 def _differences(
@@ -56,33 +67,46 @@ def _of_blocks(command: str, rows: Any, blocks: Any, height: str) -> Found:
             yield command, rows["height"][row].as_py(), wrong
 
 
-def _same_transitions(records: Any, transitions: Any) -> Found:
-    """Yield transitions that records name with another height or transaction."""
+def _records_of(outputs: Any) -> Any:
+    """Return the outputs that are records, in the columns of records."""
+    created = outputs.filter(compute.is_in(outputs["type"], value_set=pa.array(sorted(RECORDS))))
+    return created.set_column(created.schema.get_field_index("index"), "output_index", created["index"])
+
+
+def _same_transitions(command: str, rows: Any, transitions: Any) -> Found:
+    """Yield transitions that rows name with another height or transaction."""
     wrong: dict[int, dict[str, str]] = {}
     for name in ("transaction_id", "height"):
-        for row, due, _ in _differences(records, name, "transition_id", transitions, name, "transition_id"):
+        for row, due, _ in _differences(rows, name, "transition_id", transitions, name, "transition_id"):
             wrong.setdefault(row, {})[name] = due
     found: dict[Contradiction, int] = {}
     for row, others in wrong.items():
-        own = {name: records[name][row].as_py() for name in ("transition_id", "transaction_id", "height")}
+        own = {name: rows[name][row].as_py() for name in ("transition_id", "transaction_id", "height")}
         due, there = ("{transaction_id} at height {height}".format_map(side) for side in ({**own, **others}, own))
         found.setdefault(Contradiction("altered", f"transition {own['transition_id']}: {due}", there), own["height"])
-    yield from (("records", height, one) for one, height in found.items())
+    yield from ((command, height, one) for one, height in found.items())
 
 
-def _same_records(records: Any, ownership: Any, listed: HeightRange, owned: HeightRange) -> Found:
-    """Yield records without an ownership row, and ownership rows without a record.
+def _same_records(tables: Mapping[str, Any], heights: Mapping[str, HeightRange], listing: str, command: str) -> Found:
+    """Yield records of one table that another lacks, and the other way round.
 
-    `listed`, `owned`: the heights of both. Ownership rows have none: where they go further, theirs are not known.
+    Only `listing` needs to have heights: where ownership rows go further, theirs are not known.
     """
+    listed, owned = heights[listing], heights[command]
     names = list(IDENTITY["records"])
-    inside = records.filter(compute.less(records["height"], owned.end)).select([*names, "height"])
-    sides = [("ownership", inside, ownership), ("records", ownership.select(names), records)]
-    for command, rows, others in sides if owned.end <= listed.end else sides[:1]:
-        lacking = rows.join(others.select(names), keys=names, join_type="left anti", use_threads=False)
-        for row in lacking.to_pylist():
-            wrong = Contradiction("missing", label(command, tuple(str(row[name]) for name in names)), None)
-            yield command, row.get("height", listed.start), wrong
+    inside = tables[listing].filter(compute.less(tables[listing]["height"], owned.end))
+    yield from _lacking(command, inside, tables[command], names)
+    if owned.end <= listed.end:
+        yield from _lacking(listing, tables[command], tables[listing], names, listed.start)
+
+
+def _lacking(command: str, rows: Any, others: Any, names: list[str], start: int = 0) -> Found:
+    """Yield rows whose key is not in another table, the one of `command`; those without a height at `start`."""
+    wanted = rows.select([*names, *({"height"} & {*rows.column_names})])
+    lacking = wanted.join(others.select(names), keys=names, join_type="left anti", use_threads=False)
+    for row in lacking.to_pylist():
+        wrong = Contradiction("missing", label(command, tuple(str(row[name]) for name in names)), None)
+        yield command, row.get("height", start), wrong
 
 
 def _shown(value: Any) -> str:

@@ -40,7 +40,8 @@ def compare(
     the service fails, UsageError where the file has no column that identifies rows.
     """
     method, command, places = rows.method, rows.method.command, list(places)
-    names = IDENTITY.get(command, (method.height or "",))
+    source = CommandRows(service, command, derived=rows.derived)
+    names = IDENTITY.get(command) or method.identity or (method.height or "",)
     if not {column.path for column in rows.columns}.issuperset(names):
         raise UsageError(f"comparing {command} needs the columns {', '.join(names)}")
 
@@ -53,7 +54,7 @@ def compare(
     }
     there: set[Key] = set()
     other: dict[Key, tuple[int, Texts]] = {}  # rows of the service that the file lacks or has otherwise
-    for part in chain.from_iterable(CommandRows(service, command).parts(place) for place in places):
+    for part in chain.from_iterable(source.parts(place) for place in places):
         if part.doubt:
             findings.append(rows.finding(part.heights.start, Contradiction("unproved", None, part.doubt)))
         progress.wrote(len(part.heights), len(part.rows))

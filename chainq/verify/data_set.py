@@ -15,20 +15,20 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import structs
 
-from chainq.catalog.methods import BY_COMMAND
+from chainq.catalog.tables import TABLES
 from chainq.errors import missing_package
 from chainq.fetching.hashed import TIERS
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.grid import partition_name
 from chainq.heights.range import HeightRange
 from chainq.lake.content import ContentHash
-from chainq.lake.open import open_store
-from chainq.lake.receipt import METADATA_KEY, Receipt, entry_of
-from chainq.lake.store import Listed, Store
 from chainq.process.pool import Workers, cores
 from chainq.process.progress import UNSEEN, Progress
 from chainq.process.threads import in_order
 from chainq.process.worker import Say
+from chainq.stored.open import open_store
+from chainq.stored.receipt import METADATA_KEY, Receipt, entry_of
+from chainq.stored.store import Listed, Store
 from chainq.verify.file_rows import FileRows, ParquetRows, reason, tables_of, unreadable
 from chainq.verify.findings import Contradiction, Finding, Located, Step, by_height
 from chainq.verify.partitions import Partition, Partitions, Repair
@@ -107,7 +107,9 @@ class DataSetCheck:
             if size is not None and spec.name not in self._unreadable:
                 file = ParquetRows(partial(source, Listed(spec.name, size)), spec.name)
                 finding = partial(self.partitions.repair.finding, spec)
-                yield FileRows(file, BY_COMMAND[spec.command], spec.heights, finding)
+                receipt = _receipt(file.metadata.get(METADATA_KEY.encode()))
+                derived = receipt is not None and receipt.source != ""
+                yield FileRows(file, TABLES[spec.command], spec.heights, finding, derived)
 
     def _noted(self, checked: Checked) -> Step:
         self._unreadable |= checked.unreadable
@@ -194,7 +196,7 @@ class GroupCheck:
         spec, receipt = partition.spec, _receipt(sealed)
         if partition.entry is None and receipt is not None and receipt.end > spec.start:
             spec = spec._replace(end=receipt.end)
-        method = BY_COMMAND[spec.command]
+        method = TABLES[spec.command]
         due = ArrowRows(method.columns, self._arrow).schema
         if not file.schema_arrow.equals(due):
             wrong = next((str(one) for one in file.schema_arrow if one not in list(due)), "columns are missing")

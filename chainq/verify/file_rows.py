@@ -65,17 +65,19 @@ class RowsFile:
 
 class FileRows(NamedTuple):
     """The rows of one command in a file. `heights`: what the rows are of. `finding` makes a finding about them of a
-    height, None where that is not known, and what is wrong."""
+    height, None where that is not known, and what is wrong. `derived`: they were read off full blocks."""
 
     file: RowsFile
     method: Method
     heights: HeightRange
     finding: Callable[[int | None, Contradiction], Finding]
+    derived: bool = False
 
     @property
     def columns(self) -> list[Column]:
         """The columns that are compared with a service, in the order of the file."""
-        known = {column.path: column for column in self.method.columns if column.path not in OWN}
+        own = () if self.derived else OWN
+        known = {column.path: column for column in self.method.columns if column.path not in own}
         return [known[name] for name in self.file.names if name in known]
 
     def rows(self) -> Iterator[Texts]:
@@ -98,7 +100,8 @@ class ParquetRows(RowsFile):
         self._arrow, self._parquet, self._source, self._name, self._footer = pyarrow, parquet, source, name, footer
         try:
             self.names = list(parquet.read_schema(source()).names)
-            self.heights = _heights_in(parquet.read_metadata(source()).metadata or {})
+            self.metadata: Mapping[bytes, bytes] = parquet.read_metadata(source()).metadata or {}
+            self.heights = _heights_in(self.metadata)
         except unreadable() as error:
             if isinstance(error, OSError) and error.errno:  # the file system's, and no damage
                 raise

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from chainq.catalog.methods import BY_COMMAND
+from chainq.catalog.tables import TABLES
 from chainq.errors import UsageError
 from chainq.heights.grid import PartitionSpec, parse_name, partitions
 from chainq.heights.range import HeightRange
-from chainq.lake import data_set
 from chainq.lake.plan import broken
-from chainq.lake.receipt import Entry, parse_entry
-from chainq.lake.store import Store
+from chainq.stored import data_set
+from chainq.stored.receipt import Entry, parse_entry
+from chainq.stored.store import Store
 from chainq.verify.findings import Contradiction, Finding, by_height
 
 
@@ -58,9 +58,9 @@ class Partitions:
         entries: dict[tuple[str, int], list[Entry]] = {}
         foreign: list[Finding] = []
         for name, size, _ in store.listing():
-            if (key := parse_name(name)) and key[0] in BY_COMMAND:
+            if (key := parse_name(name)) and key[0] in TABLES:
                 sizes[key] = size
-            elif (entry := parse_entry(name)) and entry.spec.command in BY_COMMAND:
+            elif (entry := parse_entry(name)) and entry.spec.command in TABLES:
                 entries.setdefault((entry.spec.command, entry.spec.start), []).append(entry)
             elif _is_data(name):
                 foreign.append(Finding(*_place(name), "foreign", None, name, None))
@@ -120,7 +120,7 @@ def _spanned(specs: Iterable[PartitionSpec]) -> HeightRange:
 def _is_data(name: str) -> bool:
     """Return whether readers of a command's folder take a file for data."""
     folder, *rest = name.split("/")
-    return bool(rest) and folder in BY_COMMAND and not any(part[0] in "._" for part in rest)
+    return bool(rest) and folder in TABLES and not any(part[0] in "._" for part in rest)
 
 
 def _place(name: str) -> tuple[int | None, str]:

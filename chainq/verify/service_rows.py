@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Role
+from chainq.catalog.tables import SOURCE, TABLES
 from chainq.errors import IncompleteError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
@@ -22,6 +23,7 @@ from chainq.process.threads import in_order
 from chainq.query import Query
 from chainq.rows.fields import Picker, integer_of, object_of, text_of
 from chainq.rows.full_block import IDENTITY, BlockFacts, read_block
+from chainq.rows.tables import table_rows
 from chainq.transport.jsonrpc import decode_rows
 
 if TYPE_CHECKING:
@@ -47,12 +49,17 @@ class Part(NamedTuple):
 
 
 class CommandRows:
-    """The rows of a command with a height range. Raises ChainqError where the service fails."""
+    """The rows of a command with a height range, or with `derived` those of a table that full blocks hold.
 
-    def __init__(self, service: Service, command: str) -> None:
-        self._service, self._method = service, BY_COMMAND[command]
-        self._height = Picker([self._method.height]) if self._method.height else None
-        self._concurrency = None if command == "full-blocks" else FEW
+    Raises ChainqError where the service fails.
+    """
+
+    def __init__(self, service: Service, command: str, *, derived: bool = False) -> None:
+        self._service, self._method = service, SOURCE if derived else BY_COMMAND[command]
+        self._table = command if derived else None
+        height = TABLES[command].height if derived else self._method.height
+        self._height = Picker([height]) if height else None
+        self._concurrency = None if self._method is SOURCE else FEW
 
     def parts(self, heights: HeightRange) -> Iterator[Part]:
         """Yield the rows of some heights, in order; the parts adjoin, and the last one ends where the heights do."""
@@ -89,14 +96,20 @@ class CommandRows:
 
     def _page(self, heights: HeightRange, page: int, size: int) -> list[Raw]:
         query = Query(self._method, page=page, page_size=size)
-        return [row for batch in self._service.fetch_one_page(query, heights) for row in batch.rows]
+        return self._read(row for batch in self._service.fetch_one_page(query, heights) for row in batch.rows)
 
     def _proved(self, part: HeightRange) -> Iterator[Part]:
         query = Query(self._method, verify=False)
         for batch in self._service.fetch_range(query, part, concurrency=self._concurrency):
             if batch.heights is not None:
-                heights = (integer_of(self._height(row)[0]) if self._height else None for row in batch.rows)
-                yield Part(batch.heights, list(zip(heights, batch.rows, strict=True)))
+                rows = self._read(batch.rows)
+                heights = (integer_of(self._height(row)[0]) if self._height else None for row in rows)
+                yield Part(batch.heights, list(zip(heights, rows, strict=True)))
+
+    def _read(self, rows: Iterable[Raw]) -> list[Raw]:
+        """Return rows as they are, or those of the table that they hold."""
+        table = self._table
+        return list(rows) if table is None else [one for row in rows for one in table_rows(row)[table]]
 
 
 class ListedRows(NamedTuple):

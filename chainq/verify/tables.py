@@ -33,7 +33,7 @@ _UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 def checked_columns(method: Method, names: Iterable[str]) -> list[str]:
     """Return those of the columns that `TableCheck` looks at."""
-    wanted = {method.height, *IDENTITY.get(method.command, ()), *_rising(method).values()}
+    wanted = {method.height, *(IDENTITY.get(method.command) or method.identity), *_rising(method).values()}
     return [name for name in names if name in wanted or name.rpartition(".")[2] in IDS]
 
 
@@ -48,7 +48,7 @@ class TableCheck:
         self._method, self._due = method, heights
         present = set(names)
         self._height = method.height if method.height in present else None
-        identity = IDENTITY.get(method.command, ())
+        identity = IDENTITY.get(method.command) or method.identity
         self._identity = list(identity) if present.issuperset(identity) else []
         self._linked = method.linked and present.issuperset({"block_hash", "previous_hash"})
         self._rising = {check: path for check, path in _rising(method).items() if path in present}

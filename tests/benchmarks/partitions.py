@@ -17,9 +17,9 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.demo.chain import DEFAULT_TIP, Chain
 from chainq.demo.results import encoded
 from chainq.heights.grid import PartitionSpec
-from chainq.lake import data_set
-from chainq.lake.receipt import VERSION, Receipt, entry_of
 from chainq.lake.table import PartitionFile, schema_of
+from chainq.stored import data_set
+from chainq.stored.receipt import VERSION, Receipt, entry_of
 
 METHOD = BY_COMMAND["blocks"]
 

@@ -12,6 +12,7 @@ import pytest
 
 from chainq.demo.faults import Faults
 from chainq.installer import install_command
+from harness.chain_tables import TABLES, table_rows
 from harness.lake import Lake, due
 from harness.program import Program, Servers, finish, one_line
 from harness.services import Moving, serving
@@ -45,6 +46,17 @@ def cluster(chainq: Program) -> Iterator[tuple[str, list[int]]]:
         finally:
             process.stdin.close()
             process.wait(60)
+
+
+@pytest.mark.search
+def test_all_tables_of_one_read(chainq: Program, server: Servers, truth: Truth) -> None:
+    """A task of the cluster writes the files and receipts of all tables."""
+    ran = chainq("export", "chain", *WORDS[2:], "-w", "2", url=server())
+    assert ran.code == 0, ran.err
+    lake = Lake(chainq.home / "lake")
+    for table in TABLES:
+        assert lake.rows(table) == table_rows(truth, table, 2400, 2800)
+        assert len(lake.receipts(table)) == 4
 
 
 @pytest.mark.search

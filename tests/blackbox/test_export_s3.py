@@ -12,6 +12,7 @@ import pytest
 
 from chainq.installer import install_command
 from harness.buckets import Bucket, Request, proxied, storing
+from harness.chain_tables import TABLES, table_rows
 from harness.jobs import FIRST
 from harness.kills import KILLS, kill_and_resume
 from harness.lake import due
@@ -71,6 +72,19 @@ def test_the_same_data_set_as_in_a_folder(chainq: Program, bucket: Bucket, truth
         assert len(service.calls) <= 3
         assert all("_chainq/probe" in path or path.endswith((LOCK, "_chainq/last_run.json")) for path in writes)
     assert not any(b"open-sesame" in bucket.read(name) for name in bucket.names())
+
+
+def test_all_tables_of_one_read(chainq: Program, bucket: Bucket, server: Servers, truth: Truth) -> None:
+    """Each table has its objects and receipts; sql and verify read them there."""
+    ran = export(chainq, server(), bucket, "chain", *WORDS[1:])
+    assert ran.code == 0, ran.err
+    for table in TABLES:
+        assert bucket.rows(table) == table_rows(truth, table, FIRST, FIRST + 200)
+        assert len(bucket.names(f"_chainq/receipts/{table}/")) == 2
+    ran = chainq("sql", bucket.url, "select count(*) as n from inputs", "--jsonl", env=bucket.environment())
+    assert ran.rows == [b'{"n":%d}' % len(table_rows(truth, "inputs", FIRST, FIRST + 200))], ran.err
+    ran = chainq("verify", bucket.url, env=bucket.environment())
+    assert ran.code == 0, ran.err
 
 
 def test_a_lock_that_another_export_holds(chainq: Program, bucket: Bucket, server: Servers) -> None:

@@ -51,6 +51,16 @@ def test_tables_of_an_export(exported: Program, truth: Truth) -> None:
     assert str(found['max(b."timestamp")']).endswith("Z")
 
 
+def test_joins_with_using(exported: Program, truth: Truth) -> None:
+    """A join may name its columns by USING, also over rows of the service; an unknown column is an error."""
+    join = "select count(*) as n from records r join blocks b using ({})"
+    ran = exported("sql", "lake", join.format("height"), "--jsonl")
+    assert ran.rows == [b'{"n":%d}' % len(truth.rows("records", 2400, 2500))], ran.err
+    assert "does not exist" in one_line(exported("sql", "lake", join.format("nothing")), 2)
+    ran = exported("sql", "--start", "2400", "--end", "2410", join.format("height"), "--jsonl", "-q", url="demo:")
+    assert ran.rows == [b'{"n":%d}' % len(truth.rows("records", 2400, 2410))], ran.err
+
+
 def test_heights_between_partitions_that_are_missing(exported: Program, server: Servers) -> None:
     """Exit code 6 names them, for the tables of the query only; with --partial the rest is queried, with a warning."""
     words = ("records", "2650:2700", "--to", "lake", "-w", "1", "-q")

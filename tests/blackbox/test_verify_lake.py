@@ -19,7 +19,7 @@ pytest.importorskip("numpy")
 
 from chainq.heights.grid import PartitionSpec, partition_name  # noqa: E402
 from chainq.lake.content import ContentHash  # noqa: E402  # it needs pyarrow
-from chainq.lake.receipt import Receipt, entry_of, parse_entry  # noqa: E402
+from chainq.stored.receipt import Receipt, entry_of, parse_entry  # noqa: E402
 
 SEEDS = range(int(os.environ.get("CHAINQ_TEST_SEEDS", "1")))
 COMMANDS = ("blocks", "records", "transitions", "ownership")
@@ -397,7 +397,7 @@ def test_findings_that_cannot_be_repaired(program: Program, server: Servers, exp
 
     finding = '{"command":"records","height":150}'
     assert "line 2 is not a finding" in refused(f"{finding}\n5\n")
-    assert "has no finding that an export can repair" in refused('{"command":"transactions","height":5}')
+    assert "has no finding that an export can repair" in refused('{"command":"transaction","height":5}')
     assert "has no finding that an export can repair" in refused('{"command":"blocks","height":5,"repair":null}')
     assert "'records' cannot be combined with --repair FILE" in refused(finding, "records")
     assert "--end cannot be combined with --repair FILE" in refused(finding, "--end", "5")

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
+from chainq.catalog.tables import TABLES
 from chainq.config import profiles
 from harness.pages import DEVELOPERS, INSTALLERS, OF_THE_SYSTEM, OPTIONAL, PAGES, Block, Home, sections
 from harness.program import ROOT, Program, Servers
@@ -98,6 +99,16 @@ def yaml_commands(part: Any) -> Iterator[list[str]]:
         yield from yaml_commands([*part.values()])
 
 
+def check_map(text: str) -> None:
+    """The tables of a map exist, and so do the columns that join them."""
+    edges = re.findall(r'^ +(\w+) \S+ (\w+) : "?([^"\n]+)"?$', text, re.MULTILINE)
+    assert len(edges) == len(text.splitlines()) - 1
+    for left, right, columns in edges:
+        for pair in columns.split(", "):
+            for table, name in ((left, pair.split(" = ")[0]), (right, pair.split(" = ")[-1])):
+                assert name in [column.path for column in TABLES[table.replace("_", "-")].columns]
+
+
 def read(block: Block) -> None:
     """Check a block that is no command: configuration that chainq reads, a document, or what others run."""
     match block.language:
@@ -117,6 +128,8 @@ def read(block: Block) -> None:
         case "logrotate":
             if shutil.which("logrotate"):
                 subprocess.run(["logrotate", "-d", "/dev/stdin"], input=block.text, text=True, check=True)  # noqa: S607
+        case "mermaid":
+            check_map(block.text)
         case "console" | "python":
             pass  # the drift test of chainq._docgen runs the first, `test_python_runs` the second
         case _:

@@ -11,8 +11,9 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from harness.chain_tables import TABLES, table_rows
 from harness.lake import Partition, Texts, due
 from harness.program import Program, finish
 from harness.services import Moving, serving
@@ -21,7 +22,20 @@ from harness.truth import Truth
 KILLS = int(os.environ.get("CHAINQ_EXPORT_KILLS", "2"))
 COMMANDS = ("records", "blocks")
 START, END = 2400, 3200
-RANGE = (*COMMANDS, f"{START}:{END}", "--partition", "100")
+HEIGHTS = (f"{START}:{END}", "--partition", "100")
+RANGE = (*COMMANDS, *HEIGHTS)
+
+
+class Exported(NamedTuple):
+    """What is exported: the arguments, the tables, and the rows that are due of one of them, of a height range."""
+
+    words: tuple[str, ...]
+    tables: tuple[str, ...]
+    due: Callable[[Truth, str, int, int], list[Texts]]
+
+
+LISTS = Exported(RANGE, COMMANDS, lambda truth, table, start, end: due(truth.rows(table, start, end)))
+CHAIN = Exported(("chain", *HEIGHTS), TABLES, table_rows)
 
 
 class DataSet(Protocol):
@@ -61,13 +75,14 @@ def kill_and_resume(
     *,
     env: Mapping[str, str] | None = None,
     unlock: Callable[[], None] = lambda: None,
+    exported: Exported = LISTS,
 ) -> None:
     """Kill a worker or the coordinator of an export at a moment of `seed`, then run it again; every assertion is here.
 
     `unlock` ends a lock that has not expired yet, as a minute does.
     """
     dice = random.Random(seed)  # noqa: S311
-    words = ("export", *RANGE, "--to", to, "-w", "2", "-q")
+    words = ("export", *exported.words, "--to", to, "-w", "2", "-q")
     service, moment, after = Moving(END + 1000), threading.Event(), dice.randrange(1, 60)
 
     def hook(_: str) -> None:
@@ -90,7 +105,7 @@ def kill_and_resume(
         for descriptor in descriptors:
             assert ends(descriptor)
             os.close(descriptor)
-        _whole(found, truth)
+        _whole(found, truth, exported)
         if seed % 2 == 0:
             assert ran.code == 0, ran.err
         else:
@@ -100,8 +115,8 @@ def kill_and_resume(
         service.calls.clear()
         assert chainq(*words, url=url, env=dict(env or {})).code == 0
     assert len(service.calls) <= 3
-    for command in COMMANDS:
-        assert found.rows(command) == due(truth.rows(command, START, END))
+    for command in exported.tables:
+        assert found.rows(command) == exported.due(truth, command, START, END)
         assert len(found.names(f"{command}/")) == len(found.names(f"_chainq/receipts/{command}/")) == 8
 
 
@@ -111,8 +126,8 @@ def _opened(process: int) -> list[int]:
     return []
 
 
-def _whole(found: DataSet, truth: Truth) -> None:
+def _whole(found: DataSet, truth: Truth, exported: Exported) -> None:
     """All that a reader can see is a whole partition with the right rows."""
-    for command in COMMANDS:
+    for command in exported.tables:
         for one in found.partitions(command):
-            assert one.rows == due(truth.rows(command, one.receipt["start"], one.receipt["end"])), one.name
+            assert one.rows == exported.due(truth, command, one.receipt["start"], one.receipt["end"]), one.name

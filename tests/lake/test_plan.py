@@ -3,11 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chainq.heights.grid import COMMANDS, PartitionSpec, parse_name, partition_name, partitions
+from chainq.catalog.tables import COMMANDS
+from chainq.heights.grid import PartitionSpec, parse_name, partition_name, partitions
 from chainq.heights.range import HeightRange
-from chainq.lake.plan import broken, first_broken, linked, make_plan, take_inventory
-from chainq.lake.receipt import Entry, digest, parse_entry
-from chainq.lake.store import Listed
+from chainq.lake.plan import broken, first_broken, linked, make_plan
+from chainq.stored.inventory import take_inventory
+from chainq.stored.receipt import Entry, digest, parse_entry
+from chainq.stored.store import Listed
 
 GRID = 10
 TIP = 10**6

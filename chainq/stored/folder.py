@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from chainq.errors import BusyError, OutputError, Phrase
-from chainq.lake.store import Listed
+from chainq.stored.store import Listed
 from chainq.text.sanitize import printable
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from chainq.errors import Phrase, UsageError
-from chainq.lake.store import Store
+from chainq.stored.store import Store
 from chainq.text.sanitize import excerpt
 
 NAME = "chainq.json"

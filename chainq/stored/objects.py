@@ -17,9 +17,9 @@ from typing import Any, BinaryIO, TypeVar, cast
 from uuid import uuid4
 
 from chainq.errors import OutputError, Phrase, UsageError, missing_package
-from chainq.lake.lease import Content, Lease
-from chainq.lake.object_errors import cause, endpoint
-from chainq.lake.store import Listed
+from chainq.stored.lease import Content, Lease
+from chainq.stored.object_errors import cause, endpoint
+from chainq.stored.store import Listed
 from chainq.text.sanitize import excerpt, mask_url, quoted
 
 T = TypeVar("T")

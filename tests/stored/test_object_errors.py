@@ -2,7 +2,7 @@
 
 import pytest
 
-from chainq.lake.object_errors import cause
+from chainq.stored.object_errors import cause
 
 LIST = "Generic S3 error: Error performing list request: Error performing GET http://host/bkt in 2ms - "
 STATUS = LIST + "Server returned non-2xx status code: "

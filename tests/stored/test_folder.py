@@ -7,7 +7,7 @@ from typing import NoReturn
 import pytest
 
 from chainq.errors import OutputError
-from chainq.lake.folder import FolderStore
+from chainq.stored.folder import FolderStore
 
 
 def test_without_hard_links_a_file_is_created_by_rename(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

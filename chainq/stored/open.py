@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from chainq.errors import UsageError
-from chainq.lake.store import Store
+from chainq.stored.store import Store
 from chainq.text.sanitize import mask_url
 
 SCHEMES = ("s3", "gs", "az")
@@ -21,7 +21,7 @@ def open_store(destination: str) -> Store:
         raise UsageError("invalid destination '': expected a folder or a URL")
     scheme = _SCHEME.match(destination)
     if scheme is None or scheme[1].lower() == "file":
-        from chainq.lake.folder import FolderStore
+        from chainq.stored.folder import FolderStore
 
         return FolderStore(_folder(destination) if scheme else Path(destination))
     if scheme[1].lower() not in SCHEMES:
@@ -29,7 +29,7 @@ def open_store(destination: str) -> Store:
             f"invalid destination {mask_url(destination)!r}: expected a folder or a URL with"
             f" {', '.join(f'{name}://' for name in SCHEMES)} or file:"
         )
-    from chainq.lake.objects import ObjectStore
+    from chainq.stored.objects import ObjectStore
 
     return ObjectStore(destination)
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from chainq.catalog.methods import BY_COMMAND
+from chainq.catalog.tables import is_linked
 from chainq.defaults import SETTLE
 from chainq.heights.grid import PartitionSpec
 
@@ -41,8 +41,9 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     `start` and `end`: its heights, the end excluded. `first_hash`, `last_hash`: of its first and last block;
     `previous_hash`: of the block before. `sha256`: of its rows in their order as `--jsonl` prints them. `content`: of
     the same rows as the file holds them (`content.py`), which can be computed again from it. `proof`: how many chunks
-    were proved in which way (docs/completeness.md). `calls`: requests that it took. `tip`: the tip height then.
-    `version`: of chainq. `hashes`: what block hashes were recomputed from, `summary` or `full`, empty if they were not;
+    were proved in which way (docs/completeness.md). `calls`: requests of its read, which may have filled other tables
+    too. `tip`: the tip height then. `version`: of chainq. `source`: the command whose rows it was read off, if that is
+    another (`reads.py`). `hashes`: what block hashes were recomputed from, `summary` or `full`, empty if they were not;
     `unhashed`: what could not be checked, counted. `file`: the SHA-256 of all bytes of the file, its footer included;
     only in the receipt beside it, and empty in those of older versions.
     """
@@ -62,6 +63,7 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     tip: int
     dialect: str
     version: str
+    source: str = ""
     hashes: str = ""
     unhashed: dict[str, int] = {}
     file: str = ""
@@ -93,7 +95,7 @@ class Entry(NamedTuple):
     @property
     def settled(self) -> bool:
         """Whether its last block was so far below the tip that no row could be missing yet. Blocks are never late."""
-        return BY_COMMAND[self.spec.command].linked or is_settled(self.spec, self.tip)
+        return is_linked(self.spec.command) or is_settled(self.spec, self.tip)
 
 
 def is_settled(spec: PartitionSpec, tip: int) -> bool:

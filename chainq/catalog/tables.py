@@ -1,0 +1,132 @@
+"""The tables of a data set: those of range commands, and those that are read off full blocks (docs/tables.md).
+
+A full block holds its transactions, these their transitions, and these their inputs and outputs. One read of full
+blocks therefore fills all tables of `CHAIN`, and their rows are complete because each height is there once and linked
+by its hash.
+"""
+
+from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind, Method, Role, Shape
+
+COMMANDS = tuple(method.command for method in METHODS if method.ranged and method.param(Role.ADDRESS) is None)
+"""The commands that are divided into partitions: range commands that need no further argument."""
+SOURCE = BY_COMMAND["full-blocks"]
+"""The method whose rows fill the tables of `CHAIN`."""
+_HEIGHT = Column("height", "number", "block height", Kind.HEIGHT)
+_TRANSACTION = Column("transaction_id", "string", "transaction ID", Kind.ID)
+_TRANSITION = (
+    _HEIGHT,
+    _TRANSACTION,
+    Column("transition_id", "string", "transition ID", Kind.ID),
+    Column("program", "string", "program ID"),
+    Column("function", "string", "function name"),
+)
+_VALUE = (
+    Column("value", "string", "the value as sent", Kind.TEXT),
+    Column("value_type", "string", "type that a public literal names, such as u64, field or address"),
+    Column("value_number", "string", "number in a literal, if it has at most 38 digits", Kind.NUMBER),
+)
+
+
+def _table(name: str, purpose: str, columns: tuple[Column, ...], identity: tuple[str, ...]) -> Method:
+    return Method(name, SOURCE.name, "Tables", purpose, (), Shape.ROWS, columns, "", height="height", identity=identity)
+
+
+_DERIVED = (
+    _table(
+        "transactions",
+        "one row for each transaction",
+        (
+            _HEIGHT,
+            Column("index", "number", "index within the block", Kind.HEIGHT),
+            _TRANSACTION,
+            Column("type", "string", "such as execute or deploy"),
+            Column("status", "string", "accepted or rejected"),
+            Column("inner_type", "string", "fee if the transaction was rejected, else as type"),
+        ),
+        ("transaction_id",),
+    ),
+    _table(
+        "calls",
+        "one row for each transition",
+        (
+            *_TRANSITION,
+            Column("transaction_index", "number", "index of the transaction within the block", Kind.HEIGHT),
+            Column("index", "number", "index of the transition within the transaction, fee last", Kind.HEIGHT),
+            Column("kind", "string", "execution or fee"),
+            Column("status", "string", "status of the transaction"),
+            Column("record_inputs", "number", "number of inputs that are records", Kind.HEIGHT),
+            Column("tpk", "string", "transition public key (group element)", Kind.ID),
+            Column("tcm", "string", "transition commitment (field element)", Kind.ID),
+            Column("scm", "string", "signer commitment (field element)", Kind.ID),
+        ),
+        ("transition_id",),
+    ),
+    _table(
+        "inputs",
+        "one row for each input of a transition",
+        (
+            *_TRANSITION,
+            Column("index", "number", "index of the input within the transition", Kind.HEIGHT),
+            Column("type", "string", "such as public, private or record"),
+            Column("id", "string", "input ID", Kind.ID),
+            *_VALUE,
+            Column("tag", "string", "tag of the record that is spent", Kind.ID),
+        ),
+        ("transition_id", "index"),
+    ),
+    _table(
+        "outputs",
+        "one row for each output of a transition",
+        (
+            *_TRANSITION,
+            Column("index", "number", "index of the output within the transition", Kind.HEIGHT),
+            Column("type", "string", "such as public, private, record or future"),
+            Column("id", "string", "output ID, the commitment of a record", Kind.ID),
+            *_VALUE,
+            Column("checksum", "string", "checksum of a record", Kind.ID),
+        ),
+        ("transition_id", "index"),
+    ),
+    _table(
+        "finalize",
+        "one row for each change of a mapping, if the service sends them",
+        (
+            _HEIGHT,
+            _TRANSACTION,
+            Column("position", "number", "position within the transaction", Kind.HEIGHT),
+            Column("type", "string", "such as update_key_value"),
+            Column("mapping_id", "string", "", Kind.ID),
+            Column("index", "number", "index within the mapping", Kind.HEIGHT),
+            Column("key_id", "string", "", Kind.ID),
+            Column("value_id", "string", "", Kind.ID),
+        ),
+        ("transaction_id", "position"),
+    ),
+    _table(
+        "ratifications",
+        "one row for each reward or other ratification",
+        (
+            _HEIGHT,
+            Column("index", "number", "index within the block", Kind.HEIGHT),
+            Column("type", "string", "such as block_reward or puzzle_reward"),
+            Column("amount", "string", "microcredits", Kind.NUMBER),
+            Column("address", "string", "recipient, in blocks of older eras", Kind.ID),
+        ),
+        ("height", "index"),
+    ),
+)
+
+TABLES: dict[str, Method] = {
+    **{command: BY_COMMAND[command] for command in COMMANDS},
+    **{table.command: table for table in _DERIVED},
+}
+"""Every table of a data set by its name, as a method without parameters if no command has its rows."""
+DERIVED = frozenset(table.command for table in _DERIVED)
+"""The tables that only full blocks fill."""
+CHAIN = ("blocks", "full-blocks", *(table.command for table in _DERIVED))
+"""The tables of `chainq export chain`."""
+
+
+def is_linked(table: str) -> bool:
+    """Return whether a table is read off blocks, which are linked by hash and never late."""
+    return table in DERIVED or TABLES[table].linked

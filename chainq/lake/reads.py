@@ -1,0 +1,113 @@
+"""Which reads of the service fill which tables: one rule for a table of its own and for those of full blocks.
+
+A read is one method and the tables that its rows fill. Everything before it (what is there, what is missing, what a
+reorg touched) and after it (files, receipts, SQL, verification) knows tables alone, each with receipts of its own. So a
+killed or partial run lacks some tables of some heights, and the next one reads these heights again for those alone.
+
+Rejected: one receipt for all tables of a read. Each consumer would have to know which tables belong together, and a
+damaged file of one table would make all others count as damaged.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec import Raw
+
+from chainq.catalog.methods import BY_COMMAND, Method
+from chainq.catalog.tables import CHAIN, COMMANDS, DERIVED, SOURCE, TABLES
+from chainq.errors import UsageError
+from chainq.heights.grid import PartitionSpec
+from chainq.lake.job import Task
+from chainq.lake.plan import Todo
+from chainq.lake.table import PartitionFile
+from chainq.rows.tables import table_rows
+from chainq.stored.store import Upload
+
+NAME = "chain"
+"""The read of full blocks that fills several tables, and what the command line calls all of them."""
+EXPORTED = (NAME, *COMMANDS, *(table for table in CHAIN if table in DERIVED))
+"""What can be exported."""
+
+
+class Read(NamedTuple):
+    """One method, and the tables that its rows fill. `name`: of the command, or `NAME`."""
+
+    name: str
+    tables: tuple[str, ...]
+
+
+def reads_of(commands: Iterable[str], *, full_blocks: bool = True) -> tuple[Read, ...]:
+    """Return the reads that fill the tables of these commands, each table once.
+
+    `full_blocks`: whether `chain` includes the table of the full blocks themselves. Raises UsageError for a command
+    without partitions.
+    """
+    wanted = dict.fromkeys(commands)
+    for command in wanted:
+        if command not in EXPORTED:
+            raise UsageError(f"{command!r} cannot be exported", f"the commands are {', '.join(EXPORTED)}")
+    if NAME in wanted:
+        shared = tuple(table for table in CHAIN if full_blocks or table != SOURCE.command)
+    elif DERIVED.isdisjoint(wanted):
+        shared = ()
+    else:
+        shared = tuple(table for table in CHAIN if table in wanted and (table in DERIVED or table == SOURCE.command))
+    own = (Read(command, (command,)) for command in wanted if command not in (NAME, *shared))
+    return (*([Read(NAME, shared)] if shared else []), *own)
+
+
+def read_method(name: str) -> Method:
+    """Return the method of a read by its name."""
+    return SOURCE if name == NAME else BY_COMMAND[name]
+
+
+def tasks_of(todos: Sequence[Todo], reads: Iterable[Read]) -> list[Task]:
+    """Return the partitions to write as tasks: those of the same heights that one read fills are one."""
+    names = {table: read.name for read in reads for table in read.tables}
+    groups: dict[tuple[str, int], list[Todo]] = {}
+    for todo in todos:
+        groups.setdefault((names[todo.spec.command], todo.spec.start), []).append(todo)
+    return [
+        Task(
+            PartitionSpec(name, start, max(todo.spec.end for todo in some)),
+            tuple(receipt for todo in some for receipt in todo.stale),
+            tuple(todo.spec.command for todo in some),
+        )
+        for (name, start), some in groups.items()
+    ]
+
+
+class Files:
+    """The files of the tables that one read fills, in progress. `read`: the number of rows that were read.
+
+    `uploads`: by table, emptied here. `warn` is called with what a reader of the files should know.
+    """
+
+    def __init__(self, read: str, uploads: Mapping[str, Upload], warn: Callable[[str], None]) -> None:
+        self.tables: dict[str, PartitionFile] = {}
+        self.read, self._own = 0, read_method(read).command
+        for table, upload in uploads.items():
+            upload.file.seek(0)
+            upload.file.truncate()
+            self.tables[table] = PartitionFile(upload.file, TABLES[table], warn)
+        self._others = [table for table in self.tables if table != self._own]
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows that were written."""
+        return sum(file.rows for file in self.tables.values())
+
+    def write(self, rows: Sequence[Raw]) -> None:
+        """Write rows that were read to the table of their own, and what full blocks hold to the others."""
+        self.read += len(rows)
+        if self._own in self.tables:
+            self.tables[self._own].write(rows)
+        if self._others:
+            found = [table_rows(row) for row in rows]
+            for table in self._others:
+                self.tables[table].write([row for one in found for row in one[table]])
+
+    def abandon(self) -> None:
+        """Close the writers of files that failed."""
+        for file in self.tables.values():
+            file.abandon()

@@ -1,0 +1,90 @@
+"""Reads off a full block the rows of the tables that it fills (`catalog/tables.py`, docs/tables.md).
+
+Rows are JSON objects whose values are the bytes that the service sent; positions, and the type and number of a literal,
+are added. A member that a table has no column for stays in the row, except for the parts that have tables of their own,
+and those that full blocks alone hold: proofs, deployments, and what a rejected transaction wanted.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from chainq.rows.fields import array_of, object_of, text_of
+from chainq.rows.full_block import RECORDS, input_types, transitions_of
+
+Rows = dict[str, list[Raw]]
+_LITERAL = re.compile(r"(-?[0-9]+)([ui](?:8|16|32|64|128)|field|group|scalar)|(aleo1)[a-z0-9]{58}|(true|false)")
+"""A literal with its type, as programs print it (snarkVM, console/program, `Literal`)."""
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,37})")  # what decimal128(38, 0) holds
+_ELSEWHERE = ("transaction", "finalize", "rejected")  # members of a transaction that are not in its row
+
+
+def table_rows(block: Raw) -> Rows:
+    """Return the rows of each table that a full block fills, in the order of the block.
+
+    Of what has another shape than it should, there are none.
+    """
+    members = object_of(block)
+    header = object_of(members.get("header"))
+    metadata = object_of(header.pop("metadata", None))
+    height = metadata.get("height", Raw(b"null"))
+    hashes: dict[str, Raw] = {name: members[name] for name in ("block_hash", "previous_hash") if name in members}
+    rows: Rows = {name: [] for name in ("transactions", "calls", "inputs", "outputs", "finalize", "ratifications")}
+    rows["blocks"] = [_row({**metadata, **hashes, **header})]
+    for index, ratification in enumerate(array_of(members.get("ratifications"))):
+        rows["ratifications"].append(_row({**object_of(ratification), "height": height, "index": index}))
+    for confirmed in array_of(members.get("transactions")):
+        _read_transaction(rows, {"height": height}, object_of(confirmed))
+    return rows
+
+
+def _read_transaction(rows: Rows, place: Mapping[str, Raw], outer: dict[str, Raw]) -> None:
+    """Add the rows of a transaction. `place`: the columns that all rows of its block have."""
+    inner = object_of(outer.get("transaction"))
+    own = {name: value for name, value in outer.items() if name not in _ELSEWHERE}
+    if "type" in inner:
+        own["inner_type"] = inner["type"]
+    place = {**place, "transaction_id": inner.get("id", Raw(b"null"))}
+    rows["transactions"].append(_row({**own, **place}))
+    # Beside the transaction in responses, in it by one description (docs/protocol.md, "Values").
+    entries = array_of(outer.get("finalize")) or array_of(inner.get("finalize"))
+    for position, entry in enumerate(entries):
+        rows["finalize"].append(_row({**object_of(entry), **place, "position": position}))
+    names = (("index", "transaction_index"), ("status", "status"))
+    common = {name: outer[sent] for sent, name in names if sent in outer}
+    for index, (transition, fee) in enumerate(transitions_of(inner)):
+        members = object_of(transition)
+        call = {**common, "index": index, "kind": "fee" if fee else "execution"}
+        _read_transition(rows, place, members, call)
+
+
+def _read_transition(rows: Rows, place: Mapping[str, Raw], members: dict[str, Raw], call: Mapping[str, Any]) -> None:
+    """Add the rows of a transition. `call`: the columns of its own that it does not name itself."""
+    names = (("id", "transition_id"), ("program", "program"), ("function", "function"))
+    place = {**place, **{name: members[sent] for sent, name in names if sent in members}}
+    records = sum(1 for kind in input_types(members) if kind in RECORDS)
+    rest = {name: value for name, value in members.items() if name not in ("id", "inputs", "outputs", "proof")}
+    rows["calls"].append(_row({**rest, **place, **call, "record_inputs": records}))
+    for table in ("inputs", "outputs"):
+        for index, value in enumerate(array_of(members.get(table))):
+            fields = object_of(value)
+            rows[table].append(_row({**fields, **dict(_typed(fields.get("value"))), **place, "index": index}))
+
+
+def _typed(value: Raw | None) -> Iterator[tuple[str, str]]:
+    """Yield the columns that a literal adds: its type, and its number if a column holds that; none for other values."""
+    sent = b"" if value is None else bytes(value)
+    found = _LITERAL.fullmatch(text_of(sent)) if sent[:1] == b'"' else None
+    if found is None:
+        return
+    number, kind, address, _ = found.groups()
+    yield "value_type", kind or ("address" if address else "boolean")
+    if number is not None and _NUMBER.fullmatch(number):
+        yield "value_number", number
+
+
+def _row(fields: Mapping[str, Any]) -> Raw:
+    return Raw(msgspec.json.encode(fields))

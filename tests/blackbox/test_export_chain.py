@@ -1,0 +1,263 @@
+"""chainq export chain: one read of full blocks fills all tables, each with receipts of its own."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chainq.demo.chain import Chain
+from chainq.demo.fork import Fork
+from chainq.heights.grid import partition_name
+from harness.chain_tables import TABLES, table_rows
+from harness.jobs import FIRST
+from harness.kills import CHAIN, KILLS, kill_and_resume
+from harness.lake import Lake
+from harness.program import Program, Ran, Servers, one_line
+from harness.services import Moving, fork_truth, serving
+from harness.truth import Truth
+
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+END = FIRST + 250
+WORDS = ("chain", f"{FIRST}:{END}", "--partition", "100")
+STARTS = (2400, 2500, 2600)
+
+
+def export(chainq: Program, url: str, *words: str) -> Ran:
+    """Run `chainq export` into a folder of the test's own, with one worker."""
+    return chainq("export", *words, "--to", "lake", "-w", "1", url=url)
+
+
+@pytest.fixture
+def lake(chainq: Program) -> Lake:
+    """The data set that `export` writes."""
+    return Lake(chainq.home / "lake")
+
+
+def test_every_row_of_every_table(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
+    """Each table has a file and a receipt for each partition, and holds what the full blocks hold."""
+    ran = export(chainq, server(), *WORDS)
+    assert ran.code == 0, ran.err
+    assert "24 partitions written" in ran.err
+    for table in TABLES:
+        assert lake.names(table) == [partition_name(table, start) for start in STARTS]
+        assert lake.rows(table) == table_rows(truth, table, FIRST, END), table
+        for one in lake.receipts(table):
+            assert one["command"] == table
+            assert one["first_hash"] == truth.chain.block_hash(one["start"])
+            assert one["last_hash"] == truth.chain.block_hash(one["end"] - 1)
+            assert one.get("source") == (None if table == "full-blocks" else "full-blocks")
+    assert lake.stray == []
+    assert sorted(json.loads((lake.root / "chainq.json").read_bytes())["schemas"]) == sorted(TABLES)
+
+
+@pytest.mark.parametrize("start", [0, 80, 150])
+def test_blocks_of_older_eras(chainq: Program, server: Servers, truth: Truth, lake: Lake, start: int) -> None:
+    """Fields that only some eras have, and null in the place of lists, lose nothing."""
+    assert export(chainq, server(), "chain", f"{start}:{start + 50}", "--partition", "50").code == 0
+    grid = start - start % 50
+    for table in TABLES:
+        assert lake.rows(table) == table_rows(truth, table, grid, start + 50), table
+
+
+def test_it_takes_the_calls_of_full_blocks(chainq: Program, lake: Lake) -> None:
+    """All tables cost the requests of full blocks alone, give or take three; a rerun at most three."""
+    service = Moving(FIRST + 5000)
+    with serving(service) as url:
+        assert chainq("export", "full-blocks", *WORDS[1:], "--to", "alone", "-w", "1", url=url).code == 0
+        alone = list(service.calls)
+        service.calls.clear()
+        assert export(chainq, url, *WORDS).code == 0
+        assert abs(len(service.calls) - len(alone)) <= 3, (service.calls, alone)
+        before = lake.files()
+        service.calls.clear()
+        assert export(chainq, url, *WORDS).code == 0
+        assert len(service.calls) <= 3
+        assert lake.files() == before
+
+
+def test_without_the_full_blocks(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
+    """--no-full-blocks leaves that table out; a later run without it writes that one alone."""
+    ran = export(chainq, server(), *WORDS, "--no-full-blocks")
+    assert ran.code == 0, ran.err
+    assert lake.names("full-blocks") == []
+    before = {name: data for name, data in lake.files().items() if name.name != "chainq.json"}
+    ran = export(chainq, server(), *WORDS)
+    assert "3 partitions written, 21 complete before" in ran.err
+    assert before.items() <= lake.files().items()
+    assert lake.rows("full-blocks") == table_rows(truth, "full-blocks", FIRST, END)
+
+
+def test_single_tables(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
+    """A table can be exported by its name, beside commands of the service; each table is written once."""
+    assert export(chainq, server(), "outputs", "calls", "blocks", *WORDS[1:]).code == 0
+    assert {path.name for path in lake.root.iterdir() if path.is_dir()} == {"_chainq", "blocks", "calls", "outputs"}
+    assert lake.rows("calls") == table_rows(truth, "calls", FIRST, END)
+    assert lake.rows("blocks")[0]["id"], "by the method of their own, blocks have row ids"
+    ran = export(chainq, server(), "records", *WORDS, "calls", "full-blocks")
+    assert ran.code == 0, ran.err
+    assert "18 partitions written, 9 complete before" in ran.err
+
+
+def test_what_is_missing_or_damaged_is_written_again(
+    chainq: Program, server: Servers, truth: Truth, lake: Lake
+) -> None:
+    """A file of one table that is gone, cut or without a receipt: that table alone, of these heights alone."""
+    assert export(chainq, server(), *WORDS).code == 0
+    (lake.root / partition_name("inputs", 2400)).unlink()
+    cut = lake.root / partition_name("calls", 2500)
+    cut.write_bytes(cut.read_bytes()[:-10])
+    next((lake.root / "_chainq/receipts/outputs").glob("000002500-*")).unlink()
+    before = lake.files()
+    ran = export(chainq, server(), *WORDS)
+    assert "3 partitions written, 21 complete before" in ran.err
+    after = lake.files()
+    others = [path for path in before if path.parent.parent.name not in ("inputs", "calls", "outputs")]
+    assert all(after[path] == before[path] for path in others if path.suffix == ".parquet")
+    for table in TABLES:
+        assert lake.rows(table) == table_rows(truth, table, FIRST, END)
+    assert chainq("verify", "lake").code == 0
+
+
+def test_the_last_partition_grows_and_a_reorg_replaces(chainq: Program, lake: Lake) -> None:
+    """Every table follows the tip, and the fork; partitions below it stay."""
+    service, trunk = Moving(2579), Chain(tip=2649)
+    with serving(service) as url:
+        assert export(chainq, url, "chain", "2300:", "--partition", "100").code == 0
+        service.tip = 2649
+        assert export(chainq, url, "chain", "2300:").code == 0
+        for table in TABLES:
+            assert [one["end"] for one in lake.receipts(table)] == [2400, 2500, 2600, 2650]
+        untouched = (lake.root / partition_name("inputs", 2300)).stat().st_mtime_ns
+        service.swap(Fork(trunk, 2450))
+        ran = export(chainq, url, "chain", "2300:")
+        assert ran.code == 0, ran.err
+        assert "reorg: 24 partitions replaced" in ran.err
+    for table in TABLES:
+        assert lake.rows(table) == table_rows(fork_truth(2450, 2649), table, 2300, 2650)
+    assert (lake.root / partition_name("inputs", 2300)).stat().st_mtime_ns == untouched
+
+
+@pytest.mark.parametrize("seed", range(KILLS))
+@pytest.mark.search
+def test_kills_at_random_moments(chainq: Program, truth: Truth, lake: Lake, seed: int) -> None:
+    """Between any two files and receipts of a read: what can be seen is whole, and the next run completes it."""
+    kill_and_resume(chainq, truth, seed, "lake", lake, exported=CHAIN)
+    assert lake.stray == []
+
+
+def test_dry_run_counts_a_read_once(chainq: Program, server: Servers) -> None:
+    """Each partition has a line; the calls of a read are those of the first table that it fills."""
+    ran = export(chainq, server(), *WORDS, "--dry-run")
+    found = [json.loads(row) for row in ran.rows]
+    assert [one["command"] for one in found[:8]] == list(TABLES)
+    assert {one["calls"] for one in found if one["command"] != "blocks"} == {0}
+    alone = chainq("export", "full-blocks", *WORDS[1:], "--to", "other", "--dry-run", url=server())
+    assert sum(one["calls"] for one in found) == sum(json.loads(row)["calls"] for row in alone.rows)
+
+
+def test_sql_over_the_tables(chainq: Program, server: Servers, truth: Truth) -> None:
+    """Tables join by their IDs; numbers of literals add up exactly."""
+    assert export(chainq, server(), *WORDS).code == 0
+    query = (
+        "select c.height, sum(i.value_number) as paid from calls c join inputs i using (transition_id)"
+        " where c.kind = 'fee' and i.value_type = 'u64' group by 1 order by 1"
+    )
+    ran = chainq("sql", "lake", query, "--jsonl")
+    assert ran.code == 0, ran.err
+    paid: dict[int, int] = {}
+    for row in table_rows(truth, "inputs", FIRST, END):
+        if row["function"].startswith("fee_") and row.get("value_type") == "u64":
+            paid[int(row["height"])] = paid.get(int(row["height"]), 0) + int(row["value_number"])
+    assert {row["height"]: int(row["paid"]) for row in map(json.loads, ran.rows)} == paid
+
+
+def test_verify_with_the_service(chainq: Program, server: Servers) -> None:
+    """All tables are compared with the full blocks of the service; a block that differs is found in each of them."""
+    assert export(chainq, server(), *WORDS).code == 0
+    ran = chainq("verify", "lake", "--full", url=server())
+    assert ran.code == 0, ran.err
+    assert "all 250 heights compared" in ran.err
+    with serving(Moving(2649, Fork(Chain(tip=2649), 2640))) as url:
+        ran = chainq("verify", "lake", "--full", "--jsonl", url=url)
+    assert ran.code == 6
+    found = {(one["command"], one["check"]) for one in map(json.loads, ran.rows)}
+    assert {command for command, _ in found} == {*TABLES} - {"ratifications"}, "the fork has the same of these"
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "told"),
+    [
+        ("outputs", "type", {("outputs", "missing")}),
+        ("calls", "transaction_id", {("records", "altered"), ("transitions", "altered")}),
+        ("calls", "transition_id", {("calls", "missing"), ("calls", "checksum")}),
+    ],
+)
+def test_verify_compares_lists_with_the_chain(
+    chainq: Program, server: Servers, lake: Lake, table: str, column: str, told: set[tuple[str, str]]
+) -> None:
+    """Records and transitions must be the outputs and calls of the full blocks, although receipts agree with both."""
+    assert export(chainq, server(), "records", "ownership", "transitions", *WORDS).code == 0
+    ran = chainq("verify", "lake")
+    assert ran.code == 0, ran.err
+    other = {"type": "public", "transaction_id": "at1other", "transition_id": "au1other"}[column]
+    named = {row["transition_id"] for row in lake.rows("transitions")} & {
+        row["transition_id"] for row in lake.rows("records")
+    }
+    forge(lake.root, table, 2500, lambda row: row["transition_id"] in named, column, other)
+    ran = chainq("verify", "lake", "--jsonl")
+    assert ran.code == 6
+    assert told <= {(one["command"], one["check"]) for one in map(json.loads, ran.rows)}
+
+
+def forge(
+    root: Path, table: str, start: int, chosen: Callable[[dict[str, Any]], bool], column: str, value: str
+) -> None:
+    """Change a value of the first row that is chosen, and of a record if outputs have types."""
+    path = root / partition_name(table, start)
+    rows = parquet.read_table(path)
+    values = rows[column].to_pylist()
+    found = (
+        number for number, row in enumerate(rows.to_pylist()) if chosen(row) and row.get("type") in (None, "record")
+    )
+    values[next(found)] = value
+    at = rows.schema.get_field_index(column)
+    metadata = parquet.read_metadata(path).metadata
+    with parquet.ParquetWriter(path, rows.schema) as writer:
+        writer.write_table(rows.set_column(at, rows.schema.field(at), pyarrow.array(values, pyarrow.string())))
+        writer.add_key_value_metadata({"chainq": metadata[b"chainq"]})
+
+
+def test_a_finding_is_repaired(chainq: Program, server: Servers, lake: Lake) -> None:
+    """The command that a finding names, and a file of findings, write the partition of that table again."""
+    assert export(chainq, server(), *WORDS).code == 0
+    whole = lake.files()
+    for table in ("calls", "outputs"):
+        shutil.copy(lake.root / partition_name(table, 2500), lake.root / partition_name(table, 2400))
+    ran = chainq("verify", "lake", "-o", "findings.jsonl")
+    assert ran.code == 6
+    findings = [json.loads(line) for line in (chainq.home / "findings.jsonl").read_text().splitlines()]
+    assert {one["command"] for one in findings} == {"calls", "outputs"}
+    assert {one["repair"] for one in findings} == {
+        f"chainq export {table} 2400:2500 --to lake --repair all" for table in ("calls", "outputs")
+    }
+    assert chainq("export", "--to", "lake", "--repair", "findings.jsonl", "-w", "1", url=server()).code == 0
+    assert chainq("verify", "lake").code == 0
+    assert {path for path in whole if path.suffix == ".parquet"} == {
+        path for path in lake.files() if path.suffix == ".parquet"
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("chains",), "'chains' cannot be exported"),
+        (("records", "--no-full-blocks"), "--no-full-blocks needs chain"),
+    ],
+)
+def test_usage_errors(chainq: Program, words: tuple[str, ...], message: str) -> None:
+    """What cannot be exported is exit 2."""
+    assert message in one_line(chainq("export", *words, "--to", "lake", url="demo:"), 2)
