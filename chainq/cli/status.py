@@ -28,8 +28,8 @@ class Status(NamedTuple):
 
     `next`: the first height that is not there yet. `tip`: the height of the tip that the last run saw. `tip_time`: of
     that block, as all times in seconds since 1970. `lag`: blocks from there to the tip. `success`: when a run went well
-    last. `age`: seconds since then. `rows`, `bytes`: of the
-    output. `failure`, `error`: when and why a run failed last.
+    last. `age`: seconds since then. `rows`, `bytes`: of the output below `next`. `failure`, `error`: when and why a run
+    failed last.
     """
 
     target: str
@@ -76,7 +76,9 @@ def run(given: "StatusCommand") -> None:
     if given.prometheus:
         text = _prometheus(found)
     elif given.json:
-        text = "".join(msgspec.json.encode(status._asdict()).decode() + "\n" for status in found)
+        tables = [status._asdict() for status in found]
+        document = tables[0] if Path(given.target).is_file() else tables  # a checkpoint is about one command
+        text = msgspec.json.encode(document).decode() + "\n"
     else:
         text = "".join(f"{line}\n" for status in found for line in _lines(status))
     with open_sink(None) as sink:
@@ -128,7 +130,8 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
 
     listed = list(store.listing())
     written = {one.name: one.modified for one in listed}
-    last = last_run.read(store) if last_run.NAME in written else last_run.LastRun()
+    recorded_run = last_run.NAME in written
+    last = last_run.read(store) if recorded_run else last_run.LastRun()
     tables: dict[str, list[Entry]] = {}
     for entry in take_inventory(listed).valid.values():
         tables.setdefault(entry.spec.command, []).append(entry)
@@ -136,16 +139,19 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
         entries.sort(key=lambda entry: entry.spec)
         gaps = (before.spec.end for before, after in pairwise(entries) if before.spec.end != after.spec.start)
         end, tip = next(gaps, entries[-1].spec.end), max(last.tip, *(entry.tip for entry in entries))
-        success = last.success or max(written[entry.name] for entry in entries)  # older exports recorded none
-        rows, size = sum(entry.rows for entry in entries), sum(entry.size for entry in entries)
-        lag, age = max(0, tip + 1 - end), max(0.0, now - success)
+        older = max(written[entry.name] for entry in entries)  # older exports recorded no run
+        success = (last.success or None) if recorded_run else older
+        whole = [entry for entry in entries if entry.spec.end <= end]
+        rows, size = sum(entry.rows for entry in whole), sum(entry.size for entry in whole)
+        lag, age = max(0, tip + 1 - end), None if success is None else max(0.0, now - success)
         failure, error = last.failure or None, printable(last.error)
         yield Status(store.label, command, end, tip, None, lag, success, age, rows, size, failure, error)
 
 
 def _lines(status: Status) -> Iterator[str]:
     """Yield a line that says all, and one for an error."""
-    parts = [f"{status.target}: {status.command} up to block {status.next - 1}" if status.next else "no blocks yet"]
+    reached = f"up to block {status.next - 1}" if status.next else "without blocks yet"
+    parts = [f"{status.target}: {status.command} {reached}"]
     if status.lag is not None:
         parts.append(f"{counted(status.lag, 'block')} below tip {status.tip}")
     parts.append("no run went well yet" if status.age is None else f"{duration(status.age)} ago")

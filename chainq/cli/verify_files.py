@@ -68,17 +68,20 @@ def run(given: VerifyCommand) -> None:
             reporter.end()
         with signals_deferred():
             writer.close()
-    conclude(verdict, reporter, _repair(given.range or "", settings))
+    conclude(verdict, reporter, _repair(given, settings))
 
 
-def _repair(name: str, settings: output.OutputSettings) -> str:
+def _repair(given: VerifyCommand, settings: output.OutputSettings) -> str:
     """Return how to repair a data set or a file, by the findings that are written."""
+    name = given.range or ""
     if Path(name).is_file():
         return LISTED if settings.format == "table" else ""
     kept = str(settings.file) if settings.file and settings.format == "jsonl" else ""
-    first = "" if kept else f"chainq verify {shlex.quote(name)} -o findings.jsonl, then "
-    again = f"chainq export --to {shlex.quote(name)} --repair {shlex.quote(kept or 'findings.jsonl')}"
-    return f"to write these partitions again: {first}{again}"
+    anchor = f" --anchor {given.anchor}" if given.anchor is not None else ""
+    again = f"{shlex.quote(name)}{f' --hashes{anchor}' if given.hashes else ''}{' --full' if given.full else ''}"
+    first = "" if kept else f"chainq verify {again} -o findings.jsonl, then "
+    export = f"chainq export --to {shlex.quote(name)} --repair {shlex.quote(kept or 'findings.jsonl')}"
+    return f"to write these partitions again: {first}{export}"
 
 
 def _files(given: VerifyCommand, reporter: Reporter) -> "Files":

@@ -17,6 +17,8 @@ from chainq.hashes.trees import NotAnElementError, element, hashes, id_text
 
 _HEADER = ("previous_hash", *ROOTS, *(name for name, _ in METADATA))
 _VALUES = ("constant", "public", "future")
+_DEPLOYMENT = {"edition", "program", "verifying_keys"}
+"""What each deployment has."""
 _OLD_TRANSITION = "as1"
 UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 """What a row of another shape raises."""
@@ -166,6 +168,10 @@ class _BlockCheck:
 
     def _deployment(self, name: str, transaction: Row) -> None:
         """Have the SDK read a deployment, which recomputes the ID of its transaction by the program's functions."""
+        if transaction.get("execution") is not None or not _DEPLOYMENT.issubset(transaction["deployment"]):
+            expected = "the ID of a deployment with a program, or of an execution alone"  # one would hide the other
+            self._found.wrong.append(Wrong("id", f"{name}: {expected}", f"{name}={transaction['id']}"))
+            return
         try:
             hashes().sdk.Transaction.from_json(json.dumps(transaction))
         except RuntimeError as error:

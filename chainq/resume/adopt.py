@@ -40,7 +40,8 @@ def adopted(path: Path, method: Method, form: str, start: int) -> Position | Non
                 return None
             highest = max(height for height, _ in last)
             first, block_hash = highest - SETTLE + 1, ""
-            if late := next((height for height, _ in last if height < first), None):
+            late = next((height for height, _ in last if height < first), None)
+            if late is not None:
                 where = f"a row of height {late} follows height {highest}"
                 raise UsageError(f"the end of {name} is not in order: {where}", _OTHER)
             if highest < start:

@@ -21,7 +21,7 @@ from chainq.heights.range import HeightRange
 from chainq.rows.full_block import Texts, texts
 from chainq.verify.compare import ChainCheck, number
 from chainq.verify.file_rows import JsonlRows, nothing
-from chainq.verify.findings import Contradiction, Finding, Repair, Step
+from chainq.verify.findings import ANCHOR, Contradiction, Finding, Repair, Step
 from chainq.verify.service_rows import BLOCKS, CommandRows
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class BlockHashes:
         """Yield that the anchor was not reached, if so."""
         if self.anchor is not None and (self._walk.next or 0) <= self.anchor.height:
             at = self.anchor.height
-            missing = Contradiction("anchor", f"block_hash={self.anchor.hash}", None)
+            missing = Contradiction(ANCHOR, f"block_hash={self.anchor.hash}", None)
             yield Step(HeightRange(at, at + 1), [finding(at, missing)], {})
 
     def verdict(self, naming: str) -> str:
@@ -160,7 +160,7 @@ class BlockHashes:
             yield Contradiction(*state)
         wrong = self._walk.take(height, fields.get("block_hash"), fields.get("previous_hash"), proved)
         if wrong is not None and self.anchor is not None:
-            yield Contradiction("anchor", f"block_hash={self.anchor.hash}", wrong)
+            yield Contradiction(ANCHOR, f"block_hash={self.anchor.hash}", wrong)
 
 
 def _rows(part: "FileRows") -> Iterator[list[dict[str, Any]]]:

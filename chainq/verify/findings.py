@@ -52,9 +52,9 @@ class Repair(NamedTuple):
     url: str = ""
 
     def finding(self, height: int | None, command: str, contradiction: Contradiction) -> Finding:
-        """Return a finding about rows of a command, with a command line for a shell where the height is known."""
-        if height is None:
-            return Finding(None, command, *contradiction, None)
+        """Return a finding about rows of a command, with a command line for a shell if that may mend it."""
+        if height is None or contradiction.check == ANCHOR:
+            return Finding(height, command, *contradiction, None)
         where = f"--start {height} --end {height + 1}" if BY_COMMAND[command].ranged else str(height)
         url = f" --url {shlex.quote(self.url)}" if self.url else ""
         return Finding(height, command, *contradiction, f"chainq {command} {where}{url}")
@@ -74,6 +74,7 @@ class Step(NamedTuple):
     unlisted: Mapping[str, int] = MappingProxyType({})
 
 
+ANCHOR = "anchor"
 CHECKS = {
     "missing": "a row that its block must have is not there",
     "doubled": "a row comes more than once",
@@ -88,7 +89,7 @@ CHECKS = {
     "root": "a block has another root than its contents make",
     "id": "a transaction or transition has another ID than its contents make",
     "value": "an input or output has another ID than its value makes",
-    "anchor": "the block of --anchor is another one, or the blocks below it do not lead to it",
+    ANCHOR: "the block of --anchor is another one, or the blocks below it do not lead to it",
     "count": "the transactions of a block are not numbered from 0",
     "invalid": "a file, or a row, cannot be read",
     "unproved": "one response does not hold all rows of a height, and pages do not add up",

@@ -13,7 +13,7 @@ from chainq.lake.plan import broken
 from chainq.stored import data_set
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Store
-from chainq.verify.findings import Contradiction, Finding, by_height
+from chainq.verify.findings import ANCHOR, Contradiction, Finding, by_height
 
 
 class Partition(NamedTuple):
@@ -33,11 +33,11 @@ class Repair(NamedTuple):
     def finding(self, spec: PartitionSpec, height: int | None, contradiction: Contradiction) -> Finding:
         """Return a finding about a partition, at its first height where no other is known.
 
-        It is repaired by an export; off the grid by none, for no export writes there.
+        It is repaired by an export; off the grid by none, for no export writes there, nor if another anchor is wanted.
         """
         heights = f"{spec.start}:{spec.end}"
         export = f"chainq export {spec.command} {heights} --to {shlex.quote(self.label)} --repair all"
-        repair = None if spec.start % self.grid else export
+        repair = None if spec.start % self.grid or contradiction.check == ANCHOR else export
         return Finding(spec.start if height is None else height, spec.command, *contradiction, repair)
 
 

@@ -86,6 +86,18 @@ def test_2_what_cannot_be_adopted(words: tuple[str, ...], change: object, said_s
     assert not job.kept.exists()
 
 
+def test_2_a_row_of_height_0_after_others(chainq: Program) -> None:
+    """Row 0 behind later ones is out of order like any other row."""
+    with serving(Moving(40)) as url:
+        job = Job(chainq, url, "blocks")
+        said(job(), 0)
+        job.kept.unlink()
+        first, *rest = job.out.read_bytes().splitlines(keepends=True)
+        job.out.write_bytes(text := b"".join([*rest, first]))
+        said(job("--adopt"), 2, "is not in order: a row of height 0")
+    assert job.out.read_bytes() == text
+
+
 def test_6_adopted_rows_of_another_chain(chainq: Program) -> None:
     """Where rows name their block, a reorg below the cut is found out."""
     service = Moving(60)

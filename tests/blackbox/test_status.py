@@ -16,10 +16,11 @@ from harness.sockets import server as raw_server
 
 
 def seen(chainq: Program, target: Path | str) -> dict[str, Any]:
-    """What `--json` says of one checkpoint."""
+    """What `--json` says of a checkpoint, or of the first table of a data set."""
     ran = chainq("status", str(target), "--json")
     assert ran.code == 0, ran.err
-    found: dict[str, Any] = json.loads(ran.out)
+    said = json.loads(ran.out)
+    found: dict[str, Any] = said[0] if isinstance(said, list) else said
     return found
 
 
@@ -100,7 +101,7 @@ def test_an_export(chainq: Program, server: Servers) -> None:
     url = server("--tip", "5000")
     ran = chainq("export", "blocks", "records", "0:350", "--to", "lake", "--partition", "100", "-q", url=url)
     assert ran.code == 0, ran.err
-    found = [json.loads(line) for line in chainq("status", "lake", "--json").rows]
+    found = json.loads(chainq("status", "lake", "--json").out)
     assert [(one["command"], one["next"], one["tip"]) for one in found] == [
         ("blocks", 350, 5000),
         ("records", 350, 5000),
@@ -110,8 +111,8 @@ def test_an_export(chainq: Program, server: Servers) -> None:
     assert found[0]["rows"] == 350
     assert chainq("status", "lake", "--max-age", "1h").code == 0
     sorted(files["blocks"])[1].unlink()
-    blocks = json.loads(chainq("status", "lake", "--json").rows[0])
-    assert (blocks["next"], blocks["rows"]) == (100, 250)
+    blocks = seen(chainq, "lake")
+    assert (blocks["next"], blocks["rows"]) == (100, 100)
 
 
 def test_an_export_without_news_and_one_that_failed(chainq: Program) -> None:
@@ -132,6 +133,16 @@ def test_an_export_without_news_and_one_that_failed(chainq: Program) -> None:
     assert failed["success"] == after["success"] < failed["failure"]
     assert "could not reach" in failed["error"]
     assert "\nlast error, " in chainq("status", "lake").out.decode()
+
+
+def test_an_export_that_never_went_well(chainq: Program, server: Servers) -> None:
+    """Partitions are there, and no run has ended well: that is no success, whatever their age."""
+    url = server("--tip", "400", "--missing-height", "250")
+    assert chainq("export", "blocks", "0:400", "--to", "lake", "--partition", "100", "-q", url=url).code == 6
+    found = seen(chainq, "lake")
+    assert (found["next"], found["success"]) == (200, None)
+    assert chainq("status", "lake", "--max-age", "1h").code == 6
+    assert "no run went well yet" in chainq("status", "lake").out.decode()
 
 
 def test_prometheus(chainq: Program) -> None:

@@ -54,6 +54,25 @@ def test_without_an_anchor_the_verdict_says_so(program: Program, url: str) -> No
     assert "not anchored: these rows agree with the block hashes that the server names" in ran.err
 
 
+def test_the_repair_that_a_data_set_is_told_runs(program: Program, server: Servers) -> None:
+    """The commands of the error, word for word: the findings of the hashes, and an export that writes them again."""
+    pytest.importorskip("pyarrow")
+    bad = server("--sealed", str(BLOCKS), "--plant", "altered-block:20")
+    assert program("export", "blocks", f"0:{BLOCKS}", "--to", "lake", "--partition", "20", "-q", url=bad).code == 0
+    told = one_line(program("verify", "lake", "--hashes", "-q"), 6)
+    first, then = told.partition("again: ")[2].split(", then ")
+    assert program(*first.split()[1:]).code == 6
+    assert program(*then.split()[1:], url=server("--sealed", str(BLOCKS))).code == 0
+    assert program("verify", "lake", "--hashes").code == 0
+
+
+def test_another_anchor_is_not_repaired(program: Program, url: str) -> None:
+    """Rows that agree with each other stay as they are if another block hash is trusted."""
+    ran = program("verify", "5:20", "--hashes", "--anchor", f"30:{OTHER}", "--jsonl", url=url)
+    assert ran.code == 6
+    assert {row["check"]: row["repair"] for row in map(json.loads, ran.rows)} == {"anchor": None}
+
+
 def test_another_history_is_found_by_the_anchor_only(program: Program, server: Servers, chain: SealedChain) -> None:
     """A chain of another seed agrees with itself, but not with the hash that is trusted."""
     other = server("--sealed", str(BLOCKS), "--seed", "7")
