@@ -44,6 +44,7 @@ _chainq_for blocks block latest full-blocks transactions transaction program-tra
 _chainq_row --no-trunc flag 'Do not abbreviate values'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions
 _chainq_row --flatten flag 'jsonl with a key for each column (b.c) instead of nested objects'
+_chainq_row --receipt flag 'Write FILE.receipt.json: range, rows, SHA-256; chainq verify FILE uses it'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql rpc verify
 _chainq_row --color words 'When to use colours' auto '' always '' never ''
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify

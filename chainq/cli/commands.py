@@ -48,6 +48,7 @@ def groups_of(method: Method) -> list[type[options.Group]]:
         options.ResumeOptions: method.ranged,
         options.OutputOptions: True,
         options.FlattenOptions: True,
+        options.ReceiptOptions: True,
         options.ColorOptions: True,
         options.DetailOptions: method.param(Role.ADDRESS) is not None,
         options.ServiceFlags: True,

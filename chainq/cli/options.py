@@ -213,6 +213,15 @@ class OutputOptions(ColorOptions):
     ] = None
 
 
+class ReceiptOptions(Group):
+    """What is written beside a file."""
+
+    receipt: Annotated[
+        bool,
+        option(OUTPUT, "--receipt", "", "Write FILE.receipt.json: range, rows, SHA-256; chainq verify FILE uses it."),
+    ] = False
+
+
 class FlattenOptions(Group):
     """Whether jsonl has nested objects."""
 
@@ -315,6 +324,7 @@ class MethodOptions(
     AgeOptions,
     OutputOptions,
     FlattenOptions,
+    ReceiptOptions,
     DetailOptions,
     ServiceFlags,
     CheckOptions,
