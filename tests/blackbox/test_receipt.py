@@ -2,12 +2,14 @@
 
 import hashlib
 import json
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chainq import __version__
+from harness.jobs import assassin
 from harness.program import Program, Servers, one_line
 
 RANGE = "100:220"
@@ -157,3 +159,20 @@ def test_a_receipt_of_lookups(chainq: Program, server: Servers) -> None:
     assert receipt(path)["rows"] == path.read_bytes().count(b"\n")
     assert chainq("transactions", "5", "9000", "-o", str(path), "--receipt", url=url).code == 1
     assert receipt(path)["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_no_kill_leaves_a_receipt_of_another_file(chainq: Program, server: Servers) -> None:
+    """Before each step on the file system: the old file and its receipt, no receipt, or the new ones."""
+    path, url = written(chainq, server, "blocks", "blocks.jsonl"), server("--tip", "400")
+    killed, old = assassin(chainq), path.read_bytes()
+    words = ("blocks", "300:310", "-o", str(path), "--receipt", "-q")
+    for step in count(1):
+        ran = chainq(*words, url=url, env=killed(step))
+        if beside(path).exists():
+            assert receipt(path)["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest(), step
+        if ran.code == 0:
+            break
+        assert ran.code == -9, ran.err
+    assert step > 5
+    assert path.read_bytes() != old
+    assert sorted(one.name for one in chainq.home.iterdir() if one.name.startswith(".blocks")) == []
