@@ -1,5 +1,6 @@
 """`--receipt`: counts what a run writes, for the receipt of its file."""
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -22,7 +23,8 @@ def check(file: Path | None, resume: "ResumeSettings | None") -> None:
     """Raise UsageError for a run that writes no file as a whole."""
     if resume is not None:
         raise UsageError(f"--receipt cannot be combined with {'--checkpoint' if resume.checkpoint else '--follow'}")
-    if file is None or descriptor_of(file) is not None or (file.exists() and not file.is_file()):
+    other = file is not None and os.path.exists(file) and not file.is_file()  # noqa: PTH110  # it bears a long name
+    if file is None or other or descriptor_of(file) is not None:
         raise UsageError("--receipt needs -o FILE, the name of a regular file")
 
 

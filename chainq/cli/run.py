@@ -32,7 +32,7 @@ from chainq.process.signals import PipeClosed, signals_deferred
 from chainq.query import STDIN, Batch, Lookup, Query, limited, matching
 from chainq.rows.raw_json import put_first
 from chainq.sinks.base import Sink
-from chainq.sinks.open import open_sink, receipt_path
+from chainq.sinks.open import has_receipt, open_sink, receipt_path
 from chainq.text.sanitize import mask_url, printable
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def run(
     """Run the command of one method, as its options say.
 
     `make`: what makes the service; `identity`: what a checkpoint tells queries apart by, beside the options;
-    `reporter`: what prints to stderr, where the caller has it. Raises ChainqError, PipeClosed or Interrupted.
+    `reporter`: what prints to stderr, if the caller has it. Raises ChainqError, PipeClosed or Interrupted.
     """
     query = read_query(method, given)
     if query.lookups and STDIN in query.lookups:
@@ -137,7 +137,7 @@ def _say_filtered(query: Query, reporter: Reporter) -> None:
 
 def _warn_odd(settings: output.OutputSettings, reporter: Reporter, *, receipt: bool = False) -> None:
     """Warn of what is odd about the output. `receipt`: the run writes one."""
-    if settings.file is not None and not receipt and receipt_path(settings.file).exists():
+    if settings.file is not None and not receipt and has_receipt(settings.file):
         name = printable(str(receipt_path(settings.file)))
         reporter.warn(f"{name} is of the file that this run replaces; delete it, or add --receipt")
     if settings.warning:
@@ -163,7 +163,7 @@ def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[
 
 
 def _remedy(settings: OutputSettings, query: Query) -> str:
-    """Return what to do after a failure where the output cannot be resumed; empty where it can."""
+    """Return what to do after a failure where the output cannot be resumed; empty if it can."""
     if settings.file is not None:
         keep = ", or add --checkpoint FILE to keep what came" if settings.can.append and query.bounds else ""
         unchanged = "left unchanged" if settings.file.exists() else "not created"

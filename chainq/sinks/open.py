@@ -31,12 +31,12 @@ def open_sink(
 
     `pager`: the user's pager shows it where standard output is a terminal. `append`: rows follow those of earlier runs,
     where `path` is a regular file or none yet; `recorded`: what a checkpoint recorded of it. `receipt`: makes the
-    receipt of a regular file (`ReceiptFileSink`). Raises OutputError where it cannot be opened, BusyError where another
-    run is appending to it, IncompleteError where it is not as recorded.
+    receipt of a regular file (`ReceiptFileSink`). Raises OutputError if it cannot be opened, BusyError if another
+    run is appending to it, IncompleteError if it is not as recorded.
     """
     number = None if path is None else descriptor_of(path)
     if path is None or number == 1:
-        # Rejected: asking whether descriptor 1 is open. Where it was closed, the next file opened gets its number.
+        # Rejected: asking whether descriptor 1 is open. If it was closed, the next file opened gets its number.
         if sys.stdout is None:
             raise OutputError("standard output is closed", "no request was sent yet")
         sys.stdout.flush()
@@ -72,6 +72,11 @@ def _whole_file(path: Path, receipt: "Callable[[int, str], FileReceipt] | None")
     from chainq.sinks.atomic_file import AtomicFileSink
 
     return AtomicFileSink(path)
+
+
+def has_receipt(file: Path) -> bool:
+    """Return whether a file has a receipt beside it."""
+    return os.path.exists(receipt_path(file))  # noqa: PTH110  # it bears a name that is too long
 
 
 def receipt_path(file: Path) -> Path:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from chainq.sinks.atomic_file import AtomicFileSink
-from chainq.sinks.open import receipt_path
+from chainq.sinks.open import has_receipt, receipt_path
 
 VERSION = 1  # of the fields
 
@@ -53,11 +53,9 @@ class FileReceipt(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def read_receipt(file: Path) -> FileReceipt | None:
     """Return the receipt of a file, None without one. Raises ValueError for one that is damaged, and OSError."""
-    try:
-        text = receipt_path(file).read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
+    if not has_receipt(file):
         return None
-    found = msgspec.json.decode(text, type=FileReceipt)
+    found = msgspec.json.decode(receipt_path(file).read_bytes(), type=FileReceipt)
     if found.receipt != VERSION:
         raise ValueError(f"version {found.receipt}, this chainq reads version {VERSION}")
     return found

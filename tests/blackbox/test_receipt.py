@@ -150,6 +150,17 @@ def test_where_there_is_no_receipt(chainq: Program, server: Servers) -> None:
     assert sorted(one.name for one in chainq.home.iterdir() if "receipt" in one.name) == [beside(path).name]
 
 
+def test_names_that_are_too_long_for_a_receipt(chainq: Program, server: Servers) -> None:
+    """A file may have the longest name that there is: it has no receipt, and verify needs none."""
+    path, url = chainq.home / f"{'x' * 249}.jsonl", server("--tip", "400")
+    assert one_line(chainq("blocks", RANGE, "-o", str(path), "--receipt", url=url), 7)
+    short = chainq.home / f"{'x' * 200}.jsonl"
+    assert chainq("blocks", RANGE, "-o", str(short), "-q", url=url).code == 0
+    assert short.rename(path).exists()
+    assert "no findings" in one_line(chainq("verify", str(path)), 0)
+    assert one_line(chainq("blocks", "5", "-o", "x" * 5000, "--receipt", url=url), 7)
+
+
 def test_a_receipt_of_lookups(chainq: Program, server: Servers) -> None:
     """Without a height range, rows and hash are what it says; what does not exist leaves no receipt of another file."""
     url = server("--tip", "400")
