@@ -49,7 +49,7 @@ class RowsCheck:
     def steps(self) -> Iterator[Step]:
         """Yield what is wrong, as the file is read; the last step is what only the whole file shows.
 
-        Raises UsageError for a file that cannot be verified, and OutputError where the file system does not give it.
+        Raises UsageError for a file that cannot be verified, and OutputError if the file system does not give it.
         """
         receipt = ReceiptCheck(self._path)
         yield from receipt.steps()
@@ -127,7 +127,7 @@ class RowsCheck:
 
 
 def _method_of(path: Path, names: Sequence[str]) -> Method:
-    """Return the method that has the most of these columns. Raises UsageError where that is not one."""
+    """Return the method that has the most of these columns. Raises UsageError if that is not one."""
     shared = {command: len({column.path for column in BY_COMMAND[command].columns} & {*names}) for command in COMMANDS}
     most = max(shared.values())
     best = [command for command, number in shared.items() if number == most]
