@@ -112,8 +112,8 @@ def in_python(name: str, value: object) -> str:
 class ChainqError(Exception):
     """The base of all errors of chainq.
 
-    `message`: what failed and where. `hint`: what to do about it, empty where nothing is known to help. It names a
-    parameter, as data (`Phrase`), only where the commands that can fail so have it, or together with those that do.
+    `message`: what failed and where. `hint`: what to do about it, empty if nothing is known to help. It names a
+    parameter, as data (`Phrase`), only if the commands that can fail so have it, or together with those that do.
     """
 
     exit_code = ExitCode.USAGE

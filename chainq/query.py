@@ -71,7 +71,7 @@ class Query(NamedTuple):
 class Batch(NamedTuple):
     """Rows in order, the heights that they make complete, and how that was proved; both None for a method without.
 
-    `scanned`: the number of rows that these were picked from, None where they are all.
+    `scanned`: the number of rows that these were picked from, None if they are all.
     """
 
     rows: list[Raw]

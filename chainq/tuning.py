@@ -16,7 +16,7 @@ LARGER = 4  # times the page size, for a height that fills a page; and so much s
 SMALLEST_PAGE = 50  # rows; a height that is too heavy even so is given up
 DENSE = 0.5  # of a full page: so many rows at its last height, and that height is likely to fill a page by itself
 LARGER_PAGES = 2  # larger pages for such a height, before another method names its rows
-WIDER = 8  # times as many heights, where no row is known beyond some
+WIDER = 8  # times as many heights, if no row is known beyond some
 SEVERAL = 8  # heights whose records show whether rows come in order
 GROW_AFTER = 4  # full pages before they grow again after a failure; twice as many after each further failure
 BEYOND_LIMIT = 50  # rows requested beyond --limit, to see where its last block ends
@@ -37,15 +37,15 @@ EMPTY_WALKS = 4  # walks through the pages of a height that come empty by chance
 CERTAIN = 9  # walks that show no further row, where each shows all rows but by chance: 1 in 8,000 lacks one
 MOST_IDLE = 100  # the same, where each shows a few
 
-# Belief: how often is looked again where nothing proves the rows (docs/completeness.md)
+# Belief: how often is looked again if nothing proves the rows (docs/completeness.md)
 AGREEING = 2  # responses without rows
 COUNTS = 2  # that no row follows the rows of a response
-NARROWEST = 64  # heights of a window, where no wider request has shown a row at its far end
+NARROWEST = 64  # heights of a window, if no wider request has shown a row at its far end
 PARTS = 8  # of heights without rows, looked into where a run has seen no row at all
 LOOKED_INTO = 2  # stretches that are looked into so
 FEW_WINDOWS = 128  # of a stretch without rows, as wide as a row was shown at the far end; wider ones beyond
 MOST_WINDOWS = 1000  # the same, of a service that misses rows of wider ones
-BELIEVED_PAGES = 3  # larger pages for a height that fills a page, where no other method names its rows
+BELIEVED_PAGES = 3  # larger pages for a height that fills a page, if no other method names its rows
 UNCHANGED = 3  # walks that show no further row, where single rows cannot be requested
 MOST_PAGES = 10_000  # of one walk
 NO_PAGE = 1000  # a page so far on has no rows, where pages are counted
@@ -76,7 +76,7 @@ KEEP_ALIVE = 5.0  # seconds that an idle connection stays open
 MAX_LAG = 16  # blocks below the tip that a run learns to leave out
 TAIL = 1000  # heights without a row that may still get rows, counted from the end of a look
 RECORD_SECONDS = 2.0  # after which a position is recorded: two requests, and a sync of the disk; and at the end
-REORG_LOOKS = 6  # requests for a block that was there; where one of two servers is behind, 1 round in 64 needs more
+REORG_LOOKS = 6  # requests for a block that was there; if one of two servers is behind, 1 round in 64 needs more
 STATE_SECONDS = 60.0  # between lines that say how long polls have failed
 MAX_REFUSALS = 60  # polls in a row that a service may answer with errors; five minutes at the default interval
 

@@ -35,5 +35,5 @@ def _option(option: Param) -> str:
 
 
 def _row(what: str, kind: str, brief: str, words: Words) -> str:
-    """Return a row, quoted for all three shells: they agree on single quotes where there is no backslash."""
+    """Return a row, quoted for all three shells: they agree on single quotes if there is no backslash."""
     return " ".join(("_chainq_row", *map(quote, (what, kind, brief, *chain.from_iterable(words)))))

@@ -27,7 +27,7 @@ def expand(prefix: str) -> list[int]:
 
 
 def fault(text: str, prefix: str = "") -> str:
-    """Return what is wrong with a bech32 or bech32m string, as the end of a message; empty where nothing is.
+    """Return what is wrong with a bech32 or bech32m string, as the end of a message; empty if nothing is.
 
     With `prefix`, the human-readable part must be that one.
     """

@@ -55,7 +55,7 @@ class Dialect(NamedTuple):
         return self.wires.get(method.name) or Wire(method.name)
 
     def call(self, method: Method, arguments: Mapping[Role, Value]) -> tuple[str, dict[str, Value] | None]:
-        """Return the method name and the `params` object of a request; None where the method takes no parameters.
+        """Return the method name and the `params` object of a request; None if the method takes no parameters.
 
         Parameters are in the order of the catalogue, and only those given.
         """
@@ -69,7 +69,7 @@ class Dialect(NamedTuple):
         }
 
     def page_size_max(self, method: Method) -> int | None:
-        """Return the greatest page size that the server allows; None where no limit is known."""
+        """Return the greatest page size that the server allows; None if no limit is known."""
         return self.wire(method).page_size_max or method.page_size_max
 
     def with_names(self, names: Names) -> "Dialect":

@@ -62,7 +62,7 @@ _NAME = "[A-Za-z][A-Za-z0-9_]*"
 
 
 def kind_of(text: str) -> TextKind | None:
-    """Return what a text is, None where it looks like nothing that is known. Checksums are not looked at."""
+    """Return what a text is, None if it looks like nothing that is known. Checksums are not looked at."""
     if text.startswith(KEYS):
         return TextKind.SECRET
     if "…" in text or re.fullmatch(r"[a-z]{2,10}1\w+\.\.\.\w+", text):

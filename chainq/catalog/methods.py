@@ -193,7 +193,7 @@ TRANSACTION_SUMMARY = (
     Column(
         "height",
         "number",
-        Phrase("height of the block, added by chainq; in jsonl and json only where {columns} names it"),
+        Phrase("height of the block, added by chainq; in jsonl and json only if {columns} names it"),
         Kind.HEIGHT,
         brief=1,
         computed=True,

@@ -48,6 +48,7 @@ def groups_of(method: Method) -> list[type[options.Group]]:
         options.ResumeOptions: method.ranged,
         options.OutputOptions: True,
         options.FlattenOptions: True,
+        options.ReceiptOptions: True,
         options.ColorOptions: True,
         options.DetailOptions: method.param(Role.ADDRESS) is not None,
         options.ServiceFlags: True,
@@ -116,7 +117,7 @@ def _rpc_command() -> "Command":
         "rpc",
         RpcOptions,
         call,
-        "Call any method and print its result: one line of JSON, on a terminal indented.\n\n"
+        "Call any method and print its result as one line of JSON, indented on a terminal.\n\n"
         "Name and parameters are sent as given, in every dialect.",
         """Example:\n  chainq rpc getBlocks '{"start": 0, "end": 5}'\n""",
     )
@@ -213,9 +214,9 @@ def _completion_command() -> "Command":
 class HelpOptions(options.Group):
     """What `help` is given."""
 
-    command: Annotated[str | None, typer.Argument(metavar="[COMMAND]", help="A command; without one the program.")] = (
-        None
-    )
+    command: Annotated[
+        str | None, typer.Argument(metavar="[COMMAND]", help="Command to describe. Default: chainq itself.")
+    ] = None
 
 
 def _help_command() -> "Command":
@@ -247,7 +248,7 @@ COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     "sql": ("Tools", "query an export, or the last blocks, with SQL", _sql_command),
     "rpc": ("Tools", "call any method and print its result", _rpc_command),
     "doctor": ("Tools", "examine a server: dialect, methods, pagination, limits", partial(_tool, "doctor")),
-    "verify": ("Tools", "find missing, doubled, altered and misplaced rows", partial(_tool, "verify")),
+    "verify": ("Tools", "find missing, duplicate, altered and misplaced rows", partial(_tool, "verify")),
     "status": ("Tools", "show how far a checkpoint or an export has come", partial(_tool, "status")),
     "profiles": ("Tools", "list the profiles in config.toml", _profiles_command),
     "serve": ("Tools", "serve the sample chain over HTTP, with optional faults", _serve_command),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def service_options(given: "ServiceFlags", *, patient: bool = False, strict: bool = False) -> ServiceOptions:
     """Return what options and environment say of the service. `patient`, `strict`: as there. Raises UsageError.
 
-    Who says how many retries there are is patient as well: they are made also where no connection was ever made.
+    Who says how many retries there are is patient as well: they are made also if no connection was ever made.
     """
     return ServiceOptions(
         url=identifiers.url(given.url) if given.url else "",

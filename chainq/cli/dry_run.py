@@ -58,7 +58,7 @@ def _lookups(dialect: Dialect, method: Method, wanted: Iterable[Lookup | Bounds 
 
 
 def _values(lookup: Lookup | Bounds, role: Role) -> Iterable[Value]:
-    """Return the heights or the ID of a lookup, words where they depend on the tip."""
+    """Return the heights or the ID of a lookup, words if they depend on the tip."""
     if not isinstance(lookup, Bounds):
         return ["tip" if lookup == LATEST and role is Role.HEIGHT else lookup]
     if lookup.fixed and lookup.start is not None and lookup.end is not None:
@@ -69,7 +69,7 @@ def _values(lookup: Lookup | Bounds, role: Role) -> Iterable[Value]:
 
 
 def _range(dialect: Dialect, query: Query, bounds: Bounds, paging: dict[Role, Value]) -> Iterator[tuple[str, Any]]:
-    """Yield the requests of a range; where it depends on the tip a single one, with words as its bounds."""
+    """Yield the requests of a range; if it depends on the tip a single one, with words as its bounds."""
     method, arguments = query.method, query.arguments
     if bounds.fixed and bounds.start is not None and bounds.end is not None:
         heights = HeightRange(bounds.start, bounds.end)
@@ -89,7 +89,7 @@ def _range(dialect: Dialect, query: Query, bounds: Bounds, paging: dict[Role, Va
 
 
 def _words(bounds: Bounds) -> tuple[Value, Value]:
-    """Return both bounds, as words where they depend on the tip or on block times."""
+    """Return both bounds, as words if they depend on the tip or on block times."""
     if bounds.last is not None or bounds == Bounds():
         return _from_tip(1 - (DEFAULT_LAST if bounds.last is None else bounds.last)), _from_tip(1)
     return _word(bounds.start, bounds.since, 0), _word(bounds.end, bounds.until, _from_tip(1))

@@ -1,4 +1,4 @@
-"""What people type for a command: the one that they most likely mean. Loaded only where a command is unknown."""
+"""What people type for a command: the one that they most likely mean. Loaded only if a command is unknown."""
 
 from collections.abc import Collection
 from difflib import get_close_matches
@@ -51,7 +51,7 @@ _BY_RANGE = {"--last", "--tail", "--start", "--end", "--from", "--to"}
 
 
 def guess(word: str, commands: Collection[str]) -> str | None:
-    """Return the command that a word most likely means, for a height or an ID with it; None where none is near.
+    """Return the command that a word most likely means, for a height or an ID with it; None if none is near.
 
     >>> guess("tx", ["transaction", "transactions"])
     'transaction'

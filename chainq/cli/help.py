@@ -75,7 +75,7 @@ class PlainGroup(TyperGroup):
         return list(self.catalogue)
 
     def get_command(self, _ctx: "Context", cmd_name: str) -> "Command | None":
-        """Build one command; None where there is none of that name."""
+        """Build one command; None if there is none of that name."""
         entry = self.catalogue.get(cmd_name)
         return entry[2]() if entry else None
 

@@ -120,7 +120,7 @@ def _range_hint(error: typer.TyperException) -> str:
 
 
 def _command_of(option: str, arguments: list[str]) -> str | None:
-    """Return the command that an option before it belongs to, COMMAND for no command; None where it belongs to none."""
+    """Return the command that an option before it belongs to, COMMAND for no command; None if it belongs to none."""
     if not arguments[0].startswith("-"):
         return None
     name = next((word for word in arguments if word in PlainGroup.catalogue), None)

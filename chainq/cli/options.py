@@ -17,7 +17,7 @@ RANGE_HELP = "One height, A:B (without B), A: (through the tip), :B, or latest."
 
 
 def _list_columns(context: Context, values: list[str] | None) -> list[str] | None:
-    """Print the columns of the command and end, where one of them is `help`: before arguments are asked for."""
+    """Print the columns of the command and end, if one of them is `help`: before arguments are asked for."""
     if values and "help" in values and not context.resilient_parsing:
         from chainq.cli import output
 
@@ -178,9 +178,9 @@ class AgeOptions(Group):
 
 
 class ColorOptions(Group):
-    """Colours, for all commands that use them."""
+    """Colors, for all commands that use them."""
 
-    color: Annotated[str, option(OUTPUT, "--color", "auto|always|never", "When to use colours.")] = "auto"
+    color: Annotated[str, option(OUTPUT, "--color", "auto|always|never", "When to use colors.")] = "auto"
 
 
 class OutputOptions(ColorOptions):
@@ -218,6 +218,15 @@ class OutputOptions(ColorOptions):
         str | None,
         option(OUTPUT, "--output -o", "FILE", "Output file, replaced when complete; its extension selects the format."),
     ] = None
+
+
+class ReceiptOptions(Group):
+    """What is written beside a file."""
+
+    receipt: Annotated[
+        bool,
+        option(OUTPUT, "--receipt", "", "Write FILE.receipt.json: range, rows, SHA-256; chainq verify FILE uses it."),
+    ] = False
 
 
 class FlattenOptions(Group):
@@ -297,7 +306,9 @@ class StrictOptions(Group):
 class RequestOptions(Group):
     """Whether the requests of a command are sent."""
 
-    dry_run: Annotated[bool, option(SERVICE, "--dry-run", "", "Print requests as JSON lines, send none.")] = False
+    dry_run: Annotated[
+        bool, option(SERVICE, "--dry-run", "", "Print the requests as JSON Lines without sending them.")
+    ] = False
 
 
 class ReportOptions(Group):
@@ -322,6 +333,7 @@ class MethodOptions(
     AgeOptions,
     OutputOptions,
     FlattenOptions,
+    ReceiptOptions,
     DetailOptions,
     ServiceFlags,
     CheckOptions,

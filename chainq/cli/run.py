@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -31,11 +32,13 @@ from chainq.process.signals import PipeClosed, signals_deferred
 from chainq.query import STDIN, Batch, Lookup, Query, limited, matching
 from chainq.rows.raw_json import put_first
 from chainq.sinks.base import Sink
-from chainq.sinks.open import open_sink
-from chainq.text.sanitize import mask_url
+from chainq.sinks.open import has_receipt, open_sink, receipt_path
+from chainq.text.sanitize import mask_url, printable
 
 if TYPE_CHECKING:
     from chainq.cli.options import MethodOptions
+    from chainq.cli.receipt import Account
+    from chainq.resume.settings import ResumeSettings
 
 
 def run(
@@ -48,7 +51,7 @@ def run(
     """Run the command of one method, as its options say.
 
     `make`: what makes the service; `identity`: what a checkpoint tells queries apart by, beside the options;
-    `reporter`: what prints to stderr, where the caller has it. Raises ChainqError, PipeClosed or Interrupted.
+    `reporter`: what prints to stderr, if the caller has it. Raises ChainqError, PipeClosed or Interrupted.
     """
     query = read_query(method, given)
     if query.lookups and STDIN in query.lookups:
@@ -64,8 +67,7 @@ def run(
         no_check=given.no_check,
         flatten=given.flatten,
     )
-    if query.newest and query.endless and not output.on_terminal(settings.file):
-        raise UsageError("--newest needs --limit N", "a list is read from its end only as far as N rows")
+    _check_output(query, settings.file, given, resume)
     reporter = reporter or connect.reporter(given)
     options = connect.service_options(given, patient=given.follow, strict=given.strict)
     with ExitStack() as stack:
@@ -96,12 +98,35 @@ def run(
         elif given.dry_run:
             _plan(service, query, reporter)
         else:
-            _warn_odd(settings, reporter)
             if max_age is not None:
                 check_age(service.tip(), max_age)
-            with open_sink(settings.file, pager=not settings.can.binary) as sink:
-                spec = settings.spec._replace(single=query.single, warn=reporter.warn)
-                _write_rows(service, query, sink, settings._replace(spec=spec), reporter)
+            _run_once(service, query, settings, given, reporter)
+
+
+def _check_output(query: Query, file: Path | None, given: "MethodOptions", resume: "ResumeSettings | None") -> None:
+    """Raise UsageError if the query cannot be written to that output."""
+    if query.newest and query.endless and not output.on_terminal(file):
+        raise UsageError("--newest needs --limit N", "a list is read from its end only as far as N rows")
+    if given.receipt:
+        from chainq.cli import receipt
+
+        receipt.check(file, resume)
+
+
+def _run_once(
+    service: Service, query: Query, settings: OutputSettings, given: "MethodOptions", reporter: Reporter
+) -> None:
+    """Write the rows of a query into an output of their own."""
+    _warn_odd(settings, reporter, receipt=given.receipt)
+    account = None
+    if given.receipt:
+        from chainq.cli.receipt import Account
+
+        account = Account(query, settings, mask_url(service.url))
+    receipt = account.receipt if account else None
+    with open_sink(settings.file, pager=not settings.can.binary, receipt=receipt) as sink:
+        spec = settings.spec._replace(single=query.single, warn=reporter.warn)
+        _write_rows(service, query, sink, settings._replace(spec=spec), reporter, account)
 
 
 def _say_filtered(query: Query, reporter: Reporter) -> None:
@@ -111,7 +136,11 @@ def _say_filtered(query: Query, reporter: Reporter) -> None:
         reporter.say_filtered(query.limit)
 
 
-def _warn_odd(settings: output.OutputSettings, reporter: Reporter) -> None:
+def _warn_odd(settings: output.OutputSettings, reporter: Reporter, *, receipt: bool = False) -> None:
+    """Warn of what is odd about the output. `receipt`: the run writes one."""
+    if settings.file is not None and not receipt and has_receipt(settings.file):
+        name = printable(str(receipt_path(settings.file)))
+        reporter.warn(f"{name} is of the file that this run replaces; delete it, or add --receipt")
     if settings.warning:
         reporter.warn(settings.warning)
 
@@ -135,7 +164,7 @@ def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[
 
 
 def _remedy(settings: OutputSettings, query: Query) -> str:
-    """Return what to do after a failure where the output cannot be resumed; empty where it can."""
+    """Return what to do after a failure where the output cannot be resumed; empty if it can."""
     if settings.file is not None:
         keep = ", or add --checkpoint FILE to keep what came" if settings.can.append and query.bounds else ""
         unchanged = "left unchanged" if settings.file.exists() else "not created"
@@ -143,14 +172,23 @@ def _remedy(settings: OutputSettings, query: Query) -> str:
     return "" if settings.can.endless else f"the {settings.format} output is incomplete; run the command again"
 
 
-def _write_rows(service: Service, query: Query, sink: Sink, settings: OutputSettings, reporter: Reporter) -> None:
-    """Write all rows of the query."""
+def _write_rows(
+    service: Service,
+    query: Query,
+    sink: Sink,
+    settings: OutputSettings,
+    reporter: Reporter,
+    account: "Account | None" = None,
+) -> None:
+    """Write all rows of the query; `account` counts them."""
     spec = settings.spec
     rest = None
     _draw(query, sink, spec.terminal, reporter)
     if query.bounds is not None:
         heights = service.height_range(query.bounds, to_tip=query.reverse)
         _warn_empty(service, query.bounds, heights, reporter)
+        if account is not None:
+            account.heights = heights
         rest = _Rest(query, heights, query.limit, _remedy(settings, query), HeightRange(heights.start, heights.start))
         reporter.begin(len(heights) if query.limit is None else None)
         if query.limit is None and query.page is None and not query.reverse and query.where is None:
@@ -165,16 +203,9 @@ def _write_rows(service: Service, query: Query, sink: Sink, settings: OutputSett
             _copy(screenful.batches(), writer, sink, None, reporter)
             reporter.note(screenful.note)
             return
-        batches = matching(_batches(service, query, rest.heights if rest else None, reporter), query.where)
-        batches = limited(batches, query.limit)
-        if any(column.computed for column in spec.columns) and (
-            spec.selected or spec.flatten or not settings.can.verbatim
-        ):
-            batches = map(_with_height, batches)
-        if spec.detailed:
-            from chainq.fetching.details import joined
-
-            batches = joined(service, batches, reporter.warn)
+        batches = _rows(service, query, rest.heights if rest else None, settings._replace(spec=spec), reporter)
+        if account is not None:
+            batches = account.counted(batches)
         _copy(batches, writer, sink, rest, reporter, filtered=query.where is not None)
         if rest is not None and query.limit is None and query.page is None:
             _warn_unreached(service, query.bounds, rest.read, reporter)
@@ -184,6 +215,22 @@ def _write_rows(service: Service, query: Query, sink: Sink, settings: OutputSett
         if rest is not None:
             error.add_note(str(rest))
         raise
+
+
+def _rows(
+    service: Service, query: Query, heights: HeightRange | None, settings: OutputSettings, reporter: Reporter
+) -> Iterator[Batch]:
+    """Yield the rows of the query as they are written: those that pass the filter, with what chainq adds to them."""
+    spec = settings.spec
+    batches = limited(matching(_batches(service, query, heights, reporter), query.where), query.limit)
+    verbatim = settings.can.verbatim and not (spec.selected or spec.flatten)
+    if any(column.computed for column in spec.columns) and not verbatim:
+        batches = map(_with_height, batches)
+    if spec.detailed:
+        from chainq.fetching.details import joined
+
+        batches = joined(service, batches, reporter.warn)
+    return batches
 
 
 def _draw(query: Query, sink: Sink, terminal: bool, reporter: Reporter) -> None:

@@ -12,8 +12,8 @@ LONGEST_LINE = 64 * 2**20  # bytes; a full block as jsonl has up to 12 MB
 
 
 def check_open() -> None:
-    """Raise UsageError where standard input is closed."""
-    # Rejected: asking whether descriptor 0 is open. Where it was closed, the next file opened gets its number, and that
+    """Raise UsageError if standard input is closed."""
+    # Rejected: asking whether descriptor 0 is open. If it was closed, the next file opened gets its number, and that
     # may be the connection to the service.
     if sys.stdin is None:
         raise UsageError("standard input is closed")

@@ -359,7 +359,7 @@ def _verify() -> "Command":
         "verify",
         VerifyCommand,
         call,
-        "Find missing, doubled, altered and misplaced rows.\n\n"
+        "Find missing, duplicate, altered and misplaced rows.\n\n"
         "Of a service: reads the full blocks of a height range and compares all other rows with them. Of a data set or"
         " a file: reads it, without a network. Exits with code 6 if anything is wrong.",
         "Example:\n  chainq verify --last 100 --url http://127.0.0.1:8545\n",

@@ -76,7 +76,7 @@ def write_findings(
 
 
 def conclude(verdict: Verdict, reporter: Reporter, repair: str) -> None:
-    """Raise IncompleteError where anything is wrong; else say that nothing is. `repair`: what helps, where that can."""
+    """Raise IncompleteError if anything is wrong; else say that nothing is. `repair`: what helps, if that can."""
     if verdict.findings:
         raise IncompleteError(str(verdict), repair if verdict.repairable else "")
     if not reporter.quiet:

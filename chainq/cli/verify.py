@@ -199,7 +199,7 @@ def _heights(
 ) -> HeightRange:
     """Return the heights to verify: from where the checkpoint is, as far as the chain goes.
 
-    Raises IncompleteError where the last block that was verified was replaced.
+    Raises IncompleteError if the last block that was verified was replaced.
     """
     start, end = service.height_range(bounds).edges
     if end > start and (tip := service.tip_for(end)) < end - 1:

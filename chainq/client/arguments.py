@@ -130,7 +130,7 @@ def text(name: str, value: str) -> str:
 
 
 def encoded(params: object) -> msgspec.Raw | None:
-    """Return the parameters of a request as JSON. Raises UsageError where they cannot be."""
+    """Return the parameters of a request as JSON. Raises UsageError if they cannot be."""
     try:
         return None if params is None else msgspec.Raw(msgspec.json.encode(params))
     except (TypeError, ValueError, OverflowError, RecursionError) as error:

@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A server under a name of the user's; None where the file has no value. `rate` in requests a second, `timeout` in
+    """A server under a name of the user's; None if the file has no value. `rate` in requests a second, `timeout` in
     seconds; a header's value may be a secret, or `env:NAME` for that environment variable. `cert`: as `--cert`."""
 
     url: str | None = None

@@ -52,14 +52,14 @@ KINDS = {
     "reversed-pages": Kind("The rows of a page come in descending order of height."),
     "long-row-ends": Kind("No rows in a page after one of more than N bytes.", number=True),
     "long-row-hides": Kind("Neither a row of more than N bytes in a page nor those after it.", number=True),
-    "text-heights": Kind("Every second row has its height as text; as a number, where it is text."),
+    "text-heights": Kind("Every second row has its height as text; as a number, if it is text."),
     "null-lists": Kind("null for an empty list."),
 }
 """By name, as `--fault` takes it."""
 
 
 class ListFault(NamedTuple):
-    """One fault: its name, a key of KINDS, and its N (0 where it has none)."""
+    """One fault: its name, a key of KINDS, and its N (0 if it has none)."""
 
     name: str
     number: int = 0

@@ -76,7 +76,7 @@ class PlantedResults(Results):
     ) -> None:
         """Takes what `Results` takes, the plants, and the seed of what they hit.
 
-        Raises ValueError where a block has no row to be planted.
+        Raises ValueError if a block has no row to be planted.
         """
         super().__init__(chain, shuffle, heavy_rows)
         self._plants, self._seed = plants, seed
@@ -204,7 +204,7 @@ class PlantedResults(Results):
         return row
 
     def _counted(self, height: int, row: Row) -> Row:
-        """Give the last transaction of a block an index that is one too high, where that is planted."""
+        """Give the last transaction of a block an index that is one too high, if that is planted."""
         last = self._chain.transactions.count(height) - 1
         if Plant("count", height) in self._plants and row["index"] == last:
             return {**row, "index": last + 1}

@@ -47,7 +47,7 @@ class Diagnosis:
 
 
 def diagnose(prober: Prober, url: str, stated: Dialect, names: Names, now: int) -> Diagnosis:
-    """Examine the server that `prober` calls. `stated` and `names` apply where nothing else is found; `now`: seconds
+    """Examine the server that `prober` calls. `stated` and `names` apply if nothing else is found; `now`: seconds
     since 1970.
 
     Raises nothing for what a server does: that is in the checks.
@@ -249,7 +249,7 @@ def safe_rate(refusal: Refusal) -> str:
     """Return the requests per second, as a value of --rate, that would not have been refused.
 
     The window in which calls are counted began with the first of them at the latest, and ends when the server says
-    that calls are allowed again; where it does not, or names no time to wait, it is taken for a minute
+    that calls are allowed again; if it does not, or names no time to wait, it is taken for a minute
     (docs/protocol.md, "Rate limits"). A method that was refused at once was called by others before: nothing was
     measured.
     """

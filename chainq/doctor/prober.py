@@ -74,7 +74,7 @@ class Refusal(NamedTuple):
     """A method that was refused with HTTP 429.
 
     `calls`: how many of its calls came through before, in the `seconds` since the first of them. `retry_after`: the
-    header as it was sent, empty for none; `wait`: the seconds that it asks to wait, None where it does not say.
+    header as it was sent, empty for none; `wait`: the seconds that it asks to wait, None if it does not say.
     """
 
     calls: int
@@ -96,7 +96,7 @@ class Prober:
         report: Callable[[Report], None] = lambda _: None,
         transport: Transport | None = None,
     ) -> None:
-        headers = {"Accept-Encoding": "gzip", **options.headers}  # also where it would not pay: the check needs it
+        headers = {"Accept-Encoding": "gzip", **options.headers}  # also if it would not pay: the check needs it
         options = options._replace(retries=min(RETRIES, options.retries), headers=headers)
         self._connection = Connection(options, self._count, transport=transport, observe=self._observe)
         self._report = report

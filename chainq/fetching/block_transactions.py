@@ -51,9 +51,9 @@ class BlockTransactions:
         self._ahead = heights
 
     def fetch(self, height: int) -> list[Raw] | None:
-        """Return the transactions of a block by index, None where there is no such block.
+        """Return the transactions of a block by index, None if there is no such block.
 
-        Raises IncompleteError where they are not shown to be of that block, ResponseError for a block without a row id
+        Raises IncompleteError if they are not shown to be of that block, ResponseError for a block without a row id
         where that is to be sent, and what `Connection.call` raises.
         """
         block, sent = None, height
@@ -96,7 +96,7 @@ class BlockTransactions:
                     self._proved = True
 
     def _compare(self, height: int, rows: list[Raw]) -> None:
-        """Compare rows with the block by another method. Raises IncompleteError where they have nothing in common."""
+        """Compare rows with the block by another method. Raises IncompleteError if they have nothing in common."""
         shown = {text_of(self._pick(row)[1]) for row in rows}
         due, all_of_them = self._due(height)
         if shown & due or (all_of_them and not shown and not due):

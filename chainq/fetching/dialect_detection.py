@@ -60,7 +60,7 @@ def detect(call: Call, names: Names = NO_NAMES) -> str:
 
 
 def explain(error: ServiceError, url: str, dialect: Dialect, *, stated: bool, shared: bool) -> None:
-    """Say in an error that the server speaks another dialect, where that is what it means, and what to do.
+    """Say in an error that the server speaks another dialect, if that is what it means, and what to do.
 
     `stated`: whether the user chose the dialect; else it was detected, now or earlier. `shared`: whether the method is
     called alike in all dialects.

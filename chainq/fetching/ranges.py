@@ -62,7 +62,7 @@ def fetch_range(
     `concurrency`: requests at a time; a few chunks more are decoded or held until their turn comes. `warn` is called
     with what the user should know of the server, `trace` with what the proof of each batch rests on, `believed` with
     the heights of a batch that rests on belief. `known`: by ranges before; `learned` is called with that for the next
-    one at the end. `witness`: the other methods that say which rows are due, None where they are not to be asked.
+    one at the end. `witness`: the other methods that say which rows are due, None if they are not to be asked.
     `hashes`: returns the hashes of blocks by height, of which rows must be; called once the first requests are sent.
     `compared`: heights whose rows must be those of their full blocks, if the service has these. `strict`: heights that
     rest on belief are an error. `edges`: heights that no batch spans. Raises ChainqError, and what `hashes` raises.

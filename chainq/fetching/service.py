@@ -88,9 +88,9 @@ class Service:
         self.connection.close()
 
     def dialect_for(self, method: Method) -> Dialect:
-        """Return the dialect in which to call a method, detected here where it is not known and makes a difference.
+        """Return the dialect in which to call a method, detected here if it is not known and makes a difference.
 
-        Raises ChainqError where detection fails.
+        Raises ChainqError if detection fails.
         """
         known = self.known_dialect(method)
         if known is None:
@@ -100,7 +100,7 @@ class Service:
         return known
 
     def known_dialect(self, method: Method) -> Dialect | None:
-        """Return the dialect in which to call a method, None where it would have to be detected. Sends nothing."""
+        """Return the dialect in which to call a method, None if it would have to be detected. Sends nothing."""
         if self._dialect is not None:
             return self._dialect
         if is_shared(method, self.names):
@@ -175,7 +175,7 @@ class Service:
         return tip
 
     def hash_of(self, height: int) -> str | None:
-        """Return the hash of a block, None where it does not exist; the tip knows its own and the one below it."""
+        """Return the hash of a block, None if it does not exist; the tip knows its own and the one below it."""
         tip = self.tip()
         if height == tip.height and tip.hash:
             return tip.hash
@@ -184,7 +184,7 @@ class Service:
         return self.block_hash(height)
 
     def block_hash(self, height: int) -> str | None:
-        """Return the hash of a block as the service has it now, None where it does not exist."""
+        """Return the hash of a block as the service has it now, None if it does not exist."""
         try:
             (found,) = self.fetch_lookups(BY_COMMAND["block"], [height])
         except NotFoundError:
@@ -194,7 +194,7 @@ class Service:
     def block_hashes(self, heights: HeightRange) -> dict[int, str]:
         """Return the hashes of blocks by height, of one chain: of the last one that exists, and of those it links to.
 
-        By one request; where the service does not answer it, only the last height is looked up.
+        By one request; if the service does not answer it, only the last height is looked up.
         """
         links: dict[int, tuple[str, str]] = {}
         rows = self._summaries(heights)
@@ -216,7 +216,7 @@ class Service:
         return hashes
 
     def _summaries(self, heights: HeightRange) -> list[Raw] | None:
-        """Return the summaries of blocks, by one request of at most 1,000; None where the service does not have it.
+        """Return the summaries of blocks, by one request of at most 1,000; None if the service does not have it.
 
         `blocks` differs between dialects. So that commands that do not are spared its detection, the published name is
         tried where no dialect is known.
@@ -317,7 +317,7 @@ class Service:
         return self._explained(query.method, batches)
 
     def _witness(self, method: Method) -> "Witness | None":
-        """Return what asks other methods which rows of this one are due; None where no other tells."""
+        """Return what asks other methods which rows of this one are due; None if no other tells."""
         if not method.identity:
             return None
         from chainq.fetching.witness import Witness
@@ -392,7 +392,7 @@ class Service:
 
 
 def hash_text(value: Raw | None) -> str:
-    """Return a block hash as text that any file can hold, empty where there is none: it is only compared."""
+    """Return a block hash as text that any file can hold, empty if there is none: it is only compared."""
     return printable(fields.text_of(value))
 
 

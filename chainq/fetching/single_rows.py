@@ -22,7 +22,7 @@ def fetch_latest(connection: Connection, dialect: Dialect) -> list[Raw]:
 
 
 def fetch_block(connection: Connection, dialect: Dialect, height: int) -> list[Raw] | None:
-    """Return the summary of the block at a height as one row, None where there is no such block.
+    """Return the summary of the block at a height as one row, None if there is no such block.
 
     Raises ResponseError or IncompleteError for another block, and what `Connection.call` raises.
     """
@@ -32,7 +32,7 @@ def fetch_block(connection: Connection, dialect: Dialect, height: int) -> list[R
 
 
 def fetch_transaction(connection: Connection, dialect: Dialect, transaction_id: str) -> list[Raw] | None:
-    """Return a transaction as one row, None where there is none of that ID. Raises as `fetch_block` does."""
+    """Return a transaction as one row, None if there is none of that ID. Raises as `fetch_block` does."""
     name, params = dialect.call(BY_COMMAND["transaction"], {Role.ID: transaction_id})
     result = connection.call(name, params, decode_result, transaction_id, divisible=False)
     found = _object(result, name)

@@ -22,7 +22,7 @@ _BLOCKS, _RECORDS = BY_COMMAND["full-blocks"], BY_COMMAND["records"]
 class Witness:
     """What other methods say of the rows of one method.
 
-    `dialect` returns that of the server, None where it is not known. Then the name of the method for full blocks is
+    `dialect` returns that of the server, None if it is not known. Then the name of the method for full blocks is
     tried in each: a command that is the same in all dialects needs no detection.
     """
 
@@ -36,7 +36,7 @@ class Witness:
     def due(self, heights: HeightRange) -> Due:
         """Return the rows that are due, from the first height to the last one before a block that does not come.
 
-        Raises ServiceError where the service has no full blocks, and the other failures of a request.
+        Raises ServiceError if the service has no full blocks, and the other failures of a request.
         """
         blocks: dict[int, FullBlock] = {}
         for row in self._full_blocks(heights):

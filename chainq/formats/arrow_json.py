@@ -1,6 +1,6 @@
 """Rows read into typed Arrow columns by pyarrow's own JSON reader: ten times as fast as value by value.
 
-A fast way for rows of the usual kind. Where any value does not fit its type, the answer is None, and the caller reads
+A fast way for rows of the usual kind. If any value does not fit its type, the answer is None, and the caller reads
 value by value to say which one.
 """
 
@@ -33,7 +33,7 @@ def read_columns(
     *,
     unexpected: Literal["error", "infer", "ignore"],
 ) -> Columns | None:
-    """Return the columns of rows, of which there is at least one. None where they cannot be read in this way.
+    """Return the columns of rows, of which there is at least one. None if they cannot be read in this way.
 
     `unexpected`: what a field means that is not among `names`: no result, a name in `unknown`, or nothing. Numbers that
     were sent as strings are read as strings, then cast, so that each is checked.
@@ -72,7 +72,7 @@ def _sent_type(kind: Type, pyarrow: Any, *, quoted: bool) -> Any:
 
 
 def _cast(column: Any, kind: Type, pyarrow: Any) -> Any:
-    """Return a column in its type. Raises ArrowInvalid where a value does not fit."""
+    """Return a column in its type. Raises ArrowInvalid if a value does not fit."""
     from pyarrow import compute
 
     if kind.read is text:

@@ -60,7 +60,7 @@ class ArrowRows:
         return made
 
     def _read_json(self, rows: Sequence[Raw]) -> list[Any] | None:
-        """Return the rows as pyarrow's own JSON reader reads them; None where any row needs `extra`."""
+        """Return the rows as pyarrow's own JSON reader reads them; None if any row needs `extra`."""
         if not self._flat:
             return None
         found = read_columns(rows, self._names, self._types, self._arrow, unexpected="error")
@@ -113,7 +113,7 @@ class ArrowRows:
 
 
 def _read(kind: Type, sent: bytes) -> Any:
-    """Return a value as pyarrow takes it. Raises ValueError where its type cannot hold it."""
+    """Return a value as pyarrow takes it. Raises ValueError if its type cannot hold it."""
     value = kind.read(sent)
     if _SURROGATE.search(sent):
         msgspec.json.encode(value)  # raises for half a surrogate pair, wherever it is

@@ -110,7 +110,7 @@ def unknown_cell(text: str) -> Cell:
 
 
 def cell_of(value: Raw | None, column: Column, now: float) -> Cell:
-    """Return a value of that column on one line; blank where the row has none."""
+    """Return a value of that column on one line; blank if the row has none."""
     text = text_of(value)
     if value is None or not text:
         return NULL if value is not None and bytes(value) == b"null" else BLANK
@@ -135,7 +135,7 @@ def cell_of(value: Raw | None, column: Column, now: float) -> Cell:
 
 
 def fee_cell(fee: Call | None) -> Cell | None:
-    """Return the amount of the call that pays a fee, whole with its parts; None where it has none."""
+    """Return the amount of the call that pays a fee, whole with its parts; None if it has none."""
     if fee is None or not fee.amounts:
         return None
     total = f"{sum(fee.amounts):,}"
@@ -146,7 +146,7 @@ def fee_cell(fee: Call | None) -> Cell | None:
 
 
 def brief_fee(fee: Call) -> str:
-    """Return the amount of the call that pays a fee in one unit: credits, where it is known to be in them."""
+    """Return the amount of the call that pays a fee in one unit: credits, if it is known to be in them."""
     if not fee.amounts:
         return ""
     return f"{in_credits(sum(fee.amounts))} credits" if fee.program == CREDITS else f"{sum(fee.amounts):,}"

@@ -104,7 +104,7 @@ def subject_of(spec: OutputSpec) -> Subject:
 
 
 def _column(column: Column, spec: OutputSpec) -> Subject:
-    """Return a column as what is drawn. Raises UsageError where it holds no numbers."""
+    """Return a column as what is drawn. Raises UsageError if it holds no numbers."""
     name = printable(column.path)
     if column.kind is Kind.DATA:
         return Subject(f"{name} per block", "items", column.path)

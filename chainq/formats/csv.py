@@ -70,7 +70,7 @@ class Csv:
             self._write_records(zip(*columns, strict=True))
 
     def _columns(self, rows: Sequence[Raw]) -> Columns | None:
-        """Return the cells column by column; None where rows differ too much from the first of them."""
+        """Return the cells column by column; None if rows differ too much from the first of them."""
         first = members(bytes(rows[0]))
         strings = tuple(path not in first or bytes(first[path])[:1] in (b'"', b"n") for path in self._paths)
         if strings not in self._readers:
@@ -105,7 +105,7 @@ def _reader(
 ) -> Callable[[Sequence[Raw]], Columns | None]:
     """Make a function that reads rows whose values are strings or null where `strings` says so, else bare words.
 
-    It refuses rows with fields that are neither columns nor in `unknown`; none where that is None.
+    It refuses rows with fields that are neither columns nor in `unknown`; none if that is None.
     """
     names = [f"f{number}" for number in range(len(paths))]
     fields: list[tuple[str, Any, Any]] = [

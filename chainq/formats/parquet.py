@@ -87,7 +87,7 @@ class Parquet:
             yield self._arrow.RecordBatch.from_arrays(arrays, schema=self._schema)
 
     def _read_json(self, rows: Sequence[Raw]) -> list[Any] | None:
-        """Return the rows as pyarrow's own JSON reader reads them; None where it cannot.
+        """Return the rows as pyarrow's own JSON reader reads them; None if it cannot.
 
         It refuses a value that does not fit the type of its column; `_batches` then says which one.
         """
@@ -137,7 +137,7 @@ class Parquet:
 
 
 def _read_all(read: Read, values: bytes) -> list[Any] | None:
-    """Return what `read` returns for each of the values, joined by commas; None where it must read one by one.
+    """Return what `read` returns for each of the values, joined by commas; None if it must read one by one.
 
     Twice as fast as that.
     """

@@ -40,14 +40,14 @@ class OutputSpec(NamedTuple):
 
     `command`: the command whose rows they are (`records`). `columns`: those that `--columns` selected, in that order,
     else all of the command. `selected`: whether `--columns` was given. `height`: path of the height in each row; None
-    where rows have none. `single`: the result is one object by nature, not a list of one. `resumed`: the output follows
+    if rows have none. `single`: the result is one object by nature, not a list of one. `resumed`: the output follows
     rows that an earlier run wrote, so that a header is there already. `header`: whether csv begins with one.
     `flatten`: jsonl has a key for each column, `b.c`, instead of nested objects. `terminal`: the output goes to a
     terminal, where control characters must be escaped. `width`: characters in a line of it. `color`: ANSI styles may be
     used. `abbreviate`: long values may be abbreviated. `detailed`: rows have columns that lookups added, which
     `--columns` cannot select. `warn`: writes a line to stderr, unless `--quiet` was given.
     `spelled`: returns a text with its parameters as users write them. `heights`: returns the height range (start, end
-    excluded) that the rows written so far complete; None where they are not all rows of a range.
+    excluded) that the rows written so far complete; None if they are not all rows of a range.
     """
 
     command: str
@@ -106,7 +106,7 @@ def capabilities(format_: Format) -> Capabilities:
 def unknown_field_warner(spec: OutputSpec, name: str) -> Callable[[str], None] | None:
     """Return what warns, once for each, of the first few fields that no column of the format `name` shows.
 
-    None where columns were selected: who did so knows that the others are left out.
+    None if columns were selected: who did so knows that the others are left out.
     """
     warned: set[str] = set()
 

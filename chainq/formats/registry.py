@@ -44,7 +44,7 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Format:
-    """Return the format of that name. Raises UsageError where there is none, or its package cannot be imported."""
+    """Return the format of that name. Raises UsageError if there is none, or its package cannot be imported."""
     if location := BUILT_IN.get(name):
         module, _, attribute = location.partition(":")
         return cast("Format", getattr(import_module(module), attribute))

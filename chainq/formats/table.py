@@ -143,7 +143,7 @@ class Table:
             lane._replace(width=max(lane.width, width if self._spec.abbreviate else min(width, _WIDEST)))
             for lane, width in zip(self._lanes, widest, strict=True)
         ]
-        # A value that has outgrown its column widens it, under a new header; where there is no room it is folded.
+        # A value that has outgrown its column widens it, under a new header; if there is no room it is folded.
         outgrown = lanes != self._lanes and _total(lanes) <= self._width
         if outgrown:
             self._lanes = lanes

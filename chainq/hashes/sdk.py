@@ -15,7 +15,7 @@ def load(what: str = "owned", extra: str = "wallet") -> Any:
 
     `what` needs it, and `extra` of chainq names it, both for the message of an error.
 
-    Importing it takes a quarter of a second. Raises UsageError where it is not installed.
+    Importing it takes a quarter of a second. Raises UsageError if it is not installed.
 
     Its errors are plain RuntimeErrors whose text may repeat what it was given, which may be a key: whoever catches one
     must not show it, nor chain another error to it.

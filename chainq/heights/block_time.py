@@ -61,7 +61,7 @@ def parse_time(text: str, now: float) -> float:
 
 
 def first_at(time: float, tip_height: int, time_of: Callable[[int], int]) -> int:
-    """Return the lowest height whose block time is `time` or later; `tip_height` + 1 where there is none.
+    """Return the lowest height whose block time is `time` or later; `tip_height` + 1 if there is none.
 
     `tip_height` is -1 for a chain without blocks; `time_of` returns the block time of a height. The search interpolates
     between known times, and bisects every third step: block times are even for long stretches, but interpolation alone

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from chainq.errors import Phrase, UsageError
 from chainq.text.sanitize import quoted
 
-DEFAULT_LAST = 10  # blocks, where no range is given
+DEFAULT_LAST = 10  # blocks, if no range is given
 _HEIGHT = re.compile(r"([0-9]+(?:_[0-9]+)*)(\.[0-9]+)?([KkMm]?)")
 _UNIT = {"": 1, "k": 1000, "m": 1_000_000}
 HIGHEST = 2**53  # JavaScript servers round larger numbers
@@ -50,7 +50,7 @@ def parse_count(text: str) -> int:
 
 
 def _hint(text: str) -> str:
-    """Return what may have been meant by a text that is not a height; empty where nothing comes to mind."""
+    """Return what may have been meant by a text that is not a height; empty if nothing comes to mind."""
     if re.fullmatch(r"-[0-9_.KkMm]+", text):
         return Phrase("for the last N blocks use {last}", last="N")
     if re.fullmatch(r"[0-9_.KkMm]+(-|\.\.+)[0-9_.KkMm]*", text):
@@ -136,7 +136,7 @@ def resolve(bounds: Bounds, tip_height: Callable[[], int], first_at: Callable[[f
     """Return the height range (start included, end excluded) that the bounds mean, start <= end.
 
     `tip_height` returns the tip height, -1 for a chain without blocks; `first_at` the first height of a
-    block time or later. They are called only where the range needs them. Raises UsageError.
+    block time or later. They are called only if the range needs them. Raises UsageError.
     """
     bounds.check()
     if bounds.fixed and bounds.start is not None and bounds.end is not None:

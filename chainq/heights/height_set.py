@@ -9,7 +9,7 @@ NAMED = 5  # ranges in words
 
 
 class HeightSet:
-    """Heights as ranges, in order, that neither touch nor overlap. Where there are too many, it holds heights between
+    """Heights as ranges, in order, that neither touch nor overlap. If there are too many, it holds heights between
     them as well: it never lacks a height that was added."""
 
     def __init__(self, ranges: Iterable[HeightRange] = ()) -> None:

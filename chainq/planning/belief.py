@@ -21,7 +21,7 @@ from chainq.rows.sorting import Page
 def believe(heights: HeightRange, facts: Facts) -> Asking[None]:
     """Look twice at heights, or at the first ones of them, and have the kernel take in what is believed of them.
 
-    Raises IncompleteError where responses do not agree.
+    Raises IncompleteError if responses do not agree.
     """
     ev = facts.evidence
     at, width = heights.start, _window(heights, facts)
@@ -50,7 +50,7 @@ def believe(heights: HeightRange, facts: Facts) -> Asking[None]:
 
 def _window(heights: HeightRange, facts: Facts) -> int:
     """Return how many heights are looked at in one request: as many as showed a row at their far end, if those are not
-    too many requests. Raises IncompleteError where they are, of a service that was seen to miss rows of wider ones."""
+    too many requests. Raises IncompleteError if they are, of a service that was seen to miss rows of wider ones."""
     width = min(facts.pace.widest, facts.evidence.widest or len(heights))
     if len(heights) > width * tuning.MOST_WINDOWS and facts.misses:
         raise IncompleteError(
@@ -63,7 +63,7 @@ def _window(heights: HeightRange, facts: Facts) -> int:
 
 
 def _agreed(window: HeightRange, facts: Facts) -> Asking[tuple[list[Raw] | None, list[int]]]:
-    """Return the rows of heights on which several responses agree, and their heights; None where they do not."""
+    """Return the rows of heights on which several responses agree, and their heights; None if they do not."""
     try:
         page: Page = yield RowsRequest(window, facts.size)
         if facts.size is not None and len(page.rows) >= facts.size:
@@ -233,7 +233,7 @@ def _pages(heights: HeightRange, size: int, total: int, seen: dict[bytes, Raw]) 
 
 
 def _counts_wrongly(heights: HeightRange, total: int) -> Asking[int]:
-    """Return how many walks must show no further row: none where a page of one row shows the last row at its position.
+    """Return how many walks must show no further row: none if a page of one row shows the last row at its position.
 
     That pages add up to a number does not show that: they may be shorter than the steps between them.
     """
@@ -248,5 +248,5 @@ def _counts_wrongly(heights: HeightRange, total: int) -> Asking[int]:
 
 def _differ(heights: HeightRange, said: str) -> IncompleteError:
     return IncompleteError(
-        f"{heights}: {said}", "where one of its servers is behind, " + BELOW_TIP + "; else try again later"
+        f"{heights}: {said}", "if one of its servers is behind, " + BELOW_TIP + "; else try again later"
     )

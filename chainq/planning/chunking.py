@@ -36,7 +36,7 @@ class Chunker:
         self._exact = method.linked  # one row for each height
         self._page_rows: float = rows or self._limit
         self._ceiling: float = self._page_rows  # rows; lower while responses are cut or fail
-        self._cap: float | None = None  # rows, where the server cuts responses
+        self._cap: float | None = None  # rows, if the server cuts responses
         self._seen: deque[tuple[int, int, int]] = deque(maxlen=tuning.RECENT)  # heights, rows, bytes
         self._longest = 0  # heights of one response
         self.widest = self._limit  # heights of a request; fewer while wider ones fail
@@ -140,7 +140,7 @@ class Chunker:
 
 
 def within_limit(method: Method, heights: HeightRange, limit: int | None, *, reverse: bool = False) -> HeightRange:
-    """Return the heights that the first `limit` rows can be of: fewer only where each height has one row, or for 0."""
+    """Return the heights that the first `limit` rows can be of: fewer only if each height has one row, or for 0."""
     if limit is None or limit >= len(heights) or (limit and not method.linked):
         return heights
     if reverse:

@@ -7,7 +7,7 @@ is what `Evidence.prove` returns. Its three rules, and the assumption under each
     Assumption B: rows lie in the range that was requested. So page 0 that shows a row known to lie at height m or above
     holds every row below m. That is all a response proves: never its own last height, nothing where it is empty,
     and pages above 0 prove nothing. Of blocks each height has one: a height that is shown is complete.
-2.  Witness. Assumption C: two methods of the service tell of the same chain. Where another method names the rows that
+2.  Witness. Assumption C: two methods of the service tell of the same chain. If another method names the rows that
     are due at a height, that height is complete when all of them were shown, in whatever response.
 3.  Belief. What `belief.py` found by looking twice. It is handed on as what it is.
 
@@ -38,7 +38,7 @@ _RANK = {Grade.ORDER: 0, Grade.WITNESS: 1, Grade.BELIEF: 2}
 
 
 class Proved(NamedTuple):
-    """All rows of `heights`, in order of height, and on what that rests. `row_heights` is empty where rows of the
+    """All rows of `heights`, in order of height, and on what that rests. `row_heights` is empty if rows of the
     method carry none."""
 
     heights: HeightRange
@@ -52,7 +52,7 @@ class _Response:
     """Page 0 of a range, or what is believed of one.
 
     `complete`: the heights whose rows it holds, of rows with heights. Of rows without: `keys`, the place of each;
-    `points`: where they lie, and `far`: the highest height that one has at least, None where these are to be found out
+    `points`: where they lie, and `far`: the highest height that one has at least, None if these are to be found out
     (again); `names`: the rows by what identifies each, once that is asked for.
     """
 
@@ -84,7 +84,7 @@ class Evidence:
     """All that a run has seen of one method.
 
     `heights`: whether rows carry their height; `linked`: whether each height has exactly one row. `names`: returns what
-    identifies rows in other methods; `block_hash`: the block that a row names, empty where it names none.
+    identifies rows in other methods; `block_hash`: the block that a row names, empty if it names none.
     """
 
     def __init__(
@@ -110,14 +110,14 @@ class Evidence:
     # What comes in
 
     def see(self, request: RowsRequest, page: Page) -> None:
-        """Take in a response. Raises IncompleteError where it contradicts what was seen before."""
+        """Take in a response. Raises IncompleteError if it contradicts what was seen before."""
         shown = _Response(request.heights, page.rows, page.heights)
         if self.with_heights:
             self._see_heights(shown, page, first=not request.page)
         else:
             self._see_rows(shown)
         before = [*self._responses, *self._beliefs]
-        if page.rows and not request.page:  # where nothing came, nothing is shown; and what contradicts is kept, too
+        if page.rows and not request.page:  # if nothing came, nothing is shown; and what contradicts is kept, too
             self._responses.append(shown)
         for witness in self._witnesses:
             self._match(witness, shown)
@@ -160,7 +160,7 @@ class Evidence:
             self._spans.narrow(row, *shown.heights.edges)
 
     def witness(self, due: Due, *, by_order: bool = False) -> None:
-        """Take in what another method says, `by_order` of its own rows. Raises IncompleteError where it contradicts the
+        """Take in what another method says, `by_order` of its own rows. Raises IncompleteError if it contradicts the
         rows shown, or another one.
 
         It is kept when responses contradict each other: of the two it does not depend on the page that was asked for.
@@ -223,7 +223,7 @@ class Evidence:
     def forget(self, heights: HeightRange) -> None:
         """Drop what was seen and believed of these heights, which contradicts itself, so that it is asked for again.
 
-        A row that was seen must come again: else a response that lacks it would only have to come twice. Where other
+        A row that was seen must come again: else a response that lacks it would only have to come twice. If other
         rows lie without a height may rest on what is wrong: all of it is dropped.
         """
         self._beliefs = [one for one in self._beliefs if not _overlap(one.heights, heights)]
@@ -236,7 +236,7 @@ class Evidence:
     # What goes out
 
     def prove(self, heights: HeightRange, *, reverse: bool = False) -> Proved | None:
-        """Return all rows of some heights, the first ones of these (in reverse the last ones); None where no rule
+        """Return all rows of some heights, the first ones of these (in reverse the last ones); None if no rule
         proves any."""
         proofs = [proof for proof in self._proofs(heights, reverse=reverse) if len(proof.heights)]
         if not proofs:
@@ -280,7 +280,7 @@ class Evidence:
         return all(w.due.strict for w in self._witnesses if _holds(w.due.heights, height))
 
     def witnessed(self, height: int) -> int:
-        """Return up to which height another method has said what is due from a height on; 0 where it has not."""
+        """Return up to which height another method has said what is due from a height on; 0 if it has not."""
         ends = (w.due.heights.end for w in self._witnesses if _holds(w.due.heights, height))
         return max(ends, default=0)
 
@@ -415,7 +415,7 @@ class Evidence:
                 raise IncompleteError(f"{shown.heights}: a row differs between responses", _AGAIN)
 
     def _check_due(self, complete: HeightRange) -> None:
-        """Raise IncompleteError where a row is due at heights of which all rows were shown, and is none of them."""
+        """Raise IncompleteError if a row is due at heights of which all rows were shown, and is none of them."""
         for witness in self._witnesses:
             for height, key in witness.named(complete) if witness.due.strict else ():
                 if key not in witness.found:
@@ -436,7 +436,7 @@ class Evidence:
         return Proved(HeightRange(low, max(low, high)), rows, row_heights, Grade.WITNESS)
 
     def _check_hashes(self, rows: Sequence[Raw], row_heights: Sequence[int]) -> None:
-        """Raise IncompleteError where a row names another block than the one at its height."""
+        """Raise IncompleteError if a row names another block than the one at its height."""
         if self._block_hash is None or not self._hashes:
             return
         for height, known in self._hashes.items():
@@ -487,7 +487,7 @@ def _cut(shown: _Response, heights: HeightRange, complete: HeightRange) -> Prove
 
 
 def _agree(one: _Response, other: _Response) -> None:
-    """Raise IncompleteError where one response has a row at heights of which the other, without it, holds all."""
+    """Raise IncompleteError if one response has a row at heights of which the other, without it, holds all."""
     if not _overlap(one.heights, other.heights):
         return
     for whole, some in ((one, other), (other, one)):

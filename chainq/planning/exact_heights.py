@@ -28,7 +28,7 @@ def ask_blocks(heights: HeightRange, facts: Facts, *, verify: bool) -> Asking[in
     asked = HeightRange(heights.start, end)
     said = _fault(page, asked, ev.reach(heights.start, end), facts)
     if verify:
-        behind = "where a server is behind, " + BELOW_TIP + "; " if end + tuning.NEAR_TIP > (facts.top or 0) else ""
+        behind = "if a server is behind, " + BELOW_TIP + "; " if end + tuning.NEAR_TIP > (facts.top or 0) else ""
         raise IncompleteError(f"{asked}: {said}", behind + NO_VERIFY)
     facts.note(f"{asked}: {said}")
     ev.believe(HeightRange(ev.reach(heights.start, end), end), page.rows, page.heights)

@@ -103,7 +103,7 @@ class Proof(NamedTuple):
 
 
 class ChunkResult(NamedTuple):
-    """All rows of `heights`. `row_heights`: the height of each row, empty where rows carry none."""
+    """All rows of `heights`. `row_heights`: the height of each row, empty if rows carry none."""
 
     heights: HeightRange
     rows: list[Raw]

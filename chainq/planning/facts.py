@@ -33,7 +33,7 @@ class Facts:
 
     `end`: of the run. `size`: rows of a page, None for a method without pages. `tip`: the tip height, None while it is
     not known; `highest`: of any row. `blocks`, `locate`: whether full blocks name the rows that are due, and `records`
-    where rows lie; both become False where the service lacks them. `checked`: whether that was done at `start`, where
+    where rows lie; both become False if the service lacks them. `checked`: whether that was done at `start`, where
     the run begins. `spot_checked`: whether the same was done in its midst, or need not be. `repeats`: equal rows may
     occur in one response. `named`: heights whose rows another method was asked to name last; `empty`: how many without
     rows it has named since the last row. `dense`: a height that is likely to fill a response. `looked`: how often parts
@@ -91,7 +91,7 @@ class Facts:
 
 
 def shown(heights: HeightRange, facts: Facts, size: int | None = None) -> Asking[Page | None]:
-    """Return the response to a request; None where it fails for its size."""
+    """Return the response to a request; None if it fails for its size."""
     try:
         page: Page = yield RowsRequest(heights, size or facts.size)
     except DIVISIBLE:

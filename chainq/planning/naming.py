@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def due_rows(heights: HeightRange, facts: Facts) -> Asking[Due | None]:
-    """Return what full blocks say of heights; None where they do not come, or are too many for a response."""
+    """Return what full blocks say of heights; None if they do not come, or are too many for a response."""
     try:
         due: Due = yield DueRequest(heights)
     except DIVISIBLE:
@@ -61,7 +61,7 @@ def _show_all(heights: HeightRange, facts: Facts) -> Asking[None]:
 
 
 def _show_pages(heights: HeightRange, due: int, missing: int, facts: Facts) -> Asking[None]:
-    """Have the rows of one height shown by its pages. Raises BehindError where they do not come, and what requests
+    """Have the rows of one height shown by its pages. Raises BehindError if they do not come, and what requests
     raise where pages are too heavy."""
     size, failures, idle, enough = facts.size or due, 0, 0, 1
     while missing and idle < enough:

@@ -9,7 +9,7 @@ on, and returns where it hands the rest back. In this order:
     be a single height, or more heights than it looks at.
 4.  Another method names the rows that are due: at a single height that fills a response, at heights that the server
     does not show, at the tip, and everywhere where rows are not in order.
-5.  Belief, where there is no such method.
+5.  Belief, if there is no such method.
 """
 
 from math import ceil
@@ -35,7 +35,7 @@ from chainq.rows.sorting import Page
 def pursue(heights: HeightRange, overlap: int, facts: Facts, *, rest: bool = False) -> Asking[int]:
     """Ask until the kernel proves some of the heights from their start on; return where the others are handed back.
 
-    `rest`: a response has shown where their first row lies, and nothing beyond. Raises IncompleteError where nothing
+    `rest`: a response has shown where their first row lies, and nothing beyond. Raises IncompleteError if nothing
     helps, and the failures of requests.
     """
     start, end, ev = heights.start, heights.end, facts.evidence

@@ -78,7 +78,7 @@ class _Chunk:
 class RangePlan:
     """One run of a method over `heights`.
 
-    `tip`: the tip height, None where it is not known yet (it is then requested only if needed). `limit`: rows after
+    `tip`: the tip height, None if it is not known yet (it is then requested only if needed). `limit`: rows after
     which no further request is made. `window`: requests at one time. `verify`: blocks must be all there and linked.
     `known`: by ranges before. `witness`: whether other methods may be asked what is due. `strict`: rows that rest on
     belief are an error. `edges`: heights that no result spans.
@@ -315,7 +315,7 @@ class RangePlan:
         return result
 
     def _believe(self, heights: HeightRange) -> None:
-        """Note that heights rest on belief. Raises IncompleteError where that is not enough."""
+        """Note that heights rest on belief. Raises IncompleteError if that is not enough."""
         if self._strict:
             raise IncompleteError(
                 f"{heights}: nothing proves that these are all rows: no row beyond, and no other method tells",
@@ -334,7 +334,7 @@ class RangePlan:
         chunk.proved = False
 
     def _end_at_tip(self) -> None:
-        """Leave out heights above the tip, where it is known: there are no blocks."""
+        """Leave out heights above the tip, if it is known: there are no blocks."""
         if (top := self.facts.top) is None or self.facts.end <= top:
             return
         self._rest = HeightRange(min(self._rest.start, top), min(self._rest.end, top))

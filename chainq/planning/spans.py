@@ -31,7 +31,7 @@ class Points(NamedTuple):
     highs: list[int]
 
     def first_from(self, height: int, rows: int) -> int | None:
-        """Return from which place on rows lie at a height or above it, where all before lie below; None where that is
+        """Return from which place on rows lie at a height or above it, where all before lie below; None if that is
         not known, and `rows` where none is known to lie so high."""
         at = bisect_left(self.lows, height)
         place = self.places[at] if at < len(self.places) else rows
@@ -46,7 +46,7 @@ class Spans:
         self._spans: dict[bytes, tuple[int, int]] = {}
 
     def narrow(self, row: bytes, low: int, high: int) -> None:
-        """Take in that a row lies in [low, high). Raises IncompleteError where it lies at no height then."""
+        """Take in that a row lies in [low, high). Raises IncompleteError if it lies at no height then."""
         known = self._spans.get(row, (low, high))
         low, high = max(low, known[0]), min(high, known[1])
         if low >= high:
@@ -61,7 +61,7 @@ class Spans:
         return rows.keys() & self._spans.keys()
 
     def far(self, rows: Mapping[bytes, int]) -> int:
-        """Return the highest height that a row is known to have or exceed; -1 where nothing is known of them."""
+        """Return the highest height that a row is known to have or exceed; -1 if nothing is known of them."""
         return max((self._spans[row][0] for row in self.shared(rows)), default=-1)
 
     def from_height(self, start: int) -> Iterable[tuple[int, int]]:
@@ -80,7 +80,7 @@ class Spans:
     def points(
         self, rows: Sequence[Raw], keys: Mapping[bytes, int], heights: HeightRange, whole: list[Whole]
     ) -> Points:
-        """Return where the rows of a response to `heights` lie. Raises IncompleteError where one lies at no height.
+        """Return where the rows of a response to `heights` lie. Raises IncompleteError if one lies at no height.
 
         `keys`: the places of the rows. `whole`: other heights of which all rows are known. Of rows side by
         side that nothing else shows, all say the same: the first and the last of them have a place.
@@ -92,7 +92,7 @@ class Spans:
         places = sorted(spans)
         lows, highs = _in_order([spans[place] for place in places])
         open_ = {place for place, low, high in zip(places, lows, highs, strict=True) if high - low > 1}
-        for known in whole:  # of rows at one height there is more to say only where they do not lie there
+        for known in whole:  # of rows at one height there is more to say only if they do not lie there
             inside = places[bisect_left(lows, known.start) : bisect_left(lows, known.end)]
             open_.update(place for place in inside if bytes(rows[place]) not in known.rows)
         whole += reversed(whole)  # one may end where another begins
@@ -126,7 +126,7 @@ def _in_order(spans: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
 
 
 def _without(low: int, high: int, whole: Whole) -> tuple[int, int]:
-    """Return where a row of [low, high) lies that is not in other heights: the same, where that is in two parts."""
+    """Return where a row of [low, high) lies that is not in other heights: the same, if that is in two parts."""
     if whole.start <= low < whole.end:
         low = whole.end
     elif whole.start < high <= whole.end:

@@ -35,7 +35,7 @@ class Interrupted(BaseException):
 class PipeClosed(Exception):  # noqa: N818  # not an error: the reader has read enough
     """Nobody reads the output any more.
 
-    Not a BrokenPipeError: Typer would catch that and exit with 1, where the shell expects SIGPIPE.
+    Not a BrokenPipeError: Typer would catch that and exit with 1, but the shell expects SIGPIPE.
     """
 
 
@@ -122,7 +122,7 @@ def install() -> None:
 def raise_if_ending() -> None:
     """Raise Interrupted where a signal came before: one that is pending, or whose exception was swallowed.
 
-    Called where nothing is being cleaned up yet: before each write and each poll.
+    Called if nothing is being cleaned up yet: before each write and each poll.
     """
     number = _State.pending if _State.ending is None else _State.ending
     if number is not None:
@@ -152,7 +152,7 @@ def _taken() -> int | None:
 
 
 def die(number: int) -> NoReturn:
-    """End the process by the signal; where it does not take, as for process 1 of a container, with 128 + its number."""
+    """End the process by the signal; if it does not take, as for process 1 of a container, with 128 + its number."""
     signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})  # blocked by some parents
     os.kill(os.getpid(), number)

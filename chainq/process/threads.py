@@ -11,7 +11,7 @@ K = TypeVar("K")
 
 
 class Pool(Generic[K]):
-    """At most `size` threads, started as needed. Where the system has no thread left, those that there are do all work;
+    """At most `size` threads, started as needed. If the system has no thread left, those that there are do all work;
     where there is none, the thread that submits it.
 
     Daemon threads, not concurrent.futures: that joins its threads when the interpreter ends, so that a run that was
@@ -38,7 +38,7 @@ class Pool(Generic[K]):
             self._do(token, work)
 
     def wait(self, seconds: float | None = None) -> tuple[K, object]:
-        """Return the next finished work as (token, result), where the result of failed work is its exception.
+        """Return the next finished work as (token, result); the result of failed work is its exception.
 
         Raises queue.Empty if none is finished after so many seconds, and RuntimeError if no work is under way: better
         than to wait for ever.
@@ -72,7 +72,7 @@ class Pool(Generic[K]):
 
 
 class Later(Generic[T]):
-    """Work that a thread does meanwhile, at once where the system has no thread left; a daemon, as in `Pool`."""
+    """Work that a thread does meanwhile, at once if the system has no thread left; a daemon, as in `Pool`."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._pool: Pool[None] = Pool(1)

@@ -1,7 +1,7 @@
 """`--adopt`: resumes after the rows of an output file whose checkpoint is gone.
 
 Its rows are trusted but for those of the last SETTLE heights, which a killed run may have left unfinished and a reorg
-may have replaced: these are cut off and fetched again. Where the row before them names its block, that must be on the
+may have replaced: these are cut off and fetched again. If the row before them names its block, that must be on the
 chain still. Rows are not sorted: a file whose end is not in order of height is refused, for there is no place to cut.
 """
 
@@ -28,7 +28,7 @@ def adopted(path: Path, method: Method, form: str, start: int) -> Position | Non
     """Return the position at which rows can follow those of a file; None for a file that is empty or not there.
 
     `form`: the name of its format, jsonl or csv. `start`: the first height that rows are wanted of. Raises UsageError
-    where the end of the file does not tell how far its rows go, OutputError where it cannot be read.
+    if the end of the file does not tell how far its rows go, OutputError if it cannot be read.
     """
     name, field = printable(str(path)), method.height
     if field is None or form not in _READERS:

@@ -30,7 +30,7 @@ class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """How the last runs ended; times in seconds since 1970, 0 for never.
 
     `success`: when a round went well last, with news or not; `tip`, `tip_time`: the height of the tip that it saw, -1
-    for a chain without blocks, and the time of that block, None where it has no readable one. `failure`, `error`: when
+    for a chain without blocks, and the time of that block, None if it has no readable one. `failure`, `error`: when
     and why a run or a round failed last.
     """
 
@@ -70,7 +70,7 @@ class Checkpoint:
     """One checkpoint file, locked while it is open. A context manager.
 
     `query`: what identifies the query (command, dialect, URL, columns, format, ...), as JSON values without secrets.
-    Raises BusyError where another run uses it, UsageError where the file is unreadable, truncated, or of another query.
+    Raises BusyError if another run uses it, UsageError if the file is unreadable, truncated, or of another query.
     """
 
     def __init__(self, path: Path, query: Mapping[str, Any]) -> None:
@@ -103,7 +103,7 @@ class Checkpoint:
 
     @property
     def output_end(self) -> str:
-        """Return the hash of the end of the output file as it was recorded; empty where it was not."""
+        """Return the hash of the end of the output file as it was recorded; empty if it was not."""
         return self._content.output_end
 
     @property
@@ -246,14 +246,14 @@ class Recorded(msgspec.Struct):
 
 
 def recorded(path: Path) -> Recorded:
-    """Return what the checkpoint at `path` says, without its lock. Raises UsageError where it cannot be read."""
+    """Return what the checkpoint at `path` says, without its lock. Raises UsageError if it cannot be read."""
     return _read_as(path, Recorded)
 
 
 def recorded_output(path: Path) -> str:
-    """Return the output file that a checkpoint at `path` is about; empty where no such file exists.
+    """Return the output file that a checkpoint at `path` is about; empty if no such file exists.
 
-    Raises UsageError where the file is unreadable or damaged: whose output file it was cannot be known.
+    Raises UsageError if the file is unreadable or damaged: whose output file it was cannot be known.
     """
     return _read_as(path, _Output).output if path.exists() else ""
 

@@ -121,7 +121,7 @@ def _adopt(checkpoint: Checkpoint, output: str, method: Method, identity: Mappin
 
 
 def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str) -> None:
-    """Raise UsageError where the checkpoint went on in another output since: the file would have a gap."""
+    """Raise UsageError if the checkpoint went on in another output since: the file would have a gap."""
     last = checkpoint.history.last
     if last is None or not journal.sink.length or journal.continues_output:
         return
@@ -134,7 +134,7 @@ def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str) -> Non
 
 
 def _check_other(other: Path, output: str) -> None:
-    """Raise UsageError where another checkpoint is about the output file, or where that cannot be read in it."""
+    """Raise UsageError if another checkpoint is about the output file, or where that cannot be read in it."""
     remedy = Phrase("use another {output}, or that checkpoint", output="FILE")
     try:
         recorded = recorded_output(other)
@@ -261,7 +261,7 @@ class _Polls:
         self._check_age(error, now - self.failing_since)
 
     def _check_age(self, error: ChainqError, seconds: float) -> None:
-        """Raise IncompleteError where the last tip is too old by now, or none was seen for as long as it may be old."""
+        """Raise IncompleteError if the last tip is too old by now, or none was seen for as long as it may be old."""
         try:
             if self.tip is not None:
                 self.rounds.check_age(self.tip)

@@ -22,9 +22,9 @@ POSITIONS = 32  # kept for --rewind: the first one and the latest
 class Position(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How far the output has come.
 
-    `next`: the first height that is not written yet. `hash`: the hash of the block before it, empty where it is not
+    `next`: the first height that is not written yet. `hash`: the hash of the block before it, empty if it is not
     known. `length`: bytes of the output file up to there, 0 for standard output. `rows`: digests of the rows since the
-    position before, until these are settled. `total`: the number of all rows up to there, where it is known.
+    position before, until these are settled. `total`: the number of all rows up to there, if it is known.
     """
 
     next: int

@@ -186,7 +186,7 @@ class Journal:
     def learn_lag(self, lag: int) -> None:
         """Record that runs leave out `lag` blocks below the tip from now on. Raises OutputError."""
         self.learned_lag = lag
-        if self.checkpoint:  # also where no row follows, since the user is told
+        if self.checkpoint:  # also if no row follows, since the user is told
             self.save(writing=self.checkpoint.writing)
 
     def expect_rows(self) -> None:
@@ -198,7 +198,7 @@ class Journal:
         """Count rows as settled up to the last position at most at height `below`. Raises OutputError."""
         before = self.history.settled
         self.history.settle(below)
-        if self.checkpoint and self.history.settled != before:  # also where no row follows: else runs look for ever
+        if self.checkpoint and self.history.settled != before:  # also if no row follows: else runs look for ever
             self.save(writing=self.checkpoint.writing)
 
     def go_back(self) -> None:

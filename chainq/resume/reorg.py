@@ -31,7 +31,7 @@ class ReorgError(IncompleteError):
 
 
 def difference(position: Position, found: str, *, recorded: bool = True) -> str:
-    """Return how the last block below `position` differs from the recorded one; empty where it does not.
+    """Return how the last block below `position` differs from the recorded one; empty if it does not.
 
     `found`: its hash now, empty for a block without one. A position without a hash matches anything. `recorded`:
     whether a checkpoint recorded it, and not only this run.
@@ -66,7 +66,7 @@ class ReorgCheck:
 
     def begin(self) -> Position:
         """Begin a round; return the last known block."""
-        # Without a checkpoint hashes are requested once a round. Where one broke off, that of its last block counts.
+        # Without a checkpoint hashes are requested once a round. If one broke off, that of its last block counts.
         self.known = self.journal.position if self.journal.position.hash else self.seen
         return self.known
 
@@ -96,7 +96,7 @@ class ReorgCheck:
     def hashes(self) -> Mapping[int, str]:
         """Return the hashes of `seen` and of some blocks below, all of one chain, by height.
 
-        Raises OnlyNamedError where the service does not have the block that it named as the tip.
+        Raises OnlyNamedError if the service does not have the block that it named as the tip.
         """
         if self._asked is not None:
             self._hashes, self._asked = self._asked.result(), None
@@ -123,7 +123,7 @@ class ReorgCheck:
     def check_known(self, hash_of: Callable[[int], str | None]) -> bool:
         """Check that the last known block is still the same; return whether the service has it.
 
-        `hash_of` requests the hash of a block, None where it does not exist.
+        `hash_of` requests the hash of a block, None if it does not exist.
         """
         if not self.known.hash:
             return True
@@ -150,7 +150,7 @@ class ReorgCheck:
         """Return the hash of the last block below each of `ends`, of the chain that the rows of a batch are from.
 
         Of rows that are blocks, or name theirs, it is their own. Else the service is asked after the rows, and the last
-        block of the round must be the one that it was before them: then no reorg came in between. None where the
+        block of the round must be the one that it was before them: then no reorg came in between. None if the
         service does not have one of these blocks any more. Without a checkpoint only the end of a round is asked for;
         elsewhere it is empty.
         """
@@ -177,7 +177,7 @@ class ReorgCheck:
         return hashes
 
     def _own_hash(self, batch: Batch, end: int) -> str | None:
-        """Return the hash of the block below `end` as the last row of a batch names it, None where it does not."""
+        """Return the hash of the block below `end` as the last row of a batch names it, None if it does not."""
         method = self.query.method
         if not batch.rows or not (method.linked or method.names_block):
             return None
@@ -185,7 +185,7 @@ class ReorgCheck:
         return hash_text(block_hash) if integer_of(height) == end - 1 else None  # it may be missing with --no-verify
 
     def _check(self, known: Position, found: str) -> None:
-        """Raise IncompleteError where the block below `known` is another one now.
+        """Raise IncompleteError if the block below `known` is another one now.
 
         What to do depends on the last position that is of the chain as it is now, for which blocks are requested.
         """
@@ -210,6 +210,6 @@ class ReorgCheck:
 
 
 def _look(hash_of: Callable[[int], str | None], height: int) -> str | None:
-    """Return the hash of a block that was there before; None where no one of tuning.REORG_LOOKS responses shows it."""
+    """Return the hash of a block that was there before; None if no one of tuning.REORG_LOOKS responses shows it."""
     hashes = (hash_of(height) for _ in range(tuning.REORG_LOOKS))
     return next((found for found in hashes if found is not None), None)

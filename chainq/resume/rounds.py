@@ -145,7 +145,7 @@ class Rounds:
     def _write_up_to(self, writer: Writer, tip: Tip | None, end: int, top: int, deep: int) -> None:
         """Write what came late and what is new below `end`.
 
-        `tip`: as the service named it, None where it lacks blocks below. `top`: the end of the chain; `deep`: heights
+        `tip`: as the service named it, None if it lacks blocks below. `top`: the end of the chain; `deep`: heights
         below it are settled where their rows are the same as before.
         """
         linked, history = self.query.method.linked, self.journal.history
@@ -201,7 +201,7 @@ class Rounds:
         return end
 
     def _lack_known(self, tip: int) -> None:
-        """Take in that the service lacks the last known block. Raises UnsteadyError where the chain has grown since."""
+        """Take in that the service lacks the last known block. Raises UnsteadyError if the chain has grown since."""
         known = self.reorg.known
         height, before = known.next - 1, "the checkpoint recorded" if self.journal.checkpoint else "this run has seen"
         if tip - height >= SETTLE:
@@ -285,7 +285,7 @@ class Rounds:
         return len(self._passing(_parted(rows, late)[1]))
 
     def _miss(self, heights: HeightRange, rows: int, top: int) -> None:
-        """Take in that rows which were written are missing. Raises UnsteadyError where the chain has grown since."""
+        """Take in that rows which were written are missing. Raises UnsteadyError if the chain has grown since."""
         missing = f"{counted(rows, 'row')} of {heights} that came before"
         if top - self._next >= SETTLE:
             advice = "the service has lost them, or another one answers; run the command again"
@@ -326,7 +326,7 @@ class Rounds:
         """Write the rows of a batch, and record that at the end of a round or where it is due; return whether the
         service had all its blocks.
 
-        `deep`: the end of what can be settled, None where nothing of the batch can; `last`: the end of the round.
+        `deep`: the end of what can be settled, None if nothing of the batch can; `last`: the end of the round.
         """
         self.reorg.check_link(batch)
         method = self.query.method
@@ -416,7 +416,7 @@ class Rounds:
     def _settle_before(self) -> None:
         """Settle the heights before a response that shows rows: the service has written all rows before them.
 
-        It may have done so a moment ago, so these heights are looked at once more. Raises UnsteadyError where they
+        It may have done so a moment ago, so these heights are looked at once more. Raises UnsteadyError if they
         show other rows now.
         """
         heights = self.journal.history.unsettled

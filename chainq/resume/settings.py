@@ -12,7 +12,7 @@ class ResumeSettings(NamedTuple):
     `checkpoint`: the file that records the position. `lag`: blocks below the tip to leave out. `rewind`: blocks to go
     back first. `max_age`: seconds that the tip may be old. `follow`: poll until interrupted, every `interval` seconds.
     `output`: the file that rows are appended to, None for standard output. `adopt`: go on after the rows that it has
-    already, where there is no checkpoint.
+    already, if there is no checkpoint.
     """
 
     checkpoint: Path | None = None

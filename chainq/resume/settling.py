@@ -30,7 +30,7 @@ class UnsteadyError(Exception):
 
 
 def shown_to(method: Method, batch: Batch) -> int | None:
-    """Return the height below which the service has written all rows of a batch; None where the batch does not tell.
+    """Return the height below which the service has written all rows of a batch; None if the batch does not tell.
 
     That is its end where the server showed a row above it, else the height after its last row: the heights above may
     get rows yet. Rows without a height, and a batch without rows, do not tell.
@@ -52,7 +52,7 @@ def new_positions(
 ) -> dict[int, list[str] | UnsetType]:
     """Return where to record positions in a batch of `heights`, each with the rows that are not settled there.
 
-    `deep`: the end of what can be settled, None where nothing of the batch can. Blocks are settled at once. Of other
+    `deep`: the end of what can be settled, None if nothing of the batch can. Blocks are settled at once. Of other
     rows the heights that the service may not have written yet, at most tuning.TAIL of them, are looked at again.
     """
     if deep is None:

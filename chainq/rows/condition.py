@@ -29,7 +29,7 @@ Field = Callable[[Values], Values]
 
 DEEPEST = 50  # conditions inside each other; Python's stack bears a few hundred
 _TOKEN = re.compile(
-    r"""\s*(?:(?P<operator>!=|==|<=|>=|!~|[=<>~])|(?P<bracket>[()])|(?P<text>'[^']*'|"[^"]*")|(?P<word>[^\s()'"=!<>~]+))"""
+    r"""\s*(?:(?P<operator>!=|==|<=|>=|!~|[=<>~])|(?P<bracket>[()])|(?P<text>'[^']*'|"[^"]*")|(?P<word>[^\s()'"=!<>~,&;]+))"""
 )
 _LITERAL = re.compile(r"([-+]?[0-9][0-9_]*(?:\.[0-9]+)?)(?:[eE]([-+]?[0-9]{1,6})|([KkMm]))?")
 _NUMBER = re.compile(rb'"?(-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)"?')
@@ -108,7 +108,7 @@ class _Parser:
         if rest[:1] in ("'", '"'):
             raise _wrong(f"the quote at character {at + 1} has no end")
         if rest:
-            raise _wrong(f"unexpected {quoted(rest[0])} at character {at + 1}")
+            raise _wrong(f"unexpected {quoted(rest[0])} at character {at + 1}; join conditions with and, or, not")
         return [*tokens, _Token("end", "", at)]
 
     @property

@@ -36,7 +36,7 @@ class Picker:
                 self._known.setdefault("".join(f".{outer}" for outer in steps[:depth]), set()).add(step)
 
     def __call__(self, row: bytes | Raw) -> list[Raw | None]:
-        """Return the values in the order of the paths, as they were sent; None where the row has no such field.
+        """Return the values in the order of the paths, as they were sent; None if the row has no such field.
 
         A row that is not an object has no fields, and a path through a value that is not an object leads to none.
         """
@@ -60,7 +60,7 @@ class Picker:
         return values
 
     def _open(self, value: Raw | None, path: str) -> dict[str, Raw]:
-        """Return the members of an object that paths lead through; none, and report it, where it is something else."""
+        """Return the members of an object that paths lead through; none, and report it, if it is something else."""
         if value is None:
             return {}
         sent = bytes(value)
@@ -75,7 +75,7 @@ class Picker:
 
 
 def _each(value: Raw | None, pick: Picker | None) -> Raw | None:
-    """Return the array of what `pick` takes from each item of an array; None where the value is no array."""
+    """Return the array of what `pick` takes from each item of an array; None if the value is no array."""
     if value is None or bytes(value)[:1] != b"[":
         return None
     if pick is None:
@@ -163,7 +163,7 @@ _INTEGER = msgspec.json.Decoder(int, strict=False)
 
 
 def integer_of(value: bytes | Raw | None) -> int | None:
-    """Return the whole number in a value, sent as a number or as a string; None where there is none.
+    """Return the whole number in a value, sent as a number or as a string; None if there is none.
 
     `5.0` and `1e3` are whole numbers too, as for the decoder that reads the heights of many rows at once
     (`chainq.rows.sorting`).

@@ -93,7 +93,7 @@ def put_first(row: Raw, values: Mapping[str, bytes | Raw]) -> Raw:
 
 
 def check_objects(rows: list[Raw]) -> list[Raw]:
-    """Return the rows. Raises ResponseError where one of them is not a JSON object."""
+    """Return the rows. Raises ResponseError if one of them is not a JSON object."""
     for row in rows:
         if memoryview(row)[0] != ord("{"):
             raise ResponseError(f"a row is not a JSON object: {excerpt(bytes(row).decode(), 60)}")

@@ -25,7 +25,7 @@ class RowDecoder:
         self._decode = msgspec.json.Decoder(envelope, strict=False).decode
 
     def __call__(self, rows: list[Raw]) -> list[Any]:
-        """Return a `kind` for each row. Raises msgspec.DecodeError where a row is none, or RecursionError."""
+        """Return a `kind` for each row. Raises msgspec.DecodeError if a row is none, or RecursionError."""
         text = rows.text if isinstance(rows, ResponseRows) else b'{"result":[%b]}' % b",".join(rows)
         return self._decode(text).result  # type: ignore[attr-defined, no-any-return]  # as above
 

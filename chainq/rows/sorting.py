@@ -19,7 +19,7 @@ from chainq.rows.response import RowDecoder, struct_of
 class Page(NamedTuple):
     """The rows of one response, sorted by height and inside a height by the method's order.
 
-    `heights`: the height of each row; empty where rows of the method carry none. `ordered`: whether the rows came in
+    `heights`: the height of each row; empty if rows of the method carry none. `ordered`: whether the rows came in
     height order; `as_text`: else, whether they came in the order of heights as text ("10" before "9").
     """
 
@@ -29,7 +29,7 @@ class Page(NamedTuple):
     as_text: bool = False
 
 
-_Read = tuple[Sequence[Any], list[int]] | None  # keys and heights; None where the height of a row is not to be read
+_Read = tuple[Sequence[Any], list[int]] | None  # keys and heights; None if the height of a row is not to be read
 
 
 class Sorter:
@@ -42,8 +42,8 @@ class Sorter:
     def __call__(self, rows: list[Raw], heights: HeightRange, *, verify: bool = True) -> Page:
         """Return the rows of a response to a request for `heights`.
 
-        Rows of a single height that carry none have that height. Raises ResponseError where a row is no object or
-        nested too deeply; IncompleteError where one lies outside the heights, has no valid height, or appears twice
+        Rows of a single height that carry none have that height. Raises ResponseError if a row is no object or
+        nested too deeply; IncompleteError if one lies outside the heights, has no valid height, or appears twice
         (blocks without `verify` are passed on).
         """
         try:
@@ -84,7 +84,7 @@ class Sorter:
         return Page(rows, [heights.start] * len(rows) if single else [])
 
     def _refuse_duplicates(self, rows: list[Raw], keys: Sequence[Any], places: list[int], found: list[int]) -> None:
-        """Raise IncompleteError where a row comes twice, or one identity with different content."""
+        """Raise IncompleteError if a row comes twice, or one identity with different content."""
         for key, same in groupby(places, keys.__getitem__):
             first, *others = same
             if not others:
@@ -123,7 +123,7 @@ def _reader(height: str, order: str | None) -> Callable[[list[Raw]], _Read]:
     """Return the function that reads of rows what they are sorted by, and their heights.
 
     A key is the height, and what orders rows inside it. Numbers stand before texts there, whatever else the answer
-    holds: the order of a height must not hang on its neighbours. Where all are of one kind, the loops are C's, for a
+    holds: the order of a height must not hang on its neighbours. If all are of one kind, the loops are C's, for a
     Python function for each row takes longer than all else that becomes of it.
     """
     kinds: list[type] = [int, str] if order else [int]

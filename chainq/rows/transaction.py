@@ -31,7 +31,7 @@ class Call(NamedTuple):
 
 
 def program_of(source: str) -> str:
-    """Return the name of the program of a source text, in which imports may come first; empty where it names none."""
+    """Return the name of the program of a source text, in which imports may come first; empty if it names none."""
     found = _PROGRAM.search(source)
     return found[1] if found else ""
 
@@ -79,7 +79,7 @@ def deployed_by(row: Raw) -> str:
 def details_of(row: Raw) -> dict[str, Raw]:
     """Return what a table shows of a full transaction beside its ID: the columns of `DETAILED_REFERENCE` that it has.
 
-    The call is the one that was signed, also where it was rejected; of a transaction that only pays a fee, the fee's.
+    The call is the one that was signed, also if it was rejected; of a transaction that only pays a fee, the fee's.
     """
     outer = object_of(row)
     found: dict[str, Raw] = {name: outer[name] for name in ("finalizedAt", "type", "status") if name in outer}

@@ -99,7 +99,7 @@ def gather(service: Service, text: str, last: int | None) -> Parts:
     """Return the parts of what `text` names: a height, `latest`, an ID, an address, a program, PROGRAM/FUNCTION, or the
     ciphertext of a record.
 
-    `last`: how many of the newest blocks to look at, where no method finds the object; None for as many as is usual.
+    `last`: how many of the newest blocks to look at, if no method finds the object; None for as many as is usual.
     Raises UsageError for a text that names nothing of these, NotFoundError (also for a program or function without
     rows), and the errors of calls.
     """
@@ -252,7 +252,7 @@ def _function(service: Service, program: str, function: str) -> FunctionParts:
 
 
 def check(text: str) -> str:
-    """Return the text in the form that is sent. Raises UsageError where `chainq show` has no screen for it."""
+    """Return the text in the form that is sent. Raises UsageError if `chainq show` has no screen for it."""
     from chainq.catalog import identifiers
 
     kind = kind_of(text)

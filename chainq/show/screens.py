@@ -240,7 +240,7 @@ def _value(value: Raw | None) -> str:
 
 
 def _number(value: Raw | None) -> str:
-    """Return a number with its digits in groups; empty where it is not sent, `none` for null."""
+    """Return a number with its digits in groups; empty if it is not sent, `none` for null."""
     return "" if value is None else number_cell(text_of(value)).whole or "none"
 
 

@@ -25,7 +25,7 @@ class Call(NamedTuple):
 
 
 class Transaction(NamedTuple):
-    """A transaction: its `position` in the block, `time` in seconds since 1970 (None where it is not sent), its fee.
+    """A transaction: its `position` in the block, `time` in seconds since 1970 (None if it is not sent), its fee.
 
     None for none. `calls` of a rejected transaction are what it wanted to do. `deploys`: the program that it deploys.
     """
@@ -105,7 +105,7 @@ def records_by_function(records: Iterable[Raw]) -> Counter[str]:
 
 
 def functions_in(transitions: Iterable[Raw]) -> list[str]:
-    """Return the names of the functions of a program, by the source text in its transitions; none where there is no."""
+    """Return the names of the functions of a program, by the source text in its transitions; none if there is no."""
     pick = Picker(["program"])
     source = next((text for row in transitions if "\n" in (text := text_of(pick(row)[0]))), "")
     return [printable(name) for name in functions_of(source)]

@@ -19,7 +19,7 @@ _CHANGED = Phrase("restore the file, {}, or delete the checkpoint and the file t
 
 
 class Recorded(NamedTuple):
-    """What a checkpoint recorded of a file: its length in bytes, the `end_hash` at that length (empty where unknown),
+    """What a checkpoint recorded of a file: its length in bytes, the `end_hash` at that length (empty if unknown),
     and whether a run that was killed may have written more."""
 
     length: int
@@ -33,8 +33,8 @@ class AppendFileSink(DescriptorSink):
     `recorded`: what lies beyond it is removed, as the rest of a run that was killed; from the file of another name
     where the file was rotated, as logrotate(8) does by `create` or `copytruncate`. None: no checkpoint knows the file,
     so everything in it stays.
-    Raises OutputError where it cannot be written or ends in the middle of a line, which the first row would join;
-    BusyError where another run is appending to it; IncompleteError where it is not as `recorded`.
+    Raises OutputError if it cannot be written or ends in the middle of a line, which the first row would join;
+    BusyError if another run is appending to it; IncompleteError if it is not as `recorded`.
     """
 
     appends = True
@@ -82,7 +82,7 @@ class AppendFileSink(DescriptorSink):
             )
 
     def _check(self, recorded: Recorded) -> None:
-        """Raise IncompleteError where the file is not as recorded, but for what a run that was killed may have left."""
+        """Raise IncompleteError if the file is not as recorded, but for what a run that was killed may have left."""
         length, name = recorded.length, self._name
         if self.length < length:
             raise IncompleteError(f"the checkpoint recorded {length} bytes, {name} holds {self.length}", _CHANGED)
@@ -119,7 +119,7 @@ class AppendFileSink(DescriptorSink):
         return self._moved
 
     def reopen(self) -> None:
-        """Go on in the file that has the name now. Raises OutputError, and BusyError where another run has it."""
+        """Go on in the file that has the name now. Raises OutputError, and BusyError if another run has it."""
         try:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o666)
         except OSError as error:
@@ -146,7 +146,7 @@ class AppendFileSink(DescriptorSink):
     def sync(self) -> None:
         """Make what is written so far survive a power failure.
 
-        Raises OutputError, also where the file was deleted or replaced: the rows would be in no file. One that has
+        Raises OutputError, also if the file was deleted or replaced: the rows would be in no file. One that has
         another name now keeps them (`rotated`).
         """
         try:

@@ -19,7 +19,7 @@ class AtomicFileSink(DescriptorSink):
     """A file that appears complete or not at all: written under a temporary name in the same folder, then renamed.
 
     The temporary file is locked. Those that runs which were killed left of the same file, nobody locks: they are
-    removed. Raises OutputError where it cannot be written; BusyError, at the start and at the end, where another run is
+    removed. Raises OutputError if it cannot be written; BusyError, at the start and at the end, where another run is
     appending to the file of that name.
     """
 
@@ -109,7 +109,7 @@ def _is_mount_point(target: Path) -> bool:
 
 
 def _check_lock(target: Path, name: str) -> None:
-    """Raise BusyError where another run is appending to the file: replacing it would lose the rows still to come."""
+    """Raise BusyError if another run is appending to the file: replacing it would lose the rows still to come."""
     with suppress(FileNotFoundError, PermissionError), target.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

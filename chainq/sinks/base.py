@@ -36,7 +36,7 @@ class Sink(Protocol):
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool | None: ...
 
     def write(self, data: bytes, /) -> None:
-        """Write all of `data`. Raises PipeClosed where the reader has closed the pipe, else OutputError."""
+        """Write all of `data`. Raises PipeClosed if the reader has closed the pipe, else OutputError."""
 
     def keep(self) -> None:
         """Mark what is written so far as valid, whatever happens later: it ends with a complete row."""
@@ -87,7 +87,7 @@ class DescriptorSink:
     def write(self, data: bytes, /) -> None:
         """Write all of `data`.
 
-        Raises PipeClosed where the reader has closed the pipe, else OutputError with the number of bytes written.
+        Raises PipeClosed if the reader has closed the pipe, else OutputError with the number of bytes written.
         """
         view = memoryview(data)
         while view:

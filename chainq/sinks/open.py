@@ -11,23 +11,32 @@ from chainq.sinks.stdout import StreamSink
 from chainq.text.sanitize import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from chainq.sinks.append_file import Recorded
+    from chainq.sinks.receipt import FileReceipt
 
 MAX_LINKS = 40  # symbolic links on the way of a path, as many as Linux follows
 
 
 def open_sink(
-    path: Path | None, *, pager: bool = False, append: bool = False, recorded: "Recorded | None" = None
+    path: Path | None,
+    *,
+    pager: bool = False,
+    append: bool = False,
+    recorded: "Recorded | None" = None,
+    receipt: "Callable[[int, str], FileReceipt] | None" = None,
 ) -> Sink:
     """Return the sink for `-o PATH`; for standard output where `path` is None.
 
     `pager`: the user's pager shows it where standard output is a terminal. `append`: rows follow those of earlier runs,
-    where `path` is a regular file or none yet; `recorded`: what a checkpoint recorded of it. Raises OutputError where
-    it cannot be opened, BusyError where another run is appending to it, IncompleteError where it is not as recorded.
+    where `path` is a regular file or none yet; `recorded`: what a checkpoint recorded of it. `receipt`: makes the
+    receipt of a regular file (`ReceiptFileSink`). Raises OutputError if it cannot be opened, BusyError if another
+    run is appending to it, IncompleteError if it is not as recorded.
     """
     number = None if path is None else descriptor_of(path)
     if path is None or number == 1:
-        # Rejected: asking whether descriptor 1 is open. Where it was closed, the next file opened gets its number.
+        # Rejected: asking whether descriptor 1 is open. If it was closed, the next file opened gets its number.
         if sys.stdout is None:
             raise OutputError("standard output is closed", "no request was sent yet")
         sys.stdout.flush()
@@ -52,9 +61,27 @@ def open_sink(
         from chainq.sinks.append_file import AppendFileSink
 
         return AppendFileSink(path, recorded)
+    return _whole_file(path, receipt)
+
+
+def _whole_file(path: Path, receipt: "Callable[[int, str], FileReceipt] | None") -> Sink:
+    if receipt is not None:
+        from chainq.sinks.receipt import ReceiptFileSink
+
+        return ReceiptFileSink(path, receipt)
     from chainq.sinks.atomic_file import AtomicFileSink
 
     return AtomicFileSink(path)
+
+
+def has_receipt(file: Path) -> bool:
+    """Return whether a file has a receipt beside it."""
+    return os.path.exists(receipt_path(file))  # noqa: PTH110  # it bears a name that is too long
+
+
+def receipt_path(file: Path) -> Path:
+    """Return where the receipt of a file is, if it has one."""
+    return file.with_name(f"{file.name}.receipt.json")
 
 
 def descriptor_of(path: Path) -> int | None:

@@ -29,7 +29,7 @@ class PagerSink(DescriptorSink):
     """Writes to a pager, and waits for its end, which is up to who reads; `words` are its program and arguments.
 
     SIGINT is ignored while the pager runs: it owns the terminal, and Ctrl-C is a key of its own there. Raises
-    OutputError where it cannot be started.
+    OutputError if it cannot be started.
     """
 
     paged = True

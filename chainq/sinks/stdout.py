@@ -9,7 +9,7 @@ from chainq.sinks.base import DescriptorSink
 
 
 class StreamSink(DescriptorSink):
-    """A stream that is written straight. Where a regular file is behind it (`chainq … > FILE`), `abandon` truncates
+    """A stream that is written straight. If a regular file is behind it (`chainq … > FILE`), `abandon` truncates
     that file to the last `keep`, so that it ends with a complete row."""
 
     def __init__(self, descriptor: int, name: str) -> None:

@@ -57,7 +57,7 @@ def wrap(text: str, room: int) -> list[str]:
 
 
 def terminal_width() -> int:
-    """Return the character cells of a line of the terminal, also where standard output is a pipe to a pager."""
+    """Return the character cells of a line of the terminal, also if standard output is a pipe to a pager."""
     if (given := os.environ.get("COLUMNS", "")).isdecimal() and int(given) > 0:
         return int(given)
     for descriptor in (1, 2, 0):

@@ -21,7 +21,7 @@ class Adapter(httpx.BaseTransport):
     """Sends requests by a route. Threads share it. `now` returns the time by which deadlines count.
 
     A request has the extension `deadline`, a point of that time. A response has `http_version`; `tls`, its version,
-    empty without; and `length`, the bytes of the body as it is sent, None where unknown: then it comes in small pieces,
+    empty without; and `length`, the bytes of the body as it is sent, None if unknown: then it comes in small pieces,
     else in one.
     """
 
@@ -87,7 +87,7 @@ class Adapter(httpx.BaseTransport):
             raise
 
     def _kept(self, deadline: float) -> "_Connection | None":
-        """Return an idle connection that the server has not closed, the last used first; None where there is none."""
+        """Return an idle connection that the server has not closed, the last used first; None if there is none."""
         while True:
             with self._lock:
                 if not self._idle:

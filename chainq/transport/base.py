@@ -32,7 +32,7 @@ class Request(NamedTuple):
 class Response(NamedTuple):
     """One complete HTTP response: `headers` by lower-case names, `body` as it was before compression.
 
-    `http_version` is such as `HTTP/1.1`, and `tls` such as `TLSv1.3`; each is empty where there is none.
+    `http_version` is such as `HTTP/1.1`, and `tls` such as `TLSv1.3`; each is empty if there is none.
     """
 
     status: int
@@ -46,7 +46,7 @@ class Transport(Protocol):
     """Sends requests to one URL. Threads share it."""
 
     def call(self, request: Request) -> Response:
-        """Return the response, whatever its status. Raises ExchangeError where none came, TooHeavyError for memory."""
+        """Return the response, whatever its status. Raises ExchangeError if none came, TooHeavyError for memory."""
 
     def close(self) -> None:
         """End the exchanges under way, and close the connections."""

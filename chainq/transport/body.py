@@ -20,8 +20,8 @@ FREE_BYTES = 16 * 2**20  # of any body, whatever it was compressed to
 def read_body(stream: Iterable[bytes], length: int | None, coding: str, memory: Reservation) -> bytes:
     """Return the body that arrives as `stream`, taken from `memory`.
 
-    `length`: bytes of the stream, None where unknown; `coding`: its Content-Encoding. Raises ResponseError for a coding
-    that was not requested or a body that inflates beyond all rows, BrokenResponseError, and TooHeavyError where memory
+    `length`: bytes of the stream, None if unknown; `coding`: its Content-Encoding. Raises ResponseError for a coding
+    that was not requested or a body that inflates beyond all rows, BrokenResponseError, and TooHeavyError if memory
     ends.
     """
     coding = coding.strip().lower()

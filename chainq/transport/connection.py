@@ -219,7 +219,7 @@ class Connection:
             raise Stopped
 
     def _left(self) -> float:
-        """Return the seconds that the run may still take. Raises OverdueError where these are over."""
+        """Return the seconds that the run may still take. Raises OverdueError if these are over."""
         if self._options.until is None:
             return math.inf
         left = self._options.until - self._clock.monotonic()
@@ -252,7 +252,7 @@ class Connection:
     def _opened(self) -> Transport:
         """Return the transport; the network's is opened by the first call, since most of a start is its import.
 
-        Raises Stopped where the connection was closed meanwhile.
+        Raises Stopped if the connection was closed meanwhile.
         """
         with self._lock:
             if self._stop.is_set():

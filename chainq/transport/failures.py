@@ -2,7 +2,7 @@
 
 Tried again are calls that met no connection, a lost one, a timeout, a body that ended early, HTTP 408, 429, 500, 502,
 503 and 504, and errors of a database that restarts: `retries` times, and 429 as long as `rate_limit` says. All else is
-final. Where no connection was ever made, one more attempt is enough, unless the user said how many.
+final. If no connection was ever made, one more attempt is enough, unless the user said how many.
 
 Source: docs/protocol.md, "Envelope and errors"; RFC 9110, section 15, for HTTP statuses.
 """
@@ -86,11 +86,11 @@ _DIALECT = Phrase("the server may speak another dialect: try {dialect}, or run c
 class TransientFailure(Exception):  # noqa: N818  # never leaves the transport
     """One attempt failed in a way that another may mend.
 
-    `error` is what to raise after the last attempt; `retry_after` the seconds that the service asks to wait, None where
+    `error` is what to raise after the last attempt; `retry_after` the seconds that the service asks to wait, None if
     it does not say. `rate_limited`: the service wants fewer calls. `timed_out`: there was no response in time, to
     this side (`hung`: the server said nothing) or inside the service. `overloaded`: fewer requests at a time may help.
     `unconnected`: there was no connection at all. `wait` is decided later: the seconds before the next attempt, None
-    where there is none.
+    if there is none.
     """
 
     def __init__(

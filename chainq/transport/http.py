@@ -36,7 +36,7 @@ from chainq.transport.proxies import Route, named_proxy
 class HttpTransport:
     """Sends requests to the service's URL, and keeps connections open between them. Threads share it.
 
-    Proxies and certificates are those that the environment names. Raises UsageError where these cannot be used. `now`
+    Proxies and certificates are those that the environment names. Raises UsageError if these cannot be used. `now`
     returns the time by which deadlines count.
     """
 

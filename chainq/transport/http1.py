@@ -20,7 +20,7 @@ MOST_LINES = 1000  # one after the other: of heads, also of interim responses, a
 
 
 class Incoming(HTTPResponse):
-    """A response whose head is read. `length`: of the body in bytes, None where the head does not say it."""
+    """A response whose head is read. `length`: of the body in bytes, None if the head does not say it."""
 
     def __init__(self, connection: "_Socket", method: str) -> None:
         """Read the head. Raises OSError or HTTPException."""
@@ -77,7 +77,7 @@ class _Socket(io.RawIOBase):
 
 
 class _Reader(io.BufferedReader):
-    """What http.client reads a response from. Raises HTTPException where nothing else would bound what it reads."""
+    """What http.client reads a response from. Raises HTTPException if nothing else would bound what it reads."""
 
     _lines = 0  # since the last piece of a body
 
@@ -99,7 +99,7 @@ def exchange(
 ) -> Incoming:
     """Send a request with these headers and no others, and return its response as soon as the head is there.
 
-    Raises httpx.LocalProtocolError where the target or a header cannot be sent; OSError; HTTPException.
+    Raises httpx.LocalProtocolError if the target or a header cannot be sent; OSError; HTTPException.
     """
     connection = _Socket(channel)
     outgoing = HTTPConnection("", 80)  # of no meaning: it is connected, and has a header Host

@@ -35,7 +35,7 @@ class MemoryBudget:
             return self._count()
 
     def take(self, count: int) -> None:
-        """Take so many bytes. Raises TooHeavyError where they do not fit."""
+        """Take so many bytes. Raises TooHeavyError if they do not fit."""
         if self._fits(count):
             return
         from chainq.text.humanize import in_bytes
@@ -75,13 +75,13 @@ class Reservation:
         self._size = 0
 
     def grow(self, count: int) -> None:
-        """Take so many bytes more. Raises TooHeavyError where they do not fit."""
+        """Take so many bytes more. Raises TooHeavyError if they do not fit."""
         self._budget.take(count)
         self._size += count
 
     @contextmanager
     def borrowed(self, count: int) -> Iterator[None]:
-        """Take so many bytes for as long as the block lasts. Raises TooHeavyError where they do not fit."""
+        """Take so many bytes for as long as the block lasts. Raises TooHeavyError if they do not fit."""
         self._budget.take(count)
         try:
             yield
@@ -96,7 +96,7 @@ class Reservation:
     def view(self, text: bytes) -> memoryview:
         """Return a view of the complete text, compact JSON. When nothing refers to it any more, all is given back.
 
-        Raises TooHeavyError where the rows in it would not fit.
+        Raises TooHeavyError if the rows in it would not fit.
         """
         if len(text) > COUNTED_BYTES:
             self.check(len(text) + text.count(b",") * ROW_BYTES)

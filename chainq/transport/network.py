@@ -103,7 +103,7 @@ class Tls:
     """
 
     def __init__(self, channel: Channel, context: ssl.SSLContext, host: str) -> None:
-        """Shake hands. Raises OSError, or ValueError where the host cannot be named in a certificate."""
+        """Shake hands. Raises OSError, or ValueError if the host cannot be named in a certificate."""
         self._channel = channel
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._piece = memoryview(bytearray(READ_BYTES))
@@ -114,7 +114,7 @@ class Tls:
     def receive(self, buffer: memoryview) -> int:
         """Put what has arrived into the buffer, as `Channel`."""
         try:
-            return int(self._do(self._tls.read, len(buffer), buffer))  # the number of bytes, where there is a buffer
+            return int(self._do(self._tls.read, len(buffer), buffer))  # the number of bytes, if there is a buffer
         except ssl.SSLEOFError:  # many servers close the connection without a word of TLS
             return 0
 
@@ -144,7 +144,7 @@ class Tls:
 
 
 def connect(host: str, port: int, now: Now, deadline: float) -> Tcp:
-    """Connect to the first address of the host that answers. Raises OSError, also where the host has no address.
+    """Connect to the first address of the host that answers. Raises OSError, also if the host has no address.
 
     Each address has its share of the time until the deadline. Looking the host up cannot be interrupted: its time is
     bounded by the system's resolver.

@@ -46,7 +46,7 @@ class RateLimiter:
         self._methods: dict[str, _Method] = {}
 
     def wait(self, name: str, now: float) -> float:
-        """Return the seconds until a request of this method may be sent; where that is 0, it counts as sent."""
+        """Return the seconds until a request of this method may be sent; if that is 0, it counts as sent."""
         with self._lock:
             method = self._methods.get(name)
             due = max(method.open_at, method.next_at, self._next_at) if method else self._next_at

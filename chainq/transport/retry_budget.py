@@ -10,7 +10,7 @@ class RetryBudget:
     """The attempts of one call: how many were made, and how long to wait before the next.
 
     HTTP 429 is none of its business: the service works, and wants fewer calls (`rate_limit`). A call that timed out is
-    retried once only where it is `divisible`: to ask for less is more likely to help.
+    retried once only if it is `divisible`: to ask for less is more likely to help.
     """
 
     def __init__(self, retries: int, divisible: bool) -> None:
@@ -19,7 +19,7 @@ class RetryBudget:
         self._waited = 0.0
 
     def wait_after(self, failure: TransientFailure) -> float | None:
-        """Return the seconds before the next attempt, with full jitter; None where this one was the last."""
+        """Return the seconds before the next attempt, with full jitter; None if this one was the last."""
         self._failures += 1
         self._timeouts += failure.timed_out and self.divisible
         self._waited += failure.retry_after or 0.0

@@ -37,7 +37,7 @@ def audit(
     `commands`: those to verify beside the blocks. `listed`: the heights whose lists of transactions are compared, for
     each is a call of its own; None: all. `witness`: a service that is expected to have the same rows, up to
     its own tip. `hashes` recomputes those of the blocks, up to its anchor. `progress` counts the heights of each
-    command as they are read. Raises ChainqError where one of the services fails.
+    command as they are read. Raises ChainqError if one of the services fails.
     """
     wanted = {*BLOCKS, *commands}
     known = [command for command in COMMANDS if command in wanted]

@@ -54,7 +54,7 @@ class BlockHashes:
         self._checks.close()
 
     def begin(self, start: int) -> None:
-        """Begin with the block at `start`. Raises UsageError where the anchor is below it, and proves nothing of it."""
+        """Begin with the block at `start`. Raises UsageError if the anchor is below it, and proves nothing of it."""
         if self.anchor is not None and self.anchor.height < start:
             raise UsageError(Phrase("{anchor} proves no block from height {} on", start, anchor=self.anchor.height))
 
@@ -93,7 +93,7 @@ class BlockHashes:
     def of_files(self, parts: Iterable["FileRows"]) -> Iterator[Step]:
         """Yield what is wrong with the blocks and the full blocks of files, in order of command and height.
 
-        Raises UsageError where there are none.
+        Raises UsageError if there are none.
         """
         command, finding, proved = "", None, True
         for part in parts:

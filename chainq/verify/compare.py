@@ -49,7 +49,7 @@ def compare_rows(
     """Yield what is missing, doubled, altered, misplaced or unexpected among rows.
 
     `due`: the rows that must be there, with the fields that are known; `found`: those that are; `optional`: others that
-    may be. `elsewhere` returns the height where a row belongs that is not due here, None where that is not known.
+    may be. `elsewhere` returns the height where a row belongs that is not due here, None if that is not known.
     `same` compares the values of a field.
     """
     for key, fields in due.items():
@@ -153,7 +153,7 @@ class ChainCheck:
 
     @property
     def last_hash(self) -> str:
-        """The hash of the last block, empty where it is not known."""
+        """The hash of the last block, empty if it is not known."""
         return self._last.get("block_hash") or ""
 
     def follow(self, height: int, fields: Texts) -> Iterator[Contradiction]:

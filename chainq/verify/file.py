@@ -1,8 +1,9 @@
 """Verifies one file that chainq wrote with `-o`, by itself: what its rows say of each other, without a network.
 
-A file has no receipt. So rows that were lost before or after it was written leave no trace in it, except blocks: of
-these there must be one for each height. A Parquet file keeps the height range of the command that wrote it, so that its
-first and last heights are known although their rows are lost; of other files, the caller may say it.
+Rows that were lost after a file was written leave no trace in it, except blocks: of these there must be one for each
+height. A Parquet file keeps the height range of the command that wrote it, so that its first and last heights are known
+although their rows are lost; of other files, the caller may say it. A receipt beside the file (`--receipt`) has its
+range, its number of rows and its hash.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,6 +13,7 @@ from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.heights.range import HeightRange
 from chainq.process.progress import UNSEEN, Progress
+from chainq.verify.file_receipt import ReceiptCheck
 from chainq.verify.file_rows import FileRows, nothing, open_file
 from chainq.verify.findings import Contradiction, Finding, Located, Repair, Step
 from chainq.verify.service_rows import COMMANDS
@@ -43,12 +45,34 @@ class RowsCheck:
         self._progress = progress
         self.heights = heights or HeightRange(0, 0)
         self._rows: FileRows | None = None
+        self._alone: UsageError | None = None  # why the rows cannot be verified, although the receipt is
 
     def steps(self) -> Iterator[Step]:
         """Yield what is wrong, as the file is read; the last step is what only the whole file shows.
 
-        Raises UsageError for a file that cannot be verified, and OutputError where the file system does not give it.
+        Raises UsageError for a file that cannot be verified, and OutputError if the file system does not give it.
         """
+        receipt = ReceiptCheck(self._path)
+        yield from receipt.steps()
+        said = receipt.said
+        if said is not None:
+            self._command = self._command or (said.command if said.command in COMMANDS else None)
+            if said.whole and said.start is not None and said.end is not None and said.start < said.end:
+                self._due = self._due or HeightRange(said.start, said.end)
+        try:
+            if said is not None and (said.where or said.command not in COMMANDS):
+                raise UsageError(f"{self._path}: its rows are not all rows of a range")
+            yield from self._of_rows(receipt)
+        except UsageError as error:
+            if said is None:
+                raise
+            self._alone, self.heights = error, self._due or self.heights
+            yield Step(self.heights, [], {said.command: said.rows})
+        if receipt.verdict:
+            self.unseen = receipt.verdict
+
+    def _of_rows(self, receipt: ReceiptCheck) -> Iterator[Step]:
+        """Yield what is wrong with the rows."""
         from chainq.verify.tables import TableCheck, checked_columns, is_reversed
 
         try:
@@ -81,6 +105,7 @@ class RowsCheck:
             self._progress.wrote(0, table.num_rows)
             yield step(check.take(table), table.num_rows)
         yield step(check.finish(lambda names: file.tables(names, nothing)), 0)
+        yield from receipt.count(check.rows)
         self.heights = check.heights
         self._rows = FileRows(file, method, self.heights, finding)
         lost = "" if method.linked else "rows that are missing and "
@@ -91,6 +116,8 @@ class RowsCheck:
 
     def parts(self) -> Iterator[FileRows]:
         """Yield the rows in the form that `against` compares, after `steps`. Raises UsageError without heights."""
+        if self._alone is not None:
+            raise self._alone
         if self._rows is None:
             return
         if not self._rows.method.ranged:
@@ -101,7 +128,7 @@ class RowsCheck:
 
 
 def _method_of(path: Path, names: Sequence[str]) -> Method:
-    """Return the method that has the most of these columns. Raises UsageError where that is not one."""
+    """Return the method that has the most of these columns. Raises UsageError if that is not one."""
     shared = {command: len({column.path for column in BY_COMMAND[command].columns} & {*names}) for command in COMMANDS}
     most = max(shared.values())
     best = [command for command, number in shared.items() if number == most]

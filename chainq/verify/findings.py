@@ -15,9 +15,9 @@ from chainq.heights.range import HeightRange
 class Finding(NamedTuple):
     """One contradiction.
 
-    `height`: of the row that is wrong, None where that is not known. `command`: whose rows show it, None where a file
+    `height`: of the row that is wrong, None if that is not known. `command`: whose rows show it, None if a file
     does not show whose it has. `check`: which rule it breaks, one of CHECKS. `expected` and `found`: what should be
-    there and what is; None for nothing. `repair`: the command that fetches the rows of that height anew, None where
+    there and what is; None for nothing. `repair`: the command that fetches the rows of that height anew, None if
     that is not known.
     """
 
@@ -42,7 +42,7 @@ class Contradiction(NamedTuple):
 
 
 Located = tuple[int | None, Contradiction]
-"""What is wrong at a height, None where that is not known."""
+"""What is wrong at a height, None if that is not known."""
 
 
 class Repair(NamedTuple):
@@ -63,7 +63,7 @@ class Repair(NamedTuple):
 class Step(NamedTuple):
     """What was found in some rows, of which heights.
 
-    `rows`: how many were read, by command. `last_hash`: of the last block, empty where it is not known. `unlisted`: how
+    `rows`: how many were read, by command. `last_hash`: of the last block, empty if it is not known. `unlisted`: how
     many transitions so far a service does not list, by their kind.
     """
 
@@ -107,7 +107,7 @@ FINDINGS = Method(
     command="verify",
     name="",
     group="Tools",
-    purpose="find missing, doubled, altered and misplaced rows",
+    purpose="find missing, duplicate, altered and misplaced rows",
     params=(),
     shape=Shape.ROWS,
     columns=(

@@ -99,7 +99,7 @@ def _lines(file: Path, insecure: bool) -> list[tuple[str, str]]:
 
 
 def _prompt() -> str:
-    """Return what is typed at the terminal, without showing it. Raises UsageError where there is no terminal."""
+    """Return what is typed at the terminal, without showing it. Raises UsageError if there is no terminal."""
     try:
         asked = os.isatty(0) and os.isatty(2)
     except OSError:

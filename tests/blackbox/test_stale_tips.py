@@ -92,7 +92,7 @@ def test_6_blocks_that_a_replica_lacks(chainq: Program, server: Servers) -> None
     """The hint is a range that every server has, in any command with a range; far below the tip --no-verify alone."""
     url = server("--tip", "195", "--lag-blocks", "5")
     hint = (
-        "where a server is behind, end the range some blocks below the tip, such as --end -10; blocks and full-blocks"
+        "if a server is behind, end the range some blocks below the tip, such as --end -10; blocks and full-blocks"
         " skip this check with --no-verify"
     )
     for words in (

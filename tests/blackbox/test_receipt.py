@@ -1,0 +1,189 @@
+"""--receipt: a file has a record of what it holds beside it, and verify finds what the file alone cannot show."""
+
+import hashlib
+import json
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chainq import __version__
+from harness.jobs import assassin
+from harness.program import Program, Servers, one_line
+
+RANGE = "100:220"
+FORMATS = ("jsonl", "csv", "parquet")
+
+
+def written(chainq: Program, server: Servers, command: str, name: str, *words: str) -> Path:
+    """A file with its receipt."""
+    path = chainq.home / name
+    ran = chainq(command, RANGE, "-o", str(path), "--receipt", "-q", *words, url=server("--tip", "400"))
+    assert (ran.code, ran.err) == (0, "")
+    return path
+
+
+def beside(path: Path) -> Path:
+    return path.with_name(f"{path.name}.receipt.json")
+
+
+def receipt(path: Path) -> Any:
+    return json.loads(beside(path).read_bytes())
+
+
+def test_what_a_receipt_says(chainq: Program, server: Servers) -> None:
+    """Command, range, rows, bytes, hash, URL without secrets, grades by heights, time and version."""
+    url = server("--tip", "400").replace("http://", "http://me:secret@") + "?token=abcdefghijklmnop"
+    path = chainq.home / "some.jsonl"
+    assert chainq("records", RANGE, "-o", str(path), "--receipt", "-q", url=url).code == 0
+    said, content = receipt(path), path.read_bytes()
+    assert (said["receipt"], said["command"], said["format"]) == (1, "records", "jsonl")
+    assert (said["start"], said["end"]) == (100, 220)
+    assert said["rows"] == content.count(b"\n") > 0
+    assert (said["bytes"], said["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
+    assert said["version"] == __version__
+    assert sum(said["grades"].values()) == 120
+    assert said["time"].endswith("Z")
+    text = beside(path).read_text()
+    assert "secret" not in text
+    assert "abcdefghijklmnop" not in text
+    assert "127.0.0.1" in said["url"]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("command", ["blocks", "records", "ownership"])
+def test_a_file_with_its_receipt_is_verified(command: str, kind: str, chainq: Program, server: Servers) -> None:
+    """The verdict rests on the receipt: range, rows and hash."""
+    path = written(chainq, server, command, f"{command}.{kind}")
+    ran = chainq("verify", str(path))
+    said = one_line(ran, 0)
+    assert "heights 100-219: no findings" in said
+    assert f"as its receipt says (SHA-256, {receipt(path)['rows']:,} rows)" in said
+    assert "leave no trace" not in said
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+@pytest.mark.parametrize("command", ["blocks", "records", "ownership"])
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_lost_first_and_last_rows_are_found(
+    place: str, command: str, kind: str, chainq: Program, server: Servers
+) -> None:
+    """By the number of rows and the hash; of blocks by their heights, too."""
+    path = written(chainq, server, command, f"{command}.{kind}")
+    lines, head = path.read_bytes().splitlines(keepends=True), kind == "csv"
+    del lines[int(head) if place == "first" else -1]
+    path.write_bytes(b"".join(lines))
+    ran = chainq("verify", str(path), "--jsonl")
+    found = [json.loads(row) for row in ran.rows]
+    assert ran.code == 6
+    rows = receipt(path)["rows"]
+    due = {(one["check"], one["expected"], one["found"]) for one in found}
+    assert ("receipt", f"{rows} rows", f"{rows - 1} rows") in due
+    assert any(check == "receipt" and (expected or "").startswith("SHA-256 ") for check, expected, _ in due)
+    if command == "blocks":
+        assert {one["height"] for one in found if one["check"] == "missing"} == {100 if place == "first" else 219}
+
+
+def test_one_changed_digit_is_found(chainq: Program, server: Servers) -> None:
+    """In a field without a checksum, which the file alone does not show."""
+    path = written(chainq, server, "records", "some.jsonl")
+    text = path.read_text()
+    path.write_text(text.replace('"output_index":0', '"output_index":7', 1))
+    assert "1 receipt" in one_line(chainq("verify", str(path), "--jsonl"), 6)
+
+
+def test_full_takes_the_range_of_the_receipt(chainq: Program, server: Servers) -> None:
+    """verify --full compares the heights that the command wrote, though the rows of the last ones are lost."""
+    path = written(chainq, server, "records", "some.jsonl")
+    lines = path.read_bytes().splitlines(keepends=True)
+    kept = [line for line in lines if json.loads(line)["height"] < 210]
+    path.write_bytes(b"".join(kept))
+    ran = chainq("verify", str(path), "--full", "--jsonl", url=server("--tip", "400"))
+    missing = {json.loads(row)["height"] for row in ran.rows if json.loads(row)["check"] == "missing"}
+    assert ran.code == 6
+    assert missing == {json.loads(line)["height"] for line in lines} - {json.loads(line)["height"] for line in kept}
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (("--where", "height ~ 7$"), "blocks.jsonl"),
+        (("--limit", "7"), "blocks.csv"),
+        (("--columns", "round", "--text"), "blocks.txt"),
+        (("--reverse",), "blocks.jsonl"),
+    ],
+)
+def test_files_that_are_no_whole_range(words: tuple[str, ...], name: str, chainq: Program, server: Servers) -> None:
+    """What a filter, a limit or columns leave out is not missing; a lost row still is."""
+    path = written(chainq, server, "blocks", name, *words)
+    assert "as its receipt says" in one_line(chainq("verify", str(path)), 0)
+    if words[0] != "--limit":
+        compared = chainq("verify", str(path), "--full", url=server("--tip", "400"))
+        assert compared.code == 2, "nothing was compared, so nothing may say so"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    assert "receipt" in one_line(chainq("verify", str(path), "--jsonl"), 6)
+
+
+def test_receipts_that_do_not_fit(chainq: Program, server: Servers) -> None:
+    """A damaged receipt is a finding; a run without --receipt says that the old one is of another file."""
+    path = written(chainq, server, "blocks", "blocks.jsonl")
+    beside(path).write_text('{"receipt":1,"rows":"x"}')
+    assert "receipt" in one_line(chainq("verify", str(path), "--jsonl"), 6)
+    written(chainq, server, "blocks", "blocks.jsonl")
+    ran = chainq("blocks", RANGE, "-o", str(path), url=server("--tip", "400"))
+    assert "blocks.jsonl.receipt.json is of the file that this run replaces" in one_line(ran, 0)
+
+
+def test_where_there_is_no_receipt(chainq: Program, server: Servers) -> None:
+    """It needs a file that is written at once; a run that fails leaves file and receipt as they were."""
+    url = server("--tip", "400")
+    assert "--receipt needs -o FILE" in one_line(chainq("blocks", RANGE, "--receipt", url=url), 2)
+    assert "--receipt needs -o FILE" in one_line(chainq("blocks", RANGE, "--receipt", "-o", "/dev/null", url=url), 2)
+    kept = ("blocks", "--receipt", "-o", "out", "--checkpoint", "kept")
+    assert "--receipt cannot be combined with --checkpoint" in one_line(chainq(*kept, url=url), 2)
+    path = written(chainq, server, "blocks", "blocks.jsonl")
+    before = path.read_bytes(), beside(path).read_bytes()
+    ran = chainq("blocks", RANGE, "-o", str(path), "--receipt", "--retries", "0", url="http://127.0.0.1:9")
+    assert ran.code == 4
+    assert (path.read_bytes(), beside(path).read_bytes()) == before
+    assert sorted(one.name for one in chainq.home.iterdir() if "receipt" in one.name) == [beside(path).name]
+
+
+def test_names_that_are_too_long_for_a_receipt(chainq: Program, server: Servers) -> None:
+    """A file may have the longest name that there is: it has no receipt, and verify needs none."""
+    path, url = chainq.home / f"{'x' * 249}.jsonl", server("--tip", "400")
+    assert one_line(chainq("blocks", RANGE, "-o", str(path), "--receipt", url=url), 7)
+    short = chainq.home / f"{'x' * 200}.jsonl"
+    assert chainq("blocks", RANGE, "-o", str(short), "-q", url=url).code == 0
+    assert short.rename(path).exists()
+    assert "no findings" in one_line(chainq("verify", str(path)), 0)
+    assert one_line(chainq("blocks", "5", "-o", "x" * 5000, "--receipt", url=url), 7)
+
+
+def test_a_receipt_of_lookups(chainq: Program, server: Servers) -> None:
+    """Without a height range, rows and hash are what it says; what does not exist leaves no receipt of another file."""
+    url = server("--tip", "400")
+    path = chainq.home / "found.jsonl"
+    assert chainq("transactions", "5", "8", "-o", str(path), "--receipt", url=url).code == 0
+    assert "start" not in receipt(path)
+    assert receipt(path)["rows"] == path.read_bytes().count(b"\n")
+    assert chainq("transactions", "5", "9000", "-o", str(path), "--receipt", url=url).code == 1
+    assert receipt(path)["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_no_kill_leaves_a_receipt_of_another_file(chainq: Program, server: Servers) -> None:
+    """Before each step on the file system: the old file and its receipt, no receipt, or the new ones."""
+    path, url = written(chainq, server, "blocks", "blocks.jsonl"), server("--tip", "400")
+    killed, old = assassin(chainq), path.read_bytes()
+    words = ("blocks", "300:310", "-o", str(path), "--receipt", "-q")
+    for step in count(1):
+        ran = chainq(*words, url=url, env=killed(step))
+        if beside(path).exists():
+            assert receipt(path)["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest(), step
+        if ran.code == 0:
+            break
+        assert ran.code == -9, ran.err
+    assert step > 5
+    assert path.read_bytes() != old
+    assert sorted(one.name for one in chainq.home.iterdir() if one.name.startswith(".blocks")) == []
