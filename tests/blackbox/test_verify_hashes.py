@@ -150,11 +150,18 @@ def test_an_export_is_verified_against_one_hash_without_a_network(
     assert sorted(findings(ran.rows)) == [(LAST, "blocks", "anchor"), (LAST, "full-blocks", "anchor")]
 
 
-def test_the_lines_of_the_page_verify_an_export(program: Program, url: str, tmp_path: Path) -> None:
-    """The lines of docs/hashes.md, with fewer blocks, on a server that is there."""
-    page = (ROOT / "docs/hashes.md").read_text("utf-8").partition("### An export that anybody can check")[2]
-    lines = re.findall(r"^    (.*)$", page.partition("\n## ")[0], re.MULTILINE)
+@pytest.mark.parametrize(
+    ("page", "heading"),
+    [("docs/hashes.md", "### An export that anybody can check"), ("README.md", "## Export and SQL")],
+)
+def test_the_lines_of_the_page_verify_an_export(
+    program: Program, url: str, tmp_path: Path, page: str, heading: str
+) -> None:
+    """The four lines, with fewer blocks, on a server that is there."""
+    text = (ROOT / page).read_text("utf-8").partition(heading)[2]
+    lines = re.findall(r"^    (.*)$", text.partition("\n## ")[0], re.MULTILINE)
     assert lines[0] == "chainq serve --sealed 2000 &"
+    assert len(lines) == 4
     text = "\n".join(lines[1:]).replace("2000", str(BLOCKS)).replace("1999", str(LAST))
     text = text.replace("http://127.0.0.1:8545", url)
     environment = program.environment()
