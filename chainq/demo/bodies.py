@@ -119,6 +119,8 @@ class Bodies:
             elif kind == "future":
                 value = _future(function, public)
             outputs.append(_output(kind, word, position, value))
+        if height >= chain.dynamic_from:
+            _make_dynamic([*inputs, *outputs], word)
         row = {
             "id": ids.TRANSITION.text(word),
             "program": function.program,
@@ -250,6 +252,16 @@ def _output(kind: str, word: int, position: int, value: str | None) -> Row:
     if kind != "external_record":
         row["value"] = value or ids.CIPHERTEXT.text(word ^ 64 + position)
     return row
+
+
+def _make_dynamic(parts: list[Row], word: int) -> None:
+    """Turn the records of every fourth transition into those of one that was called by dynamic dispatch."""
+    for part in () if word % 4 else parts:
+        if part["type"] == "external_record" and not word % 8:
+            part["type"] = "record_dynamic"
+        elif part["type"] in ("record", "external_record"):
+            part["type"] += "_with_dynamic_id"
+            part["dynamic_id"] = ids.field(word ^ int(part["id"][-12:-5]))
 
 
 def _future(function: Function, public: list[str]) -> str:

@@ -36,6 +36,9 @@ BEACON_ERA, BARE_ERA, OBJECT_ERA = range(1, 100), range(100, 200), range(200, 60
 """Older eras (docs/protocol.md, "Values"): authority beacon; no authority at all and fields missing; certificates with
 `certificate_id` and signatures as an object. From 600 on blocks look as in docs/protocol.md, "Values"."""
 
+DYNAMIC_FROM = 2_900_000
+"""The first height with inputs and outputs of the types of consensus V14 (docs/protocol.md, "Eras")."""
+
 WEIGHT_JUMP, WEIGHT_OUTLIER = 1_000, 4_242
 """From the first height on, `cumulative_weight` exceeds 64 bits; at the second one it has 39 digits, more than 128
 bits."""
@@ -53,7 +56,7 @@ class Chain:
     empty database. Nothing in a Chain changes, so threads may share it.
     """
 
-    bare_era, object_era, outlier = BARE_ERA, OBJECT_ERA, WEIGHT_OUTLIER
+    bare_era, object_era, outlier, dynamic_from = BARE_ERA, OBJECT_ERA, WEIGHT_OUTLIER, DYNAMIC_FROM
 
     def __init__(
         self,

@@ -26,6 +26,7 @@ class SealedChain(Chain):
 
     bare_era = object_era = range(0)
     outlier = -1
+    dynamic_from = 0
 
     def __init__(self, seed: int, blocks: int, dense: tuple[int, int] | None = None) -> None:
         """Takes the seed of the chain, the number of its blocks (1 or more), and a height with its number of records.

@@ -5,9 +5,21 @@ that is none, and KeyError, TypeError or ValueError for a row of another shape.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
-from chainq.hashes.trees import Bits, bits_of, bits_of_bytes, element, hashes, merkle_root, payload, root_bits
+from chainq.hashes.trees import (
+    Bits,
+    bits_of,
+    bits_of_bytes,
+    element,
+    element_bits,
+    hashes,
+    merkle_root,
+    payload,
+    root_bits,
+    small_bits,
+)
 
 Row = Mapping[str, Any]
 
@@ -76,9 +88,9 @@ def block_hash(summary: Row) -> int:
     bits = bits_of(0, 8)  # the version of the metadata
     for name, width in METADATA:
         bits += bits_of(whole(summary[name], width), width)
-    leaves = [*(element(summary[name]) for name in ROOTS), 0, hashes().bhp1024(bits)]
-    root = root_bits(([*bits_of(at, 8), *bits_of(leaf)] for at, leaf in enumerate(leaves)), HEADER_DEPTH)
-    return hashes().bhp1024([*bits_of(element(summary["previous_hash"])), *root])
+    leaves = [*(element_bits(summary[name]) for name in ROOTS), bits_of(0), bits_of(hashes().bhp1024(bits))]
+    root = root_bits(([*small_bits(at, 8), *leaf] for at, leaf in enumerate(leaves)), HEADER_DEPTH)
+    return hashes().bhp1024([*element_bits(summary["previous_hash"]), *root])
 
 
 def transactions_root(ids: Iterable[object], network: int) -> int:
@@ -87,7 +99,7 @@ def transactions_root(ids: Iterable[object], network: int) -> int:
     `ledger/block/src/transactions/merkle.rs`; the depth: `console/program/src/state_path/configuration/mod.rs`
     """
     depth = TESTNET3_DEPTH if network == TESTNET3 else TRANSACTIONS_DEPTH
-    return merkle_root((bits_of(element(name)) for name in ids), depth)
+    return merkle_root(map(element_bits, ids), depth)
 
 
 def ratifications_root(ratifications: Iterable[Row]) -> int:
@@ -156,10 +168,9 @@ def transition_id(transition: Row) -> int:
     """
     leaves = []
     for at, part in enumerate([*(transition.get("inputs") or ()), *(transition.get("outputs") or ())]):
-        version, variant = LEAVES[part["type"]]
-        leaves.append([*bits_of(version, 8), *bits_of(at, 8), *bits_of(variant, 8), *bits_of(element(part["id"]))])
+        leaves.append([*_leaf_start(*LEAVES[part["type"]], at), *element_bits(part["id"])])
     root = root_bits(leaves, TRANSITION_DEPTH)
-    return hashes().bhp512([*root, *bits_of(element(transition["tcm"]))])
+    return hashes().bhp512([*root, *element_bits(transition["tcm"])])
 
 
 def transaction_id(transaction: Row) -> int:
@@ -170,7 +181,7 @@ def transaction_id(transaction: Row) -> int:
     transitions = list((transaction.get("execution") or {}).get("transitions") or ())
     if fee := transaction.get("fee"):
         transitions.append(fee["transition"])
-    leaves = ([*bits_of(1, 8), *bits_of(at, 16), *bits_of(element(one["id"]))] for at, one in enumerate(transitions))
+    leaves = ([*small_bits(1, 8), *small_bits(at, 16), *element_bits(one["id"])] for at, one in enumerate(transitions))
     return merkle_root(leaves, TRANSACTION_DEPTH)
 
 
@@ -200,8 +211,17 @@ def value_id(function: Any, value: str, tcm: str, index: int) -> int:
         raise ValueError(f"{value!r} is not a value") from None
     if "".join(str(read_back).split()) != "".join(value.split()):  # a number above FIELD_ORDER, or with underscores
         raise ValueError(f"{value!r} is not written as the network writes values")
-    read = sdk.Field.from_string
-    return hashes().poseidon8([function, *fields, read(f"{element(tcm)}field"), read(f"{index}field")])
+    return hashes().poseidon8([function, *fields, _field(element(tcm)), _field(index)])
+
+
+@lru_cache(maxsize=1024)
+def _field(number: int) -> Any:
+    return hashes().sdk.Field.from_string(f"{number}field")
+
+
+@lru_cache(maxsize=1024)
+def _leaf_start(version: int, variant: int, at: int) -> Bits:
+    return [*bits_of(version, 8), *bits_of(at, 8), *bits_of(variant, 8)]
 
 
 def private_id(value: str) -> int:
@@ -210,5 +230,9 @@ def private_id(value: str) -> int:
     count = int.from_bytes(data[:2], "little")
     if not count or len(data) != 2 + 32 * count:
         raise ValueError(f"{value!r} is not a ciphertext")
-    fields = (int.from_bytes(data[at : at + 32], "little") for at in range(2, len(data), 32))
-    return hashes().poseidon8([hashes().sdk.Field.from_string(f"{field}field") for field in fields])
+    fields = (data[at : at + 32] for at in range(2, len(data), 32))
+    try:
+        read = list(map(hashes().sdk.Field.from_bytes_le, fields))
+    except RuntimeError:  # a number above FIELD_ORDER
+        raise ValueError(f"{value!r} is not a ciphertext") from None
+    return hashes().poseidon8(read)

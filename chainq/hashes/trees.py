@@ -15,6 +15,7 @@ from chainq.hashes.sdk import load
 FIELD_BITS = 253
 FIELD_ORDER = 8444461749428370424248824938781546531375899335154063827935233455917409239041
 _BASE_32 = str.maketrans(bech32.ALPHABET, "0123456789abcdefghijklmnopqrstuv")
+_VALUES = {symbol: value for value, symbol in enumerate(bech32.ALPHABET)}
 _ID_PREFIXES = ("ab", "ar", "at", "au", "sr")
 
 Bits = list[bool]
@@ -39,6 +40,16 @@ def element(value: object) -> int:
     return _element(value)
 
 
+def element_bits(value: object) -> Bits:
+    """Return the bits of a field element, as `element` takes it; not to be changed."""
+    return _element_bits(value) if isinstance(value, str) else bits_of(element(value))
+
+
+@lru_cache(maxsize=8192)
+def _element_bits(value: str) -> Bits:
+    return bits_of(_element(value))
+
+
 @lru_cache(maxsize=8192)  # an ID occurs in its own place and in those that name it
 def _element(value: str) -> int:
     digits = value.removesuffix("field")
@@ -58,13 +69,23 @@ def _element(value: str) -> int:
 def payload(prefix: str, text: str) -> bytes:
     """Return the bytes that a bech32m text carries. Raises NotAnElementError for any other, and another prefix."""
     symbols = text.removeprefix(f"{prefix}1")
-    if symbols == text or text.lower() != text or bech32.fault(text):
+    values = list(map(_VALUES.get, symbols))
+    if symbols == text or len(values) < 6 or None in values or not _sums_up(prefix, values):
         raise NotAnElementError(f"{text!r} is not a bech32m text that begins with {prefix}1")
     number = int(symbols[:-6].translate(_BASE_32) or "0", 32)
     size, rest = divmod((len(symbols) - 6) * 5, 8)
     if rest > 4 or number & (1 << rest) - 1:
         raise NotAnElementError(f"{text!r} is padded with bits that are not zero")
     return (number >> rest).to_bytes(size)
+
+
+def _sums_up(prefix: str, values: list[Any]) -> bool:
+    return bech32.polymod(_expanded(prefix) + values) in (bech32.BECH32, bech32.BECH32M)
+
+
+@cache
+def _expanded(prefix: str) -> list[int]:
+    return bech32.expand(prefix)
 
 
 def bech32m(prefix: str, data: bytes) -> str:
@@ -89,6 +110,12 @@ def bits_of(number: int, width: int = FIELD_BITS) -> Bits:
         return bits
     data = (number & (1 << width) - 1).to_bytes(-(-width // 8), "little")
     return list(chain.from_iterable(map(_OF_BYTE.__getitem__, data)))[:width]
+
+
+@lru_cache(maxsize=1024)
+def small_bits(number: int, width: int) -> tuple[bool, ...]:
+    """Return `bits_of` a number that occurs again and again, such as a place in a list."""
+    return tuple(bits_of(number, width))
 
 
 def bits_of_bytes(data: bytes) -> Bits:

@@ -8,6 +8,7 @@ findings.py      Finding: one contradiction, with the command that fetches the r
 unlisted.py      which missing rows a server lost, and which it never lists
 audit.py         a service: one pass over all commands, each height against its full block, and against a witness
 block_hashes.py  block hashes recomputed, of a service and of files, up to an anchor
+through_blocks.py  rows of other commands in files, against the full blocks of the same files; plain.py: their values
 against.py       a file and a service: some heights or all
 tables.py        the rows of one command as Arrow tables, column by column; checksums.py: their bech32 IDs
 across.py        the rows of one command against those of another

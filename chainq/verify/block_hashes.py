@@ -1,16 +1,11 @@
 """Block hashes recomputed from rows: `chainq verify --hashes`, of a service and of files."""
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
-from datetime import datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import Raw
 
-from chainq.catalog.nested import OTHER
 from chainq.errors import Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.hashes.chain import Anchor, Walk
@@ -22,14 +17,15 @@ from chainq.rows.full_block import Texts, texts
 from chainq.verify.compare import ChainCheck, number
 from chainq.verify.file_rows import JsonlRows, nothing
 from chainq.verify.findings import ANCHOR, Contradiction, Finding, Repair, Step
+from chainq.verify.plain import nested
 from chainq.verify.service_rows import BLOCKS, CommandRows
+from chainq.verify.through_blocks import COMMANDS, ThroughBlocks
 
 if TYPE_CHECKING:
     from chainq.verify.file_rows import FileRows
 
 _AT_ONCE = 64  # rows of a file that are values of Python at a time; full blocks are large
 _NOT_HASHED = ("id", "coinbase_reward", "aborted_transaction_ids", "authority.subdag.election_certificate_ids")
-_PARSED = ("transactions", "ratifications", "authority.subdag.subdag")  # columns that hold JSON
 
 
 class BlockHashes:
@@ -46,6 +42,8 @@ class BlockHashes:
         self._walk, self._states = Walk(anchor), StateRoots()
         self._wrong = False
         self._begun: set[int] = set()
+        self._through: set[str] = set()  # commands whose rows were compared with full blocks
+        self._unbound: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -91,11 +89,13 @@ class BlockHashes:
         yield from self._ended(lambda height, one: repair.finding(height, "blocks", one))
 
     def of_files(self, parts: Iterable["FileRows"]) -> Iterator[Step]:
-        """Yield what is wrong with the blocks and the full blocks of files, in order of command and height.
+        """Yield what is wrong with the blocks and the full blocks of files, in order of command and height, and with
+        the rows of other commands that full blocks of the same heights explain.
 
         Raises UsageError if there are none.
         """
-        command, finding, proved = "", None, True
+        command, finding, proved, parts = "", None, True, list(parts)
+        others = {(part.method.command, part.heights.start): part for part in parts if part.method.command in COMMANDS}
         for part in parts:
             if part.method.command not in BLOCKS:
                 continue
@@ -104,22 +104,30 @@ class BlockHashes:
                 proved = proved and self._walk.anchored
                 self._walk, self._states = Walk(self.anchor), self._new_states()
             command, finding = part.method.command, part.finding
-            yield from self._of_file(part)
+            explained = [others.pop((name, part.heights.start), None) for name in COMMANDS] if _full(part) else []
+            yield from self._of_file(part, [other for other in explained if other is not None])
+        self._unbound = {name for name, _ in others}
         if finding is None:
             raise UsageError(Phrase("{hashes} needs the rows of blocks or of full-blocks", hashes=True))
         yield from self._ended(finding)
         self._walk.anchored = self._walk.anchored and proved
 
-    def _of_file(self, part: "FileRows") -> Iterator[Step]:
-        full = part.method.command == "full-blocks"
+    def _of_file(self, part: "FileRows", others: list["FileRows"]) -> Iterator[Step]:
+        """Yield what is wrong with the blocks of a file, and with the rows of `others` that they explain."""
+        full, through = _full(part), ThroughBlocks()
         for rows in _rows(part):
-            blocks = list(map(_nested, rows))
+            blocks = list(map(nested, rows))
             for block, checked in zip(blocks, self._checks.check(blocks, full=full), strict=True):
                 metadata = block["header"]["metadata"] if full else block
                 height = number(str(metadata["height"]), 19) or 0
                 fields = {**block, **block["header"]} if full else block
+                if others:
+                    through.learn(block, height)
                 wrong = [*self._told(checked), *self._follow(height, fields, checked.proved)]
                 yield Step(HeightRange(height, height + 1), [part.finding(height, one) for one in wrong], {})
+        for other in others:
+            self._through.add(other.method.command)
+            yield Step(other.heights, list(through.compare(other, part.heights.end)), {})
 
     def _ended(self, finding: Callable[[int | None, Contradiction], Finding]) -> Iterator[Step]:
         """Yield that the anchor was not reached, if so."""
@@ -137,6 +145,10 @@ class BlockHashes:
             words = f"; anchored: block {self.anchor.height} is {self.anchor.hash}"
         else:
             words = f"; not anchored at block {self.anchor.height}"
+        if self._through:
+            words += f"; compared with full blocks: {', '.join(sorted(self._through))}"
+        if self._unbound:
+            words += f"; not compared with full blocks, which are missing: {', '.join(sorted(self._unbound))}"
         self._new_states()
         counts = ", ".join(f"{count:,} {what}" for what, count in self.skipped.most_common())
         return f"{words}; not checked: {counts}" if counts else words
@@ -163,6 +175,10 @@ class BlockHashes:
             yield Contradiction(ANCHOR, f"block_hash={self.anchor.hash}", wrong)
 
 
+def _full(part: "FileRows") -> bool:
+    return part.method.command == "full-blocks"
+
+
 def _rows(part: "FileRows") -> Iterator[list[dict[str, Any]]]:
     """Yield the rows of a file, some at a time, as values by path, as `json.loads` has them."""
     names = [column.path for column in part.method.columns if column.path not in _NOT_HASHED]
@@ -177,32 +193,3 @@ def _rows(part: "FileRows") -> Iterator[list[dict[str, Any]]]:
     for table in part.file.tables(names, nothing):
         for batch in table.to_batches(_AT_ONCE):
             yield batch.to_pylist()
-
-
-def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a block of a file, whose columns are paths, as an object."""
-    block: dict[str, Any] = {}
-    for path, value in row.items():
-        inner = block
-        *outer, name = path.split(".")
-        for part in outer:
-            inner = inner.setdefault(part, {})
-        inner[name] = _plain(value)
-        if path in _PARSED and isinstance(value, str):
-            with suppress(ValueError, RecursionError):
-                inner[name] = json.loads(value)
-    return block
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of a typed file as a server sends it: times in seconds, objects with the members of OTHER."""
-    if isinstance(value, datetime):
-        return int(value.timestamp())
-    if isinstance(value, Decimal):
-        return int(value)
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    if isinstance(value, dict):
-        known = {name: _plain(one) for name, one in value.items() if name != OTHER and one is not None}
-        return {**known, **json.loads(value.get(OTHER) or "{}")}
-    return value

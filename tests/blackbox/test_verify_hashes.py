@@ -169,11 +169,18 @@ def test_an_export_is_verified_against_one_hash_without_a_network(
     assert sorted(findings(ran.rows)) == [(LAST, "blocks", "anchor"), (LAST, "full-blocks", "anchor")]
 
 
-def test_the_lines_of_the_page_verify_an_export(program: Program, url: str, tmp_path: Path) -> None:
-    """The lines of docs/hashes.md, with fewer blocks, on a server that is there."""
-    page = (ROOT / "docs/hashes.md").read_text("utf-8").partition("### An export that anybody can check")[2]
-    lines = re.findall(r"^    (.*)$", page.partition("\n## ")[0], re.MULTILINE)
+@pytest.mark.parametrize(
+    ("page", "heading"),
+    [("docs/hashes.md", "### An export that anybody can check"), ("README.md", "## Export and SQL")],
+)
+def test_the_lines_of_the_page_verify_an_export(
+    program: Program, url: str, tmp_path: Path, page: str, heading: str
+) -> None:
+    """The four lines, with fewer blocks, on a server that is there."""
+    text = (ROOT / page).read_text("utf-8").partition(heading)[2]
+    lines = re.findall(r"^    (.*)$", text.partition("\n## ")[0], re.MULTILINE)
     assert lines[0] == "chainq serve --sealed 2000 &"
+    assert len(lines) == 4
     text = "\n".join(lines[1:]).replace("2000", str(BLOCKS)).replace("1999", str(LAST))
     text = text.replace("http://127.0.0.1:8545", url)
     environment = program.environment()
@@ -291,3 +298,41 @@ def test_state_roots_are_checked_from_the_first_block_on(program: Program, worke
         ran = program("verify", f"5:{BLOCKS}", "--hashes", "-w", workers, url=url)
     assert ran.code == 0, ran.err
     assert f"not checked: {BLOCKS - 5} state roots without all blocks from 0 on" in ran.err
+
+
+def test_other_rows_of_an_export_are_bound_through_its_full_blocks(
+    program: Program, server: Servers, url: str, chain: SealedChain, tmp_path: Path
+) -> None:
+    """Rows of a server that lies, beside full blocks that hold: what it left out, changed and made up is found."""
+    others = ("records", "transitions")
+    plants = {
+        "lost-record": 12,
+        "altered-record": 17,
+        "lost-transition": 33,
+        "altered-transition": 37,
+    }
+    for name, wrong in {"lake": {}, "altered": plants}.items():
+        switches = [word for kind, height in wrong.items() for word in ("--plant", f"{kind}:{height}")]
+        other = server("--sealed", str(BLOCKS), *switches)
+        for commands, where in ((("full-blocks", "ownership"), url), (others, other)):
+            job = ("export", *commands, f"0:{BLOCKS}", "--to", str(tmp_path / name), "--partition", "25")
+            assert program(*job, url=where).code == 0
+    anchor = f"{LAST}:{chain.block_hash(LAST)}"
+    ran = program("verify", str(tmp_path / "lake"), "--hashes", "--anchor", anchor)
+    assert ran.code == 0, ran.err
+    assert "; anchored" in ran.err
+    assert "; compared with full blocks: ownership, records, transitions" in ran.err
+    ran = program("verify", str(tmp_path / "altered"), "--hashes", "--anchor", anchor, "--jsonl")
+    assert ran.code == 6
+    found = {(height, command, check) for height, command, check in findings(ran.rows) if height}
+    assert found == {
+        (12, "records", "missing"),
+        (17, "records", "altered"),
+        (33, "transitions", "missing"),
+        (37, "transitions", "altered"),
+    }
+    without = tmp_path / "without"
+    for command in ("blocks", "records"):
+        assert program("export", command, "0:20", "--to", str(without), "--partition", "25", url=url).code == 0
+    said = program("verify", str(without), "--hashes").err
+    assert "not compared with full blocks, which are missing: records" in said

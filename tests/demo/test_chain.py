@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from chainq.demo import ids, pattern
+from chainq.demo.bodies import Bodies
 from chainq.demo.callers import occurrences
-from chainq.demo.chain import Chain
+from chainq.demo.chain import DYNAMIC_FROM, Chain
 from chainq.demo.pattern import sample_layout
 from chainq.demo.programs import PROGRAMS, source
 from chainq.demo.service import Service
+from chainq.rows.full_block import RECORDS
 from harness.sample import CHAIN, HEIGHTS, QUIET, ask, calls, paged, post, transitions_of, whole_blocks
 
 
@@ -51,7 +53,7 @@ def test_a_record_is_an_output_of_its_transaction_in_its_block(height: int) -> N
         assert whole["finalizedAt"] == summary["timestamp"] == record["timestamp"]
         assert {key: value for key, value in whole.items() if key != "finalizedAt"} == inside[record["transaction_id"]]
         (transition,) = [t for t in transitions_of(whole) if t["id"] == record["transition_id"]]
-        assert transition["outputs"][record["output_index"]]["type"] == "record"
+        assert transition["outputs"][record["output_index"]]["type"] in RECORDS
         assert transition["outputs"][record["output_index"]]["value"] == record["record_ciphertext"]
         assert (transition["program"], transition["function"]) == (record["program_id"], record["function_name"])
         assert record["block_id"] == summary["id"]
@@ -63,13 +65,25 @@ def test_the_records_of_a_range_are_all_record_outputs_of_its_blocks() -> None:
         output["value"]
         for _, _, transition in calls(0, 776)
         for output in transition["outputs"]
-        if output["type"] == "record"
+        if output["type"] in RECORDS
     ]
     rows = paged(QUIET, "records/all", 0, 776, 0, 10_000)
     assert Counter(row["record_ciphertext"] for row in rows) == Counter(made)
     assert len({row["record_ciphertext"] for row in rows}) == len(rows)
     assert [row["id"] for row in rows] == list(range(rows[0]["id"], rows[0]["id"] + len(rows)))
     assert [row["height"] for row in rows] == sorted(row["height"] for row in rows)
+
+
+def test_new_blocks_show_all_types_of_inputs_and_outputs() -> None:
+    """From DYNAMIC_FROM on, and on no block before; all that has a second ID, and no other, has `dynamic_id`."""
+    new = ("record_with_dynamic_id", "external_record_with_dynamic_id", "record_dynamic")
+    for start, due in ((DYNAMIC_FROM - 60, set()), (DYNAMIC_FROM, set(new))):
+        for name in ("inputs", "outputs"):
+            blocks = map(Bodies(Chain()).block, range(start, start + 60))
+            confirmed = [one for block in blocks for one in block["transactions"]]
+            parts = [part for one in confirmed for transition in transitions_of(one) for part in transition[name]]
+            assert {part["type"] for part in parts} & set(new) == due
+            assert all(("dynamic_id" in part) == (part["type"] in new[:2]) for part in parts)
 
 
 def test_transitions_without_record_inputs_are_exactly_those() -> None:

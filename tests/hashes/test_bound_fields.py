@@ -12,6 +12,7 @@ import pytest
 from chainq.demo.bodies import Bodies
 from chainq.demo.sealed import SealedChain
 from chainq.hashes.check import check_block, check_summary
+from chainq.rows.full_block import RECORDS
 from harness.program import ROOT
 
 pytest.importorskip("aleo")
@@ -58,7 +59,7 @@ def field(block: Any, path: tuple[Any, ...]) -> str:
         return name
     name = TRANSITION.sub("transition", name)
     if name == "transition.outputs[].value":
-        return f"{name} of a record" if at(block, path[:-1])["type"] == "record" else name
+        return f"{name} of a record" if at(block, path[:-1])["type"] in RECORDS else name
     if name in ("transition.program", "transition.function"):
         transition = at(block, path[:-1])
         types = {part["type"] for part in (*transition["inputs"], *transition["outputs"])}

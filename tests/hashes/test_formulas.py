@@ -152,3 +152,12 @@ def test_a_state_tree_has_the_root_of_all_its_leaves() -> None:
         tree.append(name)
         leaves.append(bits_of(element(name)))
         assert tree.root() == merkle_root(leaves, 32)
+
+
+def test_a_ciphertext_of_numbers_that_are_too_large_is_none() -> None:
+    """The SDK would take such a number for the one that it leaves when it is divided by FIELD_ORDER."""
+    for number in (FIELD_ORDER, 2**256 - 1):
+        text = bech32m("ciphertext", b"\1\0" + number.to_bytes(32, "little"))
+        with pytest.raises(ValueError, match="is not a ciphertext"):
+            formulas.private_id(text)
+    assert formulas.private_id(bech32m("ciphertext", b"\1\0" + (FIELD_ORDER - 1).to_bytes(32, "little")))

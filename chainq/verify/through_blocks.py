@@ -1,0 +1,81 @@
+"""Rows of records, ownership and transitions in files, compared with the full blocks of the same files.
+
+What a block hash binds in a full block is so bound in the rows of the other commands, too.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Raw
+
+from chainq.rows.full_block import Key, Texts, read_block
+from chainq.verify.compare import compare_rows, number
+from chainq.verify.file_rows import FileRows, nothing
+from chainq.verify.findings import Contradiction, Finding, label
+from chainq.verify.plain import plain
+from chainq.verify.unlisted import Missing, Unlisted
+
+COMMANDS = ("ownership", "records", "transitions")
+_FIELDS = {
+    *("height", "timestamp", "block_hash", "program", "program_id", "function_name", "record_ciphertext"),
+    *("transaction_id", "transition_id", "output_index", "tpk", "tcm"),
+}
+"""The columns that a full block explains, and those that identify rows."""
+
+
+class ThroughBlocks:
+    """What the full blocks of a partition say of the rows of other commands: learned first, compared then."""
+
+    def __init__(self) -> None:
+        self._due: dict[str, dict[Key, tuple[int, Texts]]] = {command: {} for command in COMMANDS}
+        self._optional: set[Key] = set()
+        self._kinds: dict[Key, tuple[str, ...]] = {}
+
+    def learn(self, block: Mapping[str, Any], height: int) -> None:
+        """Take in a full block."""
+        facts = read_block(Raw(json.dumps(block).encode()), height)
+        for command, due in self._due.items():
+            due.update((key, (height, fields)) for key, fields in facts.due[command].items())
+        self._optional.update(facts.optional)
+        self._kinds.update(facts.kinds)
+
+    def compare(self, part: FileRows, end: int) -> Iterator[Finding]:
+        """Yield where the rows of a file are not those that the full blocks below `end` have."""
+        command, due = part.method.command, self._due[part.method.command]
+        known = part.heights.end <= end or part.method.height is not None  # else rows above `end` cannot be told apart
+        seen: set[Key] = set()
+        for key, row in _rows(part):
+            height = number(row.get(part.method.height or "") or "", 19)
+            if height is not None and height >= end:
+                continue
+            if key in due:
+                seen.add(key)
+                wrong = list(compare_rows(command, {key: due[key][1]}, {key: [row]}))
+                yield from (part.finding(due[key][0], one) for one in wrong)
+            elif known and key not in self._optional:
+                yield part.finding(height, Contradiction("unexpected", None, label(command, key)))
+        last = min(end, part.heights.end)
+        missing = [Missing(at, key, self._kinds.get(key, ())) for key, (at, _) in due.items() if key not in seen]
+        for one in self._lost(command, [one for one in missing if one.height < last], seen):
+            yield part.finding(one.height, Contradiction("missing", label(command, one.key), None))
+
+    def _lost(self, command: str, missing: list[Missing], seen: set[Key]) -> Iterator[Missing]:
+        """Yield what is missing; of transitions, which servers do not list all, those of kinds that are there."""
+        if command != "transitions":
+            yield from missing
+            return
+        unlisted = Unlisted()
+        for key in seen:
+            yield from unlisted.listed(self._kinds[key])
+        yield from filter(unlisted.is_lost, missing)
+
+
+def _rows(part: FileRows) -> Iterator[tuple[Key, Texts]]:
+    """Yield the rows of a file by what identifies them, their fields as a service sends them."""
+    names = [name for name in part.file.names if name in _FIELDS]
+    for table in part.file.tables(names, nothing):
+        for batch in table.to_batches(max_chunksize=1000):
+            for found in batch.to_pylist():
+                row = {name: None if value is None else str(plain(value)) for name, value in found.items()}
+                yield tuple(row.get(name) or "" for name in part.method.identity), row

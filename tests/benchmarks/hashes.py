@@ -1,0 +1,117 @@
+"""How fast block hashes are recomputed, against a loop that only calls the SDK's primitives on the same inputs.
+
+    python tests/benchmarks/hashes.py [--blocks N] [--runs N]
+
+The loop is given what the hash functions of the SDK were given, ready made. Both run in turn in this process, and are
+compared in processor time; what two processes gain shows by the clock alone, on idle cores. Blocks are those of a
+sealed sample chain, each of which is checked once in a run, with nothing remembered from the run before.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from chainq.demo.bodies import Bodies
+from chainq.demo.sealed import SealedChain
+from chainq.hashes import check, trees
+from chainq.hashes.processes import BlockChecks
+
+Calls = list[tuple[Callable[[Any], Any], Any]]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--blocks", type=int, default=300)
+    parser.add_argument("--runs", type=int, default=5)
+    asked = parser.parse_args()
+    chain = SealedChain(0, asked.blocks)
+    bodies = Bodies(chain)
+    rows = {
+        "blocks": [json.dumps(chain.block(height)).encode() for height in range(asked.blocks)],
+        "full-blocks": [json.dumps(bodies.block(height)).encode() for height in range(asked.blocks)],
+    }
+    say("| `--hashes` | compared with | median | least to most | target |\n|---|---|---|---|---|")
+    for command, found in rows.items():
+        calls = recorded(found, full=command == "full-blocks")
+        ratios = [bare(calls) / checked(found, full=command == "full-blocks") for _ in range(asked.runs)]
+        rate = len(found) / statistics.median(checked(found, full=command == "full-blocks") for _ in range(asked.runs))
+        name = f"`{command} --hashes -w 1`, {rate:,.0f} blocks a second of processor time"
+        least, most = min(ratios), max(ratios)
+        median = statistics.median(ratios)
+        say(f"| {name} | {len(calls):,} hashes alone | {median:.2f} | {least:.2f} to {most:.2f} | at least 0.8 |")
+    gains = [clock(rows["full-blocks"], 1) / clock(rows["full-blocks"], 2) for _ in range(asked.runs)]
+    spread = f"{min(gains):.2f} to {max(gains):.2f}"
+    say(f"| `full-blocks --hashes -w 2`, by the clock | `-w 1` | {statistics.median(gains):.2f} | {spread} | |")
+
+
+def recorded(rows: Sequence[bytes], *, full: bool) -> Calls:
+    """Return the calls of the hash functions that checking rows makes."""
+    calls: Calls = []
+
+    class Recorder:
+        def __init__(self, inner: Any) -> None:
+            self._hash = inner.hash
+
+        def hash(self, given: Any) -> Any:
+            calls.append((self._hash, list(given)))
+            return self._hash(given)
+
+    functions = trees.hashes()
+    before = dict(vars(functions))
+    try:
+        for name in ("_bhp512", "_bhp1024", "_poseidon8"):
+            setattr(functions, name, Recorder(before[name]))
+        checked(rows, full=full)
+    finally:
+        vars(functions).update(before)
+    return calls
+
+
+def bare(calls: Calls) -> float:
+    """Return the seconds of processor time that the primitives take."""
+    begun = time.process_time()
+    for function, given in calls:
+        function(given)
+    return time.process_time() - begun
+
+
+def checked(rows: Sequence[bytes], *, full: bool) -> float:
+    """Return the seconds of processor time that checking rows takes, none of which may be wrong."""
+    with forgotten():
+        begun = time.process_time()
+        for row in rows:
+            if check.check_row(row, full=full).wrong:
+                raise SystemExit("a block of the sealed chain does not hold")
+        return time.process_time() - begun
+
+
+def clock(rows: Sequence[bytes], workers: int) -> float:
+    """Return the seconds by the clock that checking full blocks takes in so many processes, once they have started."""
+    with BlockChecks(workers) as checks, forgotten():
+        list(checks.check(rows[: 8 * workers + 8], full=True))
+        begun = time.perf_counter()
+        list(checks.check(rows, full=True))
+        return time.perf_counter() - begun
+
+
+@contextmanager
+def forgotten() -> Iterator[None]:
+    """Forget what was remembered of rows."""
+    trees._element.cache_clear()
+    trees._element_bits.cache_clear()
+    check._block_hash.cache_clear()
+    yield
+
+
+def say(line: str) -> None:
+    """Print a line of the table."""
+    print(line, flush=True)  # noqa: T201  # what it is for
+
+
+if __name__ == "__main__":
+    main()
