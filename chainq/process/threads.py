@@ -55,6 +55,10 @@ class Pool(Generic[K]):
         with suppress(Empty):
             while True:
                 self._todo.get_nowait()
+        self.finish()
+
+    def finish(self) -> None:
+        """Let the threads end once all work is done; no more may be submitted."""
         for _ in range(self._started):
             self._todo.put(None)
 
@@ -77,6 +81,7 @@ class Later(Generic[T]):
     def __init__(self, work: Callable[[], T]) -> None:
         self._pool: Pool[None] = Pool(1)
         self._pool.submit(None, work)
+        self._pool.finish()  # whether anybody asks for the result or not
         self._outcome: tuple[object] | None = None
 
     @property
@@ -85,12 +90,13 @@ class Later(Generic[T]):
         if self._outcome is None:
             with suppress(Empty):
                 self._outcome = (self._pool.wait(0)[1],)
-                self._pool.close()
         return self._outcome is not None
 
     def result(self) -> T:
         """Return what the work returned, once it is done; raises what it raised."""
-        (outcome,) = self._outcome or (self._pool.wait()[1],)
+        if self._outcome is None:
+            self._outcome = (self._pool.wait()[1],)
+        (outcome,) = self._outcome
         if isinstance(outcome, BaseException):
             raise outcome
         return outcome  # type: ignore[return-value]  # of the work
