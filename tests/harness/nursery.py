@@ -74,7 +74,6 @@ def load() -> None:
 def run(request: dict[str, Any], streams: list[int], workers: socket.socket) -> None:
     """Be the program, or a worker of it, with the arguments, environment, folder and streams of the request."""
     signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # which a shell ignores in what it runs in the background
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
     for number, stream in enumerate(streams):
@@ -137,6 +136,7 @@ def main() -> None:
     """Serve requests until the other end of the socket is closed."""
     control = socket.socket(fileno=int(sys.argv[1]))
     wanted, workers = socket.socketpair(type=socket.SOCK_SEQPACKET)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # which a shell ignores in what it runs in the background
     load()
     waking, woken = socket.socketpair()  # an end that comes just before `select` waits must not wait with it
     waking.setblocking(False)

@@ -15,7 +15,7 @@ from chainq.process.progress import UNSEEN
 from chainq.process.signals import Interrupted
 from chainq.query import Query
 from chainq.resume import follow
-from chainq.resume.history import History
+from chainq.resume.history import History, Position
 from chainq.resume.settings import ResumeSettings
 
 
@@ -36,7 +36,10 @@ def test_a_swallowed_signal_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
         return Tip(0, "", "", None)
 
     service = SimpleNamespace(tip=tip)
-    journal = SimpleNamespace(history=History(), begin=lambda *_: "writer", checkpoint=None, succeeded=lambda *_: None)
+    start = Position(0)
+    journal = SimpleNamespace(
+        position=start, history=History(), begin=lambda *_: "writer", checkpoint=None, succeeded=lambda *_: None
+    )
     rounds = SimpleNamespace(written=0, left=None, run=lambda *_: None)
     loop = follow._Polls(
         cast("Any", service),
