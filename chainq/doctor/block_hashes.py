@@ -7,6 +7,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Role
 from chainq.doctor.methods import MethodProber
 from chainq.doctor.prober import UNKNOWN, Check, Outcome
+from chainq.errors import Phrase
 from chainq.hashes import sdk
 from chainq.hashes.check import Checked, check_row
 from chainq.installer import install_command
@@ -33,13 +34,13 @@ def block_hashes(methods: MethodProber, tip: int, latest: Outcome, full_blocks: 
     if wrong or unproved:
         parts = [f"do not hold at {_named(wrong)}"] if wrong else []
         parts += [f"cannot be recomputed at {_named(unproved)}"] if unproved else []
-        altered = "the server alters blocks or makes them up: chainq blocks --hashes exits with code 6 there"
-        older_era = "headers of an older era lack fields: chainq verify --hashes counts these blocks as not checked"
+        altered = Phrase("the server alters blocks or makes them up: {hashes} exits with code 6 there", hashes=True)
+        older_era = Phrase("headers of an older era lack fields: {hashes} counts these as not checked", hashes=True)
         return Check(NAME, "; ".join(parts), altered if wrong else older_era)
     holds = f"hold in {counted(len({height for height, _ in found}), 'block')}"
     if contents:
         return Check(NAME, holds, f"at {_named(contents)}, contents of an older era are not checked")
-    return Check(NAME, holds, "chainq verify --hashes can prove blocks against an anchor")
+    return Check(NAME, holds, Phrase("verify {hashes} can prove blocks against an anchor", hashes=True))
 
 
 def _checked(outcomes: Iterable[Outcome], *, full: bool) -> Iterable[tuple[int, Checked]]:
