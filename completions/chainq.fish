@@ -147,7 +147,7 @@ _chainq_row --no-trunc flag 'Do not abbreviate values'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql rpc verify
 _chainq_row --color words 'When to use colours' auto '' always '' never ''
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify
-_chainq_row --url words 'URL of the service; demo: is a built-in sample' demo: 'the sample chain, with no network'
+_chainq_row --url words 'URL of the service, or folder or URL of an export; demo: is a built-in sample' demo: 'the sample chain, with no network'
 _chainq_row --profile profile 'Profile from config.toml'
 _chainq_row --dialect words 'Dialect of the server: chain, aleo, or auto to detect it' chain '' aleo '' auto ''
 _chainq_row --timeout text 'Seconds per request'

@@ -218,7 +218,7 @@ USERS = {
     "httpx": {"transport"},
     "typer": {"cli", "config"},
     "rich": {"formats", "process", "show", "text"},
-    "pyarrow": {"formats", "lake", "verify"},
+    "pyarrow": {"formats", "lake", "stored", "verify"},
     "duckdb": {"lake"},
     "deltalake": {"lake"},
     "distributed": {"lake"},
