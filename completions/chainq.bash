@@ -132,7 +132,7 @@ _chainq_row --max-age text 'Exit with code 6 if the last success is older: 90s, 
 _chainq_row --prometheus flag 'Gauges in the text format of Prometheus, for node_exporter'
 _chainq_for serve
 _chainq_row --port text 'TCP port; 0: any free one'
-_chainq_row --host text 'A loopback address'
+_chainq_row --host text 'A loopback address; any address with --lake'
 _chainq_row --dialect words 'chain or aleo' chain '' aleo ''
 _chainq_row '--tip --newest' text 'Tip height; -1: an empty chain'
 _chainq_row --grow text 'Seconds between new blocks; 0: no new blocks'
@@ -143,6 +143,7 @@ _chainq_row --owner text 'Plant records of this address, not of the published te
 _chainq_row --sealed text 'A chain of N blocks with true hashes'
 _chainq_row '--shuffle --no-shuffle' flag 'Shuffle the rows inside each height'
 _chainq_row --gzip flag 'Compress responses for clients that accept it'
+_chainq_row --lake text 'Serve the export in this folder or at this URL instead'
 _chainq_row '--verbose -v' flag 'Log every call to stderr'
 _chainq_row --latency text 'Seconds before each response'
 _chainq_row --drip text 'Seconds between single bytes of a response'

@@ -223,6 +223,8 @@ USERS = {
     "deltalake": {"lake"},
     "distributed": {"lake"},
     "obstore": {"stored"},
+    "starlette": {"stored"},
+    "uvicorn": {"stored"},
     "plotille": {"formats"},
     "orjson": {"demo"},
     "tomllib": {"config"},

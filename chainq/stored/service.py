@@ -3,8 +3,10 @@
 `transport.py` answers the requests of a run in its own process, and `chainq serve --lake` those of others.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
+from threading import Lock
 from typing import Any
 
 import msgspec
@@ -21,8 +23,8 @@ PARSE, ENVELOPE, UNKNOWN, PARAMETERS = -32700, -32600, -32601, -32602
 """Error codes of JSON-RPC 2.0, section 5.1."""
 INCOMPLETE, NO_TABLE = -32001, -32002
 """Of its range for servers: the data set lacks heights, or the table or index that a method needs."""
-MOST_ROWS = 10_000
-"""Rows of a page whose size the request does not name, and of any page."""
+PAGE, MOST_ROWS, MOST_BLOCKS = 10_000, 100_000, 1_000
+"""Rows of a page whose size the request does not name, rows of any page, and full blocks of any request."""
 _ALSO = {Role.START: "startHeight", Role.END: "endHeight"}  # names that the published description has for getBlocks
 _SUMMARY = ("transaction_id", "type", "index", "status")  # of a transaction, as lists have it
 
@@ -36,9 +38,15 @@ class RpcError(Exception):
 
 
 class StoredService:
-    """A data set as a service. Threads may share it. Raises UsageError where there is none."""
+    """A data set as a service. Threads may share it. Raises UsageError where there is none.
+
+    `counts`: how many requests of `respond` were answered, by method (empty for one that is not known) and outcome:
+    `ok`, or the code of the error.
+    """
 
     def __init__(self, destination: str) -> None:
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self._lock = Lock()  # of the counts
         self._destination, self.reader = destination, Reader(destination)
         self._methods: Mapping[str, Callable[[Method, dict[Role, int]], Iterator[Raw] | Raw | None]] = {
             "block": self._block,
@@ -52,23 +60,25 @@ class StoredService:
 
         Raises IncompleteError and other ChainqErrors for what the data set lacks.
         """
-        fields = request if isinstance(request, dict) else {}
-        id_ = fields.get("id")
         try:
-            name = fields.get("method")
-            if fields.get("jsonrpc") != "2.0" or not isinstance(name, str) or isinstance(id_, dict | list | bool):
-                id_ = None if isinstance(id_, dict | list | bool) else id_
-                raise RpcError(ENVELOPE, "Invalid Request")
-            if "id" not in fields:
-                return None
-            try:
-                result = self._result(name, fields.get("params"))
-            except IncompleteError:  # an export may have written or replaced files since the listing
-                self.reader = Reader(self._destination)
-                result = self._result(name, fields.get("params"))
+            return self._answer(request)
         except RpcError as refused:
-            return error(id_, refused.code, refused.message)
-        return b'{"jsonrpc":"2.0","id":' + msgspec.json.encode(id_) + b',"result":' + result + b"}"
+            return error(_id(request), refused.code, refused.message)
+
+    def _answer(self, request: Any) -> bytes | None:
+        fields = request if isinstance(request, dict) else {}
+        name = fields.get("method")
+        valid = fields.get("jsonrpc") == "2.0" and not isinstance(fields.get("id"), dict | list | bool)
+        if not valid or not isinstance(name, str):
+            raise RpcError(ENVELOPE, "Invalid Request")
+        if "id" not in fields:
+            return None
+        try:
+            result = self._result(name, fields.get("params"))
+        except IncompleteError:  # an export may have written or replaced files since the listing
+            self.reader = Reader(self._destination)
+            result = self._result(name, fields.get("params"))
+        return b'{"jsonrpc":"2.0","id":' + msgspec.json.encode(fields["id"]) + b',"result":' + result + b"}"
 
     def respond(self, body: bytes) -> bytes:
         """Return the response to a body, a single request or several; empty if there is nothing to respond.
@@ -85,10 +95,17 @@ class StoredService:
         return b"[" + b",".join(parts) + b"]" if isinstance(content, list) and parts else b"".join(parts)
 
     def _told(self, request: Any) -> bytes | None:
+        response, outcome = None, "ok"
         try:
-            return self.answer(request)
+            response = self._answer(request)
+        except RpcError as refused:
+            response, outcome = error(_id(request), refused.code, refused.message), str(refused.code)
         except ChainqError as lacking:
-            return error(request.get("id"), INCOMPLETE, str(lacking))
+            response, outcome = error(_id(request), INCOMPLETE, str(lacking)), str(INCOMPLETE)
+        name = request.get("method") if isinstance(request, dict) else None
+        with self._lock:
+            self.counts[name if isinstance(name, str) and name in BY_NAME else "", outcome] += 1
+        return response
 
     def _result(self, name: str, params: Any) -> bytes:
         method = BY_NAME.get(name)
@@ -106,10 +123,11 @@ class StoredService:
     def _range(self, method: Method, given: dict[Role, int]) -> Iterator[Raw]:
         self._need(method.command)
         heights = HeightRange(given[Role.START], given[Role.END])
-        if heights.end < heights.start or (method.max_heights or len(heights)) < len(heights):
+        most = MOST_BLOCKS if method.linked else method.max_heights
+        if heights.end < heights.start or (most is not None and len(heights) > most):
             raise RpcError(PARAMETERS, "Invalid params")
         rows = self.reader.rows(method.command, heights)
-        size = min(given.get(Role.SIZE, MOST_ROWS), MOST_ROWS)
+        size = min(given.get(Role.SIZE, PAGE), MOST_ROWS)
         return rows if Role.SIZE not in given else islice(rows, given[Role.PAGE] * size, (given[Role.PAGE] + 1) * size)
 
     def _block(self, _: Method, given: dict[Role, int]) -> Iterator[Raw]:
@@ -137,16 +155,23 @@ class StoredService:
             raise RpcError(NO_TABLE, f"{self.reader.label} has no table {table}")
 
 
+def _id(request: Any) -> Any:
+    """Return the id of a request, None if it has none that a response can have."""
+    found = request.get("id") if isinstance(request, dict) else None
+    return None if isinstance(found, dict | list | bool) else found
+
+
 def error(id_: Any, code: int, message: str) -> bytes:
     """Return an error response."""
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": message}})
+    text = "".join(message)  # of a phrase as well, which msgspec does not encode
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": text}})
 
 
 def _argument(param: Param, params: dict[str, Any]) -> int:
     names = (param.name, _ALSO.get(param.role, param.name))
     value = next((params[name] for name in names if params.get(name) is not None), None)
     if value is None and param.role in (Role.PAGE, Role.SIZE):
-        value = 0 if param.role is Role.PAGE else MOST_ROWS
+        value = 0 if param.role is Role.PAGE else PAGE
     if type(value) is not int or value < 0:
         raise RpcError(PARAMETERS, "Invalid params")
     return value
