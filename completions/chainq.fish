@@ -154,7 +154,7 @@ _chainq_row --receipt flag 'Write FILE.receipt.json: range, rows, SHA-256; chain
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql rpc verify
 _chainq_row --color words 'When to use colors' auto '' always '' never ''
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify
-_chainq_row --url words 'URL of the service; demo: is a built-in sample' demo: 'the sample chain, with no network'
+_chainq_row --url words 'URL of the service, or folder or URL of an export; demo: is a built-in sample' demo: 'the sample chain, with no network'
 _chainq_row --profile profile 'Profile from config.toml'
 _chainq_row --dialect words 'Dialect of the server: chain, aleo, or auto to detect it' chain '' aleo '' auto ''
 _chainq_row --timeout text 'Seconds per request'
@@ -247,7 +247,7 @@ _chainq_row --max-age text 'Exit with code 6 if the last success is older: 90s, 
 _chainq_row --prometheus flag 'Gauges in the text format of Prometheus, for node_exporter'
 _chainq_for serve
 _chainq_row --port text 'TCP port; 0: any free one'
-_chainq_row --host text 'A loopback address'
+_chainq_row --host text 'A loopback address; any address with --lake'
 _chainq_row --dialect words 'chain or aleo' chain '' aleo ''
 _chainq_row '--tip --newest' text 'Tip height; -1: an empty chain'
 _chainq_row --grow text 'Seconds between new blocks; 0: no new blocks'
@@ -258,6 +258,7 @@ _chainq_row --owner text 'Plant records of this address, not of the published te
 _chainq_row --sealed text 'A chain of N blocks with true hashes'
 _chainq_row '--shuffle --no-shuffle' flag 'Shuffle the rows inside each height'
 _chainq_row --gzip flag 'Compress responses for clients that accept it'
+_chainq_row --lake text 'Serve the export in this folder or at this URL instead'
 _chainq_row '--verbose -v' flag 'Log every call to stderr'
 _chainq_row --latency text 'Seconds before each response'
 _chainq_row --drip text 'Seconds between single bytes of a response'

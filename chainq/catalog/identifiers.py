@@ -3,6 +3,7 @@
 Each check returns its argument, in lower case where case says nothing, or raises UsageError.
 """
 
+import os
 import re
 from urllib.parse import urlsplit
 
@@ -10,6 +11,9 @@ from chainq.catalog import bech32
 from chainq.catalog.methods import Role
 from chainq.errors import Phrase, UsageError
 from chainq.text.sanitize import KEYS, excerpt, mask_url, quoted
+
+STORES = ("s3", "gs", "az")
+"""The schemes of URLs at which a data set may be, beside folders (`stored/open.py`)."""
 
 
 def transaction_id(text: str) -> str:
@@ -71,9 +75,21 @@ CHECKS = {
 }
 
 
+def is_data_set(text: str) -> bool:
+    """Return whether a URL is that of a data set: a folder that exists, or a URL of the schemes STORES.
+
+    >>> is_data_set("s3://bucket/chain"), is_data_set("http://host"), is_data_set("demo:")
+    (True, False, False)
+    """
+    scheme, colon, _ = text.partition(":")
+    if colon and scheme.lower() in STORES:
+        return True
+    return "://" not in text and text != "demo:" and os.path.isdir(text)  # noqa: PTH112  # a Path takes longer to load
+
+
 def url(text: str) -> str:
-    """Check a URL: http or https with a host, or `demo:`."""
-    if text == "demo:":
+    """Check a URL: http or https with a host, `demo:`, or a data set."""
+    if text == "demo:" or is_data_set(text):
         return text
     if text.strip("/").lower() in ("demo", "demo:"):
         raise UsageError(Phrase("invalid URL {}: the sample chain is {url}", quoted(text), url="demo:"))
@@ -90,7 +106,8 @@ def url(text: str) -> str:
         or "\\" in text  # which some take for a slash, so that the host is another
     ):
         raise UsageError(
-            f"invalid URL {excerpt(mask_url(text))!r}: expected http://127.0.0.1:8545, https://host/path or demo:"
+            f"invalid URL {excerpt(mask_url(text))!r}: expected http://127.0.0.1:8545, https://host/path, demo:,"
+            " or the folder or URL of an export"
         )
     return text
 

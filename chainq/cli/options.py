@@ -250,7 +250,13 @@ class ServiceFlags(Group):
 
     url: Annotated[
         str | None,
-        option(SERVICE, "--url", "URL", "URL of the service; demo: is a built-in sample.", envvar="CHAINQ_URL"),
+        option(
+            SERVICE,
+            "--url",
+            "URL",
+            "URL of the service, or folder or URL of an export; demo: is a built-in sample.",
+            envvar="CHAINQ_URL",
+        ),
     ] = None
     profile: Annotated[
         str | None, option(SERVICE, "--profile", "NAME", "Profile from config.toml.", envvar="CHAINQ_PROFILE")

@@ -1,4 +1,4 @@
-"""`chainq serve`: the sample chain on a loopback socket, with the faults of real servers as options.
+"""`chainq serve`: the sample chain on a loopback socket, with the faults of real servers as options; or an export.
 
 No `from __future__ import annotations` here: Typer reads the annotations.
 """
@@ -41,7 +41,9 @@ class ServeOptions(Group):
     """The sample chain and where it listens."""
 
     port: Annotated[int, Option("--port", metavar="N", min=0, max=65535, help="TCP port; 0: any free one.")] = 8545
-    host: Annotated[str, Option("--host", metavar="ADDRESS", help="A loopback address.")] = "127.0.0.1"
+    host: Annotated[str, Option("--host", metavar="ADDRESS", help="A loopback address; any address with --lake.")] = (
+        "127.0.0.1"
+    )
     dialect: Annotated[str, Option("--dialect", metavar="NAME", help="chain or aleo.")] = "chain"
     tip: Annotated[
         int | None, Option("--tip", "--newest", metavar="H", min=-1, help="Tip height; -1: an empty chain.")
@@ -65,6 +67,9 @@ class ServeOptions(Group):
     ] = None
     shuffle: Annotated[bool, Option("--shuffle/--no-shuffle", help="Shuffle the rows inside each height.")] = True
     gzip: Annotated[bool, Option("--gzip", help="Compress responses for clients that accept it.")] = False
+    lake: Annotated[
+        str | None, Option("--lake", metavar="DEST", help="Serve the export in this folder or at this URL instead.")
+    ] = None
     verbose: Annotated[bool, Option("--verbose", "-v", help="Log every call to stderr.")] = False
 
 
@@ -162,9 +167,11 @@ def serve(given: ServeCommand) -> None:
     from chainq.demo.plants import parse_plant
     from chainq.demo.service import Service
     from chainq.demo.wire import DIALECTS
-    from chainq.sinks.open import open_sink
     from chainq.text.sanitize import printable
 
+    if given.lake is not None:
+        _serve_lake(given, given.lake)
+        return
     host, dialect, grow = given.host, given.dialect, given.grow
     if not is_loopback(host):
         raise UsageError(f"invalid --host {printable(host)!r}: expected a loopback address such as 127.0.0.1 or ::1")
@@ -188,15 +195,39 @@ def serve(given: ServeCommand) -> None:
     with _checked("--plant"):
         service = Service(chain, Faults(**faults), dialect, given.shuffle, tip=tip)
 
+    with _listening(given) as ready:
+        serve_demo(service, host, given.port, ready=ready, log=_log if given.verbose else None)
+
+
+def _serve_lake(given: ServeCommand, destination: str) -> None:
+    """Serve a data set until a signal ends it. Raises UsageError."""
+    from chainq.stored import http
+    from chainq.stored.service import StoredService
+
+    allowed = {"lake", "host", "port", "verbose"}
+    for name, value in vars(given).items():
+        if name not in allowed and value != getattr(ServeCommand, name):
+            raise UsageError(f"--{name.replace('_', '-')} cannot be combined with --lake")
+    http.check_packages()
+    service = StoredService(destination)
+    with _listening(given) as ready:
+        http.serve(service, given.host, given.port, ready, verbose=given.verbose)
+
+
+@contextmanager
+def _listening(given: ServeCommand) -> Iterator[Callable[[int], None]]:
+    """Yield what prints the URL, once the port is known. Raises UsageError for an address that cannot be had."""
+    from chainq.sinks.open import open_sink
+
     def ready(port: int) -> None:
-        shown = f"[{host}]" if ":" in host else host
+        shown = f"[{given.host}]" if ":" in given.host else given.host
         with open_sink(None) as sink:
             sink.write(f"http://{shown}:{port}/\n".encode())
 
     try:
-        serve_demo(service, host, given.port, ready=ready, log=_log if given.verbose else None)
+        yield ready
     except OSError as error:
-        raise UsageError(f"cannot listen on {host}:{given.port}: {error.strerror}") from None
+        raise UsageError(f"cannot listen on {given.host}:{given.port}: {error.strerror}") from None
 
 
 def _chain(given: ServeCommand) -> "tuple[Chain, Callable[[], int]]":

@@ -125,7 +125,7 @@ def _of_checkpoint(target: str, now: float) -> Status:
 
 def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     """Yield the status of each table, up to its first gap."""
-    from chainq.lake import last_run
+    from chainq.stored import last_run
     from chainq.stored.inventory import take_inventory
 
     listed = list(store.listing())

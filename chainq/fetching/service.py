@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from msgspec import Raw
 
 from chainq.catalog.dialects import AUTO, DIALECTS, NO_NAMES, Dialect, is_shared
+from chainq.catalog.identifiers import is_data_set
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import NotFoundError, ResponseError, ServiceError, UsageError
 from chainq.fetching import lookups, single_rows
@@ -32,7 +33,7 @@ _NO_BLOCK = "the chain has no blocks yet"
 
 
 class Service:
-    """One service at a URL (`demo:` is the sample chain). A context manager.
+    """One service at a URL (`demo:` is the sample chain), or a data set that answers as one. A context manager.
 
     Not to be shared between threads, but for `tip_height` and `tip_for`, which the threads of several ranges may call,
     and for batches whose dialect is known (`dialect_for`).
@@ -65,6 +66,13 @@ class Service:
 
             dialect = "chain" if dialect == AUTO else dialect
             self.transport = DemoTransport(DemoService(Chain()))
+        self._stored = None
+        if is_data_set(self.url):
+            from chainq.stored.service import StoredService
+            from chainq.stored.transport import StoredTransport
+
+            dialect, self.names, self._stored = "chain", NO_NAMES, StoredService(self.url)
+            self.transport = StoredTransport(self._stored)
         self.dialect_name = dialect
         self._dialect = None if dialect == AUTO else DIALECTS[dialect].with_names(self.names)
         self.connection = Connection(options, report, transport=self.transport)
@@ -285,6 +293,18 @@ class Service:
         height, which rows must be of. `compared`: heights whose rows must be those of their full blocks, if the service
         has these. `edges`: heights that no batch spans.
         """
+        if self._stored is not None:
+            from chainq.fetching.stored_ranges import fetch_stored
+
+            return fetch_stored(
+                self._stored.reader,
+                query,
+                heights,
+                edges,
+                trace=self._trace,
+                believed=lambda part: self._believed(query.method).add(part),
+                strict=self.options.strict,
+            )
         from chainq.fetching.ranges import NOWHERE, fetch_range
         from chainq.planning.exchange import NOTHING_KNOWN
 

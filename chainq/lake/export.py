@@ -22,13 +22,13 @@ from chainq.lake import plan
 from chainq.lake.delta import DeltaTable, has_table
 from chainq.lake.engine import Engine
 from chainq.lake.job import Done, Job, Task
-from chainq.lake.last_run import recorded
 from chainq.lake.plan import Todo
 from chainq.lake.reads import read_method, reads_of, tasks_of
 from chainq.lake.table import schema_of
 from chainq.stored import data_set
 from chainq.stored.data_set import Origin, Wanted
 from chainq.stored.inventory import Inventory, take_inventory
+from chainq.stored.last_run import recorded
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Store
 from chainq.text.humanize import counted

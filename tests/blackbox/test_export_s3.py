@@ -87,6 +87,15 @@ def test_all_tables_of_one_read(chainq: Program, bucket: Bucket, server: Servers
     assert ran.code == 0, ran.err
 
 
+def test_commands_read_a_bucket(chainq: Program, bucket: Bucket, server: Servers) -> None:
+    """--url s3://… gives the rows of the service."""
+    assert export(chainq, server(), bucket, *WORDS, "blocks").code == 0
+    for words in (("records", "2420:2570"), ("block", "2500")):
+        ran = chainq(*words, "--jsonl", url=bucket.url, env=bucket.environment())
+        assert ran.code == 0, ran.err
+        assert ran.out == chainq(*words, "--jsonl", url=server()).out
+
+
 def test_a_lock_that_another_export_holds(chainq: Program, bucket: Bucket, server: Servers) -> None:
     """75 while it is valid, with the time until it expires; then it is taken over."""
     bucket.write(LOCK, holder(50))

@@ -1,0 +1,45 @@
+"""Ranges of a data set: its receipts prove them, so nothing is requested or proved again."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from chainq.errors import IncompleteError, Phrase
+from chainq.heights.range import HeightRange
+from chainq.planning.exchange import Grade
+from chainq.query import Batch, Query
+
+if TYPE_CHECKING:
+    from chainq.stored.reader import Reader
+
+
+def fetch_stored(
+    reader: "Reader",
+    query: Query,
+    heights: HeightRange,
+    edges: Sequence[int],
+    *,
+    trace: Callable[[str], None],
+    believed: Callable[[HeightRange], None],
+    strict: bool,
+) -> Iterator[Batch]:
+    """Yield every row of a height range, exactly once, in batches that end with the last row of a height.
+
+    `edges`: heights that no batch spans; `trace` is called with what each batch rests on, `believed` with the heights
+    of one that rests on belief, which with `strict` is an error. Raises IncompleteError for heights that the data set
+    lacks, before the first row.
+    """
+    from chainq.stored.reader import split
+
+    method = query.method
+    reader.check(method.command, heights)
+    for part in split(heights, edges, reverse=query.reverse):
+        for batch in reader.batches(method.command, part, reverse=query.reverse):
+            trace(f"{method.name} {batch.heights}: {len(batch.rows)} rows, proof: {batch.proof}, from {reader.label}")
+            if batch.proof is not None and batch.proof.grade is Grade.BELIEF and batch.heights is not None:
+                if strict:
+                    raise IncompleteError(
+                        f"{method.name} {batch.heights}: nothing proves that these are all rows",
+                        Phrase("export them again with {strict}, or verify them with a witness", strict=True),
+                    )
+                believed(batch.heights)
+            yield batch

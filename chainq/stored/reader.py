@@ -1,0 +1,250 @@
+"""Reads the rows of a data set, of any heights, as a service would send them: from partitions with receipts alone.
+
+Nothing is proved anew: a receipt says that a partition is complete, and on what that rests. Heights up to the tip of
+the data set that no whole partition has are an error, and never an empty result.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby, pairwise
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from chainq.catalog.methods import Method
+from chainq.catalog.tables import DERIVED, SOURCE, TABLES
+from chainq.errors import IncompleteError, UsageError
+from chainq.formats.arrow_rows import EXTRA, ArrowRows
+from chainq.heights.range import HeightRange
+from chainq.planning.exchange import Grade, Proof
+from chainq.query import Batch
+from chainq.rows.full_block import RECORDS
+from chainq.rows.tables import table_rows
+from chainq.stored import data_set, last_run
+from chainq.stored.inventory import take_inventory
+from chainq.stored.open import open_store
+from chainq.stored.receipt import METADATA_KEY, Entry, Receipt
+from chainq.stored.rows import StoredRows
+from chainq.stored.store import Listed
+from chainq.text.humanize import counted
+from chainq.text.sanitize import excerpt
+
+BLOCKS = ("blocks", SOURCE.command)
+KEYS = (("records", "output_index"), ("outputs", "index"))
+"""The tables that give ownership rows their heights, and what they call the index of the output."""
+
+SHOWN = 3  # gaps that an error names
+
+
+class _Part(NamedTuple):
+    """Rows in one row group: the height of each, None where rows have none, and the rows as Arrow table."""
+
+    heights: list[int] | None
+    table: Any
+
+
+class Reader:
+    """One data set, as one listing shows it. Threads may share it. Raises UsageError where there is none.
+
+    `tip`: the highest height that it has, -1 for none.
+    """
+
+    def __init__(self, destination: str) -> None:
+        try:
+            import pyarrow
+        except ImportError:
+            from chainq.process.installer import install_command
+
+            raise UsageError("reading a data set needs the package pyarrow", install_command("parquet")) from None
+        self._arrow, self._store = pyarrow, open_store(destination)
+        self.label = self._store.label
+        if data_set.read(self._store) is None:
+            raise UsageError(f"no data set in {self.label}: no {data_set.NAME}", "chainq export writes one")
+        self._seen = self._store.read(last_run.NAME)
+        self._entries: dict[str, list[Entry]] = {}
+        for entry in sorted(take_inventory(self._store.listing()).valid.values()):
+            if entry.spec.command in TABLES:
+                self._entries.setdefault(entry.spec.command, []).append(entry)
+        some = [table for table in BLOCKS if table in self._entries] or list(self._entries)
+        self.tip = max((self._entries[table][-1].spec.end for table in some), default=0) - 1
+
+    def is_stale(self) -> bool:
+        """Return whether an export has ended since the listing."""
+        return self._store.read(last_run.NAME) != self._seen
+
+    def has(self, table: str) -> bool:
+        """Return whether there are partitions of a table, or of the full blocks that hold its rows."""
+        return self._source(table) in self._entries
+
+    def check(self, table: str, heights: HeightRange) -> None:
+        """Raise IncompleteError if the data set lacks heights of a table below its tip."""
+        self._places(table, heights)
+
+    def batches(self, table: str, heights: HeightRange, *, reverse: bool = False) -> Iterator[Batch]:
+        """Yield the rows of a table in batches that end with the last row of a height; at the tip, they end.
+
+        Raises IncompleteError before the first row if the data set lacks heights, and where a file is damaged.
+        """
+        places = self._places(table, heights)
+        for entry, inside in reversed(places) if reverse else places:
+            if table == entry.spec.command:
+                yield from self._read(entry, inside, reverse)
+                continue
+            for batch in self._read(entry, inside, reverse):
+                yield batch._replace(rows=self._derived(table, batch.rows))
+
+    def _derived(self, table: str, blocks: list[Raw]) -> list[Raw]:
+        """Return the rows of a table that full blocks hold, as if that table had been stored."""
+        rows = [row for block in blocks for row in table_rows(block)[table]]
+        writer = StoredRows(TABLES[table], derived=True)
+        return [row for batch in ArrowRows(writer.columns, self._arrow).batches(rows) for row in writer.rows(batch)]
+
+    def rows(self, table: str, heights: HeightRange) -> Iterator[Raw]:
+        """Yield the same rows."""
+        for batch in self.batches(table, heights):
+            yield from batch.rows
+
+    def _places(self, table: str, heights: HeightRange) -> list[tuple[Entry, HeightRange]]:
+        """Return the partitions with these heights, each with those to read of it. Raises IncompleteError."""
+        heights = HeightRange(min(heights.start, self.tip + 1), min(heights.end, self.tip + 1))
+        found, at, gaps = [], heights.start, []
+        for entry in self._entries.get(self._source(table), ()):
+            inside = HeightRange(max(at, entry.spec.start), min(heights.end, entry.spec.end))
+            if inside.start < inside.end:
+                if at < inside.start:
+                    gaps.append(HeightRange(at, inside.start))
+                found.append((entry, inside))
+                at = inside.end
+        if at < heights.end:
+            gaps.append(HeightRange(at, heights.end))
+        if gaps:
+            shown = ", ".join(f"{gap.start}-{gap.end - 1}" for gap in gaps[:SHOWN])
+            more = f" and {counted(len(gaps) - SHOWN, 'gap')} more" if len(gaps) > SHOWN else ""
+            raise IncompleteError(
+                f"{self.label} has no whole partition of {table} for heights {shown}{more}",
+                f"chainq export {table} {gaps[0].start}:{gaps[-1].end} writes them",
+            )
+        return found
+
+    def _source(self, table: str) -> str:
+        """Return the table to read: that of the full blocks, if it alone holds the rows."""
+        held_elsewhere = table not in self._entries and (table in DERIVED or table == "blocks")
+        return SOURCE.command if held_elsewhere else table
+
+    def _read(self, entry: Entry, heights: HeightRange, reverse: bool) -> Iterator[Batch]:
+        """Yield the rows of some heights of a partition."""
+        from pyarrow import parquet
+
+        method = TABLES[entry.spec.command]
+        source = self._store.source(Listed(entry.spec.name, entry.size))
+        with self._checked(entry), parquet.ParquetFile(source, page_checksum_verification=True) as file:
+            if file.metadata.num_rows != entry.rows:
+                raise self._damaged(entry, f"{file.metadata.num_rows} rows, the receipt names {entry.rows}")
+            receipt = msgspec.json.decode(file.metadata.metadata[METADATA_KEY.encode()], type=Receipt)
+            proof = Proof(Grade.BELIEF if Grade.BELIEF in receipt.proof else Grade(next(iter(receipt.proof), "order")))
+            writer = StoredRows(method, derived=receipt.source != "")
+            names = [column.path for column in writer.columns] + [EXTRA]
+            groups = self._groups(file, method, heights)
+            parts = (self._part(file, group, names, method, heights) for group in (groups[::-1] if reverse else groups))
+            if method.height is None:
+                yield Batch(self._owned(writer, parts, entry, heights), heights, proof)
+            else:
+                yield from _whole(writer, parts, heights, proof, reverse)
+
+    def _groups(self, file: Any, method: Method, heights: HeightRange) -> list[int]:
+        """Return the row groups that may have rows of some heights, by their statistics."""
+        groups = list(range(file.num_row_groups))
+        if method.height is None:
+            return groups
+        leaf = next(at for at in range(file.metadata.num_columns) if file.schema.column(at).path == method.height)
+        found = []
+        for group in groups:
+            known = file.metadata.row_group(group).column(leaf).statistics
+            if known is None or not known.has_min_max or (known.min < heights.end and known.max >= heights.start):
+                found.append(group)
+        return found
+
+    def _part(self, file: Any, group: int, names: list[str], method: Method, heights: HeightRange) -> _Part:
+        from pyarrow import compute
+
+        table = file.read_row_group(group, columns=names)
+        if method.height is None:
+            return _Part(None, table)
+        at = table.column(method.height)
+        if heights.start > compute.min(at).as_py() or heights.end <= compute.max(at).as_py():
+            table = table.filter(compute.and_(compute.greater_equal(at, heights.start), compute.less(at, heights.end)))
+        return _Part(table.column(method.height).to_pylist(), table)
+
+    def _owned(self, writer: StoredRows, parts: Iterator[_Part], entry: Entry, heights: HeightRange) -> list[Raw]:
+        """Return rows without heights, all or those of records at some heights, in the order of the file."""
+        table = self._arrow.concat_tables([part.table for part in parts])
+        if heights != entry.spec.heights:
+            wanted, names = self._keys(heights), ("transition_id", "output_index")
+            pairs = zip(*(table.column(name).to_pylist() for name in names), strict=True)
+            table = table.filter(self._arrow.array([pair in wanted for pair in pairs], self._arrow.bool_()))
+        return writer.rows(table)
+
+    def _keys(self, heights: HeightRange) -> set[tuple[str, int]]:
+        """Return what identifies the records of some heights. Raises IncompleteError where no table has them."""
+        for name, index in KEYS:
+            if self.has(name):
+                picked = (msgspec.json.decode(row) for row in self.rows(name, heights))
+                created = (row for row in picked if name == "records" or row.get("type") in RECORDS)
+                return {(row["transition_id"], int(row[index])) for row in created}
+        raise IncompleteError(
+            f"{self.label} does not tell the heights of ownership rows inside of a partition",
+            "export records or outputs as well, or request whole partitions",
+        )
+
+    @contextmanager
+    def _checked(self, entry: Entry) -> Iterator[None]:
+        """Have what is raised for a damaged file raise IncompleteError."""
+        try:
+            yield
+        except (self._arrow.ArrowException, OSError, KeyError, msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise self._damaged(entry, excerpt(" ".join(str(error).split()), 200)) from None
+
+    def _damaged(self, entry: Entry, why: str) -> IncompleteError:
+        return IncompleteError(f"{entry.spec.name} of {self.label} is damaged: {why}", "see chainq verify DEST")
+
+
+def _whole(
+    writer: StoredRows, parts: Iterator[_Part], heights: HeightRange, proof: Proof, reverse: bool
+) -> Iterator[Batch]:
+    """Yield rows in batches of whole heights; those of the last height of a part wait for the next part.
+
+    `reverse`: parts come from the last one on. Heights then fall, and the rows of each keep their order.
+    """
+    held: list[tuple[int, Raw]] = []
+    left = heights
+    for part in parts:
+        rows = list(zip(part.heights or (), writer.rows(part.table), strict=True))
+        rows = rows + held if reverse else held + rows
+        if not rows:
+            continue
+        waiting = rows[0][0] if reverse else rows[-1][0]
+        held = [row for row in rows if row[0] == waiting]
+        whole = rows[len(held) :] if reverse else rows[: -len(held)]
+        if whole:
+            done = HeightRange(waiting + 1, left.end) if reverse else HeightRange(left.start, waiting)
+            left = HeightRange(left.start, waiting + 1) if reverse else HeightRange(waiting, left.end)
+            yield Batch(_ordered(whole, reverse), done, proof)
+    yield Batch([row for _, row in held], left, proof)
+
+
+def _ordered(rows: list[tuple[int, Raw]], reverse: bool) -> list[Raw]:
+    groups = [[row for _, row in group] for _, group in groupby(rows, itemgetter(0))]
+    return [row for group in (groups[::-1] if reverse else groups) for row in group]
+
+
+def split(heights: HeightRange, edges: Sequence[int], *, reverse: bool) -> list[HeightRange]:
+    """Return a range cut at some heights, from its first part on or from its last.
+
+    >>> [str(part) for part in split(HeightRange(0, 10), [4, 20], reverse=False)]
+    ['heights 0-3', 'heights 4-9']
+    """
+    cuts = [heights.start, *sorted({edge for edge in edges if heights.start < edge < heights.end}), heights.end]
+    parts = [HeightRange(start, end) for start, end in pairwise(cuts)]
+    return parts[::-1] if reverse else parts

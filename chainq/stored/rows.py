@@ -1,0 +1,118 @@
+"""Rows of a stored table as JSON again: what `formats/arrow_rows.py` does, the other way round.
+
+A file keeps values, and not how a server wrote them. So rows are written as the published interface types them: fields
+in the order of the catalog, numbers with or without quotes as it says, what was in `extra` in its place. A service
+that keeps to it sends the same bytes. A field that is null in the file was null or absent, which it does not tell:
+it is left out, unless the interface says that it may be null.
+"""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from chainq.catalog.methods import Column, Kind, Method
+from chainq.catalog.nested import OTHER, SHAPES, TEXT, Shape
+from chainq.formats.arrow_rows import EXTRA
+from chainq.rows.raw_json import members
+
+_Tree = dict[str, Any]  # the number of a column by its path, a key for each step
+_AS_NUMBERS = "header.metadata."  # strings by the published interface, numbers in its sample and on servers
+_NULL = ("status", "ratifications")  # sent as null at times (docs/protocol.md, "Values"), beside what the catalog names
+_LAST = ("execution", "fee")  # of a transaction: the owner and program of a deployment, in `other`, come before them
+
+
+class StoredRows:
+    """Makes rows of the batches of one table. `derived`: they were read off full blocks, so that a column that is null
+    was not there at all."""
+
+    def __init__(self, method: Method, *, derived: bool = False) -> None:
+        self.columns = [column for column in method.columns if not column.computed]
+        self._null = [
+            b"null" if not derived and ("null" in column.type or column.path in _NULL) else None
+            for column in self.columns
+        ]
+        self._tree: _Tree = {}
+        self._places: dict[str, int] = {}
+        self._objects = {""}
+        for number, column in enumerate(self.columns):
+            *steps, last = column.path.split(".")
+            branch = self._tree
+            for depth, step in enumerate(steps, 1):
+                branch = branch.setdefault(step, {})
+                self._objects.add(".".join(steps[:depth]))
+            branch[last] = number
+            self._places[column.path] = number
+
+    def rows(self, batch: Any) -> list[Raw]:
+        """Return the rows of an Arrow table or batch, which has all columns of the table and `extra`."""
+        columns = [_sent(column, batch.column(column.path)) for column in self.columns]
+        extras = batch.column(EXTRA).to_pylist()
+        return [Raw(self._row(list(values), extra)) for *values, extra in zip(*columns, extras, strict=True)]
+
+    def _row(self, values: list[bytes | None], extra: str | None) -> bytes:
+        rest: dict[str, list[bytes]] = {}
+        for path, value in members(extra.encode()).items() if extra else ():
+            if path in self._places:
+                values[self._places[path]] = bytes(value)
+                continue
+            steps = path.split(".")
+            depth = max(depth for depth in range(len(steps)) if ".".join(steps[:depth]) in self._objects)
+            pair = _key(".".join(steps[depth:])) + bytes(value)
+            rest.setdefault(".".join(steps[:depth]), []).append(pair)
+        return self._object(self._tree, "", values, rest)
+
+    def _object(self, tree: _Tree, path: str, values: Sequence[bytes | None], rest: dict[str, list[bytes]]) -> bytes:
+        parts = []
+        for key, step in tree.items():
+            if isinstance(step, int):
+                value = values[step] or self._null[step]
+            else:
+                value = self._object(step, f"{path}.{key}" if path else key, values, rest)
+                value = None if value == b"{}" else value
+            if value is not None:
+                parts.append(_key(key) + value)
+        return b"{" + b",".join(parts + rest.get(path, [])) + b"}"
+
+
+def _sent(column: Column, array: Any) -> list[bytes | None]:
+    """Return the values of a column as JSON, None for null."""
+    if column.path in SHAPES and column.kind is Kind.DATA:
+        return [None if value is None else _nested(SHAPES[column.path], value) for value in array.to_pylist()]
+    if column.type == "unknown" or column.kind is Kind.DATA:
+        return [None if value is None else value.encode() for value in array.to_pylist()]
+    if column.kind is Kind.TIME:
+        numbers = array.cast("int64").to_pylist()
+        texts = [None if number is None else str(number // 1000) for number in numbers]
+    else:
+        texts = [None if value is None else _text(value) for value in array.to_pylist()]
+    if column.type == "number" or column.path.startswith(_AS_NUMBERS):
+        return [None if text is None else text.encode() for text in texts]
+    return [None if text is None else msgspec.json.encode(text) for text in texts]
+
+
+def _nested(shape: Shape, value: Any) -> bytes:
+    """Return a list or struct as JSON; what a struct keeps in `other` follows its members."""
+    if isinstance(shape, list):
+        return b"[" + b",".join(_nested(shape[0], one) for one in value) + b"]"
+    if isinstance(shape, dict):
+        parts = {}
+        for name, inner in shape.items():
+            if value[name] is not None or name in _NULL:
+                parts[name] = _key(name) + (b"null" if value[name] is None else _nested(inner, value[name]))
+        if other := value[OTHER]:
+            last = [parts.pop(name) for name in _LAST if name in parts]
+            return b"{" + b",".join([*parts.values(), other[1:-1].encode(), *last]) + b"}"
+        return b"{" + b",".join(parts.values()) + b"}"
+    return msgspec.json.encode(value) if shape == TEXT else _text(value).encode()
+
+
+def _text(value: str | int | Decimal) -> str:
+    """Return a value as text, with all digits."""
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)
+
+
+def _key(name: str) -> bytes:
+    return msgspec.json.encode(name) + b":"

@@ -1,0 +1,177 @@
+"""Answers JSON-RPC requests from a data set, by the published interface (docs/protocol.md): the seam of all readers.
+
+`transport.py` answers the requests of a run in its own process, and `chainq serve --lake` those of others.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from threading import Lock
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from chainq.catalog.methods import BY_NAME, Method, Param, Role
+from chainq.catalog.tables import COMMANDS
+from chainq.errors import ChainqError, IncompleteError
+from chainq.heights.range import HeightRange
+from chainq.rows.fields import object_of, text_of
+from chainq.stored.reader import Reader
+
+PARSE, ENVELOPE, UNKNOWN, PARAMETERS = -32700, -32600, -32601, -32602
+"""Error codes of JSON-RPC 2.0, section 5.1."""
+INCOMPLETE, NO_TABLE = -32001, -32002
+"""Of its range for servers: the data set lacks heights, or the table or index that a method needs."""
+PAGE, MOST_ROWS, MOST_BLOCKS = 10_000, 100_000, 1_000
+"""Rows of a page whose size the request does not name, rows of any page, and full blocks of any request."""
+_ALSO = {Role.START: "startHeight", Role.END: "endHeight"}  # names that the published description has for getBlocks
+_SUMMARY = ("transaction_id", "type", "index", "status")  # of a transaction, as lists have it
+
+
+class RpcError(Exception):
+    """A request that gets an error object with this code and message."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code, self.message = code, message
+
+
+class StoredService:
+    """A data set as a service. Threads may share it. Raises UsageError where there is none.
+
+    `counts`: how many requests of `respond` were answered, by method (empty for one that is not known) and outcome:
+    `ok`, or the code of the error.
+    """
+
+    def __init__(self, destination: str) -> None:
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self._lock = Lock()  # of the counts
+        self._destination, self.reader = destination, Reader(destination)
+        self._methods: Mapping[str, Callable[[Method, dict[Role, int]], Iterator[Raw] | Raw | None]] = {
+            "block": self._block,
+            "latest": self._latest,
+            "transactions": self._transactions,
+            **dict.fromkeys(COMMANDS, self._range),
+        }
+
+    def answer(self, request: Any) -> bytes | None:
+        """Return the response to one decoded request, None for one without an id.
+
+        Raises IncompleteError and other ChainqErrors for what the data set lacks.
+        """
+        try:
+            return self._answer(request)
+        except RpcError as refused:
+            return error(_id(request), refused.code, refused.message)
+
+    def _answer(self, request: Any) -> bytes | None:
+        fields = request if isinstance(request, dict) else {}
+        name = fields.get("method")
+        valid = fields.get("jsonrpc") == "2.0" and not isinstance(fields.get("id"), dict | list | bool)
+        if not valid or not isinstance(name, str):
+            raise RpcError(ENVELOPE, "Invalid Request")
+        if "id" not in fields:
+            return None
+        try:
+            result = self._result(name, fields.get("params"))
+        except IncompleteError:  # an export may have written or replaced files since the listing
+            self.reader = Reader(self._destination)
+            result = self._result(name, fields.get("params"))
+        return b'{"jsonrpc":"2.0","id":' + msgspec.json.encode(fields["id"]) + b',"result":' + result + b"}"
+
+    def respond(self, body: bytes) -> bytes:
+        """Return the response to a body, a single request or several; empty if there is nothing to respond.
+
+        What the data set lacks is an error object, so nothing is raised.
+        """
+        try:
+            content = msgspec.json.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return error(None, PARSE, "Parse error")
+        if content == []:
+            return error(None, ENVELOPE, "Invalid Request")
+        parts = [part for one in (content if isinstance(content, list) else [content]) if (part := self._told(one))]
+        return b"[" + b",".join(parts) + b"]" if isinstance(content, list) and parts else b"".join(parts)
+
+    def _told(self, request: Any) -> bytes | None:
+        response, outcome = None, "ok"
+        try:
+            response = self._answer(request)
+        except RpcError as refused:
+            response, outcome = error(_id(request), refused.code, refused.message), str(refused.code)
+        except ChainqError as lacking:
+            response, outcome = error(_id(request), INCOMPLETE, str(lacking)), str(INCOMPLETE)
+        name = request.get("method") if isinstance(request, dict) else None
+        with self._lock:
+            self.counts[name if isinstance(name, str) and name in BY_NAME else "", outcome] += 1
+        return response
+
+    def _result(self, name: str, params: Any) -> bytes:
+        method = BY_NAME.get(name)
+        if method is None:
+            raise RpcError(UNKNOWN, "Method not found")
+        if method.command not in self._methods:
+            raise RpcError(NO_TABLE, f"a data set has no index for {name}")
+        if method.params and not isinstance(params, dict):
+            raise RpcError(PARAMETERS, "Invalid params")
+        found = self._methods[method.command](method, {p.role: _argument(p, params) for p in method.params})
+        if isinstance(found, Iterator):
+            return b"[" + b",".join(map(bytes, found)) + b"]"
+        return b"null" if found is None else bytes(found)
+
+    def _range(self, method: Method, given: dict[Role, int]) -> Iterator[Raw]:
+        self._need(method.command)
+        heights = HeightRange(given[Role.START], given[Role.END])
+        most = MOST_BLOCKS if method.linked else method.max_heights
+        if heights.end < heights.start or (most is not None and len(heights) > most):
+            raise RpcError(PARAMETERS, "Invalid params")
+        rows = self.reader.rows(method.command, heights)
+        size = min(given.get(Role.SIZE, PAGE), MOST_ROWS)
+        return rows if Role.SIZE not in given else islice(rows, given[Role.PAGE] * size, (given[Role.PAGE] + 1) * size)
+
+    def _block(self, _: Method, given: dict[Role, int]) -> Iterator[Raw]:
+        self._need("blocks")
+        return self.reader.rows("blocks", HeightRange(given[Role.HEIGHT], given[Role.HEIGHT] + 1))
+
+    def _latest(self, *_: object) -> Raw | None:
+        if self.reader.is_stale():
+            self.reader = Reader(self._destination)
+        self._need("blocks")
+        return next(self.reader.rows("blocks", HeightRange(max(0, self.reader.tip), self.reader.tip + 1)), None)
+
+    def _transactions(self, method: Method, given: dict[Role, int]) -> Iterator[Raw]:
+        """Yield summaries, whose types begin with a capital in lists."""
+        self._need(method.command)
+        height = given[Role.HEIGHT]
+        for row in self.reader.rows(method.command, HeightRange(height, height + 1)):
+            members = object_of(row)
+            summary = {name: members[name] for name in _SUMMARY if name in members}
+            kind = {"type": text_of(summary["type"]).capitalize()} if "type" in summary else {}
+            yield Raw(msgspec.json.encode({"block_id": height, **summary, **kind}))
+
+    def _need(self, table: str) -> None:
+        if not self.reader.has(table):
+            raise RpcError(NO_TABLE, f"{self.reader.label} has no table {table}")
+
+
+def _id(request: Any) -> Any:
+    """Return the id of a request, None if it has none that a response can have."""
+    found = request.get("id") if isinstance(request, dict) else None
+    return None if isinstance(found, dict | list | bool) else found
+
+
+def error(id_: Any, code: int, message: str) -> bytes:
+    """Return an error response."""
+    text = "".join(message)  # of a phrase as well, which msgspec does not encode
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": text}})
+
+
+def _argument(param: Param, params: dict[str, Any]) -> int:
+    names = (param.name, _ALSO.get(param.role, param.name))
+    value = next((params[name] for name in names if params.get(name) is not None), None)
+    if value is None and param.role in (Role.PAGE, Role.SIZE):
+        value = 0 if param.role is Role.PAGE else PAGE
+    if type(value) is not int or value < 0:
+        raise RpcError(PARAMETERS, "Invalid params")
+    return value

@@ -1,0 +1,208 @@
+"""chainq serve --lake: an export as a service for others, and what it does with requests that it cannot answer."""
+
+import json
+import re
+import shutil
+import signal
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chainq.heights.grid import partition_name
+from harness.jobs import said
+from harness.program import Program, Servers, finish, one_line
+from harness.truth import Truth
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+START, END = 2400, 2600
+COMMANDS = ("blocks", "full-blocks", "records", "transitions", "ownership")
+CHAIN = ("--dialect", "chain")  # which a mirror speaks, whatever the service did
+
+
+@pytest.fixture(scope="module")
+def lake(program: Program, server: Servers) -> Path:
+    """A data set."""
+    root = program.home / "lake"
+    url = server("--tip", str(END - 1))
+    words = (*COMMANDS, f"{START}:{END}", "--partition", "50", "--to", str(root), "-w", "2", "-q")
+    ran = program("export", *words, url=url)
+    assert ran.code == 0, ran.err
+    return root
+
+
+@contextmanager
+def mirror(chainq: Program, lake: Path, stop: int = signal.SIGTERM, code: int = -signal.SIGTERM) -> Iterator[str]:
+    """A server of a data set, which ends by a signal without a word about it but that of the program."""
+    process = chainq.start("serve", "--lake", str(lake), "--port", "0")
+    assert process.stdout is not None
+    url = process.stdout.readline().decode().strip()
+    try:
+        assert url.startswith("http://127.0.0.1:"), finish(process).err
+        yield url
+    finally:
+        process.send_signal(stop)
+        ran = finish(process)
+    assert ran.code == code, ran
+    assert "Traceback" not in ran.err
+
+
+@pytest.fixture(scope="module")
+def url(program: Program, lake: Path) -> Iterator[str]:
+    """The URL of a mirror."""
+    with mirror(program, lake) as url:
+        yield url
+
+
+def post(url: str, body: Any) -> tuple[int, Any]:
+    """The status and the decoded body of a response."""
+    request = urllib.request.Request(url, body if isinstance(body, bytes) else json.dumps(body).encode())  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310
+            text = response.read()
+            return response.status, json.loads(text) if text else None
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+
+
+def get(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=30) as response:  # noqa: S310
+        return str(response.read().decode())
+
+
+def rpc(method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("words", [(), ("--reverse",), ("-j", "1", "--strict")], ids=" ".join)
+def test_ranges_have_the_rows_of_the_service(
+    program: Program, url: str, truth: Truth, command: str, words: tuple[str, ...]
+) -> None:
+    """All rows of a range, proved as of any service."""
+    ran = program(command, "2420:2580", *words, "--jsonl", *CHAIN, url=url)
+    assert ran.code == 0, ran.err
+    assert sorted(ran.rows) == sorted(truth.rows(command, 2420, 2580))
+
+
+def test_eight_readers_at_once(program: Program, url: str, truth: Truth) -> None:
+    """Runs side by side get the same rows."""
+    due = truth.rows("records", 2400, 2600)
+
+    def read(_: int) -> list[bytes]:
+        return program("records", "2400:2600", "--page-size", "100", "--jsonl", *CHAIN, url=url).rows
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(read, range(8))) == [due] * 8
+
+
+def test_single_rows(program: Program, url: str, truth: Truth) -> None:
+    """latest, block and what does not exist."""
+    assert program("latest", "--jsonl", *CHAIN, url=url).rows == [truth.block(END - 1)]
+    assert program("block", "2500", "2400", "--jsonl", *CHAIN, url=url).rows == [truth.block(2500), truth.block(2400)]
+    assert program("block", "99999", *CHAIN, url=url).code == 1
+    said(program("transaction", "at1" + "q" * 58, "--no-check", *CHAIN, url=url), 3, "no index for chainTransaction")
+
+
+def test_what_is_missing_is_an_error_with_the_heights(chainq: Program, lake: Path) -> None:
+    """A JSON-RPC error, and never a result without these rows."""
+    shutil.copytree(lake, chainq.home / "lake")
+    (chainq.home / "lake" / partition_name("records", 2450)).unlink()
+    with mirror(chainq, chainq.home / "lake") as url:
+        for start, end, heights in (
+            (2400, 2460, "2450-2459"),
+            (2450, 2451, "2450-2450"),
+            (2499, 2600, "2499-2499"),
+            (0, 2410, "0-2399"),
+        ):
+            status, body = post(url, rpc("records/all", start=start, end=end))
+            assert (status, body["error"]["code"]) == (200, -32001)
+            assert f"no whole partition of records for heights {heights}" in body["error"]["message"]
+        said(chainq("records", "2430:2520", "-q", *CHAIN, url=url), 3, "-32001")
+        assert chainq("records", "2500:2580", *CHAIN, url=url).code == 0
+
+
+@pytest.mark.parametrize(
+    ("request_", "code"),
+    [
+        (rpc("nothing"), -32601),
+        (rpc("chainTransaction", id="at1x"), -32002),
+        (rpc("getBlocks", start=5, end=4), -32602),
+        (rpc("getBlocks", start=2400, end=3401), -32602),
+        (rpc("getChainBlocks", start=2400, end=3401), -32602),
+        (rpc("records/all", start="2400", end=2410), -32602),
+        (rpc("records/all", start=2400), -32602),
+        (rpc("block"), -32602),
+        ({"jsonrpc": "2.0", "id": 1, "method": "block", "params": [2400]}, -32602),
+        ({"jsonrpc": "1.0", "id": 1, "method": "block"}, -32600),
+        ({"jsonrpc": "2.0", "id": [1], "method": "latest/block"}, -32600),
+        ([], -32600),
+        (5, -32600),
+        (b"{", -32700),
+        (b"\xff", -32700),
+    ],
+    ids=str,
+)
+def test_requests_that_are_wrong(url: str, request_: Any, code: int) -> None:
+    """Each gets its code, and the server goes on."""
+    status, body = post(url, request_)
+    assert status == 200
+    assert body["error"]["code"] == code
+
+
+def test_the_envelope(url: str, truth: Truth) -> None:
+    """Pages, several requests in one body, one without an id, and one that is too large."""
+    rows = truth.rows("records", 2400, 2410)
+    pages = [post(url, rpc("records/all", start=2400, end=2410, page=page, recordsPerRequest=7)) for page in range(3)]
+    assert [row for _, body in pages for row in body["result"]] == [json.loads(row) for row in rows[:21]]
+    assert post(url, rpc("getBlocks", startHeight=2400, endHeight=2402))[1]["result"][1]["height"] == "2401"
+    status, body = post(url, [rpc("latest/block"), 5, {"jsonrpc": "2.0", "method": "latest/block"}])
+    assert (status, len(body), body[1]["error"]["code"]) == (200, 2, -32600)
+    assert post(url, {"jsonrpc": "2.0", "method": "latest/block"}) == (204, None)
+    assert post(url, b" " * 200_000)[0] == 413
+    assert post(url, rpc("block", block=2400))[0] == 200
+
+
+def test_health_and_metrics(chainq: Program, lake: Path) -> None:
+    """/healthz says that files can be read; /metrics counts requests by method and outcome, names of methods only."""
+    with mirror(chainq, lake) as url:
+        post(url, rpc("latest/block"))
+        post(url, [rpc("latest/block"), rpc("nothing"), rpc("block", block=1)])
+        assert get(f"{url}healthz") == "ok\n"
+        found = dict(re.findall(r"^(\w+(?:\{.*\})?) ([0-9]+)$", get(f"{url}metrics"), re.MULTILINE))
+        assert found == {
+            'chainq_requests_total{method="latest/block",outcome="ok"}': "2",
+            'chainq_requests_total{method="block",outcome="-32001"}': "1",
+            'chainq_requests_total{method="",outcome="-32601"}': "1",
+            "chainq_tip_height": str(END - 1),
+        }
+
+
+def test_a_data_set_that_grows(chainq: Program, server: Servers, lake: Path) -> None:
+    """An export that ends meanwhile is seen by the next request of the tip."""
+    shutil.copytree(lake, chainq.home / "lake")
+    with mirror(chainq, chainq.home / "lake") as url:
+        assert chainq("latest", "--columns", "height", "--text", *CHAIN, url=url).out == b"2599\n"
+        words = (*COMMANDS, "2600:2650", "--to", "lake", "-q")
+        assert chainq("export", *words, url=server()).code == 0
+        assert chainq("latest", "--columns", "height", "--text", *CHAIN, url=url).out == b"2649\n"
+        assert chainq("blocks", "2590:2610", *CHAIN, url=url).code == 0
+
+
+def test_usage_errors(chainq: Program, lake: Path) -> None:
+    """Options of the sample chain, a folder without a data set, and a port that is taken."""
+    assert "--row-cap cannot be combined with --lake" in one_line(
+        chainq("serve", "--lake", str(lake), "--row-cap", "3"), 2
+    )
+    (chainq.home / "empty").mkdir()
+    assert "no data set in empty" in one_line(chainq("serve", "--lake", "empty"), 2)
+    with mirror(chainq, lake) as url:
+        port = url.rstrip("/").rpartition(":")[2]
+        assert "cannot listen" in one_line(chainq("serve", "--lake", str(lake), "--port", port), 2)

@@ -1,0 +1,246 @@
+"""--url DEST: commands answer from the files of an export, with the rows that the service would send."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from chainq import Client
+from chainq.heights.grid import partition_name
+from harness.jobs import said
+from harness.lake import Lake
+from harness.program import Program, Servers, one_line
+from harness.services import Moving, serving
+from harness.truth import Truth
+
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+from chainq.stored.receipt import parse_entry  # noqa: E402
+
+COMMANDS = ("blocks", "full-blocks", "records", "transitions", "ownership")
+START, END = 2400, 2650
+HEIGHTS = (f"{START}:{END}", "--partition", "100")
+TIP = ("--tip", str(END - 1))
+
+
+@pytest.fixture(scope="module")
+def made(program: Program, server: Servers) -> Path:
+    """A data set of the five commands, up to the tip, and blocks 0 to 99, so that block 0 is known."""
+    root = program.home / "made"
+    for words in (HEIGHTS, ("0:100",)):
+        ran = program("export", *COMMANDS, *words, "--to", str(root), "-w", "2", "-q", url=server(*TIP))
+        assert ran.code == 0, ran.err
+    return root
+
+
+@pytest.fixture
+def lake(chainq: Program, made: Path) -> str:
+    """A copy of it."""
+    shutil.copytree(made, chainq.home / "lake")
+    return str(chainq.home / "lake")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *((command, "2430:2601") for command in COMMANDS if command != "ownership"),
+        ("records", "2430:2601", "--reverse"),
+        ("full-blocks", "2560:2620", "--reverse"),
+        ("transitions", "--last", "60"),
+        ("records", "2420:", "--limit", "7"),
+        ("records", "2420:", "--limit", "7", "--reverse"),
+        ("records", "2640:2700"),
+        ("records", "2700:2800"),
+        ("blocks",),
+        ("full-blocks", "0:100"),
+        ("block", "2500", "latest", "5"),
+        ("latest",),
+        ("blocks", "2400:2500", "--csv"),
+        ("blocks", "--last", "5", "--table"),
+        ("show", "2500", "--json"),
+    ],
+    ids=" ".join,
+)
+def test_the_same_bytes_as_from_the_service(
+    chainq: Program, server: Servers, made: Path, words: tuple[str, ...]
+) -> None:
+    """Every digit, and the order of fields and rows, of a service that keeps to the published interface."""
+    there, stored = chainq(*words, url=server(*TIP)), chainq(*words, url=str(made))
+    assert stored.code == there.code == 0, (there.err, stored.err)
+    assert stored.out == there.out
+    assert stored.err == there.err
+
+
+def test_receipts_name_the_hash_of_the_same_bytes(chainq: Program, made: Path) -> None:
+    """The SHA-256 in a receipt, of the rows as they were sent, is that of the rows as they are read."""
+    for command in COMMANDS:
+        for receipt in Lake(made).receipts(command):
+            ran = chainq(command, f"{receipt['start']}:{receipt['end']}", "--jsonl", url=str(made))
+            assert hashlib.sha256(ran.out).hexdigest() == receipt["sha256"], receipt
+
+
+@pytest.mark.parametrize("bounds", [(2400, 2500), (2437, 2441), (2480, 2650)])
+def test_ownership_of_any_heights(chainq: Program, made: Path, truth: Truth, bounds: tuple[int, int]) -> None:
+    """Rows have no heights: within a partition those of the records at these heights."""
+    ran = chainq("ownership", f"{bounds[0]}:{bounds[1]}", "--jsonl", url=str(made))
+    assert sorted(ran.rows) == sorted(truth.rows("ownership", *bounds)), ran.err
+
+
+def test_ownership_that_nothing_places(chainq: Program, server: Servers) -> None:
+    """Without records or outputs, whole partitions can be read, and others are exit 6."""
+    assert chainq("export", "ownership", *HEIGHTS, "--to", "lake", "-q", url=server(*TIP)).code == 0
+    assert chainq("ownership", "2400:2600", url="lake").code == 0
+    said(chainq("ownership", "2400:2610", "-q", url="lake"), 6, "does not tell the heights of ownership rows")
+
+
+def test_tables_of_full_blocks(chainq: Program, server: Servers, truth: Truth) -> None:
+    """Blocks lack what full blocks lack; transactions have all but row ids."""
+    assert chainq("export", "chain", *HEIGHTS, "--to", "lake", "-q", url=server(*TIP)).code == 0
+    shutil.rmtree(chainq.home / "lake" / "blocks")
+    for name in ("lake", "without"):
+        if name == "without":  # neither a table of blocks nor one of transactions: full blocks hold both
+            shutil.copytree(chainq.home / "lake", chainq.home / name)
+            shutil.rmtree(chainq.home / name / "transactions")
+        due = [json.loads(row) for row in truth.rows("blocks", 2450, 2550)]
+        found = chainq("blocks", "2450:2550", "--jsonl", url=name)
+        lacking = ("id", "coinbase_reward")
+        assert [json.loads(row) for row in found.rows] == [
+            {key: value for key, value in row.items() if key not in lacking} for row in due
+        ]
+        heights = ("2450", "2451", "2600:2610")
+        there = [json.loads(row) for row in chainq("transactions", *heights, "--jsonl", url=server(*TIP)).rows]
+        ran = chainq("transactions", *heights, "--jsonl", url=name)
+        assert ran.code == 0, ran.err
+        own = [json.loads(row) for row in ran.rows]
+        assert [{**row, "block_id": 0} for row in own] == [
+            {"block_id": 0, **{key: value for key, value in row.items() if key not in ("id", "block_id")}}
+            for row in there
+        ]
+
+
+def test_what_is_missing_is_an_error(chainq: Program, lake: str) -> None:
+    """Heights without a whole partition are named, and no row is printed; beyond the tip there is nothing."""
+    (Path(lake) / partition_name("records", 2500)).unlink()
+    for words, lacking in (
+        (("records", "2450:2620"), "records for heights 2500-2599"),
+        (("records", "2450:2620", "--reverse", "--limit", "1"), "records for heights 2500-2599"),
+        (("blocks", "50:2410"), "blocks for heights 100-2399"),
+        (("block", "2300"), "blocks for heights 2300-2300"),
+    ):
+        ran = chainq(*words, url=lake)
+        assert f"no whole partition of {lacking}" in one_line(ran, 6)
+        assert ran.out == b""
+    assert chainq("records", "2400:2500", url=lake).code == 0
+    assert chainq("block", "99999", url=lake).code == 1
+    said(chainq("transaction", "at1" + "q" * 58, "--no-check", url=lake), 3, "no index for chainTransaction")
+
+
+@pytest.mark.parametrize("damage", ["page", "rows", "cut"])
+def test_what_is_damaged_is_an_error(chainq: Program, lake: str, damage: str) -> None:
+    """A bit of a page, a file of other rows, and one that was cut."""
+    path = Path(lake) / partition_name("blocks", 2500)
+    data = bytearray(path.read_bytes())
+    if damage == "page":
+        data[len(data) // 3] ^= 1
+    elif damage == "rows":
+        table = parquet.read_table(path)
+        parquet.write_table(table.slice(0, 90), path)
+        (receipt,) = (Path(lake) / "_chainq/receipts/blocks").glob("000002500-*")
+        entry = parse_entry(str(receipt.relative_to(lake)))
+        assert entry is not None
+        receipt.rename(Path(lake) / entry._replace(size=path.stat().st_size).name)
+    if damage != "rows":
+        path.write_bytes(data[:-9] if damage == "cut" else data)
+    ran = chainq("blocks", "2480:2620", "--jsonl", url=lake)
+    assert ran.code == 6, ran.err
+    assert ("2500-2599" if damage == "cut" else "start=000002500/data.parquet of") in ran.err
+    assert len(ran.rows) <= 20, "the rows of the partition before"
+
+
+@pytest.mark.parametrize("command", ["records", "full-blocks"])
+def test_heights_that_span_row_groups(chainq: Program, server: Servers, lake: str, command: str) -> None:
+    """Rows of one height in several row groups: all of them, in their order, from either end."""
+    path = Path(lake) / partition_name(command, 2500)
+    metadata = parquet.read_metadata(path).metadata
+    table = parquet.read_table(path)
+    with parquet.ParquetWriter(path, table.schema, write_page_checksum=True) as writer:
+        writer.write_table(table, row_group_size=3)
+        writer.add_key_value_metadata({"chainq": metadata[b"chainq"]})
+    (receipt,) = (Path(lake) / "_chainq/receipts" / command).glob("000002500-*")
+    entry = parse_entry(str(receipt.relative_to(lake)))
+    assert entry is not None
+    receipt.rename(Path(lake) / entry._replace(size=path.stat().st_size).name)
+    for words in ((command, "2480:2620"), (command, "2480:2620", "--reverse"), (command, "2533:2534")):
+        assert chainq(*words, "--jsonl", url=lake).out == chainq(*words, "--jsonl", url=server(*TIP)).out
+
+
+def test_belief_is_told_and_strict_refuses(chainq: Program, lake: str) -> None:
+    """The grade that receipts name is that of the rows."""
+    path = Path(lake) / partition_name("records", 2500)
+    receipt = json.loads(parquet.read_metadata(path).metadata[b"chainq"])
+    table = parquet.read_table(path)
+    with parquet.ParquetWriter(path, table.schema) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({"chainq": json.dumps(receipt | {"proof": {"order": 3, "belief": 1}})})
+    (beside,) = (Path(lake) / "_chainq/receipts/records").glob("000002500-*")
+    entry = parse_entry(str(beside.relative_to(lake)))
+    assert entry is not None
+    beside.rename(Path(lake) / entry._replace(size=path.stat().st_size).name)
+    ran = chainq("records", "2490:2620", "-v", url=lake)
+    assert ran.code == 0, ran.err
+    assert "records/all heights 2500-2599: nothing proves that these are all rows" in ran.err
+    assert "proof: belief" in ran.err
+    ran = chainq("records", "2490:2620", "--strict", "--jsonl", url=lake)
+    said(ran, 6, "nothing proves that these are all rows")
+    assert ran.rows == chainq("records", "2490:2500", "--jsonl", url=lake).rows
+
+
+def test_runs_resume_as_the_data_set_grows(chainq: Program, truth: Truth) -> None:
+    """A checkpoint of a run over files: each run adds what exports have added since."""
+    service = Moving(2549)
+    with serving(service) as url:
+        for tip in (2549, 2580, 2660):
+            service.tip = tip
+            words = ("blocks", "records", "2400:", "--partition", "100", "--to", "lake", "-q")
+            assert chainq("export", *words, url=url).code == 0
+            run = ("--start", "2400", "--checkpoint", "state.json", "-o", "rows.jsonl", "-q")
+            ran = chainq("records", *run, url="lake")
+            assert ran.code == 0, ran.err
+            rows = (chainq.home / "rows.jsonl").read_bytes().splitlines()
+            assert rows == truth.rows("records", 2400, tip + 1)
+
+
+def test_other_commands_over_files(chainq: Program, lake: str) -> None:
+    """verify, rpc and an export of an export need no network either."""
+    ran = chainq("verify", "2400:2650", url=lake)
+    assert "no findings in 250 blocks" in ran.err, ran.err
+    ran = chainq("rpc", "latest/block", "--url", lake)
+    assert json.loads(ran.out)["height"] == "2649", ran.err
+    ran = chainq("export", "chain", "records", *HEIGHTS, "--to", "again", url=lake)
+    assert ran.code == 0, ran.err
+    assert chainq("verify", "again").code == 0
+
+
+def test_python_reads_files(made: Path, truth: Truth) -> None:
+    """Client takes the folder as its URL."""
+    with Client(str(made)) as client:
+        assert client.tip_height() == END - 1
+        assert list(client.records(2450, 2460)) == [json.loads(row) for row in truth.rows("records", 2450, 2460)]
+        assert {batch.proof.grade.value for batch in client.batches("records", 2400, END)} <= {"order", "witness"}
+
+
+def test_a_profile_may_name_a_data_set(chainq: Program, made: Path) -> None:
+    """url = FOLDER in a profile."""
+    chainq.config.parent.mkdir(parents=True)
+    chainq.config.write_text(f'[profiles.files]\nurl = "{made}"\n')
+    assert chainq("latest", "--columns", "height", "--text", "--profile", "files").out == b"2649\n"
+
+
+def test_what_is_no_data_set(chainq: Program) -> None:
+    """A folder without chainq.json, and a name that is neither a URL nor a folder, are exit 2."""
+    (chainq.home / "empty").mkdir()
+    assert "no data set in empty" in one_line(chainq("blocks", "--url", "empty"), 2)
+    assert "or the folder or URL of an export" in one_line(chainq("blocks", "--url", "nothing"), 2)
