@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from chainq.errors import ChainqError, UsageError
+from chainq.errors import ChainqError, missing_package
 from chainq.stored.service import StoredService
 
 MOST_BYTES = 150 * 1024
@@ -23,9 +23,7 @@ def check_packages() -> None:
         import starlette
         import uvicorn
     except ImportError as error:
-        from chainq.process.installer import install_command
-
-        raise UsageError(f"serving a data set needs the package {error.name}", install_command("serve")) from None
+        raise missing_package(f"serving a data set needs the package {error.name}", "serve") from None
     del starlette, uvicorn
 
 

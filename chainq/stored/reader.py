@@ -15,7 +15,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Method
 from chainq.catalog.tables import DERIVED, SOURCE, TABLES
-from chainq.errors import IncompleteError, UsageError
+from chainq.errors import IncompleteError, UsageError, missing_package
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade, Proof
@@ -55,9 +55,7 @@ class Reader:
         try:
             import pyarrow
         except ImportError:
-            from chainq.process.installer import install_command
-
-            raise UsageError("reading a data set needs the package pyarrow", install_command("parquet")) from None
+            raise missing_package("reading a data set needs the package pyarrow", "parquet") from None
         self._arrow, self._store = pyarrow, open_store(destination)
         self.label = self._store.label
         if data_set.read(self._store) is None:
