@@ -67,7 +67,7 @@ _chainq_row --log-format words 'Format of the lines on stderr' text '' json ''
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned
 _chainq_row --no-check flag 'Skip argument checks'
 _chainq_for blocks full-blocks program-transactions records ownership transitions address-transactions owned export
-_chainq_row --strict flag 'Exit with code 6 before rows whose completeness is not proved'
+_chainq_row --strict flag 'Exit with code 6 before rows that are not proved complete, and compare a few heights with their full blocks'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned rpc
 _chainq_row --dry-run flag 'Print the requests as JSON Lines without sending them'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify status profiles serve completion help version

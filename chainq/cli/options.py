@@ -305,7 +305,14 @@ class StrictOptions(Group):
     """Which proof of completeness is enough."""
 
     strict: Annotated[
-        bool, option(SERVICE, "--strict", "", "Exit with code 6 before rows whose completeness is not proved.")
+        bool,
+        option(
+            SERVICE,
+            "--strict",
+            "",
+            "Exit with code 6 before rows that are not proved complete, and compare a few heights with their full"
+            " blocks.",
+        ),
     ] = False
 
 

@@ -116,17 +116,16 @@ def _check_start(start: int, end: int, page: Page | None, facts: Facts) -> Askin
 
 
 def _spot_check(heights: HeightRange, page: Page | None, facts: Facts) -> Asking[None]:
-    """Have another method name the rows of a few heights, once in a long run.
+    """Have another method name the rows of a few heights, once in a long run, or in the first chunk of a strict one.
 
     Order cannot show that a service leaves out the same rows of every response. It is done when chunks have their
     length, so that it is one request beside ten or more, and before most rows are printed, but not before the first
     ones; at the end of a chunk, since a service that puts the parts of shards together lacks rows there first.
     """
-    if not facts.blocks or facts.spot_checked or not facts.pace.settled:
+    if not facts.blocks or facts.spot_checked:
         return
-    if heights.start == facts.start or heights.end >= facts.end:
-        return
-    if facts.end - facts.start >= tuning.LONG_RUN * facts.pace.choose()[0]:
+    midst = facts.pace.settled and heights.start != facts.start and heights.end < facts.end
+    if facts.strict or (midst and facts.end - facts.start >= tuning.LONG_RUN * facts.pace.choose()[0]):
         facts.spot_checked = True
         width = min(tuning.NAMED_BLOCKS, max(2, tuning.LARGER * _spread(page, len(heights))))
         while facts.blocks and width > 1:

@@ -132,6 +132,7 @@ class RangePlan:
             blocks=identified,
             locate=identified and method.height is None,
             spot_checked=limit is not None,
+            strict=strict,
             repeats=method.repeats,
         )
         self.believed: list[HeightRange] = []

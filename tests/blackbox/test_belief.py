@@ -11,7 +11,7 @@ from chainq.demo.chain import Chain
 from chainq.demo.service import Service
 from harness.belief import besides_belief
 from harness.jobs import Job
-from harness.program import Program
+from harness.program import Program, Servers
 from harness.services import Blockless, BlocklessMoving, serving
 from harness.truth import Truth
 
@@ -54,6 +54,13 @@ def test_what_is_proved_is_no_matter_for_strict(chainq: Program) -> None:
             ran = chainq(command, "200:", "--strict", url=url)
             assert (ran.code, ran.err) == (0, ""), command
             assert len(ran.rows) == len(Truth(TIP).rows(command, 200, TIP + 1))
+
+
+def test_6_strict_finds_rows_that_are_left_out_in_order(chainq: Program, server: Servers) -> None:
+    """A server that lists a row once for each that is alike, always: a short run sees it by full blocks only."""
+    ran = chainq("records", "800:860", "--strict", url=server("--fault", "distinct"))
+    assert (ran.code, ran.out) == (6, b"")
+    assert "a row that another method has is not listed" in ran.err
 
 
 def test_lists_without_heights(chainq: Program) -> None:
