@@ -31,13 +31,14 @@ class BehindError(IncompleteError):
 class Facts:
     """What the questions of one run know.
 
-    `end`: of the run. `size`: rows of a page, None for a method without pages. `tip`: the tip height, None while it is
-    not known; `highest`: of any row. `blocks`, `locate`: whether full blocks name the rows that are due, and `records`
-    where rows lie; both become False if the service lacks them. `checked`: whether that was done at `start`, where
-    the run begins. `spot_checked`: whether the same was done in its midst, or need not be; `strict`: it is done at
-    once. `repeats`: equal rows may occur in one response. `named`: heights whose rows another method was asked to name
-    last; `empty`: how many without rows it has named since the last row. `dense`: a height that is likely to fill a response. `looked`: how often parts
-    of a stretch were looked into before any row was seen; `misses`: whether these had rows that it lacked.
+    `end`: of the run. `size`: rows of a page, None for a method without pages. `tip`: the tip height, None while it
+    is not known; `highest`: of any row. `blocks`, `locate`: whether full blocks name the rows that are due, and
+    `records` where rows lie; both become False if the service lacks them. `checked`: whether that was done at
+    `start`, where the run begins. `spot_checked`: whether the same was done in its midst, or need not be; `strict`:
+    it is done at once. `repeats`: equal rows may occur in one response. `named`: heights whose rows another method
+    was asked to name last; `empty`: how many without rows it has named since the last row. `dense`: a height that
+    is likely to fill a response. `looked`: how often parts of a stretch were looked into before any row was seen;
+    `misses`: whether these had rows that it lacked.
     """
 
     evidence: Evidence
