@@ -6,6 +6,13 @@ from chainq.errors import Phrase
 COMMAND = "owned"
 OWNER = Column("owner", "string", "address of the view key", Kind.ID, brief=True)
 PLAINTEXT = Column("plaintext", "string", Phrase("the decrypted record, with {decrypt}"), Kind.TEXT, brief=True)
+RECORD_NAME = Column(
+    "record_name",
+    "null or string",
+    Phrase("name of the record, if its commitment was recomputed, with {decrypt}"),
+    Kind.TEXT,
+)
+SENDER = Column("sender", "null or string", Phrase("address that made the record, with {decrypt}"), Kind.ID, brief=True)
 SHARED = frozenset(column.path for column in BY_COMMAND["ownership"].columns)
 """The columns of ownership rows; record rows have some of them too."""
 
@@ -21,5 +28,5 @@ def owned_method(*, records: bool, plaintext: bool) -> Method:
             if column.path not in SHARED
         )
     if plaintext:
-        columns += (PLAINTEXT,)
+        columns += (PLAINTEXT, RECORD_NAME, SENDER)
     return ownership._replace(command=COMMAND, columns=columns, height=record.height if records else None)

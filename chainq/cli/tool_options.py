@@ -56,7 +56,9 @@ class WalletOptions(Group):
         bool, option(WALLET, "--insecure-key-file", "", "Accept a key file that others can access.")
     ] = False
     records: Annotated[bool, option(WALLET, "--records", "", "Add the record of each row, with its height.")] = False
-    decrypt: Annotated[bool, option(WALLET, "--decrypt", "", "Add the record and its plaintext.")] = False
+    decrypt: Annotated[
+        bool, option(WALLET, "--decrypt", "", "Add the record, its plaintext and sender, and check it.")
+    ] = False
     network: Annotated[
         str | None, option(WALLET, "--network", "NAME", "Fail unless the service is on mainnet, or on testnet.")
     ] = None
@@ -101,7 +103,7 @@ def _owned() -> "Command":
         "aleo-sdk: pip install 'chainq[wallet]'. That package is under the GPL-3, chainq under the MIT license; no "
         "other command uses it.\n\n"
         "Columns: owner (the address of the key) and those of ownership; with --records those of records; with "
-        "--decrypt plaintext too.",
+        "--decrypt plaintext, record_name and sender too.",
         "Examples:\n  chainq owned --last 100\n  chainq owned 0:500 --decrypt\n",
         declared=parameters(*groups),
     )

@@ -268,9 +268,11 @@ class Client:
     ) -> Rows[Row]:
         """Yield the ownership rows of a height range that a view key owns, or one of several; `owner` is its address.
 
-        `records` adds the members of the record row, `decrypt` its `plaintext` too. `workers`: processes that compare
+        `records` adds the members of the record row, `decrypt` its `plaintext`, `record_name` and `sender` too.
+        `workers`: processes that compare
         rows; by default one for each core. Needs aleo-sdk (`pip install 'chainq[wallet]'`); the keys stay in these
-        processes. Raises UsageError for an invalid key, and IncompleteError after the last row if rows are malformed.
+        processes. Raises UsageError for an invalid key, and IncompleteError after the last row if rows are malformed
+        or records are not genuine.
 
         >>> key = "AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX"  # published, for tests
         >>> with Client("demo:") as client:
@@ -280,6 +282,7 @@ class Client:
         from chainq.catalog.owned import owned_method
         from chainq.process.pool import cores
         from chainq.wallet import keys
+        from chainq.wallet.examine import Requests
         from chainq.wallet.owned import Wallet, Wanted
         from chainq.wallet.scan import MOST_WORKERS
 
@@ -294,7 +297,10 @@ class Client:
 
         def batches() -> Iterator[Batch]:
             with Wallet(found, wanted, count) as wallet:
-                owned = wallet.owned(compared, service.fetch_range, service.fetch_one_page, lambda _: None)
+                requests = Requests(
+                    service.fetch_range, service.fetch_one_page, service.fetch_lookups, service.tip_height
+                )
+                owned = wallet.owned(compared, requests, lambda _: None)
                 yield from limited(owned, query.limit)
                 wallet.check()
 

@@ -268,7 +268,7 @@ class Chain:
             word = mix(first + position, self._record)
             owned = self.planted.get(first + position)
             if owned:
-                _, nonce_x, nonce_y, owner_x = owned
+                nonce_x, nonce_y, owner_x = owned.nonce_x, owned.nonce_y, owned.owner_x
             else:
                 nonce_x, nonce_y = ("", "") if slot.function.name == "mint" else nonces[word % len(nonces)]
                 owner_x = str(ids.element(word ^ 3))

@@ -50,16 +50,16 @@ def read_full_block(row: Raw) -> FullBlock:
     whole = bytes(block.get("transactions", b""))[:1] == b"["
     found = FullBlock(integer_of(metadata.get("height")) if whole else None, text_of(block.get("block_hash")), [], [])
     for confirmed in array_of(block.get("transactions")):
-        for transition, _ in _transitions(object_of(object_of(confirmed).get("transaction"))):
+        for transition, _ in transitions_of(object_of(object_of(confirmed).get("transaction"))):
             members = object_of(transition)
             name = text_of(members.get("id"))
-            found.outputs.extend((name, str(index)) for index, _ in _records(members))
+            found.outputs.extend((name, str(index)) for index, _ in records_of(members))
             if not RECORDS & _inputs(members):
                 found.listed.append((name,))
     return found
 
 
-def _transitions(transaction: Mapping[str, Raw]) -> Iterator[tuple[Raw, bool]]:
+def transitions_of(transaction: Mapping[str, Raw]) -> Iterator[tuple[Raw, bool]]:
     """Yield the transitions of a transaction that happened, and whether each pays the fee."""
     for transition in array_of(object_of(transaction.get("execution")).get("transitions")):
         yield transition, False
@@ -68,7 +68,7 @@ def _transitions(transaction: Mapping[str, Raw]) -> Iterator[tuple[Raw, bool]]:
         yield fee, True
 
 
-def _records(transition: Mapping[str, Raw]) -> Iterator[tuple[int, dict[str, Raw]]]:
+def records_of(transition: Mapping[str, Raw]) -> Iterator[tuple[int, dict[str, Raw]]]:
     """Yield the outputs of a transition that are records, with their indexes."""
     for index, output in enumerate(array_of(transition.get("outputs"))):
         members = object_of(output)
@@ -127,7 +127,7 @@ def _read_transaction(facts: BlockFacts, outer: dict[str, Raw]) -> None:
         "index": text(outer.get("index")),
         "status": status,
     }
-    for transition, fee in _transitions(inner):
+    for transition, fee in transitions_of(inner):
         _read_transition(facts, transaction_id, object_of(transition), ("of fees",) if fee else ())
 
 
@@ -148,7 +148,7 @@ def _read_transition(
         "timestamp": facts.summary.get("timestamp"),
     }
     program = text(transition.get("program"))
-    for index, members in _records(transition):
+    for index, members in records_of(transition):
         key = (transition_id, str(index))
         record = {**common, "program_id": program, "block_hash": facts.summary.get("block_hash")}
         if value := text(members.get("value")):

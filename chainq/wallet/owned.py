@@ -16,11 +16,11 @@ from chainq.process.progress import UNSEEN, Progress
 from chainq.query import Batch, Query
 from chainq.rows import fields, raw_json
 from chainq.text.humanize import counted
+from chainq.wallet.examine import NAMED, Examiner, Requests
 from chainq.wallet.keys import ViewKey
-from chainq.wallet.records import Fetch, Key, RecordFinder, decrypt, key_of, shown
+from chainq.wallet.records import Key, RecordFinder, decrypt, key_of, shown
 from chainq.wallet.scan import Scanned, Scanner
 
-NAMED = 5  # malformed rows that get a warning of their own, and are named in the error
 NETWORKS = {"mainnet": (0,), "testnet": (1, 3)}
 """What `--network` takes, and the numbers that blocks of that network carry; 3 was that of an early testnet."""
 
@@ -28,7 +28,8 @@ _OWNERSHIP = BY_COMMAND["ownership"]
 
 
 class Wanted(NamedTuple):
-    """What is printed beside an owned row: its record row (`records`), and the plaintext of that (`plaintext`)."""
+    """What is printed beside an owned row: its record row (`records`), and the plaintext of that (`plaintext`), with
+    what its output says."""
 
     records: bool = False
     plaintext: bool = False
@@ -45,6 +46,7 @@ class Wallet:
         self._keys, self._wanted = list(keys), wanted
         self._scanner = Scanner([key.text for key in keys], workers, progress)
         self.malformed: dict[Key, None] = {}  # as a set that keeps their order
+        self._examiner: Examiner | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -57,22 +59,22 @@ class Wallet:
         self._scanner.close()
         self._keys.clear()
 
-    def owned(
-        self, batches: Iterator[Batch], fetch: Fetch, fetch_page: Fetch, warn: Callable[[str], None]
-    ) -> Iterator[Batch]:
+    def owned(self, batches: Iterator[Batch], requests: Requests, warn: Callable[[str], None]) -> Iterator[Batch]:
         """Yield the batches with the owned rows only.
 
-        `fetch` and `fetch_page` as in `RecordFinder`; `warn` is called with each malformed row, up to `NAMED`. Raises
-        what `batches` raises, and IncompleteError for an owned row without a record that decrypts.
+        `warn` is called with each malformed row and each record that is not genuine, up to `NAMED`. Raises what
+        `batches` raises, and IncompleteError for an owned row without a record that decrypts.
         """
-        finder = RecordFinder(fetch, fetch_page) if self._wanted.records else None
+        finder = RecordFinder(requests.fetch_range, requests.fetch_page) if self._wanted.records else None
+        if self._wanted.plaintext and self._examiner is None:
+            self._examiner = Examiner(requests, warn)
         for scanned in self._scanner.scan(batches):
             self._report(scanned, warn)
             yield scanned.batch._replace(rows=self._rows(scanned, finder), scanned=len(scanned.batch.rows))
             del scanned  # its rows are large, and the next wait may be long
 
     def check(self) -> None:
-        """Raise IncompleteError if rows were malformed: some of them may be owned."""
+        """Raise IncompleteError if rows were malformed, as some of them may be owned, or if records are not genuine."""
         if self.malformed:
             named = [shown(key) for key in self.malformed][:NAMED]
             more = len(self.malformed) - len(named)
@@ -81,6 +83,8 @@ class Wallet:
                 f" ({', '.join(named)}{f' and {more:,} more' if more else ''}); all others were compared",
                 "report it to the operator of the server",
             )
+        if self._examiner is not None:
+            self._examiner.check()
 
     def _report(self, scanned: Scanned, warn: Callable[[str], None]) -> None:
         for number, problem in scanned.findings.malformed:
@@ -95,16 +99,25 @@ class Wallet:
         if finder is None:
             return [self._row(scanned.batch.rows[number], self._keys[key], {}) for number, key in owned]
         records = finder.find(scanned.batch, [number for number, _ in owned])
+        joined = self._joined(records, [self._keys[key] for _, key in owned])
         return [
-            self._row(scanned.batch.rows[number], self._keys[key], self._joined(record, self._keys[key]))
-            for (number, key), record in zip(owned, records, strict=True)
+            self._row(scanned.batch.rows[number], self._keys[key], members)
+            for (number, key), members in zip(owned, joined, strict=True)
         ]
 
-    def _joined(self, record: Raw, key: ViewKey) -> dict[str, Raw]:
-        """Return the members of a record row that its ownership row lacks; every record is decrypted, as a check."""
-        plaintext = decrypt(record, key)
-        joined = {name: value for name, value in raw_json.members(bytes(record)).items() if name not in SHARED}
-        return joined | ({PLAINTEXT.path: Raw(msgspec.json.encode(plaintext))} if self._wanted.plaintext else {})
+    def _joined(self, records: Sequence[Raw], keys: Sequence[ViewKey]) -> list[dict[str, Raw]]:
+        """Return the members of record rows that their ownership rows lack; every record is decrypted, as a check."""
+        opened = [decrypt(record, key) for record, key in zip(records, keys, strict=True)]
+        joined = [
+            {name: value for name, value in raw_json.members(bytes(record)).items() if name not in SHARED}
+            for record in records
+        ]
+        if self._examiner is not None and records:
+            examined = self._examiner.examine(records, opened)
+            for members, one, more in zip(joined, opened, examined, strict=True):
+                members[PLAINTEXT.path] = Raw(msgspec.json.encode(str(one.plaintext)))
+                members |= more
+        return joined
 
     @staticmethod
     def _row(row: Raw, key: ViewKey, joined: dict[str, Raw]) -> Raw:
@@ -135,7 +148,8 @@ class OwnedService(Service):
         if self._network and len(heights):
             self._check_network(self._network)
         everything = super().fetch_range(query._replace(method=_OWNERSHIP, limit=None), heights, **options)
-        return self._wallet.owned(everything, super().fetch_range, super().fetch_one_page, self._warn)
+        requests = Requests(super().fetch_range, super().fetch_one_page, super().fetch_lookups, super().tip_height)
+        return self._wallet.owned(everything, requests, self._warn)
 
     def _check_network(self, name: str) -> None:
         (latest,) = self.fetch_latest()
