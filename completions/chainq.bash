@@ -93,6 +93,8 @@ _chainq_row --view-key-file file 'View keys, one per line. Default: CHAINQ_VIEW_
 _chainq_row --insecure-key-file flag 'Accept a key file that others can access'
 _chainq_row --records flag 'Add the record of each row, with its height'
 _chainq_row --decrypt flag 'Add the record, its plaintext and sender, and check it'
+_chainq_row --unspent flag 'Only records that are not spent, up to the tip'
+_chainq_row --spent flag 'Only spent records, with what spends them'
 _chainq_row --network words 'Fail unless the service is on mainnet, or on testnet' mainnet '' testnet ''
 _chainq_row '--workers -w' text 'Processes that compare rows. Default: one per core'
 _chainq_for owned verify

@@ -28,8 +28,14 @@ def run(given: OwnedOptions) -> None:
 
     IncompleteError at the end, after all rows, where some could not be compared.
     """
-    wanted = Wanted(given.records or given.decrypt, given.decrypt)
-    method = owned_method(records=wanted.records, plaintext=wanted.plaintext)
+    wanted = Wanted(given.records or given.decrypt, given.decrypt, given.spent, given.unspent)
+    method = owned_method(records=wanted.records, plaintext=wanted.plaintext, spends=wanted.spends)
+    if wanted.spends and (given.checkpoint is not None or given.follow):
+        raise UsageError(
+            f"--{'spent' if given.spent else 'unspent'} cannot be combined with --checkpoint or --follow: "
+            "written rows would have to change when a record is spent",
+            "leave them out, or use chainq balance with --checkpoint",
+        )
     if keys.looks_like_key(given.range or ""):
         raise UsageError(
             "a key is on the command line, where everyone on this machine can read it",

@@ -59,6 +59,8 @@ class WalletOptions(Group):
     decrypt: Annotated[
         bool, option(WALLET, "--decrypt", "", "Add the record, its plaintext and sender, and check it.")
     ] = False
+    unspent: Annotated[bool, option(WALLET, "--unspent", "", "Only records that are not spent, up to the tip.")] = False
+    spent: Annotated[bool, option(WALLET, "--spent", "", "Only spent records, with what spends them.")] = False
     network: Annotated[
         str | None, option(WALLET, "--network", "NAME", "Fail unless the service is on mainnet, or on testnet.")
     ] = None
@@ -103,7 +105,9 @@ def _owned() -> "Command":
         "aleo-sdk: pip install 'chainq[wallet]'. That package is under the GPL-3, chainq under the MIT license; no "
         "other command uses it.\n\n"
         "Columns: owner (the address of the key) and those of ownership; with --records those of records; with "
-        "--decrypt plaintext, record_name and sender too.",
+        "--decrypt plaintext, record_name and sender too; with --spent or --unspent spent_height and "
+        "spent_transaction. These two options read every full block from the first owned record to the tip; with both, "
+        "all records are printed.",
         "Examples:\n  chainq owned --last 100\n  chainq owned 0:500 --decrypt\n",
         declared=parameters(*groups),
     )

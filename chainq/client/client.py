@@ -263,16 +263,18 @@ class Client:
         *,
         records: bool = False,
         decrypt: bool = False,
+        spent: bool = False,
+        unspent: bool = False,
         workers: int | None = None,
         **options: Unpack[RangeOptions],
     ) -> Rows[Row]:
         """Yield the ownership rows of a height range that a view key owns, or one of several; `owner` is its address.
 
-        `records` adds the members of the record row, `decrypt` its `plaintext`, `record_name` and `sender` too.
-        `workers`: processes that compare
-        rows; by default one for each core. Needs aleo-sdk (`pip install 'chainq[wallet]'`); the keys stay in these
-        processes. Raises UsageError for an invalid key, and IncompleteError after the last row if rows are malformed
-        or records are not genuine.
+        `records` adds the members of the record row, `decrypt` its `plaintext`, `record_name` and `sender` too. `spent`
+        and `unspent` yield only records that are, with `spent_height` and `spent_transaction`. `workers`: processes
+        that compare rows; by default one for each core. Needs aleo-sdk (`pip install 'chainq[wallet]'`); the keys stay
+        in these processes. Raises UsageError for an invalid key, and IncompleteError after the last row if rows are
+        malformed or records are not genuine.
 
         >>> key = "AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX"  # published, for tests
         >>> with Client("demo:") as client:
@@ -288,7 +290,7 @@ class Client:
 
         texts = [view_key] if isinstance(view_key, str) or not isinstance(view_key, Sequence) else view_key
         found = keys.checked((f"view key {number}", text) for number, text in enumerate(texts, 1))
-        wanted = Wanted(records or decrypt, decrypt)
+        wanted = Wanted(records or decrypt, decrypt, spent, unspent)
         count = cores() if workers is None else arguments.integer("workers", workers, 1, MOST_WORKERS)
         with boundary():
             query = arguments.range_query("owned", "ownership", start, end, options)
@@ -304,7 +306,7 @@ class Client:
                 yield from limited(owned, query.limit)
                 wallet.check()
 
-        method = owned_method(records=wanted.records, plaintext=decrypt)
+        method = owned_method(records=wanted.records, plaintext=decrypt, spends=wanted.spends)
         return Rows(method, batches(), typed=self._typed, of=self._of(_range_of(query)))
 
     def transitions(

@@ -110,6 +110,8 @@ class Bodies:
             elif kind == "u64" and function.name.startswith("fee_"):
                 value = _fee(word, priority=len(public) == 1)
             inputs.append(_input(kind, word, position, value))
+            if kind == "record" and (tag := chain.planted_tag((height, index, number, position))):
+                inputs[-1]["tag"] = tag
             if inputs[-1]["type"] == "public":
                 public.append(inputs[-1]["value"])
         for position, kind in enumerate(function.outputs):

@@ -5,7 +5,7 @@ All other rows of the chain are computed from their height; these are real ciphe
 documentation: anyone can read what it owns.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from chainq.demo.layout import Layout
@@ -52,6 +52,37 @@ def places(layout: Layout, planted: Sequence[Planted]) -> dict[int, Planted]:
             height += 1
         found[min(free)] = record
     return found
+
+
+Input = tuple[int, int, int, int]
+"""Height, index of a transaction, number of a transition in it, index of an input."""
+
+LIFE = 20
+"""Heights after which a planted record is spent at the earliest."""
+
+
+def spends(layout: Layout, planted: Mapping[int, Planted]) -> dict[Input, str]:
+    """Return the tags of the inputs that spend planted records: the first inputs of credits.aleo that are free."""
+    found: dict[Input, str] = {}
+    for number, record in sorted(planted.items()):
+        located = layout.records.locate(number)
+        if not record.tag or located is None:
+            continue
+        height = located[0] + LIFE
+        while not (free := [at for at in _record_inputs(layout, height) if at not in found]):
+            height += 1
+        found[free[0]] = record.tag
+    return found
+
+
+def _record_inputs(layout: Layout, height: int) -> Iterator[Input]:
+    """Yield the record inputs of the transitions of credits.aleo that happened in a block."""
+    for index, plan in enumerate(layout.plan(height).transactions):
+        for number, call in enumerate(plan.transitions):
+            if call.function.program == "credits.aleo":
+                for position, kind in enumerate(call.function.inputs):
+                    if kind == "record":
+                        yield height, index, number, position
 
 
 def _suitable(layout: Layout, height: int, *, public: bool) -> set[int]:

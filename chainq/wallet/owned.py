@@ -1,14 +1,15 @@
 """`Wallet`: the rows that view keys own, out of batches of ownership rows; and a service that yields only those."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.catalog.owned import OWNER, PLAINTEXT, SHARED
+from chainq.catalog.owned import OWNER, PLAINTEXT, SHARED, SPENT_HEIGHT, SPENT_TRANSACTION
 from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
@@ -20,19 +21,28 @@ from chainq.wallet.examine import NAMED, Examiner, Requests
 from chainq.wallet.keys import ViewKey
 from chainq.wallet.records import Key, RecordFinder, decrypt, key_of, shown
 from chainq.wallet.scan import Scanned, Scanner
+from chainq.wallet.spends import Spend, Spends
 
 NETWORKS = {"mainnet": (0,), "testnet": (1, 3)}
 """What `--network` takes, and the numbers that blocks of that network carry; 3 was that of an early testnet."""
 
-_OWNERSHIP = BY_COMMAND["ownership"]
+_OWNERSHIP, _FULL_BLOCKS = BY_COMMAND["ownership"], BY_COMMAND["full-blocks"]
+_OWNER = fields.Picker([OWNER.path])
 
 
 class Wanted(NamedTuple):
     """What is printed beside an owned row: its record row (`records`), and the plaintext of that (`plaintext`), with
-    what its output says."""
+    what its output says. `spent`, `unspent`: only records that are, and what spends them; else all rows."""
 
     records: bool = False
     plaintext: bool = False
+    spent: bool = False
+    unspent: bool = False
+
+    @property
+    def spends(self) -> bool:
+        """Return whether it matters what spends the records."""
+        return self.spent or self.unspent
 
 
 class Wallet:
@@ -43,7 +53,7 @@ class Wallet:
     """
 
     def __init__(self, keys: Sequence[ViewKey], wanted: Wanted, workers: int, progress: Progress = UNSEEN) -> None:
-        self._keys, self._wanted = list(keys), wanted
+        self._keys, self._wanted, self._progress = list(keys), wanted, progress
         self._scanner = Scanner([key.text for key in keys], workers, progress)
         self.malformed: dict[Key, None] = {}  # as a set that keeps their order
         self._examiner: Examiner | None = None
@@ -60,7 +70,10 @@ class Wallet:
         self._keys.clear()
 
     def owned(self, batches: Iterator[Batch], requests: Requests, warn: Callable[[str], None]) -> Iterator[Batch]:
-        """Yield the batches with the owned rows only.
+        """Yield the batches with the owned rows only, and of these the wanted ones.
+
+        Where it matters what spends a record, nothing is yielded before the full blocks are read, from the first owned
+        row to the tip.
 
         `warn` is called with each malformed row and each record that is not genuine, up to `NAMED`. Raises what
         `batches` raises, and IncompleteError for an owned row without a record that decrypts.
@@ -68,10 +81,33 @@ class Wallet:
         finder = RecordFinder(requests.fetch_range, requests.fetch_page) if self._wanted.records else None
         if self._wanted.plaintext and self._examiner is None:
             self._examiner = Examiner(requests, warn)
+        owned = self._owned(batches, finder, warn)
+        return self._with_spends(owned, requests) if self._wanted.spends else owned
+
+    def _owned(
+        self, batches: Iterator[Batch], finder: RecordFinder | None, warn: Callable[[str], None]
+    ) -> Iterator[Batch]:
         for scanned in self._scanner.scan(batches):
             self._report(scanned, warn)
             yield scanned.batch._replace(rows=self._rows(scanned, finder), scanned=len(scanned.batch.rows))
             del scanned  # its rows are large, and the next wait may be long
+
+    def _with_spends(self, batches: Iterator[Batch], requests: Requests) -> Iterator[Batch]:
+        """Yield the batches with the wanted rows, and what spends them."""
+        found = list(batches)
+        owners = {key_of(row): fields.text_of(_OWNER(row)[0]) for batch in found for row in batch.rows}
+        spends = Spends(self._keys, owners)
+        first = min((batch.heights.start for batch in found if batch.rows and batch.heights), default=None)
+        if first is not None:
+            heights = HeightRange(first, max(first, requests.tip_height() + 1))
+            self._progress.begin(len(heights), "full blocks")
+            for blocks in requests.fetch_range(Query(_FULL_BLOCKS), heights):
+                spends.read([blocks])
+                self._progress.wrote(len(blocks.heights or ()), 0)
+        for batch in found:
+            rows = ((row, spends.of(key_of(row))) for row in batch.rows)
+            wanted = [(row, by) for row, by in rows if (self._wanted.spent if by else self._wanted.unspent)]
+            yield batch._replace(rows=[_with(row, _spent(by)) for row, by in wanted])
 
     def check(self) -> None:
         """Raise IncompleteError if rows were malformed, as some of them may be owned, or if records are not genuine."""
@@ -122,12 +158,25 @@ class Wallet:
     @staticmethod
     def _row(row: Raw, key: ViewKey, joined: dict[str, Raw]) -> Raw:
         """Return one row of the output; values stay as the server sent them."""
-        values = {OWNER.path: Raw(msgspec.json.encode(key.address))}
-        values |= {name: value for name, value in raw_json.members(bytes(row)).items() if name != OWNER.path}
-        values |= joined
-        return Raw(
-            b"{" + b",".join(json.dumps(name).encode() + b":" + bytes(value) for name, value in values.items()) + b"}"
-        )
+        first = {OWNER.path: Raw(msgspec.json.encode(key.address))}
+        return _with(row, joined, first)
+
+
+def _with(row: Raw, more: Mapping[str, Raw], first: Mapping[str, Raw] = MappingProxyType({})) -> Raw:
+    """Return a row with members before its own, which these replace, and with more members after them."""
+    own = {name: value for name, value in raw_json.members(bytes(row)).items() if name not in first}
+    values = {**first, **own, **more}
+    return Raw(
+        b"{" + b",".join(json.dumps(name).encode() + b":" + bytes(value) for name, value in values.items()) + b"}"
+    )
+
+
+def _spent(by: Spend | None) -> dict[str, Raw]:
+    height, transaction = (None, None) if by is None else by
+    return {
+        SPENT_HEIGHT.path: Raw(msgspec.json.encode(height)),
+        SPENT_TRANSACTION.path: Raw(msgspec.json.encode(transaction)),
+    }
 
 
 class OwnedService(Service):

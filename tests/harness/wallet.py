@@ -46,6 +46,13 @@ def fresh_records(address: str, count: int) -> list[Planted]:
     return made
 
 
+def tagged(key: Key, record: Planted) -> Planted:
+    """The same record of a key, spent: by the tag that aleo-sdk makes of its commitment."""
+    sdk = pytest.importorskip("aleo").mainnet
+    graph_key = sdk.GraphKey.from_view_key(sdk.ViewKey.from_string(key.text))
+    return record._replace(tag=str(sdk.RecordCiphertext.tag(graph_key, sdk.Field.from_string(record.output_id))))
+
+
 def key_file(folder: Path, *keys: Key, mode: int = 0o600) -> str:
     """The path of a file with these keys."""
     file = folder / "keys"
