@@ -36,25 +36,34 @@ def run(given: OwnedOptions) -> None:
             "written rows would have to change when a record is spent",
             "leave them out, or use chainq balance with --checkpoint",
         )
-    if keys.looks_like_key(given.range or ""):
-        raise UsageError(
-            "a key is on the command line, where everyone on this machine can read it",
-            "use --view-key-file, and treat this key as known to others",
-        )
+    refuse_key(given.range or "")
     read_query(method, given)  # so that nobody types a key for arguments that are wrong
-    sdk.check_installed()
+    prepare(given.network)
     network = given.network
-    if network is not None and network not in NETWORKS:
-        raise UsageError(f"unknown network {printable(network)!r}: expected {' or '.join(NETWORKS)}")
-    # A core dump would hold the keys.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     found = keys.read(given.view_key_file, insecure=given.insecure_key_file)
-    identity = {"owner": owner_hash([key.address for key in found], _recorded_salt(given.checkpoint))}
+    identity = {"owner": owner_hash([key.address for key in found], recorded_salt(given.checkpoint))}
     reporter = connect.reporter(given)
     with Wallet(found, wanted, given.workers or cores(), reporter) as wallet:
         found.clear()
         run_command.run(method, given, partial(OwnedService, wallet, network), identity, reporter)
         wallet.check()
+
+
+def refuse_key(word: str) -> None:
+    """Raise UsageError for an argument that is meant as a key."""
+    if keys.looks_like_key(word):
+        raise UsageError(
+            "a key is on the command line, where everyone on this machine can read it",
+            "use --view-key-file, and treat this key as known to others",
+        )
+
+
+def prepare(network: str | None) -> None:
+    """Check what can be checked before a key is read, and keep keys out of core dumps. Raises UsageError."""
+    sdk.check_installed()
+    if network is not None and network not in NETWORKS:
+        raise UsageError(f"unknown network {printable(network)!r}: expected {' or '.join(NETWORKS)}")
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
 def owner_hash(addresses: Sequence[str], salt: bytes) -> str:
@@ -74,7 +83,7 @@ class _Checkpoint(msgspec.Struct):
     query: _Query = msgspec.field(default_factory=_Query)
 
 
-def _recorded_salt(checkpoint: Path | None) -> bytes:
+def recorded_salt(checkpoint: Path | None) -> bytes:
     """Return the salt in a checkpoint; a new one where there is none. What is wrong with the file shows later."""
     try:
         text = checkpoint.read_bytes() if checkpoint else b"{}"

@@ -23,6 +23,7 @@ from chainq.text.sanitize import mask_url
 from chainq.transport.base import ServiceOptions
 
 if TYPE_CHECKING:
+    from chainq.client.balances import Balance
     from chainq.client.row_types import (
         AddressTransactionsRow,
         BlockRow,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         TransactionsRow,
         TransitionsRow,
     )
+    from chainq.wallet.keys import ViewKey
 
 MOST_REQUESTS = 64  # at a time
 
@@ -283,13 +285,11 @@ class Client:
         """
         from chainq.catalog.owned import owned_method
         from chainq.process.pool import cores
-        from chainq.wallet import keys
-        from chainq.wallet.examine import Requests
+        from chainq.wallet.examine import requests_of
         from chainq.wallet.owned import Wallet, Wanted
         from chainq.wallet.scan import MOST_WORKERS
 
-        texts = [view_key] if isinstance(view_key, str) or not isinstance(view_key, Sequence) else view_key
-        found = keys.checked((f"view key {number}", text) for number, text in enumerate(texts, 1))
+        found = _view_keys(view_key)
         wanted = Wanted(records or decrypt, decrypt, spent, unspent)
         count = cores() if workers is None else arguments.integer("workers", workers, 1, MOST_WORKERS)
         with boundary():
@@ -299,15 +299,38 @@ class Client:
 
         def batches() -> Iterator[Batch]:
             with Wallet(found, wanted, count) as wallet:
-                requests = Requests(
-                    service.fetch_range, service.fetch_one_page, service.fetch_lookups, service.tip_height
-                )
-                owned = wallet.owned(compared, requests, lambda _: None)
+                owned = wallet.owned(compared, requests_of(service), lambda _: None)
                 yield from limited(owned, query.limit)
                 wallet.check()
 
         method = owned_method(records=wanted.records, plaintext=decrypt, spends=wanted.spends)
         return Rows(method, batches(), typed=self._typed, of=self._of(_range_of(query)))
+
+    def balance(
+        self, view_key: str | Sequence[str], start: int = 0, end: int | None = None, *, workers: int | None = None
+    ) -> "Balance":
+        """Return what view keys own and have not spent, by program and token, as of the tip or the block before `end`.
+
+        `start`: a height before the first record. Other arguments and errors as in `owned`. Public balances are out of
+        reach of the service.
+
+            >>> key = "AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX"  # published, for tests
+            >>> with Client("demo:") as client:
+            ...     balance = client.balance(key, 100, 150)
+            >>> balance.height, [(one.program_id, one.records, one.unspent) for one in balance.totals]
+            (149, [('credits.aleo', 1, 0)])
+        """
+        from chainq.client.balances import find_balance
+        from chainq.process.pool import cores
+        from chainq.wallet.scan import MOST_WORKERS
+
+        found = _view_keys(view_key)
+        count = cores() if workers is None else arguments.integer("workers", workers, 1, MOST_WORKERS)
+        with boundary():
+            first = arguments.height("start", start)
+            return find_balance(
+                self._service, found, first, None if end is None else arguments.height("end", end), count
+            )
 
     def transitions(
         self, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]
@@ -386,3 +409,11 @@ def _range_of(query: Query) -> str:
     start, end = ("" if at is None else str(at) for at in (bounds.start, bounds.end))
     heights = f"{start}:{end}" if start or end or not times else ""
     return " ".join(filter(None, (*map(str, query.arguments.values()), heights, *times)))
+
+
+def _view_keys(given: str | Sequence[str]) -> "list[ViewKey]":
+    """Return valid view keys. Raises UsageError, which repeats none."""
+    from chainq.wallet import keys
+
+    texts = [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
+    return keys.checked((f"view key {number}", text) for number, text in enumerate(texts, 1))

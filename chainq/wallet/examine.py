@@ -13,6 +13,7 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_COMMAND
 from chainq.catalog.owned import RECORD_NAME, SENDER
 from chainq.errors import ChainqError, IncompleteError, NotFoundError
+from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.query import Batch, Query
 from chainq.rows import fields
@@ -42,18 +43,65 @@ class Requests(NamedTuple):
     tip_height: Callable[[], int]
 
 
-class Examiner:
-    """Examines the records of a run. `warn` is called with each finding, up to `NAMED`.
+def requests_of(service: Service) -> Requests:
+    """Return how a service fetches rows."""
+    return Requests(service.fetch_range, service.fetch_one_page, service.fetch_lookups, service.tip_height)
 
-    `findings`: what is wrong, by record, in the order found. `unnamed`: programs whose source text is not to be had, so
-    that their records could not be compared.
+
+class Names:
+    """The names of the records of programs, which their source texts declare.
+
+    `unnamed`: programs whose source text is not to be had, so that their records cannot be compared; `warn` is called
+    with each.
     """
 
     def __init__(self, requests: Requests, warn: Callable[[str], None]) -> None:
         self._requests, self._warn = requests, warn
-        self._names: dict[str, list[str]] = {}  # of the records of each program
-        self.findings: dict[Key, str] = {}
+        self._known: dict[str, list[str]] = {}
         self.unnamed: dict[str, None] = {}  # as a set that keeps their order
+
+    def of(self, program: str, height: int | None) -> list[str]:
+        """Return the names of the records of a program; none where no source text of it is found.
+
+        `height`: that of a record of it, None if not known.
+        """
+        if program not in self._known:
+            source = genuine.native_source() if program == NATIVE else self._source(program, height)
+            self._known[program] = genuine.record_names(source)
+            if not self._known[program]:
+                self.unnamed[program] = None
+                self._warn(
+                    f"the records of {excerpt(program, 80)} were not compared with their commitments: "
+                    "the service shows no source text of that program"
+                )
+        return self._known[program]
+
+    def _source(self, program: str, height: int | None) -> str:
+        """Return the source text of a program; empty where the service has none at hand."""
+        tip = self._requests.tip_height()
+        newest = HeightRange(max(0, tip - NEWEST + 1), tip + 1)
+        for heights in (newest,) if height is None else (HeightRange(height, height + 1), newest):
+            try:
+                for batch in self._requests.fetch_range(Query(_TRANSITIONS), heights):
+                    for row in batch.rows:
+                        source = fields.text_of(_SOURCE(row)[0])
+                        if program_of(source) == program:
+                            return source
+            except ChainqError:  # a method that is refused costs the comparison, which is said
+                continue
+        return ""
+
+
+class Examiner:
+    """Examines the records of a run. `warn` is called with each finding, up to `NAMED`.
+
+    `findings`: what is wrong, by record, in the order found.
+    """
+
+    def __init__(self, requests: Requests, warn: Callable[[str], None]) -> None:
+        self._requests, self._warn = requests, warn
+        self.names = Names(requests, warn)
+        self.findings: dict[Key, str] = {}
 
     def examine(self, records: Sequence[Raw], opened: Sequence[Opened]) -> list[dict[str, Raw]]:
         """Return for each record row what its output adds to it: its sender and its name, null where not known.
@@ -97,7 +145,7 @@ class Examiner:
                 raise ValueError(f"is not an output of its transaction {excerpt(transaction, 80)}")
             if (output.program, output.ciphertext) != (program, ciphertext):
                 raise ValueError("has another program or ciphertext in its transaction")
-            names = self._names_of(program, fields.integer_of(picked[2]))
+            names = self.names.of(program, fields.integer_of(picked[2]))
             if names:
                 name = genuine.name_of(opened, output, names)
                 if name is None:
@@ -115,31 +163,3 @@ class Examiner:
             self.findings[key] = problem
             if len(self.findings) <= NAMED:
                 self._warn(f"records/all: {shown(key)} {problem}")
-
-    def _names_of(self, program: str, height: int | None) -> list[str]:
-        """Return the names of the records of a program; none where no source text of it is found."""
-        if program not in self._names:
-            source = genuine.native_source() if program == NATIVE else self._source(program, height)
-            self._names[program] = genuine.record_names(source)
-            if not self._names[program]:
-                self.unnamed[program] = None
-                self._warn(
-                    f"the records of {excerpt(program, 80)} were not compared with their commitments: "
-                    "the service shows no source text of that program"
-                )
-        return self._names[program]
-
-    def _source(self, program: str, height: int | None) -> str:
-        """Return the source text of a program; empty where the service has none at hand."""
-        tip = self._requests.tip_height()
-        newest = HeightRange(max(0, tip - NEWEST + 1), tip + 1)
-        for heights in (newest,) if height is None else (HeightRange(height, height + 1), newest):
-            try:
-                for batch in self._requests.fetch_range(Query(_TRANSITIONS), heights):
-                    for row in batch.rows:
-                        source = fields.text_of(_SOURCE(row)[0])
-                        if program_of(source) == program:
-                            return source
-            except ChainqError:  # a method that is refused costs the comparison, which is said
-                continue
-        return ""

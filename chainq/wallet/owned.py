@@ -195,16 +195,18 @@ class OwnedService(Service):
         `options`: as `Service` takes them. Raises UsageError for a service on another network.
         """
         if self._network and len(heights):
-            self._check_network(self._network)
+            check_network(self, self._network)
+            self._network = None  # once a run
         everything = super().fetch_range(query._replace(method=_OWNERSHIP, limit=None), heights, **options)
         requests = Requests(super().fetch_range, super().fetch_one_page, super().fetch_lookups, super().tip_height)
         return self._wallet.owned(everything, requests, self._warn)
 
-    def _check_network(self, name: str) -> None:
-        (latest,) = self.fetch_latest()
-        number = fields.integer_of(fields.Picker(["network"])(latest.rows[0])[0])
-        if number not in NETWORKS[name]:
-            raise UsageError(
-                Phrase("{network}: the service is on another network, its blocks have number {}", number, network=name)
-            )
-        self._network = None  # once a run
+
+def check_network(service: Service, name: str) -> None:
+    """Raise UsageError for a service on another network than one of `NETWORKS`."""
+    (latest,) = service.fetch_latest()
+    number = fields.integer_of(fields.Picker(["network"])(latest.rows[0])[0])
+    if number not in NETWORKS[name]:
+        raise UsageError(
+            Phrase("{network}: the service is on another network, its blocks have number {}", number, network=name)
+        )

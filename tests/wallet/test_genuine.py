@@ -119,7 +119,7 @@ def test_the_name_comes_from_the_source_of_the_program() -> None:
     """Which rows of transitions carry."""
     found, examiner, warned = examined("import credits.aleo;\n" + SOURCE)
     assert found == {"record_name": "gold", "sender": str(MAKER.address)}
-    assert (examiner.findings, examiner.unnamed, warned) == ({}, {}, [])
+    assert (examiner.findings, examiner.names.unnamed, warned) == ({}, {}, [])
     examiner.check()
 
 
@@ -127,7 +127,7 @@ def test_without_a_source_the_record_is_not_compared_and_that_is_said() -> None:
     """The row has no name then; nothing is claimed of it."""
     found, examiner, warned = examined(None)
     assert found == {"record_name": None, "sender": str(MAKER.address)}
-    assert list(examiner.unnamed) == ["two_tokens.aleo"]
+    assert list(examiner.names.unnamed) == ["two_tokens.aleo"]
     assert warned == [
         "the records of two_tokens.aleo were not compared with their commitments: "
         "the service shows no source text of that program"
