@@ -76,8 +76,9 @@ class Bookkeeper:
         `hash_of` returns the hash of a block as the service has it now. Raises ChainqError.
         """
         stop = tip.height + 1 if end is None else min(end, tip.height + 1)
-        if stop <= book.next and (book.as_of is None or tip.height < book.as_of.height):
-            return  # a server that is behind says nothing of what was read
+        if book.as_of is not None and tip.height < book.as_of.height and book.may_follow(tip.height, hash_of):
+            self._warn(f"the tip is {tip.height}: the server may be behind block {book.as_of.height}, read before")
+            return
         if forgotten := book.go_back(hash_of):
             self._warn(f"reorg: block {forgotten.height} is another one now; reading again from block {book.next}")
         self._progress.begin(max(0, stop - book.next))

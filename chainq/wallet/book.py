@@ -10,7 +10,8 @@ import msgspec
 
 from chainq.errors import IncompleteError
 
-NEAR = 16  # blocks below the last one of which each has a mark; further down marks are twice as far apart each time
+NEAR = 128  # blocks below the last one of which each has a mark
+EACH = 8  # marks, or up to twice as many, for each doubling of the distance further down
 
 
 class Entry(msgspec.Struct, omit_defaults=True):
@@ -71,13 +72,14 @@ class Book(msgspec.Struct):
         self.marks.append(mark)
 
     def thin(self) -> None:
-        """Drop marks that are too close to each other."""
-        kept: list[Mark] = []
-        for mark in reversed(self.marks):
-            gap = self.next - 1 - mark.height
-            if gap <= NEAR or not kept or gap >= 2 * (self.next - 1 - kept[-1].height):
-                kept.append(mark)
-        self.marks = kept[::-1]
+        """Drop marks that are too close to each other: those further down are at multiples of greater powers of two."""
+        last = self.next - 1
+        self.marks = [mark for mark in self.marks if mark.height % _spacing(last - mark.height) == 0]
+
+    def may_follow(self, height: int, hash_of: Callable[[int], str | None]) -> bool:
+        """Return whether the chain up to a height may be the recorded one: its highest mark up to there is on it."""
+        mark = next((mark for mark in reversed(self.marks) if mark.height <= height), None)
+        return mark is not None and hash_of(mark.height) == mark.hash
 
     def go_back(self, hash_of: Callable[[int], str | None]) -> Mark | None:
         """Forget the blocks that are no longer on the chain; return the highest one forgotten, None if all are on it.
@@ -122,3 +124,8 @@ def _total(owner: int, program: str, token: str, entries: list[Entry]) -> Total:
 
 def _sum(entries: Iterable[Entry]) -> int:
     return sum(int(entry.amount) for entry in entries if entry.amount is not None)
+
+
+def _spacing(gap: int) -> int:
+    """Return how far marks are apart that are so many blocks below the last one: a power of two that grows with it."""
+    return 1 if gap <= NEAR else 1 << (gap // EACH).bit_length()
