@@ -9,8 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from chainq.catalog.owned import owned_method
-from chainq.cli import connect
+from chainq.catalog.methods import Method
+from chainq.catalog.owned import PLAINTEXT, owned_method, readable, with_members
+from chainq.cli import connect, output
 from chainq.cli import run as run_command
 from chainq.cli.query import read_query
 from chainq.cli.tool_options import OwnedOptions
@@ -19,6 +20,7 @@ from chainq.process.pool import cores
 from chainq.text.sanitize import printable
 from chainq.wallet import keys, sdk
 from chainq.wallet.owned import NETWORKS, OwnedService, Wallet, Wanted
+from chainq.wallet.shown import Style, totals
 
 SALT_BYTES = 16
 
@@ -28,8 +30,8 @@ def run(given: OwnedOptions) -> None:
 
     IncompleteError at the end, after all rows, where some could not be compared.
     """
-    wanted = Wanted(given.records or given.decrypt, given.decrypt, given.spent, given.unspent)
-    method = owned_method(records=wanted.records, plaintext=wanted.plaintext, spends=wanted.spends)
+    wanted, format_name = _wanted(given)
+    method = _method(wanted, given, several=True)
     if wanted.spends and (given.checkpoint is not None or given.follow):
         raise UsageError(
             f"--{'spent' if given.spent else 'unspent'} cannot be combined with --checkpoint or --follow: "
@@ -44,9 +46,35 @@ def run(given: OwnedOptions) -> None:
     identity = {"owner": owner_hash([key.address for key in found], recorded_salt(given.checkpoint))}
     reporter = connect.reporter(given)
     with Wallet(found, wanted, given.workers or cores(), reporter) as wallet:
+        method = _method(wanted, given, several=len(found) > 1)
         found.clear()
         run_command.run(method, given, partial(OwnedService, wallet, network), identity, reporter)
+        if format_name == "table" and given.limit is None and not given.follow:
+            for line in totals(wallet.amounts.values()):
+                reporter.note(printable(line))
         wallet.check()
+
+
+def _wanted(given: OwnedOptions) -> tuple[Wanted, str]:
+    """Return what is printed of each row, and the format. A table for a person shows what records hold."""
+    decrypt, requested = given.decrypt, ",".join(given.columns or ())
+    plain = owned_method(records=True, plaintext=True, spends=True)
+    appended = given.checkpoint is not None or (given.follow and given.output is not None)
+    format_name = output.settings(with_members(plain, requested.split(",")), given, appended=appended).format
+    style = Style.TEXT if format_name in ("json", "jsonl", "parquet") else Style.LINE
+    if f"{PLAINTEXT.path}." in requested:
+        style = Style.MEMBERS
+    elif format_name == "table" and not requested:
+        decrypt, style = True, Style.TABLE
+    return Wanted(given.records or decrypt, decrypt, given.spent, given.unspent, style), format_name
+
+
+def _method(wanted: Wanted, given: OwnedOptions, *, several: bool) -> Method:
+    """Return what describes the rows, with the members of the plaintext that `--columns` names."""
+    method = owned_method(records=wanted.records, plaintext=wanted.plaintext, spends=wanted.spends)
+    if wanted.style is Style.TABLE:
+        return readable(method, several=several)
+    return with_members(method, [path.strip() for path in ",".join(given.columns or ()).split(",")])
 
 
 def refuse_key(word: str) -> None:

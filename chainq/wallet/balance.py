@@ -7,7 +7,7 @@ long range is read by its ownership rows alone.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError
@@ -21,9 +21,9 @@ from chainq.wallet import genuine
 from chainq.wallet.book import Book, Entry, Mark
 from chainq.wallet.examine import Names, Requests
 from chainq.wallet.keys import ViewKey
-from chainq.wallet.plaintext import amount_of, members_of
 from chainq.wallet.records import Key, key_of, opened_by, shown
 from chainq.wallet.scan import Scanner
+from chainq.wallet.shown import Style, shown_plaintext
 from chainq.wallet.spends import Tags
 
 WINDOW = 1_000  # heights that are read before the book is recorded
@@ -177,14 +177,11 @@ class Bookkeeper:
         if names and genuine.name_of(opened, output, names) is None:
             self._find(place, "has a plaintext that its commitment, the id of its output, does not match")
             return None
-        members: dict[str, Any] = members_of(str(opened.plaintext))
-        native = output.program == genuine.NATIVE
-        amount = amount_of(members.get("microcredits" if native else "amount"))
-        token = members.get("token_id")
+        _, worth = shown_plaintext(str(opened.plaintext), output.program, Style.LINE)
+        amount = None if worth.amount is None else str(worth.amount)
         return Entry(
-            *(owner, output.program, token if isinstance(token, str) else ""),
-            *(None if amount is None else str(amount), self._tags.of(key.address, output)),
-            *(height, output.transaction),
+            *(owner, output.program, worth.token, amount),
+            *(self._tags.of(key.address, output), height, output.transaction),
         )
 
     def _find(self, key: Key, problem: str) -> None:

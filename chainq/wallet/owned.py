@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.catalog.owned import OWNER, PLAINTEXT, SHARED, SPENT_HEIGHT, SPENT_TRANSACTION
+from chainq.catalog.owned import OWNER, SHARED, SPENT_HEIGHT, SPENT_TRANSACTION
 from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
@@ -21,6 +21,7 @@ from chainq.wallet.examine import NAMED, Examiner, Requests
 from chainq.wallet.keys import ViewKey
 from chainq.wallet.records import Key, RecordFinder, decrypt, key_of, shown
 from chainq.wallet.scan import Scanned, Scanner
+from chainq.wallet.shown import Amount, Style, shown_plaintext
 from chainq.wallet.spends import Spend, Spends
 
 NETWORKS = {"mainnet": (0,), "testnet": (1, 3)}
@@ -32,12 +33,14 @@ _OWNER = fields.Picker([OWNER.path])
 
 class Wanted(NamedTuple):
     """What is printed beside an owned row: its record row (`records`), and the plaintext of that (`plaintext`), with
-    what its output says. `spent`, `unspent`: only records that are, and what spends them; else all rows."""
+    what its output says, in that `style`. `spent`, `unspent`: only records that are, and what spends them.
+    """
 
     records: bool = False
     plaintext: bool = False
     spent: bool = False
     unspent: bool = False
+    style: Style = Style.TEXT
 
     @property
     def spends(self) -> bool:
@@ -49,13 +52,14 @@ class Wallet:
     """View keys and what is found for them. A context manager, which ends its processes and drops the keys.
 
     `workers`: processes at a time. `progress`: shows rows as they are compared. `malformed`: the rows so far of which
-    nobody can say whose they are.
+    nobody can say whose they are. `amounts`: what the decrypted records amount to, of the rows that are wanted.
     """
 
     def __init__(self, keys: Sequence[ViewKey], wanted: Wanted, workers: int, progress: Progress = UNSEEN) -> None:
         self._keys, self._wanted, self._progress = list(keys), wanted, progress
         self._scanner = Scanner([key.text for key in keys], workers, progress)
         self.malformed: dict[Key, None] = {}  # as a set that keeps their order
+        self.amounts: dict[Key, Amount] = {}
         self._examiner: Examiner | None = None
 
     def __enter__(self) -> Self:
@@ -105,9 +109,14 @@ class Wallet:
                 spends.read([blocks])
                 self._progress.wrote(len(blocks.heights or ()), 0)
         for batch in found:
-            rows = ((row, spends.of(key_of(row))) for row in batch.rows)
-            wanted = [(row, by) for row, by in rows if (self._wanted.spent if by else self._wanted.unspent)]
-            yield batch._replace(rows=[_with(row, _spent(by)) for row, by in wanted])
+            wanted = []
+            for row in batch.rows:
+                by = spends.of(key_of(row))
+                if self._wanted.spent if by else self._wanted.unspent:
+                    wanted.append(_with(row, _spent(by)))
+                else:
+                    self.amounts.pop(key_of(row), None)
+            yield batch._replace(rows=wanted)
 
     def check(self) -> None:
         """Raise IncompleteError if rows were malformed, as some of them may be owned, or if records are not genuine."""
@@ -150,9 +159,11 @@ class Wallet:
         ]
         if self._examiner is not None and records:
             examined = self._examiner.examine(records, opened)
-            for members, one, more in zip(joined, opened, examined, strict=True):
-                members[PLAINTEXT.path] = Raw(msgspec.json.encode(str(one.plaintext)))
-                members |= more
+            for record, members, one, more in zip(records, joined, opened, examined, strict=True):
+                program = fields.text_of(members.get("program_id"))
+                added, amount = shown_plaintext(str(one.plaintext), program, self._wanted.style)
+                members |= added | more
+                self.amounts[key_of(record)] = amount
         return joined
 
     @staticmethod

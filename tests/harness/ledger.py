@@ -27,13 +27,17 @@ class Ledger(Chain):
     def __init__(self) -> None:
         super().__init__(owned=())
         self.under: Chain = Chain(owned=())
+        self.forks = 0
         self.owned_rows: dict[int, Planted] = {}
         self.tags: dict[Input, str] = {}
         self.__dict__["planted"] = self.owned_rows
 
     def fork(self, at: int) -> None:
         """Replace the blocks from a height on; what was planted there is gone."""
-        self.under = Fork(self.under, at)
+        self.forks += 1
+        fork = Fork(self.under, at)
+        fork._branch = Chain(seed=self.forks, owned=())  # another one than that of the fork before
+        self.under = fork
         first = self.records.before(at)
         for number in [number for number in self.owned_rows if number >= first]:
             del self.owned_rows[number]
