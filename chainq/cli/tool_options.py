@@ -110,13 +110,13 @@ def _owned() -> "Command":
         call,
         "Ownership rows that view keys own; the keys never leave this machine.\n\n"
         "Reads every ownership row of the range (method: records/isOwner) and compares it here. Needs the package "
-        "aleo-sdk: pip install 'chainq[wallet]'. That package is under the GPL-3, chainq under the MIT license; no "
-        "other command uses it.\n\n"
-        "A table shows what the records hold, and totals, unless --columns names others. Columns: owner (the address of "
-        "the key) and those of ownership; with --records those of records; with --decrypt plaintext, plaintext_json, "
-        "plaintext.MEMBER, record_name and sender too; with --spent or --unspent spent_height and spent_transaction. "
-        "These two options read every full block from the first owned record to the tip; with both, all records are "
-        "printed.",
+        "aleo-sdk: pip install 'chainq[wallet]'. That package is under the GPL-3, chainq under the MIT license; "
+        "of the other commands, only balance and verify --hashes use it.\n\n"
+        "A table shows what the records hold, and totals, unless --columns names others. Columns: owner (the address "
+        "of the key) and those of ownership; with --records those of records; with --decrypt plaintext, "
+        "plaintext_json, plaintext.MEMBER, record_name and sender too; with --spent or --unspent spent_height and "
+        "spent_transaction. These two options read every full block from the first owned record to the tip; with both, "
+        "all records are printed.",
         "Examples:\n  chainq owned --last 100\n  chainq owned 0:500 --decrypt\n",
         declared=parameters(*groups),
     )
