@@ -110,7 +110,7 @@ complete -c chainq -f
 _chainq_for
 _chainq_row '--version -V' flag 'Print the version and exit'
 _chainq_row '--help -h' flag 'Show this message and exit'
-_chainq_row 1 words command blocks 'block summaries for a height range' block 'block summaries by height' latest 'block summary of the latest block' full-blocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' transaction 'full details of one transaction by ID' program-transactions 'transactions that call a program'"'"'s function, once for each call' records 'records produced in a height range' ownership 'minimal ownership data of records in a height range' transitions 'transitions that have no record inputs, in a height range' address-transactions 'IDs of public transactions of an address in a height range' owned 'ownership rows that your view keys own' show 'show a block, transaction, address or program on one screen' export 'write Parquet partitions into a folder or an object store' sql 'query an export, or the last blocks, with SQL' rpc 'call any method and print its result' doctor 'examine a server: dialect, methods, pagination, limits' verify 'find missing, duplicate, altered and misplaced rows' status 'show how far a checkpoint or an export has come' profiles 'list the profiles in config.toml' serve 'serve the sample chain over HTTP, with optional faults' completion 'print the completion script of a shell' help 'show the help of the program or of a command' version 'print the version'
+_chainq_row 1 words command blocks 'block summaries for a height range' block 'block summaries by height' latest 'block summary of the latest block' full-blocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' transaction 'full details of one transaction by ID' program-transactions 'transactions that call a program'"'"'s function, once for each call' records 'records produced in a height range' ownership 'minimal ownership data of records in a height range' transitions 'transitions that have no record inputs, in a height range' address-transactions 'IDs of public transactions of an address in a height range' owned 'ownership rows that your view keys own' balance 'private balance of your view keys' show 'show a block, transaction, address or program on one screen' export 'write Parquet partitions into a folder or an object store' sql 'query an export, or the last blocks, with SQL' rpc 'call any method and print its result' doctor 'examine a server: dialect, methods, pagination, limits' verify 'find missing, duplicate, altered and misplaced rows' status 'show how far a checkpoint or an export has come' profiles 'list the profiles in config.toml' serve 'serve the sample chain over HTTP, with optional faults' completion 'print the completion script of a shell' help 'show the help of the program or of a command' version 'print the version'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned export sql verify
 _chainq_row --start text 'First height; -100: the last 100 blocks'
 _chainq_row --end text 'End height, exclusive. Default, and latest: through the tip'
@@ -124,7 +124,6 @@ _chainq_row --rewind text 'Fetch the last N or more blocks again, then resume'
 _chainq_row --adopt flag 'Resume after the rows of -o FILE if the checkpoint does not exist'
 _chainq_row --max-age text 'Exit with code 6 if the tip is older: 10m, 2h, 7d'
 _chainq_row '--follow -f' flag 'Keep running and print new blocks'
-_chainq_row --interval text 'Seconds between polls'
 _chainq_for blocks full-blocks transactions program-transactions records ownership transitions address-transactions owned
 _chainq_row --limit text 'Stop after N rows'
 _chainq_for blocks full-blocks
@@ -133,8 +132,10 @@ _chainq_row --hashes flag 'Recompute block hashes; exit with code 6 before the f
 _chainq_row '--workers -w' text 'Processes that recompute hashes. Default: one per core'
 _chainq_for blocks full-blocks transactions records ownership transitions
 _chainq_row --where text 'Print the rows that meet a condition, such as '"'"'output_index > 0 and program_id ~ token'"'"''
-_chainq_for blocks full-blocks records ownership transitions address-transactions owned verify
+_chainq_for blocks full-blocks records ownership transitions address-transactions owned balance verify
 _chainq_row --checkpoint file 'Resume where the last run ended'
+_chainq_for blocks full-blocks records ownership transitions address-transactions owned balance
+_chainq_row --interval text 'Seconds between polls'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql verify
 _chainq_row --format words 'table, jsonl, json, csv, tsv, text, chart, parquet, plug-ins. Default: by the extension of FILE, else CHAINQ_FORMAT, else table on a terminal and jsonl elsewhere' table '' jsonl '' json '' csv '' text '' tsv '' parquet '' chart ''
 _chainq_row --table flag 'Human-readable table'
@@ -153,7 +154,7 @@ _chainq_row --flatten flag 'jsonl with a key for each column (b.c) instead of ne
 _chainq_row --receipt flag 'Write FILE.receipt.json: range, rows, SHA-256; chainq verify FILE uses it'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql rpc verify
 _chainq_row --color words 'When to use colors' auto '' always '' never ''
-_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify
+_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned balance show export sql rpc doctor verify
 _chainq_row --url words 'URL of the service, or folder or URL of an export; demo: is a built-in sample' demo: 'the sample chain, with no network'
 _chainq_row --profile profile 'Profile from config.toml'
 _chainq_row --dialect words 'Dialect of the server: chain, aleo, or auto to detect it' chain '' aleo '' auto ''
@@ -174,7 +175,7 @@ _chainq_for blocks full-blocks program-transactions records ownership transition
 _chainq_row --strict flag 'Exit with code 6 before rows that are not proved complete, and compare a few heights with their full blocks'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned rpc
 _chainq_row --dry-run flag 'Print the requests as JSON Lines without sending them'
-_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show export sql rpc doctor verify status profiles serve completion help version
+_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned balance show export sql rpc doctor verify status profiles serve completion help version
 _chainq_row '--help -h' flag 'Show this message and exit'
 _chainq_for latest
 _chainq_row --max-age text 'Exit with code 6 if the tip is older: 10m, 2h, 7d'
@@ -202,15 +203,24 @@ _chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, 
 _chainq_for address-transactions
 _chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' transaction_id 'bech32, prefix at' all 'every column' help 'list the columns'
 _chainq_row --no-details flag 'Do not look up the transactions of a table'
-_chainq_for owned
+_chainq_for owned balance
 _chainq_row --view-key-file file 'View keys, one per line. Default: CHAINQ_VIEW_KEY, else a hidden prompt'
 _chainq_row --insecure-key-file flag 'Accept a key file that others can access'
-_chainq_row --records flag 'Add the record of each row, with its height'
-_chainq_row --decrypt flag 'Add the record and its plaintext'
 _chainq_row --network words 'Fail unless the service is on mainnet, or on testnet' mainnet '' testnet ''
 _chainq_row '--workers -w' text 'Processes that compare rows. Default: one per core'
+_chainq_for owned
+_chainq_row --records flag 'Add the record of each row, with its height'
+_chainq_row --decrypt flag 'Add the record, its plaintext and sender, and check it'
+_chainq_row --unspent flag 'Only records that are not spent, up to the tip'
+_chainq_row --spent flag 'Only spent records, with what spends them'
 _chainq_for owned verify
 _chainq_row --columns text+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
+_chainq_for balance
+_chainq_row --start text 'Height before the first record'
+_chainq_row --end text 'End height, exclusive: the balance as of the block before it'
+_chainq_row --watch flag 'Keep running and print each change'
+_chainq_for balance doctor status profiles
+_chainq_row --json flag 'JSON instead of a table'
 _chainq_for show
 _chainq_row --last text 'Newest blocks to look at. Default: 500K for an address, 1000 for a record, else 100'
 _chainq_row --json flag 'All parts as one JSON object'
@@ -229,8 +239,6 @@ _chainq_row --no-lock flag 'Do not keep other exports out; for disjoint partitio
 _chainq_row --dry-run flag 'List the partitions to write, write none'
 _chainq_for sql
 _chainq_row --partial flag 'Query the partitions that are there, though heights are missing'
-_chainq_for doctor status profiles
-_chainq_row --json flag 'JSON instead of a table'
 _chainq_for doctor
 _chainq_row --save text 'Save as a profile in config.toml'
 _chainq_row --default flag 'With --save: make it the default profile'
@@ -323,6 +331,8 @@ _chainq_row 1 text address
 _chainq_row 2 words range latest 'the block at the tip'
 _chainq_for owned
 _chainq_row 1 words range latest 'the block at the tip'
+_chainq_for balance
+_chainq_row any file '[keyfile]...'
 _chainq_for show
 _chainq_row 1 text object
 _chainq_for export
@@ -342,6 +352,6 @@ _chainq_for serve
 _chainq_for completion
 _chainq_row 1 words shell bash '' zsh '' fish ''
 _chainq_for help
-_chainq_row 1 words command blocks 'block summaries for a height range' block 'block summaries by height' latest 'block summary of the latest block' full-blocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' transaction 'full details of one transaction by ID' program-transactions 'transactions that call a program'"'"'s function, once for each call' records 'records produced in a height range' ownership 'minimal ownership data of records in a height range' transitions 'transitions that have no record inputs, in a height range' address-transactions 'IDs of public transactions of an address in a height range' owned 'ownership rows that your view keys own' show 'show a block, transaction, address or program on one screen' export 'write Parquet partitions into a folder or an object store' sql 'query an export, or the last blocks, with SQL' rpc 'call any method and print its result' doctor 'examine a server: dialect, methods, pagination, limits' verify 'find missing, duplicate, altered and misplaced rows' status 'show how far a checkpoint or an export has come' profiles 'list the profiles in config.toml' serve 'serve the sample chain over HTTP, with optional faults' completion 'print the completion script of a shell' help 'show the help of the program or of a command' version 'print the version'
+_chainq_row 1 words command blocks 'block summaries for a height range' block 'block summaries by height' latest 'block summary of the latest block' full-blocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' transaction 'full details of one transaction by ID' program-transactions 'transactions that call a program'"'"'s function, once for each call' records 'records produced in a height range' ownership 'minimal ownership data of records in a height range' transitions 'transitions that have no record inputs, in a height range' address-transactions 'IDs of public transactions of an address in a height range' owned 'ownership rows that your view keys own' balance 'private balance of your view keys' show 'show a block, transaction, address or program on one screen' export 'write Parquet partitions into a folder or an object store' sql 'query an export, or the last blocks, with SQL' rpc 'call any method and print its result' doctor 'examine a server: dialect, methods, pagination, limits' verify 'find missing, duplicate, altered and misplaced rows' status 'show how far a checkpoint or an export has come' profiles 'list the profiles in config.toml' serve 'serve the sample chain over HTTP, with optional faults' completion 'print the completion script of a shell' help 'show the help of the program or of a command' version 'print the version'
 _chainq_for version
 # table:end

@@ -1,17 +1,32 @@
 """The rows of `chainq owned`: those of no method, but picked from `records/isOwner` and joined with `records/all`."""
 
+from collections.abc import Iterable
+
 from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method
 from chainq.errors import Phrase
 
 COMMAND = "owned"
 OWNER = Column("owner", "string", "address of the view key", Kind.ID, brief=True)
 PLAINTEXT = Column("plaintext", "string", Phrase("the decrypted record, with {decrypt}"), Kind.TEXT, brief=True)
+RECORD_NAME = Column(
+    "record_name",
+    "null or string",
+    Phrase("name of the record, if its commitment was recomputed, with {decrypt}"),
+    Kind.TEXT,
+)
+SENDER = Column("sender", "null or string", Phrase("address that made the record, with {decrypt}"), Kind.ID, brief=True)
+PLAINTEXT_JSON = Column("plaintext_json", "null or object", Phrase("members of the record, with {decrypt}"), Kind.DATA)
+AMOUNT = Column("amount", "string", "what the record amounts to", Kind.NUMBER)
+TOKEN = Column("token_id", "string", "token of the record", Kind.ID)
+SPENT_HEIGHT = Column("spent_height", "null or number", "height of the block that spends it", Kind.HEIGHT, brief=True)
+SPENT_TRANSACTION = Column("spent_transaction", "null or string", "transaction that spends it", Kind.ID, brief=True)
 SHARED = frozenset(column.path for column in BY_COMMAND["ownership"].columns)
 """The columns of ownership rows; record rows have some of them too."""
 
 
-def owned_method(*, records: bool, plaintext: bool) -> Method:
-    """Return what describes the rows as the catalogue does: with the columns of the record, and with its plaintext."""
+def owned_method(*, records: bool, plaintext: bool, spends: bool) -> Method:
+    """Return what describes the rows as the catalogue does: with the columns of the record, with its plaintext, and
+    with what spends it."""
     ownership, record = BY_COMMAND["ownership"], BY_COMMAND["records"]
     columns = (OWNER, *ownership.columns)
     if records:
@@ -21,5 +36,39 @@ def owned_method(*, records: bool, plaintext: bool) -> Method:
             if column.path not in SHARED
         )
     if plaintext:
-        columns += (PLAINTEXT,)
+        columns += (PLAINTEXT, PLAINTEXT_JSON, RECORD_NAME, SENDER)
+    if spends:
+        columns += (SPENT_HEIGHT, SPENT_TRANSACTION)
     return ownership._replace(command=COMMAND, columns=columns, height=record.height if records else None)
+
+
+READABLE = (
+    "height",
+    "timestamp",
+    "owner",
+    "program_id",
+    RECORD_NAME.path,
+    AMOUNT.path,
+    SPENT_HEIGHT.path,
+    SPENT_TRANSACTION.path,
+    SENDER.path,
+    PLAINTEXT.path,
+    TOKEN.path,
+)
+"""The columns of a table for a person, the ones first that are shown on a narrow terminal too."""
+
+
+def readable(method: Method, *, several: bool) -> Method:
+    """Return the method with the columns of a table for a person; `several`: it needs to say whose a record is."""
+    names = [name for name in READABLE if several or name != OWNER.path]
+    columns = (*method.columns, AMOUNT, TOKEN)
+    places = {name: place for place, name in enumerate(names, 1)}
+    return method._replace(columns=tuple(column._replace(brief=places.get(column.path, 0)) for column in columns))
+
+
+def with_members(method: Method, paths: Iterable[str]) -> Method:
+    """Return the method with columns for those of these paths that lead into the plaintext."""
+    known = {column.path for column in method.columns}
+    inside = [path for path in paths if path.startswith((f"{PLAINTEXT.path}.", f"{PLAINTEXT_JSON.path}."))]
+    more = tuple(Column(path, "unknown") for path in dict.fromkeys(inside) if path not in known)
+    return method._replace(columns=(*method.columns, *more)) if PLAINTEXT in method.columns else method

@@ -243,6 +243,7 @@ def _version_command() -> "Command":
 COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     **{method.command: (method.group, method.purpose, partial(_method_command, method)) for method in METHODS},
     "owned": ("Records", "ownership rows that your view keys own", partial(_tool, "owned")),
+    "balance": ("Records", "private balance of your view keys", partial(_tool, "balance")),
     "show": ("Tools", "show a block, transaction, address or program on one screen", partial(_tool, "show")),
     "export": ("Tools", "write Parquet partitions into a folder or an object store", partial(_tool, "export")),
     "sql": ("Tools", "query an export, or the last blocks, with SQL", _sql_command),

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from chainq.catalog.owned import owned_method
-from chainq.cli import connect
+from chainq.catalog.methods import Method
+from chainq.catalog.owned import PLAINTEXT, owned_method, readable, with_members
+from chainq.cli import connect, output
 from chainq.cli import run as run_command
 from chainq.cli.query import read_query
 from chainq.cli.tool_options import OwnedOptions
@@ -20,6 +21,7 @@ from chainq.process.pool import cores
 from chainq.text.sanitize import printable
 from chainq.wallet import keys
 from chainq.wallet.owned import NETWORKS, OwnedService, Wallet, Wanted
+from chainq.wallet.shown import Style, totals
 
 SALT_BYTES = 16
 
@@ -29,27 +31,68 @@ def run(given: OwnedOptions) -> None:
 
     IncompleteError at the end, after all rows, where some could not be compared.
     """
-    wanted = Wanted(given.records or given.decrypt, given.decrypt)
-    method = owned_method(records=wanted.records, plaintext=wanted.plaintext)
-    if keys.looks_like_key(given.range or ""):
+    wanted, format_name = _wanted(given)
+    method = _method(wanted, given, several=True)
+    if wanted.spends and (given.checkpoint is not None or given.follow):
+        raise UsageError(
+            f"--{'spent' if given.spent else 'unspent'} cannot be combined with --checkpoint or --follow: "
+            "written rows would have to change when a record is spent",
+            "leave them out, or use chainq balance with --checkpoint",
+        )
+    refuse_key(given.range or "")
+    read_query(method, given)  # so that nobody types a key for arguments that are wrong
+    prepare(given.network)
+    network = given.network
+    found = keys.read(given.view_key_file, insecure=given.insecure_key_file)
+    identity = {"owner": owner_hash([key.address for key in found], recorded_salt(given.checkpoint))}
+    reporter = connect.reporter(given)
+    with Wallet(found, wanted, given.workers or cores(), reporter) as wallet:
+        method = _method(wanted, given, several=len(found) > 1)
+        found.clear()
+        run_command.run(method, given, partial(OwnedService, wallet, network), identity, reporter)
+        if format_name == "table" and given.limit is None and not given.follow:
+            for line in totals(wallet.amounts.values()):
+                reporter.note(printable(line))
+        wallet.check()
+
+
+def _wanted(given: OwnedOptions) -> tuple[Wanted, str]:
+    """Return what is printed of each row, and the format. A table for a person shows what records hold."""
+    decrypt, requested = given.decrypt, ",".join(given.columns or ())
+    plain = owned_method(records=True, plaintext=True, spends=True)
+    appended = given.checkpoint is not None or (given.follow and given.output is not None)
+    format_name = output.settings(with_members(plain, requested.split(",")), given, appended=appended).format
+    style = Style.TEXT if format_name in ("json", "jsonl", "parquet") else Style.LINE
+    if f"{PLAINTEXT.path}." in requested:
+        style = Style.MEMBERS
+    elif format_name == "table" and not requested:
+        decrypt, style = True, Style.TABLE
+    return Wanted(given.records or decrypt, decrypt, given.spent, given.unspent, style), format_name
+
+
+def _method(wanted: Wanted, given: OwnedOptions, *, several: bool) -> Method:
+    """Return what describes the rows, with the members of the plaintext that `--columns` names."""
+    method = owned_method(records=wanted.records, plaintext=wanted.plaintext, spends=wanted.spends)
+    if wanted.style is Style.TABLE:
+        return readable(method, several=several)
+    return with_members(method, [path.strip() for path in ",".join(given.columns or ()).split(",")])
+
+
+def refuse_key(word: str) -> None:
+    """Raise UsageError for an argument that is meant as a key."""
+    if keys.looks_like_key(word):
         raise UsageError(
             "a key is on the command line, where everyone on this machine can read it",
             "use --view-key-file, and treat this key as known to others",
         )
-    read_query(method, given)  # so that nobody types a key for arguments that are wrong
+
+
+def prepare(network: str | None) -> None:
+    """Check what can be checked before a key is read, and keep keys out of core dumps. Raises UsageError."""
     sdk.check_installed()
-    network = given.network
     if network is not None and network not in NETWORKS:
         raise UsageError(f"unknown network {printable(network)!r}: expected {' or '.join(NETWORKS)}")
-    # A core dump would hold the keys.
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    found = keys.read(given.view_key_file, insecure=given.insecure_key_file)
-    identity = {"owner": owner_hash([key.address for key in found], _recorded_salt(given.checkpoint))}
-    reporter = connect.reporter(given)
-    with Wallet(found, wanted, given.workers or cores(), reporter) as wallet:
-        found.clear()
-        run_command.run(method, given, partial(OwnedService, wallet, network), identity, reporter)
-        wallet.check()
 
 
 def owner_hash(addresses: Sequence[str], salt: bytes) -> str:
@@ -69,7 +112,7 @@ class _Checkpoint(msgspec.Struct):
     query: _Query = msgspec.field(default_factory=_Query)
 
 
-def _recorded_salt(checkpoint: Path | None) -> bytes:
+def recorded_salt(checkpoint: Path | None) -> bytes:
     """Return the salt in a checkpoint; a new one where there is none. What is wrong with the file shows later."""
     try:
         text = checkpoint.read_bytes() if checkpoint else b"{}"

@@ -292,13 +292,13 @@ def _log(status: int, body: bytes) -> None:
 def _planted(owner: str, count: int) -> "tuple[Planted, ...]":
     """Return fresh records of an address. Raises UsageError, also without the SDK that makes them."""
     from chainq.demo import curve
-    from chainq.demo.planted import Planted
+    from chainq.demo.planted import SENDER, Planted
     from chainq.wallet.sample import sample_records
 
     planted = []
-    for record in sample_records(owner, count):
-        nonce = ("", "") if record.scalar is None else tuple(map(str, curve.multiple(record.scalar)))
-        planted.append(Planted(record.ciphertext, nonce[0], nonce[1], record.owner_x))
+    for made in sample_records(owner, count, SENDER):
+        x, y = ("", "") if made.scalar is None else map(str, curve.multiple(made.scalar))
+        planted.append(Planted(made.ciphertext, x, y, made.owner_x, made.output_id, made.sender_ciphertext))
     return tuple(planted)
 
 

@@ -15,6 +15,7 @@ from chainq.cli.options import (
     OUTPUT,
     RANGE,
     RANGE_HELP,
+    RESUME,
     CheckOptions,
     CheckpointOptions,
     ColorOptions,
@@ -33,6 +34,7 @@ from chainq.cli.options import (
     StrictOptions,
     option,
 )
+from chainq.defaults import INTERVAL
 
 if TYPE_CHECKING:
     from typer._click import Command
@@ -40,8 +42,8 @@ if TYPE_CHECKING:
 WALLET, EXPORT = "Wallet", "Export"
 
 
-class WalletOptions(Group):
-    """Whose records, and what is printed of them."""
+class KeyOptions(Group):
+    """Whose records, where nothing is said of how they are printed."""
 
     view_key_file: Annotated[
         Path | None,
@@ -55,8 +57,6 @@ class WalletOptions(Group):
     insecure_key_file: Annotated[
         bool, option(WALLET, "--insecure-key-file", "", "Accept a key file that others can access.")
     ] = False
-    records: Annotated[bool, option(WALLET, "--records", "", "Add the record of each row, with its height.")] = False
-    decrypt: Annotated[bool, option(WALLET, "--decrypt", "", "Add the record and its plaintext.")] = False
     network: Annotated[
         str | None, option(WALLET, "--network", "NAME", "Fail unless the service is on mainnet, or on testnet.")
     ] = None
@@ -64,6 +64,17 @@ class WalletOptions(Group):
         int | None,
         option(WALLET, "--workers -w", "N", "Processes that compare rows. Default: one per core.", min=1, max=256),
     ] = None
+
+
+class WalletOptions(KeyOptions):
+    """Whose records, and what is printed of them."""
+
+    records: Annotated[bool, option(WALLET, "--records", "", "Add the record of each row, with its height.")] = False
+    decrypt: Annotated[
+        bool, option(WALLET, "--decrypt", "", "Add the record, its plaintext and sender, and check it.")
+    ] = False
+    unspent: Annotated[bool, option(WALLET, "--unspent", "", "Only records that are not spent, up to the tip.")] = False
+    spent: Annotated[bool, option(WALLET, "--spent", "", "Only spent records, with what spends them.")] = False
 
 
 class OwnedOptions(WalletOptions, MethodOptions):
@@ -82,6 +93,7 @@ def _owned() -> "Command":
         OrderOptions,
         LimitOptions,
         PageSizeOptions,
+        KeyOptions,
         WalletOptions,
         CheckpointOptions,
         ResumeOptions,
@@ -98,12 +110,54 @@ def _owned() -> "Command":
         call,
         "Ownership rows that view keys own; the keys never leave this machine.\n\n"
         "Reads every ownership row of the range (method: records/isOwner) and compares it here. Needs the package "
-        "aleo-sdk: pip install 'chainq[wallet]'. That package is under the GPL-3, chainq under the MIT license; no "
-        "other command uses it.\n\n"
-        "Columns: owner (the address of the key) and those of ownership; with --records those of records; with "
-        "--decrypt plaintext too.",
+        "aleo-sdk: pip install 'chainq[wallet]'. That package is under the GPL-3, chainq under the MIT license; "
+        "of the other commands, only balance and verify --hashes use it.\n\n"
+        "A table shows what the records hold, and totals, unless --columns names others. Columns: owner (the address "
+        "of the key) and those of ownership; with --records those of records; with --decrypt plaintext, "
+        "plaintext_json, plaintext.MEMBER, record_name and sender too; with --spent or --unspent spent_height and "
+        "spent_transaction. These two options read every full block from the first owned record to the tip; with both, "
+        "all records are printed.",
         "Examples:\n  chainq owned --last 100\n  chainq owned 0:500 --decrypt\n",
         declared=parameters(*groups),
+    )
+
+
+class BookOptions(Group):
+    """From where on, and how often."""
+
+    start: Annotated[str | None, option(RANGE, "--start", "H", "Height before the first record.  [default: 0]")] = None
+    end: Annotated[
+        str | None, option(RANGE, "--end", "H", "End height, exclusive: the balance as of the block before it.")
+    ] = None
+    watch: Annotated[bool, option(RESUME, "--watch", "", "Keep running and print each change.")] = False
+    interval: Annotated[
+        float | None,
+        option(RESUME, "--interval", "SECONDS", f"Seconds between polls.  [default: {INTERVAL:g}]", min=0.01),
+    ] = None
+
+
+class BalanceCommand(BookOptions, CheckpointOptions, KeyOptions, ReportOptions, ServiceFlags):
+    """What `balance` is given."""
+
+    keys: Annotated[list[str] | None, Argument(metavar="[KEYFILE]...", help="Files of view keys, one per line.")] = None
+
+
+def _balance() -> "Command":
+    def call(given: BalanceCommand) -> None:
+        from chainq.cli import balance
+
+        balance.run(given)
+
+    return build(
+        "balance",
+        BalanceCommand,
+        call,
+        "Private balance of view keys, by program and token, as of a block; the keys never leave this machine.\n\n"
+        "Reads ownership rows until the first record of a key, and from there on all full blocks, whose inputs show "
+        "what is spent. With --checkpoint, later runs read only new blocks; that file holds amounts, but no key and no "
+        "address. The service has no method for public balances. Needs the package aleo-sdk: "
+        "pip install 'chainq[wallet]'.",
+        "Examples:\n  chainq balance --end 800\n  chainq balance wallet.key --checkpoint balance.ckpt\n",
     )
 
 
@@ -369,6 +423,7 @@ def _verify() -> "Command":
 
 TOOLS: dict[str, Callable[[], "Command"]] = {
     "owned": _owned,
+    "balance": _balance,
     "show": _show,
     "export": _export,
     "doctor": _doctor,

@@ -121,6 +121,7 @@ class AsyncClient:
     records = _rows(Client.records)
     ownership = _rows(Client.ownership)
     owned = _rows(Client.owned)
+    balance = _one(Client.balance)
     transitions = _rows(Client.transitions)
     address_transactions = _rows(Client.address_transactions)
     batches = _each(Client.batches)

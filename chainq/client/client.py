@@ -24,6 +24,7 @@ from chainq.text.sanitize import mask_url
 from chainq.transport.base import ServiceOptions
 
 if TYPE_CHECKING:
+    from chainq.client.balances import Balance
     from chainq.client.row_types import (
         AddressTransactionsRow,
         BlockRow,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         TransactionsRow,
         TransitionsRow,
     )
+    from chainq.wallet.keys import ViewKey
 
 MOST_REQUESTS = 64  # at a time
 
@@ -280,14 +282,18 @@ class Client:
         *,
         records: bool = False,
         decrypt: bool = False,
+        spent: bool = False,
+        unspent: bool = False,
         workers: int | None = None,
         **options: Unpack[RangeOptions],
     ) -> Rows[Row]:
         """Yield the ownership rows of a height range that a view key owns, or one of several; `owner` is its address.
 
-        `records` adds the members of the record row, `decrypt` its `plaintext` too. `workers`: processes that compare
-        rows; by default one for each core. Needs aleo-sdk (`pip install 'chainq[wallet]'`); the keys stay in these
-        processes. Raises UsageError for an invalid key, and IncompleteError after the last row if rows are malformed.
+        `records` adds the members of the record row, `decrypt` its `plaintext`, `record_name` and `sender` too. `spent`
+        and `unspent` yield only records that are, with `spent_height` and `spent_transaction`. `workers`: processes
+        that compare rows; by default one for each core. Needs aleo-sdk (`pip install 'chainq[wallet]'`); the keys stay
+        in these processes. Raises UsageError for an invalid key, and IncompleteError after the last row if rows are
+        malformed or records are not genuine.
 
         >>> key = "AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX"  # published, for tests
         >>> with Client("demo:") as client:
@@ -296,13 +302,12 @@ class Client:
         """
         from chainq.catalog.owned import owned_method
         from chainq.process.pool import cores
-        from chainq.wallet import keys
+        from chainq.wallet.examine import requests_of
         from chainq.wallet.owned import Wallet, Wanted
         from chainq.wallet.scan import MOST_WORKERS
 
-        texts = [view_key] if isinstance(view_key, str) or not isinstance(view_key, Sequence) else view_key
-        found = keys.checked((f"view key {number}", text) for number, text in enumerate(texts, 1))
-        wanted = Wanted(records or decrypt, decrypt)
+        found = _view_keys(view_key)
+        wanted = Wanted(records or decrypt, decrypt, spent, unspent)
         count = cores() if workers is None else arguments.integer("workers", workers, 1, MOST_WORKERS)
         with boundary():
             query = arguments.range_query("owned", "ownership", start, end, options)
@@ -311,12 +316,38 @@ class Client:
 
         def batches() -> Iterator[Batch]:
             with Wallet(found, wanted, count) as wallet:
-                owned = wallet.owned(compared, service.fetch_range, service.fetch_one_page, lambda _: None)
+                owned = wallet.owned(compared, requests_of(service), lambda _: None)
                 yield from limited(owned, query.limit)
                 wallet.check()
 
-        method = owned_method(records=wanted.records, plaintext=decrypt)
+        method = owned_method(records=wanted.records, plaintext=decrypt, spends=wanted.spends)
         return Rows(method, batches(), typed=self._typed, of=self._of(_range_of(query)))
+
+    def balance(
+        self, view_key: str | Sequence[str], start: int = 0, end: int | None = None, *, workers: int | None = None
+    ) -> "Balance":
+        """Return what view keys own and have not spent, by program and token, as of the tip or the block before `end`.
+
+        `start`: a height before the first record. Other arguments and errors as in `owned`. Public balances are out of
+        reach of the service.
+
+            >>> key = "AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX"  # published, for tests
+            >>> with Client("demo:") as client:
+            ...     balance = client.balance(key, 100, 150)
+            >>> balance.height, [(one.program_id, one.records, one.unspent) for one in balance.totals]
+            (149, [('credits.aleo', 1, 0)])
+        """
+        from chainq.client.balances import find_balance
+        from chainq.process.pool import cores
+        from chainq.wallet.scan import MOST_WORKERS
+
+        found = _view_keys(view_key)
+        count = cores() if workers is None else arguments.integer("workers", workers, 1, MOST_WORKERS)
+        with boundary():
+            first = arguments.height("start", start)
+            return find_balance(
+                self._service, found, first, None if end is None else arguments.height("end", end), count
+            )
 
     def transitions(
         self, start: int | None = None, end: int | None = None, **options: Unpack[CallOptions]
@@ -402,3 +433,11 @@ def _range_of(query: Query) -> str:
     start, end = ("" if at is None else str(at) for at in (bounds.start, bounds.end))
     heights = f"{start}:{end}" if start or end or not times else ""
     return " ".join(filter(None, (*map(str, query.arguments.values()), heights, *times)))
+
+
+def _view_keys(given: str | Sequence[str]) -> "list[ViewKey]":
+    """Return valid view keys. Raises UsageError, which repeats none."""
+    from chainq.wallet import keys
+
+    texts = [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
+    return keys.checked((f"view key {number}", text) for number, text in enumerate(texts, 1))

@@ -110,15 +110,15 @@ class Bodies:
             elif kind == "u64" and function.name.startswith("fee_"):
                 value = _fee(word, priority=len(public) == 1)
             inputs.append(_input(kind, word, position, value))
+            if kind == "record" and (tag := chain.planted_tag((height, index, number, position))):
+                inputs[-1]["tag"] = tag
             if inputs[-1]["type"] == "public":
                 public.append(inputs[-1]["value"])
         for position, kind in enumerate(function.outputs):
-            value = None
             if kind == "record":
-                value = self._record_text(height, index, number, position)
-            elif kind == "future":
-                value = _future(function, public)
-            outputs.append(_output(kind, word, position, value))
+                outputs.append(self._record(height, index, number, position, word))
+            else:
+                outputs.append(_output(kind, word, position, _future(function, public) if kind == "future" else None))
         if height >= chain.dynamic_from:
             _make_dynamic([*inputs, *outputs], word)
         row = {
@@ -134,14 +134,22 @@ class Bodies:
             row["scm"] = ids.field(word ^ 3)
         return row
 
-    def _record_text(self, height: int, index: int, number: int, output: int) -> str:
+    def _record(self, height: int, index: int, number: int, position: int, word: int) -> Row:
+        """Return an output that is a record; a planted one has the commitment and the sender of that."""
         block = self._chain.layout.plan(height)
         plan = block.transactions[index]
         if number >= len(plan.transitions):  # wanted by a rejected transaction: no record of the chain
-            return ids.RECORD.text(self._chain.word(output, 5))
-        before = self._chain.records.before(height) + block.first_record[index]
-        before += sum(len(call.function.records) for call in plan.transitions[:number])
-        return self._chain.record_text(before + plan.transitions[number].function.records.index(output))
+            return _output("record", word, position, ids.RECORD.text(self._chain.word(position, 5)))
+        record = self._chain.records.before(height) + block.first_record[index]
+        record += sum(len(call.function.records) for call in plan.transitions[:number])
+        record += plan.transitions[number].function.records.index(position)
+        output = _output("record", word, position, self._chain.record_text(record))
+        owned = self._chain.planted.get(record)
+        if owned and owned.output_id and output["value"] == owned.record_ciphertext:  # and not that of a fork
+            output["id"] = owned.output_id
+            if owned.sender_ciphertext:
+                output["sender_ciphertext"] = owned.sender_ciphertext
+        return output
 
     # --- blocks
 

@@ -14,6 +14,7 @@ from chainq.demo.callers import ADDRESSES
 from chainq.demo.ids import WORD, mix
 from chainq.demo.layout import TransactionPlan
 from chainq.demo.pattern import sample_layout
+from chainq.demo.planted import Input, spends
 from chainq.demo.programs import source
 
 Row = dict[str, Any]
@@ -95,6 +96,14 @@ class Chain:
     def planted(self) -> dict[int, planted.Planted]:
         """Number of a record -> the planted one that stands in its place."""
         return planted.places(self.layout, self.owned)
+
+    @cached_property
+    def _tags(self) -> dict[Input, str]:
+        return spends(self.layout, self.planted)
+
+    def planted_tag(self, place: Input) -> str | None:
+        """Return the tag of an input that spends a planted record; None for any other input."""
+        return self._tags.get(place)
 
     def sealed(self, row: Row) -> Row:
         """Return a full transaction or a full block as this chain has it: here as it was made."""
@@ -271,7 +280,7 @@ class Chain:
             word = mix(first + position, self._record)
             owned = self.planted.get(first + position)
             if owned:
-                _, nonce_x, nonce_y, owner_x = owned
+                nonce_x, nonce_y, owner_x = owned.nonce_x, owned.nonce_y, owned.owner_x
             else:
                 nonce_x, nonce_y = ("", "") if slot.function.name == "mint" else nonces[word % len(nonces)]
                 owner_x = str(ids.element(word ^ 3))

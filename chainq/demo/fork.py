@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from chainq.demo.chain import Chain, Row
+from chainq.demo.planted import Input
 
 
 class Fork(Chain):
@@ -52,6 +53,10 @@ class Fork(Chain):
     def transition_word(self, height: int, index: int, call: int) -> int:
         """Return the word from which everything in a transition derives."""
         return self._side(height).transition_word(height, index, call)
+
+    def planted_tag(self, place: Input) -> str | None:
+        """Return the tag of an input that spends a planted record; the branch spends none."""
+        return None if place[0] >= self._at else self._trunk.planted_tag(place)
 
     def record_text(self, number: int) -> str:
         """Return the ciphertext of a record; the branch has no planted ones."""

@@ -5,21 +5,20 @@ file, `fsync`, rename. So a checkpoint never records more than is on the disk, a
 recorded length is removed by the next run.
 """
 
-import fcntl
 import os
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from chainq.errors import BusyError, OutputError, Phrase, UsageError
+from chainq.errors import Phrase, UsageError
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
 from chainq.resume.history import History, Position
+from chainq.resume.kept_file import locked, replace_file
 from chainq.text.sanitize import abridged, excerpt, mask_keys, printable
 
 T = TypeVar("T")
@@ -78,7 +77,7 @@ class Checkpoint:
         self._name = printable(abridged(str(path), 200))
         self._content = _Content(VERSION, dict(query), [])
         self._noted = True  # what `_content.state` says
-        self._lock = self._locked()
+        self._lock = locked(self.path, self._name)
         try:
             self._read()
         except BaseException:
@@ -153,25 +152,6 @@ class Checkpoint:
         if not self._noted and self._content.positions:
             self._write()
 
-    def _locked(self) -> int:
-        path = self.path.with_name(self.path.name + ".lock") if self.path.name else self.path
-        try:
-            if not self.path.name or (self.path.exists() and not self.path.is_file()):
-                raise UsageError(f"checkpoint {self._name} is not a regular file")
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-        except OSError as error:
-            raise OutputError(f"cannot open {printable(abridged(str(path), 200))}: {error.strerror}") from None
-        try:
-            # The kernel releases the lock with the process, however it ends: there are no stale locks.
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            raise BusyError(f"another run is using checkpoint {self._name}") from None
-        except OSError as error:
-            os.close(descriptor)
-            raise OutputError(f"cannot lock {printable(str(path))}: {error.strerror}") from None
-        return descriptor
-
     def _read(self) -> None:
         try:
             text = self.path.read_bytes()
@@ -208,30 +188,8 @@ class Checkpoint:
         self._content = content
 
     def _write(self) -> None:
-        # The same name for all runs, since the lock keeps them apart: what a killed one leaves is replaced. It is
-        # made anew and never followed, because others may write to the folder.
-        temporary = self.path.with_name(f".{self.path.name}.new")
-        try:
-            temporary.unlink(missing_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            with os.fdopen(os.open(temporary, flags, 0o666), "wb") as file:
-                file.write(msgspec.json.format(msgspec.json.encode(self._content), indent=1) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(self.path)
-            self._noted = True
-        except OSError as error:
-            with suppress(OSError):
-                temporary.unlink()
-            raise OutputError(f"cannot write checkpoint {self._name}: {error.strerror}") from None
-        # Not an error any more: the new checkpoint is in effect, and to raise would remove rows that it records. Where
-        # a folder cannot be synced, a power failure may bring the old checkpoint back, which records less.
-        with suppress(OSError):
-            folder = os.open(self.path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+        replace_file(self.path, msgspec.json.format(msgspec.json.encode(self._content), indent=1) + b"\n", self._name)
+        self._noted = True
 
 
 class Recorded(msgspec.Struct):

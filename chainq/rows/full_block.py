@@ -53,7 +53,7 @@ def read_full_block(row: Raw) -> FullBlock:
         for transition, _ in transitions_of(object_of(object_of(confirmed).get("transaction"))):
             members = object_of(transition)
             name = text_of(members.get("id"))
-            found.outputs.extend((name, str(index)) for index, _ in _records(members))
+            found.outputs.extend((name, str(index)) for index, _ in records_of(members))
             if RECORDS.isdisjoint(input_types(members)):
                 found.listed.append((name,))
     return found
@@ -68,7 +68,7 @@ def transitions_of(transaction: Mapping[str, Raw]) -> Iterator[tuple[Raw, bool]]
         yield fee, True
 
 
-def _records(transition: Mapping[str, Raw]) -> Iterator[tuple[int, dict[str, Raw]]]:
+def records_of(transition: Mapping[str, Raw]) -> Iterator[tuple[int, dict[str, Raw]]]:
     """Yield the outputs of a transition that are records, with their indexes."""
     for index, output in enumerate(array_of(transition.get("outputs"))):
         members = object_of(output)
@@ -148,7 +148,7 @@ def _read_transition(
         "timestamp": facts.summary.get("timestamp"),
     }
     program = text(transition.get("program"))
-    for index, members in _records(transition):
+    for index, members in records_of(transition):
         key = (transition_id, str(index))
         record = {**common, "program_id": program, "block_hash": facts.summary.get("block_hash")}
         if value := text(members.get("value")):

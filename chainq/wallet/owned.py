@@ -1,14 +1,15 @@
 """`Wallet`: the rows that view keys own, out of batches of ownership rows; and a service that yields only those."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.catalog.owned import OWNER, PLAINTEXT, SHARED
+from chainq.catalog.owned import OWNER, SHARED, SPENT_HEIGHT, SPENT_TRANSACTION
 from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
@@ -16,35 +17,50 @@ from chainq.process.progress import UNSEEN, Progress
 from chainq.query import Batch, Query
 from chainq.rows import fields, raw_json
 from chainq.text.humanize import counted
+from chainq.wallet.examine import NAMED, Examiner, Requests
 from chainq.wallet.keys import ViewKey
-from chainq.wallet.records import Fetch, Key, RecordFinder, decrypt, key_of, shown
+from chainq.wallet.records import Key, RecordFinder, decrypt, key_of, shown
 from chainq.wallet.scan import Scanned, Scanner
+from chainq.wallet.shown import Amount, Style, shown_plaintext
+from chainq.wallet.spends import Spend, Spends
 
-NAMED = 5  # malformed rows that get a warning of their own, and are named in the error
 NETWORKS = {"mainnet": (0,), "testnet": (1, 3)}
 """What `--network` takes, and the numbers that blocks of that network carry; 3 was that of an early testnet."""
 
-_OWNERSHIP = BY_COMMAND["ownership"]
+_OWNERSHIP, _FULL_BLOCKS = BY_COMMAND["ownership"], BY_COMMAND["full-blocks"]
+_OWNER = fields.Picker([OWNER.path])
 
 
 class Wanted(NamedTuple):
-    """What is printed beside an owned row: its record row (`records`), and the plaintext of that (`plaintext`)."""
+    """What is printed beside an owned row: its record row (`records`), and the plaintext of that (`plaintext`), with
+    what its output says, in that `style`. `spent`, `unspent`: only records that are, and what spends them.
+    """
 
     records: bool = False
     plaintext: bool = False
+    spent: bool = False
+    unspent: bool = False
+    style: Style = Style.TEXT
+
+    @property
+    def spends(self) -> bool:
+        """Return whether it matters what spends the records."""
+        return self.spent or self.unspent
 
 
 class Wallet:
     """View keys and what is found for them. A context manager, which ends its processes and drops the keys.
 
     `workers`: processes at a time. `progress`: shows rows as they are compared. `malformed`: the rows so far of which
-    nobody can say whose they are.
+    nobody can say whose they are. `amounts`: what the decrypted records amount to, of the rows that are wanted.
     """
 
     def __init__(self, keys: Sequence[ViewKey], wanted: Wanted, workers: int, progress: Progress = UNSEEN) -> None:
-        self._keys, self._wanted = list(keys), wanted
+        self._keys, self._wanted, self._progress = list(keys), wanted, progress
         self._scanner = Scanner([key.text for key in keys], workers, progress)
         self.malformed: dict[Key, None] = {}  # as a set that keeps their order
+        self.amounts: dict[Key, Amount] = {}
+        self._examiner: Examiner | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -57,22 +73,53 @@ class Wallet:
         self._scanner.close()
         self._keys.clear()
 
-    def owned(
-        self, batches: Iterator[Batch], fetch: Fetch, fetch_page: Fetch, warn: Callable[[str], None]
-    ) -> Iterator[Batch]:
-        """Yield the batches with the owned rows only.
+    def owned(self, batches: Iterator[Batch], requests: Requests, warn: Callable[[str], None]) -> Iterator[Batch]:
+        """Yield the batches with the owned rows only, and of these the wanted ones.
 
-        `fetch` and `fetch_page` as in `RecordFinder`; `warn` is called with each malformed row, up to `NAMED`. Raises
-        what `batches` raises, and IncompleteError for an owned row without a record that decrypts.
+        Where it matters what spends a record, nothing is yielded before the full blocks are read, from the first owned
+        row to the tip.
+
+        `warn` is called with each malformed row and each record that is not genuine, up to `NAMED`. Raises what
+        `batches` raises, and IncompleteError for an owned row without a record that decrypts.
         """
-        finder = RecordFinder(fetch, fetch_page) if self._wanted.records else None
+        finder = RecordFinder(requests.fetch_range, requests.fetch_page) if self._wanted.records else None
+        if self._wanted.plaintext and self._examiner is None:
+            self._examiner = Examiner(requests, warn)
+        owned = self._owned(batches, finder, warn)
+        return self._with_spends(owned, requests) if self._wanted.spends else owned
+
+    def _owned(
+        self, batches: Iterator[Batch], finder: RecordFinder | None, warn: Callable[[str], None]
+    ) -> Iterator[Batch]:
         for scanned in self._scanner.scan(batches):
             self._report(scanned, warn)
             yield scanned.batch._replace(rows=self._rows(scanned, finder), scanned=len(scanned.batch.rows))
             del scanned  # its rows are large, and the next wait may be long
 
+    def _with_spends(self, batches: Iterator[Batch], requests: Requests) -> Iterator[Batch]:
+        """Yield the batches with the wanted rows, and what spends them."""
+        found = list(batches)
+        owners = {key_of(row): fields.text_of(_OWNER(row)[0]) for batch in found for row in batch.rows}
+        spends = Spends(self._keys, owners)
+        first = min((batch.heights.start for batch in found if batch.rows and batch.heights), default=None)
+        if first is not None:
+            heights = HeightRange(first, max(first, requests.tip_height() + 1))
+            self._progress.begin(len(heights), "full blocks")
+            for blocks in requests.fetch_range(Query(_FULL_BLOCKS), heights):
+                spends.read([blocks])
+                self._progress.wrote(len(blocks.heights or ()), 0)
+        for batch in found:
+            wanted = []
+            for row in batch.rows:
+                by = spends.of(key_of(row))
+                if self._wanted.spent if by else self._wanted.unspent:
+                    wanted.append(_with(row, _spent(by)))
+                else:
+                    self.amounts.pop(key_of(row), None)
+            yield batch._replace(rows=wanted)
+
     def check(self) -> None:
-        """Raise IncompleteError if rows were malformed: some of them may be owned."""
+        """Raise IncompleteError if rows were malformed, as some of them may be owned, or if records are not genuine."""
         if self.malformed:
             named = [shown(key) for key in self.malformed][:NAMED]
             more = len(self.malformed) - len(named)
@@ -81,6 +128,8 @@ class Wallet:
                 f" ({', '.join(named)}{f' and {more:,} more' if more else ''}); all others were compared",
                 "report it to the operator of the server",
             )
+        if self._examiner is not None:
+            self._examiner.check()
 
     def _report(self, scanned: Scanned, warn: Callable[[str], None]) -> None:
         for number, problem in scanned.findings.malformed:
@@ -95,26 +144,50 @@ class Wallet:
         if finder is None:
             return [self._row(scanned.batch.rows[number], self._keys[key], {}) for number, key in owned]
         records = finder.find(scanned.batch, [number for number, _ in owned])
+        joined = self._joined(records, [self._keys[key] for _, key in owned])
         return [
-            self._row(scanned.batch.rows[number], self._keys[key], self._joined(record, self._keys[key]))
-            for (number, key), record in zip(owned, records, strict=True)
+            self._row(scanned.batch.rows[number], self._keys[key], members)
+            for (number, key), members in zip(owned, joined, strict=True)
         ]
 
-    def _joined(self, record: Raw, key: ViewKey) -> dict[str, Raw]:
-        """Return the members of a record row that its ownership row lacks; every record is decrypted, as a check."""
-        plaintext = decrypt(record, key)
-        joined = {name: value for name, value in raw_json.members(bytes(record)).items() if name not in SHARED}
-        return joined | ({PLAINTEXT.path: Raw(msgspec.json.encode(plaintext))} if self._wanted.plaintext else {})
+    def _joined(self, records: Sequence[Raw], keys: Sequence[ViewKey]) -> list[dict[str, Raw]]:
+        """Return the members of record rows that their ownership rows lack; every record is decrypted, as a check."""
+        opened = [decrypt(record, key) for record, key in zip(records, keys, strict=True)]
+        joined = [
+            {name: value for name, value in raw_json.members(bytes(record)).items() if name not in SHARED}
+            for record in records
+        ]
+        if self._examiner is not None and records:
+            examined = self._examiner.examine(records, opened)
+            for record, members, one, more in zip(records, joined, opened, examined, strict=True):
+                program = fields.text_of(members.get("program_id"))
+                added, amount = shown_plaintext(str(one.plaintext), program, self._wanted.style)
+                members |= added | more
+                self.amounts[key_of(record)] = amount
+        return joined
 
     @staticmethod
     def _row(row: Raw, key: ViewKey, joined: dict[str, Raw]) -> Raw:
         """Return one row of the output; values stay as the server sent them."""
-        values = {OWNER.path: Raw(msgspec.json.encode(key.address))}
-        values |= {name: value for name, value in raw_json.members(bytes(row)).items() if name != OWNER.path}
-        values |= joined
-        return Raw(
-            b"{" + b",".join(json.dumps(name).encode() + b":" + bytes(value) for name, value in values.items()) + b"}"
-        )
+        first = {OWNER.path: Raw(msgspec.json.encode(key.address))}
+        return _with(row, joined, first)
+
+
+def _with(row: Raw, more: Mapping[str, Raw], first: Mapping[str, Raw] = MappingProxyType({})) -> Raw:
+    """Return a row with members before its own, which these replace, and with more members after them."""
+    own = {name: value for name, value in raw_json.members(bytes(row)).items() if name not in first}
+    values = {**first, **own, **more}
+    return Raw(
+        b"{" + b",".join(json.dumps(name).encode() + b":" + bytes(value) for name, value in values.items()) + b"}"
+    )
+
+
+def _spent(by: Spend | None) -> dict[str, Raw]:
+    height, transaction = (None, None) if by is None else by
+    return {
+        SPENT_HEIGHT.path: Raw(msgspec.json.encode(height)),
+        SPENT_TRANSACTION.path: Raw(msgspec.json.encode(transaction)),
+    }
 
 
 class OwnedService(Service):
@@ -133,15 +206,18 @@ class OwnedService(Service):
         `options`: as `Service` takes them. Raises UsageError for a service on another network.
         """
         if self._network and len(heights):
-            self._check_network(self._network)
+            check_network(self, self._network)
+            self._network = None  # once a run
         everything = super().fetch_range(query._replace(method=_OWNERSHIP, limit=None), heights, **options)
-        return self._wallet.owned(everything, super().fetch_range, super().fetch_one_page, self._warn)
+        requests = Requests(super().fetch_range, super().fetch_one_page, super().fetch_lookups, super().tip_height)
+        return self._wallet.owned(everything, requests, self._warn)
 
-    def _check_network(self, name: str) -> None:
-        (latest,) = self.fetch_latest()
-        number = fields.integer_of(fields.Picker(["network"])(latest.rows[0])[0])
-        if number not in NETWORKS[name]:
-            raise UsageError(
-                Phrase("{network}: the service is on another network, its blocks have number {}", number, network=name)
-            )
-        self._network = None  # once a run
+
+def check_network(service: Service, name: str) -> None:
+    """Raise UsageError for a service on another network than one of `NETWORKS`."""
+    (latest,) = service.fetch_latest()
+    number = fields.integer_of(fields.Picker(["network"])(latest.rows[0])[0])
+    if number not in NETWORKS[name]:
+        raise UsageError(
+            Phrase("{network}: the service is on another network, its blocks have number {}", number, network=name)
+        )

@@ -17,6 +17,7 @@ from chainq.heights.range import HeightRange
 from chainq.query import Batch, Query
 from chainq.rows import fields
 from chainq.text.sanitize import excerpt
+from chainq.wallet.genuine import Opened
 from chainq.wallet.keys import ViewKey
 
 Fetch = Callable[[Query, HeightRange], Iterator[Batch]]
@@ -83,21 +84,28 @@ class RecordFinder:
         return {key_of(row): row for batch in self._fetch(Query(_METHOD), heights) for row in batch.rows}
 
 
-def decrypt(record: Raw, key: ViewKey) -> str:
-    """Return the plaintext of a record row that the key owns.
+def decrypt(record: Raw, key: ViewKey) -> Opened:
+    """Return what a record row decrypts to with the key that owns it.
 
     Raises IncompleteError where it cannot be decrypted: the ownership row and the record contradict each other.
     """
-    sdk = load()
     (ciphertext,) = fields.Picker(["record_ciphertext"])(record)
-    problem = "is not a record ciphertext"
-    try:
-        parsed: Any = sdk.RecordCiphertext.from_string(fields.text_of(ciphertext))
-        problem = "cannot be decrypted by that key"
-        plaintext = str(parsed.decrypt(sdk.ViewKey.from_string(key.text)))
-    except (RuntimeError, ValueError):
+    opened = opened_by(key, fields.text_of(ciphertext))
+    if opened is None:
         raise IncompleteError(
-            f"records/all: {shown(key_of(record))} is owned by {key.address}, but its ciphertext {problem}",
+            f"records/all: {shown(key_of(record))} is owned by {key.address}, but its ciphertext cannot be decrypted by"
+            " that key",
             "report it to the operator of the server",
-        ) from None
-    return plaintext
+        )
+    return opened
+
+
+def opened_by(key: ViewKey, ciphertext: str) -> Opened | None:
+    """Return what a ciphertext decrypts to with a key; None where it is not one, or another's."""
+    sdk = load()
+    try:
+        parsed: Any = sdk.RecordCiphertext.from_string(ciphertext)
+        view_key = sdk.ViewKey.from_string(key.text)
+        return Opened(parsed.decrypt(view_key), parsed.record_view_key(view_key))
+    except (RuntimeError, ValueError):
+        return None

@@ -1,7 +1,7 @@
 """Makes records of an address, for `chainq serve --owner`: real ciphertexts, which its view key decrypts.
 
 The SDK has no call that encrypts a record, so the ciphertext is put together here from the SDK's arithmetic, in the
-byte format of snarkVM (version 0): owner, number of entries, entries, nonce. Integers are little-endian.
+byte format of snarkVM: version and kind of owner, owner, number of entries, entries, nonce. Integers are little-endian.
 """
 
 from typing import Any, NamedTuple
@@ -9,35 +9,45 @@ from typing import Any, NamedTuple
 from chainq.catalog.bech32 import ALPHABET, BECH32M, expand, polymod
 from chainq.errors import Phrase, UsageError
 from chainq.hashes.sdk import load
+from chainq.wallet.genuine import SENDER_HASH
 from chainq.wallet.ownership import DOMAIN, HASH
 
 PUBLIC_EVERY = 8  # the last of so many records has a public owner
-_PUBLIC, _PRIVATE = b"\0", b"\1"
+HIDING_EVERY = 2  # every second record has version 1, as those since consensus V8, and a sender
+_PUBLIC, _PRIVATE = b"\0\2", b"\1\3"  # of version 0, of version 1
 _ENTRY_PRIVATE = b"\2"
 
 
 class SampleRecord(NamedTuple):
     """A record of credits.aleo: its ciphertext, the scalar that its nonce is a multiple of the generator by (None where
-    its owner is public, so that its row shows no nonce), and its `owner_x`."""
+    its owner is public, so that its row shows no nonce), and its `owner_x`. Of its output: the `id`, which is its
+    commitment, and the `sender_ciphertext`, empty for version 0."""
 
     ciphertext: str
     scalar: int | None
     owner_x: str
+    output_id: str
+    sender_ciphertext: str
 
 
-def sample_records(address: str, count: int) -> list[SampleRecord]:
-    """Return that many fresh records of an address. Raises UsageError for an invalid address, or without the SDK."""
+def sample_records(address: str, count: int, sender: str) -> list[SampleRecord]:
+    """Return that many fresh records of an address, which another address (`sender`, valid) made.
+
+    Raises UsageError for an invalid address, or without the SDK.
+    """
     sdk = load()
     try:
         owner = sdk.Address.from_string(address)
     except RuntimeError:
         raise UsageError(Phrase("invalid {owner} {}: expected an address such as aleo1...", repr(address))) from None
+    sender_x = sdk.Address.from_string(sender).to_group().to_x_coordinate()
     return [
-        _record(sdk, owner, 1_000_000 * number, public=number % PUBLIC_EVERY == 0) for number in range(1, count + 1)
+        _record(sdk, owner, 1_000_000 * number, sender_x, number % HIDING_EVERY == 0, public=number % PUBLIC_EVERY == 0)
+        for number in range(1, count + 1)
     ]
 
 
-def _record(sdk: Any, owner: Any, microcredits: int, *, public: bool) -> SampleRecord:
+def _record(sdk: Any, owner: Any, microcredits: int, sender_x: Any, version: int, *, public: bool) -> SampleRecord:
     scalar = sdk.Scalar.random()
     # The SDK does not bind the generator of accounts, but its multiples are the addresses of view keys.
     nonce = sdk.ViewKey.from_bytes(bytes(scalar.to_bytes_le())).address.to_group()
@@ -48,18 +58,23 @@ def _record(sdk: Any, owner: Any, microcredits: int, *, public: bool) -> SampleR
     (amount,) = sdk.Plaintext.from_string(f"{microcredits}u64").to_fields()
     address_x = owner.to_group().to_x_coordinate()
     if public:
-        owner_x, head, mask = address_x, _PUBLIC + bytes(owner.to_bytes_le()), masks[0]
+        owner_x, head, mask = address_x, _PUBLIC[version : version + 1] + bytes(owner.to_bytes_le()), masks[0]
     else:
         owner_x, mask = address_x + masks[0], masks[1]
-        head = _PRIVATE + _fields(owner_x)
+        head = _PRIVATE[version : version + 1] + _fields(owner_x)
     entry = _ENTRY_PRIVATE + _fields(amount + mask)
     name = b"microcredits"
     data = b"\1" + bytes([len(name)]) + name + len(entry).to_bytes(2, "little") + entry
     text = _bech32m("record", head + data + bytes(nonce.to_bytes_le()))
+    plaintext = sdk.RecordCiphertext.from_string(text).decrypt_with_record_view_key(record_view_key)
+    program, record = sdk.ProgramID.from_string("credits.aleo"), sdk.Identifier.from_string("credits")
+    mask = sdk.Poseidon4.setup(SENDER_HASH).hash([domain, record_view_key, sdk.Field.one()])
     return SampleRecord(
         text,
         None if public else int(str(scalar).removesuffix("scalar")),
         str(owner_x).removesuffix("field"),
+        str(plaintext.commitment(program, record, record_view_key)),
+        str(sender_x + mask) if version else "",
     )
 
 

@@ -12,6 +12,7 @@ from chainq.process.pool import Workers
 from chainq.process.progress import UNSEEN, Progress
 from chainq.process.threads import in_order
 from chainq.query import Batch
+from chainq.text.humanize import counted
 from chainq.wallet.keys import VARIABLE
 from chainq.wallet.ownership import Findings, Matcher, matcher
 
@@ -37,6 +38,7 @@ class Scanner:
 
     def __init__(self, view_keys: Sequence[str], workers: int, progress: Progress = UNSEEN) -> None:
         self._view_keys, self._size, self._progress = list(view_keys), workers, progress
+        self._compared = self._found = 0  # rows
         self._workers = Workers(partial(matcher, self._view_keys), without=VARIABLE)
 
     def __enter__(self) -> Self:
@@ -64,11 +66,19 @@ class Scanner:
             batch, blocks = waiting[0]
             heights = len(batch.heights) if batch.heights else 0
             self._progress.ahead(heights * len(parts) // blocks, len(batch.rows) * len(parts) // blocks)
+            self._count(part, len(batch.rows) * len(parts) // blocks)
             if len(parts) == blocks:
+                self._compared += len(batch.rows)
                 waiting.popleft()
                 yield Scanned(batch, _joined(parts))
                 parts = []
                 del batch  # its rows are large, and the next wait may be long
+
+    def _count(self, part: Findings, ahead: int) -> None:
+        """Show how many rows are compared, with how many keys, and how many are found; `ahead`: of the batch."""
+        self._found += len(part.owned)
+        rows, keys = counted(self._compared + ahead, "row"), counted(len(self._view_keys), "key")
+        self._progress.show([f"{rows} compared with {keys}, {self._found:,} found"])
 
     def _jobs(self, batches: Iterator[Batch], waiting: deque[tuple[Batch, int]]) -> Iterator[Callable[[], Findings]]:
         sent = 0

@@ -75,7 +75,16 @@ def test_records_are_joined_byte_for_byte(chainq: Program, server: Servers) -> N
     assert set(header.split(",")) == set(row)
     listed = chainq("owned", "--columns", "help")
     assert listed.code == 0
-    assert [line.split()[0] for line in listed.out.decode().splitlines()[:-2]] == [*header.split(","), "plaintext"]
+    names = [line.split()[0] for line in listed.out.decode().splitlines()[:-2]]
+    assert names == [
+        *header.split(","),
+        "plaintext",
+        "plaintext_json",
+        "record_name",
+        "sender",
+        "spent_height",
+        "spent_transaction",
+    ]
 
 
 FAULTS = {

@@ -27,6 +27,7 @@ AT_ONCE = (
 """The program with its bar from the first moment on; people see it after a second, and no test waits for that."""
 COLUMNS = 200
 SOME = r"[1-9][0-9,]*"
+FOUND = r"[1-9][0-9,]* rows compared with 1 key, [0-9]+ found"
 
 
 class Case(NamedTuple):
@@ -46,7 +47,11 @@ CASES = {
     "follow": Case(
         "blocks --start -50 --follow --interval 3600 -o x.jsonl", 999, r"50 heights .*next poll in [0-9]+ s"
     ),
-    "owned": Case("owned 0:200K --workers 1", 24, rf"{SOME}/200,000 heights", "aleo"),
+    "owned": Case("owned 0:200K --workers 1", 24, rf"{SOME}/200,000 heights .*{FOUND}", "aleo"),
+    "owned with a checkpoint": Case(
+        "owned --start 2900K --workers 1 --checkpoint kept -o x.jsonl", 24, rf"heights .*{FOUND}", "aleo"
+    ),
+    "balance": Case("balance --start 10K --end 210K --workers 1", 24, rf"{SOME}/200,000 heights .*{FOUND}", "aleo"),
     "export": Case(
         "export records 0:200K --partition 50K --to lake -w 1",
         12,
@@ -93,7 +98,9 @@ def started(program: Program, words: str, url: str, *, shell: str = "", columns:
     child = pexpect.spawn(
         "/bin/sh",
         ["-c", line, sys.executable, AT_ONCE],
-        env=program.environment({"TERM": "xterm", "CHAINQ_VIEW_KEY": VIEW_KEY if "owned" in words else ""}),
+        env=program.environment(
+            {"TERM": "xterm", "CHAINQ_VIEW_KEY": VIEW_KEY if words.startswith(("owned", "balance")) else ""}
+        ),
         cwd=str(program.home),
         dimensions=(40, columns),
         encoding="utf-8",

@@ -39,6 +39,7 @@ PACKAGES = {
     "verify": ("numpy", "pandas", "pyarrow.dataset"),
     "sql": ("numpy", "pandas", "pyarrow.dataset", "duckdb"),
     "owned": ("aleo",),
+    "balance": ("aleo",),
 }
 WORKER = ["-P", "-m", "chainq.process.worker"]
 RUNS: dict[int, socket.socket] = {}  # by process id: who is told of the end

@@ -10,7 +10,7 @@ import pytest
 from chainq.demo import curve
 from chainq.demo.chain import Chain
 from chainq.demo.faults import NO_FAULTS, Faults
-from chainq.demo.planted import ADDRESS, VIEW_KEY, Planted
+from chainq.demo.planted import ADDRESS, SENDER, VIEW_KEY, Planted
 from chainq.demo.service import Reply, Service
 from harness.program import DIALECT
 
@@ -40,10 +40,17 @@ def fresh_records(address: str, count: int) -> list[Planted]:
     from chainq.wallet.sample import sample_records
 
     made = []
-    for record in sample_records(address, count):
-        x, y = ("", "") if record.scalar is None else map(str, curve.multiple(record.scalar))
-        made.append(Planted(record.ciphertext, x, y, record.owner_x))
+    for one in sample_records(address, count, SENDER):
+        x, y = ("", "") if one.scalar is None else map(str, curve.multiple(one.scalar))
+        made.append(Planted(one.ciphertext, x, y, one.owner_x, one.output_id, one.sender_ciphertext))
     return made
+
+
+def tagged(key: Key, record: Planted) -> Planted:
+    """The same record of a key, spent: by the tag that aleo-sdk makes of its commitment."""
+    sdk = pytest.importorskip("aleo").mainnet
+    graph_key = sdk.GraphKey.from_view_key(sdk.ViewKey.from_string(key.text))
+    return record._replace(tag=str(sdk.RecordCiphertext.tag(graph_key, sdk.Field.from_string(record.output_id))))
 
 
 def key_file(folder: Path, *keys: Key, mode: int = 0o600) -> str:
@@ -76,10 +83,11 @@ class Holding(Service):
 
     def _places(self, height: int) -> Iterator[int]:
         while True:
-            while not self.chain.records.count(height):
-                height += 1
-            yield self.chain.records.before(height)
-            height += 15
+            slots = self.chain.layout.plan(height).slots
+            at = next((at for at, slot in enumerate(slots) if slot.function.program == "credits.aleo"), None)
+            if at is not None:
+                yield self.chain.records.before(height) + at
+            height += 1 if at is None else 15
 
     def planted(self, start: int, end: int) -> list[tuple[int, str, str]]:
         """Height, transition and `owner_x` of the planted records in a range of heights, in order."""

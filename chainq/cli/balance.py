@@ -1,0 +1,266 @@
+"""`chainq balance`: what view keys own and have not spent, by program and token, as of a block."""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from chainq.cli import connect
+from chainq.cli.owned import owner_hash, prepare, recorded_salt, refuse_key
+from chainq.cli.report import Reporter
+from chainq.cli.tool_options import BalanceCommand
+from chainq.defaults import INTERVAL
+from chainq.errors import ChainqError, ResponseError, ServiceError, UnreachableError, UsageError
+from chainq.fetching.service import Service
+from chainq.heights.bounds import parse_height
+from chainq.process.pool import cores
+from chainq.process.signals import raise_if_ending, signals_deferred
+from chainq.resume.kept_file import locked, replace_file
+from chainq.sinks.open import open_sink
+from chainq.text.humanize import in_credits
+from chainq.text.sanitize import excerpt, mask_url, printable
+from chainq.text.width import GAP, width_of
+from chainq.wallet import genuine, keys
+from chainq.wallet.balance import Bookkeeper
+from chainq.wallet.book import Book, Mark, Total
+from chainq.wallet.examine import requests_of
+from chainq.wallet.owned import check_network
+
+VERSION = 1  # of the checkpoint's fields
+MODE = 0o600  # of the checkpoint, which holds amounts
+PUBLIC = "This is the private balance: the service has no method that shows the public balance of an account."
+_HEADER = ("program", "token", "records", "received", "unspent records", "unspent")
+
+
+class _Kept(msgspec.Struct, forbid_unknown_fields=True):
+    """The checkpoint: what identifies the wallet and the service, and the book."""
+
+    chainq_balance: int
+    query: dict[str, Any]
+    book: Book
+
+
+def run(given: BalanceCommand) -> None:
+    """Print the balance, and with `--watch` each change of it. Raises ChainqError, PipeClosed, Interrupted.
+
+    IncompleteError at the end, after the balance, where a record could not be entered.
+    """
+    for word in given.keys or []:
+        refuse_key(word)
+    if given.interval is not None and not given.watch:
+        raise UsageError("--interval needs --watch")
+    start = 0 if given.start is None else parse_height(given.start)
+    end = None if given.end is None else parse_height(given.end)
+    if end is not None and (given.watch or given.checkpoint is not None):
+        raise UsageError("--end cannot be combined with --watch or --checkpoint")
+    if end is not None and end <= start:
+        raise UsageError(f"no heights from {start} to {end}: --end is exclusive")
+    prepare(given.network)
+    found = _keys(given)
+    addresses = [key.address for key in found]
+    reporter = connect.reporter(given)
+    with ExitStack() as stack:
+        service = stack.enter_context(
+            connect.open_service(connect.service_options(given, patient=given.watch), reporter)
+        )
+        stack.callback(reporter.end)
+        identity = {"owner": owner_hash(addresses, recorded_salt(given.checkpoint)), "start": start}
+        identity["url"] = mask_url(service.url)
+        book, record = stack.enter_context(_kept(given.checkpoint, identity, start))
+        reporter.draw()
+        if given.network is not None:
+            check_network(service, given.network)
+        keeper = stack.enter_context(
+            Bookkeeper(
+                found,
+                requests_of(service),
+                given.workers or cores(),
+                warn=reporter.warn,
+                progress=reporter,
+                recorded=record,
+            )
+        )
+        found.clear()
+        _print_balances(given, service, keeper, book, end, addresses, reporter)
+        keeper.check()
+
+
+def _keys(given: BalanceCommand) -> list[keys.ViewKey]:
+    """Return the keys of all key files, else those that `owned` reads, each once, by address. Raises UsageError."""
+    files: list[Path | None] = [Path(word) for word in given.keys or []]
+    if given.view_key_file is not None or not files:
+        files.append(given.view_key_file)
+    read = [keys.read(file, insecure=given.insecure_key_file) for file in files]
+    return sorted({key.address: key for part in read for key in part}.values(), key=lambda key: key.address)
+
+
+@contextmanager
+def _kept(path: Path | None, identity: dict[str, Any], start: int) -> Iterator[tuple[Book, Callable[[Book], None]]]:
+    """Yield the book of a checkpoint, locked, and what records it; without one a new book, and nothing."""
+    if path is None:
+        yield Book(start), lambda _: None
+        return
+    with ExitStack() as stack:
+        path, name = path.resolve(), printable(excerpt(str(path), 200))
+        stack.callback(os.close, locked(path, name))
+        book = _read(path, name, identity) or Book(start)
+
+        def record(changed: Book) -> None:
+            with signals_deferred():
+                content = msgspec.json.encode(_Kept(VERSION, identity, changed))
+                replace_file(path, msgspec.json.format(content, indent=1) + b"\n", name, MODE)
+
+        yield book, record
+
+
+def _read(path: Path, name: str, identity: dict[str, Any]) -> Book | None:
+    """Return the book of a checkpoint; None where there is none. Raises UsageError."""
+    try:
+        kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(f"cannot read checkpoint {name}: {error.strerror}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(
+            f"checkpoint {name} is damaged, or not one of balance: {excerpt(str(error), 80)}", "use another file"
+        ) from None
+    if kept.chainq_balance != VERSION or kept.query != identity:
+        different = [key for key in identity if kept.query.get(key) != identity[key]] or ["version"]
+        raise UsageError(
+            f"checkpoint {name} was made with other arguments ({', '.join(different)})",
+            "use the arguments of its first run, or another checkpoint",
+        )
+    return kept.book
+
+
+def _print_balances(
+    given: BalanceCommand,
+    service: Service,
+    keeper: Bookkeeper,
+    book: Book,
+    end: int | None,
+    addresses: Sequence[str],
+    reporter: Reporter,
+) -> None:
+    """Print the balance once, or each time that it changes."""
+    write = _json if given.json else _table
+    shown: list[Total] | None = None
+    with open_sink(None, pager=not given.watch) as sink:
+        while True:
+            raise_if_ending()
+            try:
+                keeper.bring_up(book, service.tip(refresh=shown is not None), service.hash_of, end)
+            except (ServiceError, UnreachableError, ResponseError) as error:
+                if shown is None:
+                    raise
+                reporter.warn(str(error))
+            except ChainqError:
+                sink.write(write(book, book.totals(), addresses))
+                raise
+            totals = book.totals()
+            if shown is None:
+                sink.write(write(book, totals, addresses))
+            elif totals != shown:
+                sink.write(write(book, totals, addresses) if given.json else _changes(book, shown, totals, addresses))
+            shown = totals
+            sink.keep()
+            if not given.watch:
+                sink.finish()
+                return
+            reporter.begin(None)
+            interval = INTERVAL if given.interval is None else given.interval
+            reporter.waits(interval, "next poll in")
+            time.sleep(interval)
+
+
+def _json(book: Book, totals: Sequence[Total], addresses: Sequence[str]) -> bytes:
+    """Return the balance as one line of JSON; amounts are strings, for they can have 39 digits."""
+    mark = book.as_of
+    return (
+        msgspec.json.encode(
+            {
+                "height": None if mark is None else mark.height,
+                "block_hash": None if mark is None else mark.hash,
+                "timestamp": None if mark is None else mark.time,
+                "totals": [
+                    {
+                        "owner": addresses[total.owner],
+                        "program_id": total.program,
+                        "token_id": total.token or None,
+                        "records": total.records,
+                        "received": None if total.sum is None else str(total.sum),
+                        "unspent_records": total.unspent_records,
+                        "unspent": None if total.unspent is None else str(total.unspent),
+                    }
+                    for total in totals
+                ],
+            }
+        )
+        + b"\n"
+    )
+
+
+def _table(book: Book, totals: Sequence[Total], addresses: Sequence[str]) -> bytes:
+    several = len(addresses) > 1
+    lines = [("owner", *_HEADER) if several else _HEADER]
+    for total in totals:
+        cells = (
+            *(printable(total.program), _short(printable(total.token)), f"{total.records:,}"),
+            *(_amount(total.program, total.sum), f"{total.unspent_records:,}", _amount(total.program, total.unspent)),
+        )
+        lines.append((_short(addresses[total.owner]), *cells) if several else cells)
+    widths = [max(width_of(line[at]) for line in lines) for at in range(len(lines[0]))]
+    texts = 2 + several
+    text = "".join(
+        (" " * GAP)
+        .join(
+            cell + " " * (width - width_of(cell)) if at < texts else " " * (width - width_of(cell)) + cell
+            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        .rstrip()
+        + "\n"
+        for line in lines
+    )
+    records = "" if totals else "no records\n"
+    return f"{text if totals else records}{_as_of(book.as_of)}\n{PUBLIC}\n".encode()
+
+
+def _changes(book: Book, before: Sequence[Total], now: Sequence[Total], addresses: Sequence[str]) -> bytes:
+    """Return one line for each program and token whose balance changed."""
+    known = {(total.owner, total.program, total.token): total for total in before}
+    lines = []
+    for total in now:
+        old = known.pop((total.owner, total.program, total.token), None)
+        if old != total:
+            lines.append(_change(total, total.unspent, total.unspent_records, addresses))
+    lines += [_change(total, 0, 0, addresses) for total in known.values()]  # after a reorg
+    return "".join(f"{_as_of(book.as_of)}: {line}\n" for line in lines).encode()
+
+
+def _change(total: Total, unspent: int | None, records: int, addresses: Sequence[str]) -> str:
+    owner = f"{_short(addresses[total.owner])} " if len(addresses) > 1 else ""
+    token = f" {_short(printable(total.token))}" if total.token else ""
+    return f"{owner}{printable(total.program)}{token} {_amount(total.program, unspent)} in {records:,} unspent records"
+
+
+def _amount(program: str, amount: int | None) -> str:
+    if amount is None:
+        return "-"
+    return f"{in_credits(amount)} credits" if program == genuine.NATIVE else f"{amount:,}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 17 else f"{text[:8]}…{text[-6:]}"
+
+
+def _as_of(mark: Mark | None) -> str:
+    if mark is None:
+        return "as of no block"
+    when = "" if mark.time is None else datetime.fromtimestamp(mark.time, UTC).strftime(", %Y-%m-%d %H:%M:%SZ")
+    return f"as of block {mark.height}{when}, {printable(mark.hash)}"

@@ -1,0 +1,51 @@
+"""What `Client.balance` returns, and how it is found."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from chainq.errors import IncompleteError
+from chainq.fetching.service import Service
+from chainq.wallet.balance import Bookkeeper
+from chainq.wallet.book import Book
+from chainq.wallet.examine import requests_of
+from chainq.wallet.keys import ViewKey
+
+
+class TokenBalance(NamedTuple):
+    """What an address has of a program, and of a token of it; amounts in the smallest unit, such as microcredits.
+
+    `owner`: the address. `token_id`: None for a program without tokens. `received`, `unspent`: None where records have
+    no amount.
+    """
+
+    owner: str
+    program_id: str
+    token_id: str | None
+    records: int
+    received: int | None
+    unspent_records: int
+    unspent: int | None
+
+
+class Balance(NamedTuple):
+    """The private balance as of a block: its height, hash, and time in seconds since 1970 (None if not readable)."""
+
+    height: int
+    block_hash: str
+    timestamp: int | None
+    totals: list[TokenBalance]
+
+
+def find_balance(service: Service, keys: Sequence[ViewKey], start: int, end: int | None, workers: int) -> Balance:
+    """Return the balance of view keys. Raises ChainqError, IncompleteError also for a range without blocks."""
+    ordered, book = sorted(keys, key=lambda key: key.address), Book(start)
+    with Bookkeeper(ordered, requests_of(service), workers) as keeper:
+        keeper.bring_up(book, service.tip(refresh=True), service.hash_of, end)
+        keeper.check()
+    mark = book.as_of
+    if mark is None:
+        raise IncompleteError(f"no block from height {start} on", "the balance is as of a block")
+    totals = [
+        TokenBalance(ordered[one.owner].address, one.program, one.token or None, *one[3:]) for one in book.totals()
+    ]
+    return Balance(mark.height, mark.hash, mark.time, totals)

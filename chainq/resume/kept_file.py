@@ -1,0 +1,61 @@
+"""A small file that one run at a time keeps: the lock that keeps runs apart, and how the file is replaced."""
+
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from chainq.errors import BusyError, OutputError, UsageError
+from chainq.text.sanitize import abridged, printable
+
+
+def locked(path: Path, name: str) -> int:
+    """Return the descriptor of the lock file of a checkpoint; to close it is to release the lock.
+
+    `name`: of the checkpoint, for messages. Raises BusyError, UsageError, OutputError. The lock file stays: without it
+    two runs could lock two files of the same name.
+    """
+    lock = path.with_name(path.name + ".lock") if path.name else path
+    try:
+        if not path.name or (path.exists() and not path.is_file()):
+            raise UsageError(f"checkpoint {name} is not a regular file")
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise OutputError(f"cannot open {printable(abridged(str(lock), 200))}: {error.strerror}") from None
+    try:
+        # The kernel releases the lock with the process, however it ends: there are no stale locks.
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise BusyError(f"another run is using checkpoint {name}") from None
+    except OSError as error:
+        os.close(descriptor)
+        raise OutputError(f"cannot lock {printable(str(lock))}: {error.strerror}") from None
+    return descriptor
+
+
+def replace_file(path: Path, content: bytes, name: str, mode: int = 0o666) -> None:
+    """Replace a checkpoint durably, by a file with that mode (less the umask). Raises OutputError."""
+    # The same name for all runs, since the lock keeps them apart: what a killed one leaves is replaced. It is
+    # made anew and never followed, because others may write to the folder.
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        temporary.unlink(missing_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(temporary, flags, mode), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
+        raise OutputError(f"cannot write checkpoint {name}: {error.strerror}") from None
+    # Not an error any more: the new checkpoint is in effect, and to raise would remove rows that it records. Where
+    # a folder cannot be synced, a power failure may bring the old checkpoint back, which records less.
+    with suppress(OSError):
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

@@ -1,0 +1,80 @@
+"""Reads of a confirmed transaction which records came out of it, and which tags its record inputs show.
+
+What a rejected transaction wanted to do is not among them, only its fee (`full_block.transitions_of`). Values are text
+as the server sent it: nothing here needs aleo-sdk.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from msgspec import Raw
+
+from chainq.rows.fields import array_of, integer_of, object_of, text_of
+from chainq.rows.full_block import records_of, transitions_of
+
+
+class RecordOutput(NamedTuple):
+    """One output that is a record, and where it is.
+
+    `id`: its commitment. `place`: its index among all outputs of its transition. `sender_ciphertext`: empty if it
+    has none.
+    """
+
+    transaction: str
+    transition: str
+    place: int
+    program: str
+    id: str
+    ciphertext: str
+    sender_ciphertext: str
+
+
+def record_outputs(confirmed: Raw) -> Iterator[RecordOutput]:
+    """Yield the outputs of a confirmed transaction that are records; of what has another shape than it should, none."""
+    inner = object_of(object_of(confirmed).get("transaction"))
+    for transition, _ in transitions_of(inner):
+        members = object_of(transition)
+        for index, output in records_of(members):
+            yield RecordOutput(
+                text_of(inner.get("id")),
+                text_of(members.get("id")),
+                index,
+                text_of(members.get("program")),
+                *(text_of(output.get(name)) for name in ("id", "value", "sender_ciphertext")),
+            )
+
+
+class BlockRecords(NamedTuple):
+    """What a full block says of records. `height`: None where it has no valid one. `time`: as the server sent it.
+
+    `spent`: the tag and the transaction of each record input, whatever program it is of.
+    """
+
+    height: int | None
+    hash: str
+    previous: str
+    time: str
+    outputs: list[RecordOutput]
+    spent: list[tuple[str, str]]
+
+
+def read_block_records(block: Raw) -> BlockRecords:
+    """Return what a full block says of records; of what has another shape than it should, nothing."""
+    members = object_of(block)
+    metadata = object_of(object_of(members.get("header")).get("metadata"))
+    found = BlockRecords(
+        integer_of(metadata.get("height")),
+        text_of(members.get("block_hash")),
+        text_of(members.get("previous_hash")),
+        text_of(metadata.get("timestamp")),
+        [],
+        [],
+    )
+    for confirmed in array_of(members.get("transactions")):
+        found.outputs.extend(record_outputs(confirmed))
+        inner = object_of(object_of(confirmed).get("transaction"))
+        for transition, _ in transitions_of(inner):
+            for given in array_of(object_of(transition).get("inputs")):
+                if tag := text_of(object_of(given).get("tag")):
+                    found.spent.append((tag.removesuffix("field"), text_of(inner.get("id"))))
+    return found

@@ -1,0 +1,194 @@
+"""Brings the book of a wallet up to the tip.
+
+Ownership rows say whose records are; the full blocks of the same heights have their outputs, and the tags of what is
+spent. A block whose outputs do not all have an ownership row yet is not in the book: it ends before such a block, so
+that it is exact as of the block that it names. Before the first record there is nothing to be spent, so that part of a
+long range is read by its ownership rows alone.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Self
+
+from chainq.catalog.methods import BY_COMMAND
+from chainq.errors import IncompleteError
+from chainq.fetching.tip import Tip
+from chainq.heights.range import HeightRange
+from chainq.process.progress import UNSEEN, Progress
+from chainq.query import Query
+from chainq.rows.outputs import BlockRecords, RecordOutput, read_block_records
+from chainq.text.humanize import counted
+from chainq.wallet import genuine
+from chainq.wallet.book import Book, Entry, Mark
+from chainq.wallet.examine import Names, Requests
+from chainq.wallet.keys import ViewKey
+from chainq.wallet.records import Key, key_of, opened_by, shown
+from chainq.wallet.scan import Scanner
+from chainq.wallet.shown import Style, shown_plaintext
+from chainq.wallet.spends import Tags
+
+WINDOW = 1_000  # heights that are read before the book is recorded
+SETTLED = 10  # blocks below the tip whose rows may still be on their way (docs/completeness.md, "Following the tip")
+NAMED = 5  # findings that are named in the error
+
+_OWNERSHIP, _FULL_BLOCKS = BY_COMMAND["ownership"], BY_COMMAND["full-blocks"]
+
+
+class _Window(NamedTuple):
+    """The ownership rows of some heights: all by their place, and the owned ones with the number of their key."""
+
+    listed: set[Key]
+    owned: dict[Key, int]
+
+
+class Bookkeeper:
+    """Reads what view keys own and spend. A context manager, which ends its processes and drops the keys.
+
+    `keys`: sorted by their address. `recorded` is called with the book after every `WINDOW` heights. `findings`: what
+    keeps the book from being exact, by record.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[ViewKey],
+        requests: Requests,
+        workers: int,
+        *,
+        warn: Callable[[str], None] = lambda _: None,
+        progress: Progress = UNSEEN,
+        recorded: Callable[[Book], None] = lambda _: None,
+    ) -> None:
+        self._keys, self._requests, self._warn = list(keys), requests, warn
+        self._progress, self._recorded = progress, recorded
+        self._scanner = Scanner([key.text for key in keys], workers, progress)
+        self._tags, self._names = Tags(keys), Names(requests, warn)
+        self.findings: dict[Key, str] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._scanner.close()
+        self._keys.clear()
+
+    def bring_up(self, book: Book, tip: Tip, hash_of: Callable[[int], str | None], end: int | None = None) -> None:
+        """Read on to the tip, or up to but not including `end`.
+
+        `hash_of` returns the hash of a block as the service has it now. Raises ChainqError.
+        """
+        stop = tip.height + 1 if end is None else min(end, tip.height + 1)
+        if book.as_of is not None and tip.height < book.as_of.height and book.may_follow(tip.height, hash_of):
+            self._warn(f"the tip is {tip.height}: the server may be behind block {book.as_of.height}, read before")
+            return
+        if forgotten := book.go_back(hash_of):
+            self._warn(f"reorg: block {forgotten.height} is another one now; reading again from block {book.next}")
+        self._progress.begin(max(0, stop - book.next))
+        start = self._first(book, stop)
+        while start < stop:
+            window = HeightRange(start, min(start + WINDOW, stop))
+            behind = self._read(book, window)
+            book.thin()
+            self._recorded(book)
+            if behind is not None:
+                self._say_behind(behind, tip)
+                return
+            start = window.end
+
+    def check(self) -> None:
+        """Raise IncompleteError if something keeps the book from being exact."""
+        if self.findings:
+            named = [f"{shown(key)} {problem}" for key, problem in self.findings.items()][:NAMED]
+            more = len(self.findings) - len(named)
+            raise IncompleteError(
+                f"the balance is not exact: {counted(len(self.findings), 'record')} left out: {'; '.join(named)}"
+                f"{f'; and {more:,} more' if more else ''}",
+                "report it to the operator of the server",
+            )
+
+    def _first(self, book: Book, stop: int) -> int:
+        """Return from where on full blocks are read: for a book without entries, where its first record may be."""
+        end = stop - max(SETTLED, WINDOW)
+        if book.entries or book.next >= end:
+            return book.next
+        skipped = HeightRange(book.next, end)
+        for scanned in self._scanner.scan(self._requests.fetch_range(Query(_OWNERSHIP), skipped)):
+            heights = scanned.batch.heights or skipped
+            if scanned.findings.owned or scanned.findings.malformed:
+                return heights.start
+            self._progress.wrote(len(heights), len(scanned.batch.rows))
+        return end
+
+    def _read(self, book: Book, heights: HeightRange) -> int | None:
+        """Read a window; return the height of the first block whose ownership rows are not all there, if any."""
+        window, open_tags = self._ownership(heights), {e.tag: e for e in book.entries if e.spent is None}
+        left = set(window.owned)
+        for batch in self._requests.fetch_range(Query(_FULL_BLOCKS), heights):
+            for row in batch.rows:
+                block = read_block_records(row)
+                if any((output.transition, output.place) not in window.listed for output in block.outputs):
+                    return book.next if block.height is None else block.height
+                left -= {(output.transition, output.place) for output in block.outputs}
+                self._enter(book, block, window, open_tags)
+            self._progress.wrote(len(batch.heights or ()), len(window.listed) if batch.heights == heights else 0)
+        if left:
+            raise IncompleteError(
+                f"records/isOwner {heights}: {shown(min(left))} is owned, but in no block: "
+                "the chain may have been reorganized",
+                "run the command again",
+            )
+        return None
+
+    def _ownership(self, heights: HeightRange) -> _Window:
+        window = _Window(set(), {})
+        for scanned in self._scanner.scan(self._requests.fetch_range(Query(_OWNERSHIP), heights)):
+            rows = scanned.batch.rows
+            window.listed.update(map(key_of, rows))
+            window.owned.update((key_of(rows[number]), key) for number, key in scanned.findings.owned)
+            for number, problem in scanned.findings.malformed:
+                self._find(key_of(rows[number]), f"is malformed: {problem}")
+        return window
+
+    def _enter(self, book: Book, block: BlockRecords, window: _Window, open_tags: dict[str, Entry]) -> None:
+        """Enter what a block brings and spends."""
+        last = book.as_of
+        follows = last is None or block.height != last.height + 1 or block.previous == last.hash
+        if block.height is None or not follows:
+            raise IncompleteError(
+                f"full blocks: block {block.height} does not follow the block before it: the chain was reorganized",
+                "run the command again",
+            )
+        for output in block.outputs:  # before the inputs: a transaction can spend what it made itself
+            owner = window.owned.get((output.transition, output.place))
+            if owner is not None and (entry := self._entry(output, owner, block.height)):
+                book.entries.append(entry)
+                open_tags[entry.tag] = entry
+        for tag, transaction in block.spent:
+            if entry := open_tags.pop(tag, None):
+                entry.spent, entry.spender = block.height, transaction
+        book.read(Mark(block.height, block.hash, int(block.time) if block.time.isdecimal() else None))
+
+    def _entry(self, output: RecordOutput, owner: int, height: int) -> Entry | None:
+        """Return the entry of an owned record; None for one that is not genuine, which is a finding."""
+        key, place = self._keys[owner], (output.transition, output.place)
+        opened = opened_by(key, output.ciphertext)
+        if opened is None:
+            self._find(place, "does not decrypt, although its ownership row is that of the key")
+            return None
+        names = self._names.of(output.program, height)
+        if names and genuine.name_of(opened, output, names) is None:
+            self._find(place, "has a plaintext that its commitment, the id of its output, does not match")
+            return None
+        _, worth = shown_plaintext(str(opened.plaintext), output.program, Style.LINE)
+        amount = None if worth.amount is None else str(worth.amount)
+        return Entry(
+            *(owner, output.program, worth.token, amount),
+            *(self._tags.of(key.address, output), height, output.transaction),
+        )
+
+    def _find(self, key: Key, problem: str) -> None:
+        self.findings.setdefault(key, problem)
+
+    def _say_behind(self, height: int, tip: Tip) -> None:
+        words = f"records/isOwner height {height}: the service lists fewer records than the full block has"
+        if height < tip.height - SETTLED:
+            raise IncompleteError(f"{words}; the balance ends at block {height - 1}", "run the command again later")
+        self._warn(f"{words}, as it may be indexing; the balance is as of block {height - 1}")

@@ -1,0 +1,165 @@
+"""Compares decrypted records with the outputs of their transactions: who sent them, and whether they are genuine.
+
+An output is read from the transaction itself, which one request shows. The name of a record, which its commitment
+needs, is declared in the source text of its program, which rows of transitions without record inputs carry.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from chainq.catalog.methods import BY_COMMAND
+from chainq.catalog.owned import RECORD_NAME, SENDER
+from chainq.errors import ChainqError, IncompleteError, NotFoundError
+from chainq.fetching.service import Service
+from chainq.heights.range import HeightRange
+from chainq.query import Batch, Query
+from chainq.rows import fields
+from chainq.rows.outputs import RecordOutput, record_outputs
+from chainq.rows.transaction import program_of
+from chainq.text.humanize import counted
+from chainq.text.sanitize import excerpt
+from chainq.wallet import genuine
+from chainq.wallet.genuine import NATIVE, Opened
+from chainq.wallet.records import Fetch, Key, key_of, shown
+
+NAMED = 5  # findings that get a warning of their own, and are named in the error
+NEWEST = 100  # blocks in which the source text of a program is looked for, where its record's block does not have it
+
+_TRANSACTION, _TRANSITIONS = BY_COMMAND["transaction"], BY_COMMAND["transitions"]
+_RECORD = fields.Picker(["transaction_id", "program_id", "height", "record_ciphertext"])
+_SOURCE = fields.Picker(["program"])
+
+
+class Requests(NamedTuple):
+    """How rows are fetched: all rows of a height range, one page as the server sends it, lookups by height or ID, and
+    the height of the tip."""
+
+    fetch_range: Fetch
+    fetch_page: Fetch
+    fetch_lookups: Callable[[Any, Iterable[Any]], Iterator[Batch]]
+    tip_height: Callable[[], int]
+
+
+def requests_of(service: Service) -> Requests:
+    """Return how a service fetches rows."""
+    return Requests(service.fetch_range, service.fetch_one_page, service.fetch_lookups, service.tip_height)
+
+
+class Names:
+    """The names of the records of programs, which their source texts declare.
+
+    `unnamed`: programs whose source text is not to be had, so that their records cannot be compared; `warn` is called
+    with each.
+    """
+
+    def __init__(self, requests: Requests, warn: Callable[[str], None]) -> None:
+        self._requests, self._warn = requests, warn
+        self._known: dict[str, list[str]] = {}
+        self.unnamed: dict[str, None] = {}  # as a set that keeps their order
+
+    def of(self, program: str, height: int | None) -> list[str]:
+        """Return the names of the records of a program; none where no source text of it is found.
+
+        `height`: that of a record of it, None if not known.
+        """
+        if program not in self._known:
+            source = genuine.native_source() if program == NATIVE else self._source(program, height)
+            self._known[program] = genuine.record_names(source)
+            if not self._known[program]:
+                self.unnamed[program] = None
+                self._warn(
+                    f"the records of {excerpt(program, 80)} were not compared with their commitments: "
+                    "the service shows no source text of that program"
+                )
+        return self._known[program]
+
+    def _source(self, program: str, height: int | None) -> str:
+        """Return the source text of a program; empty where the service has none at hand."""
+        tip = self._requests.tip_height()
+        newest = HeightRange(max(0, tip - NEWEST + 1), tip + 1)
+        for heights in (newest,) if height is None else (HeightRange(height, height + 1), newest):
+            try:
+                for batch in self._requests.fetch_range(Query(_TRANSITIONS), heights):
+                    for row in batch.rows:
+                        source = fields.text_of(_SOURCE(row)[0])
+                        if program_of(source) == program:
+                            return source
+            except ChainqError:  # a method that is refused costs the comparison, which is said
+                continue
+        return ""
+
+
+class Examiner:
+    """Examines the records of a run. `warn` is called with each finding, up to `NAMED`.
+
+    `findings`: what is wrong, by record, in the order found.
+    """
+
+    def __init__(self, requests: Requests, warn: Callable[[str], None]) -> None:
+        self._requests, self._warn = requests, warn
+        self.names = Names(requests, warn)
+        self.findings: dict[Key, str] = {}
+
+    def examine(self, records: Sequence[Raw], opened: Sequence[Opened]) -> list[dict[str, Raw]]:
+        """Return for each record row what its output adds to it: its sender and its name, null where not known.
+
+        Raises ChainqError where the service cannot be asked.
+        """
+        outputs = self._outputs(records)
+        return [
+            self._examine(record, one, outputs.get(key_of(record))) for record, one in zip(records, opened, strict=True)
+        ]
+
+    def check(self) -> None:
+        """Raise IncompleteError if a record is not what its transaction says."""
+        if self.findings:
+            named = [f"{shown(key)} {problem}" for key, problem in self.findings.items()][:NAMED]
+            more = len(self.findings) - len(named)
+            raise IncompleteError(
+                f"records/all: {counted(len(self.findings), 'record')} not genuine: {'; '.join(named)}"
+                f"{f'; and {more:,} more' if more else ''}",
+                "do not rely on these rows, and report them to the operator of the server",
+            )
+
+    def _outputs(self, records: Sequence[Raw]) -> dict[Key, RecordOutput]:
+        """Return the record outputs of the transactions of these records, by transition and index."""
+        wanted = dict.fromkeys(fields.text_of(_RECORD(record)[0]) for record in records)
+        found: dict[Key, RecordOutput] = {}
+        try:
+            for batch in self._requests.fetch_lookups(_TRANSACTION, list(wanted)):
+                for row in batch.rows:
+                    found |= {(output.transition, output.place): output for output in record_outputs(row)}
+        except NotFoundError:  # those that exist came before; the others have no output
+            pass
+        return found
+
+    def _examine(self, record: Raw, opened: Opened, output: RecordOutput | None) -> dict[str, Raw]:
+        name = sender = None
+        picked = _RECORD(record)
+        transaction, program, _, ciphertext = map(fields.text_of, picked)
+        try:
+            if output is None or output.transaction != transaction:
+                raise ValueError(f"is not an output of its transaction {excerpt(transaction, 80)}")
+            if (output.program, output.ciphertext) != (program, ciphertext):
+                raise ValueError("has another program or ciphertext in its transaction")
+            names = self.names.of(program, fields.integer_of(picked[2]))
+            if names:
+                name = genuine.name_of(opened, output, names)
+                if name is None:
+                    raise ValueError("has a plaintext that its commitment, the id of its output, does not match")
+            sender = genuine.sender_of(opened, output)
+        except ValueError as error:
+            self._report(key_of(record), str(error))
+        return {
+            RECORD_NAME.path: Raw(msgspec.json.encode(name)),
+            SENDER.path: Raw(msgspec.json.encode(sender)),
+        }
+
+    def _report(self, key: Key, problem: str) -> None:
+        if key not in self.findings:  # --follow reads the newest rows again
+            self.findings[key] = problem
+            if len(self.findings) <= NAMED:
+                self._warn(f"records/all: {shown(key)} {problem}")

@@ -1,0 +1,71 @@
+"""How the plaintext of an owned record is shown: as text, on one line, or by its members; and what it amounts to."""
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from chainq.catalog.owned import AMOUNT, PLAINTEXT, PLAINTEXT_JSON, TOKEN
+from chainq.text.humanize import counted, in_credits
+from chainq.wallet.genuine import NATIVE
+from chainq.wallet.plaintext import Members, amount_of, members_of
+
+
+class Style(Enum):
+    """What the column `plaintext` holds: the text as aleo-sdk writes it, the same on one line, or an object of its
+    members. A row of a TABLE has it on one line, and amounts in columns of their own."""
+
+    TEXT = "text"
+    LINE = "line"
+    MEMBERS = "members"
+    TABLE = "table"
+
+
+class Amount(NamedTuple):
+    """What a record amounts to, in the smallest unit; `token`: its `token_id`, empty without one."""
+
+    program: str
+    token: str
+    amount: int | None
+
+    def __str__(self) -> str:
+        if self.amount is None:
+            return "-"
+        return f"{in_credits(self.amount)} credits" if self.program == NATIVE else f"{self.amount:,}"
+
+
+def amount_in(program: str, members: Members) -> Amount:
+    """Return what a record of a program amounts to: `microcredits` of credits.aleo, `amount` of other programs."""
+    amount = amount_of(members.get("microcredits" if program == NATIVE else "amount"))
+    token = members.get("token_id")
+    return Amount(program, token if isinstance(token, str) else "", amount)
+
+
+def shown_plaintext(text: str, program: str, style: Style) -> tuple[dict[str, Raw], Amount]:
+    """Return what is added to the row of a record of a program, and what the record amounts to."""
+    members: Members | None
+    try:
+        members = members_of(text)
+    except ValueError:  # of a later version of the network
+        members = None
+    amount = amount_in(program, members or {})
+    plaintext: Any = members if style is Style.MEMBERS else text if style is Style.TEXT else " ".join(text.split())
+    added = {PLAINTEXT.path: plaintext, PLAINTEXT_JSON.path: members}
+    if style is Style.TABLE:
+        added |= {AMOUNT.path: str(amount), TOKEN.path: amount.token}
+    return {name: Raw(msgspec.json.encode(value)) for name, value in added.items()}, amount
+
+
+def totals(amounts: Iterable[Amount]) -> list[str]:
+    """Return a line for each program and token: how many records, and their sum."""
+    groups: dict[tuple[str, str], list[Amount]] = {}
+    for one in amounts:
+        groups.setdefault((one.program, one.token), []).append(one)
+    lines = []
+    for (program, token), group in sorted(groups.items()):
+        known = [one.amount for one in group if one.amount is not None]
+        total = Amount(program, token, sum(known) if known else None)
+        lines.append(f"{program}{f' {token}' if token else ''}: {counted(len(group), 'record')}, {total}")
+    return lines

@@ -1,0 +1,83 @@
+"""Which owned records are spent, and by which transaction.
+
+The tag of a record is Poseidon2 of `sk_tag`, which the view key makes, and of the record's commitment, which is the ID
+of its output. The input that spends a record shows that tag (docs/protocol.md, "Records and their outputs").
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from chainq.errors import IncompleteError
+from chainq.hashes.sdk import load
+from chainq.query import Batch
+from chainq.rows.outputs import BlockRecords, RecordOutput, read_block_records
+from chainq.text.sanitize import excerpt
+from chainq.wallet.keys import ViewKey
+from chainq.wallet.records import Key, shown
+
+
+class Spend(NamedTuple):
+    """The block and the transaction that spend a record."""
+
+    height: int
+    transaction: str
+
+
+class Tags:
+    """Computes the tags of records of these keys, 60 microseconds each."""
+
+    def __init__(self, keys: Sequence[ViewKey]) -> None:
+        sdk = load()
+        self._field, self._tag = sdk.Field.from_string, sdk.RecordCiphertext.tag
+        self._graph_keys: dict[str, Any] = {
+            key.address: sdk.GraphKey.from_view_key(sdk.ViewKey.from_string(key.text)) for key in keys
+        }
+
+    def of(self, owner: str, output: RecordOutput) -> str:
+        """Return the digits of the tag of a record of an owner. Raises IncompleteError for an output without an ID."""
+        try:
+            return str(self._tag(self._graph_keys[owner], self._field(output.id))).removesuffix("field")
+        except RuntimeError:
+            raise IncompleteError(
+                f"full blocks: {shown((output.transition, output.place))} has no valid id: {excerpt(output.id, 80)}",
+                "report it to the operator of the server",
+            ) from None
+
+
+class Spends:
+    """Finds the spends of owned records in full blocks.
+
+    `owners`: by record, the address that owns it. Blocks are to be read from the first record on, in order of height: a
+    record cannot be spent before its block.
+    """
+
+    def __init__(self, keys: Sequence[ViewKey], owners: dict[Key, str]) -> None:
+        self._tags, self._owners = Tags(keys), owners
+        self._by_tag: dict[str, Key] = {}
+        self._seen: set[Key] = set()
+        self._spends: dict[Key, Spend] = {}
+
+    def read(self, batches: Iterable[Batch]) -> None:
+        """Read batches of full blocks."""
+        for batch in batches:
+            for row in batch.rows:
+                self._read(read_block_records(row))
+
+    def _read(self, block: BlockRecords) -> None:
+        for output in block.outputs:  # before the inputs: a transaction can spend what it made itself
+            key = (output.transition, output.place)
+            if key in self._owners:
+                self._by_tag[self._tags.of(self._owners[key], output)] = key
+                self._seen.add(key)
+        for tag, transaction in block.spent:
+            if tag in self._by_tag and block.height is not None:
+                self._spends[self._by_tag[tag]] = Spend(block.height, transaction)
+
+    def of(self, key: Key) -> Spend | None:
+        """Return what spends a record, None for one that is not spent. Raises IncompleteError for one in no block."""
+        if key not in self._seen:
+            raise IncompleteError(
+                f"full blocks: {shown(key)} is owned, but in no block: the chain may have been reorganized",
+                "run the command again",
+            )
+        return self._spends.get(key)

@@ -1,0 +1,282 @@
+"""`chainq balance` against a wallet's own book, on a chain that grows, is reorganized, and indexes late.
+
+`CHAINQ_STEPS`, `CHAINQ_RECORDS` and `CHAINQ_STRIDE` say how long the wallet of the search lives, what it begins with,
+and how many blocks pass without it between two steps; `CHAINQ_KILLS` how many runs are killed.
+"""
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chainq.demo.faults import NO_FAULTS, Faults
+from chainq.demo.faulty_results import FaultyResults
+from chainq.demo.service import Service
+from harness.program import DIALECT, Program, Ran, finish, one_line
+from harness.services import serving
+from harness.wallet import PUBLISHED, VARIABLE, fresh_key, key_file
+
+pytest.importorskip("aleo")
+
+from harness.ledger import Wallet
+
+FIRST = 2_400
+STEPS, RECORDS = int(os.environ.get("CHAINQ_STEPS", "8")), int(os.environ.get("CHAINQ_RECORDS", "12"))
+STRIDE, KILLS = int(os.environ.get("CHAINQ_STRIDE", "4")), int(os.environ.get("CHAINQ_KILLS", "5"))
+
+
+class Bank(Service):
+    """The sample service on the chain of a wallet; it counts its calls."""
+
+    def __init__(self, wallet: Wallet, dialect: str = DIALECT, faults: Faults = NO_FAULTS) -> None:
+        super().__init__(wallet.chain, faults, dialect, tip=lambda: self.tip)
+        self.tip, self.calls = wallet.height, 0
+        self.hook: Callable[[], object] = lambda: None
+
+    def respond(self, body: bytes) -> Any:
+        self.calls += 1
+        self.hook()
+        return super().respond(body)
+
+    def replaced(self) -> None:
+        """Take in that the chain was reorganized."""
+        self._results = FaultyResults(self.chain, self.faults, True)
+
+
+def checked(ran: Ran, wallet: Wallet) -> int:
+    """Compare a balance as JSON with the wallet's book as of its block; return that height."""
+    assert ran.code == 0, ran.err
+    found = json.loads(ran.out)
+    totals = {
+        one["owner"]: (one["records"], int(one["received"]), one["unspent_records"], int(one["unspent"]))
+        for one in found["totals"]
+    }
+    assert totals == wallet.totals(found["height"])
+    assert found["block_hash"] == wallet.chain.block_hash(found["height"])
+    return int(found["height"])
+
+
+def lived(chainq: Program, service: Bank, wallet: Wallet, steps: int, records: int) -> None:
+    """Let a wallet live, and compare the balance after each step; every third step takes blocks back."""
+    file = chainq.home / "keys"
+    file.write_text(wallet.key_text)
+    file.chmod(0o600)
+    dialect = (
+        "--dialect",
+        "aleo" if service._methods is not None and "aleoTransaction" in service._methods else "chain",
+    )
+    words = ("balance", str(file), "--start", str(FIRST), "--json", "--checkpoint", str(chainq.home / "kept"), *dialect)
+    for _ in range(records):
+        wallet.receive(wallet.dice.randrange(1, 50) * 1_000_000)
+    with serving(service) as url:
+        for step in range(steps):
+            for _ in range(3):
+                wallet.act()
+            if step % 3 == 2:
+                wallet.undo(max(FIRST + 20, wallet.height - wallet.dice.randrange(1, 60)))
+                service.replaced()
+                wallet.receive(1_000_000)
+            service.tip = wallet.height + wallet.dice.randrange(STRIDE)
+            as_of = checked(chainq(*words, url=url), wallet)
+            assert as_of == service.tip or service.faults.late_records
+            wallet.height = service.tip
+        service.faults = NO_FAULTS
+        service.replaced()
+        assert checked(chainq(*words, url=url), wallet) == service.tip
+        ran = chainq("owned", f"{FIRST}:", "--unspent", "--view-key-file", str(file), *dialect, url=url)
+    assert ran.code == 0, ran.err
+    assert len(ran.rows) == len(wallet.left())
+
+
+@pytest.mark.parametrize("faults", [NO_FAULTS, Faults(late_records=6)], ids=["whole", "late"])
+def test_the_balance_is_that_of_the_wallet(chainq: Program, faults: Faults) -> None:
+    """Records received, split, joined, sent on, and used for fees, also of rejected transactions; with reorgs."""
+    wallet = Wallet(2, FIRST, "small")
+    lived(chainq, Bank(wallet, faults=faults), wallet, 4, 3)
+
+
+@pytest.mark.search
+@pytest.mark.parametrize("dialect", ["chain", "aleo"])
+def test_a_long_life(chainq: Program, dialect: str) -> None:
+    """The same, longer, in both dialects."""
+    wallet = Wallet(3, FIRST, f"long {dialect}")
+    lived(chainq, Bank(wallet, dialect), wallet, STEPS, RECORDS)
+    assert {"split", "join", "send", "pay", "rejected"} <= {*wallet.done}
+
+
+def _reached(service: Bank, until: int, moment: threading.Event) -> None:
+    if service.calls >= until:
+        moment.set()
+
+
+@pytest.mark.search
+def test_killed_at_random_moments(chainq: Program) -> None:
+    """A run that is killed at some call leaves a checkpoint from which the next one ends at the wallet's book."""
+    wallet = Wallet(1, FIRST, "killed")
+    service = Bank(wallet)
+    env = {VARIABLE: str(wallet.private[0].view_key)}
+    words = ("balance", "--start", str(FIRST), "--json", "--checkpoint", str(chainq.home / "kept"))
+    killed = 0
+    with serving(service) as url:
+        while killed < KILLS:
+            if killed % 10 == 0:
+                wallet.act()
+            service.tip = wallet.height = wallet.height + wallet.dice.choice((1, 30, 1_200))
+            until, moment = service.calls + wallet.dice.randrange(1, 20), threading.Event()
+            service.hook = partial(_reached, service, until, moment)
+            process = chainq.start(*words, url=url, env=env)
+            while process.poll() is None and not moment.wait(0.01):
+                if wallet.dice.random() < 0.01:
+                    break
+            process.kill()
+            killed += finish(process).code == -signal.SIGKILL
+            service.hook = lambda: None
+            if wallet.dice.random() < 0.3:
+                checked(chainq(*words, url=url, env=env), wallet)
+        assert checked(chainq(*words, url=url, env=env), wallet) == service.tip
+
+
+def balance(chainq: Program, *words: str, url: str, code: int = 0) -> Ran:
+    """A run with the published key."""
+    ran = chainq("balance", *words, url=url, env={VARIABLE: PUBLISHED.text})
+    assert ran.code == code, ran.err
+    return ran
+
+
+def test_a_table_and_a_line_of_json(chainq: Program) -> None:
+    """A person sees credits, a program every digit; both name the block."""
+    table = balance(chainq, "--end", "150", url="demo:").out.decode().splitlines()
+    assert table[1].split() == ["credits.aleo", "2", "3.000000", "credits", "1", "1.000000", "credits"]
+    assert table[2].startswith("as of block 149, 2023-06-01 00:")
+    assert "public balance" in table[3]
+    found = json.loads(balance(chainq, "--end", "150", "--json", url="demo:").out)
+    assert found["height"] == 149
+    assert found["totals"] == [
+        {
+            "owner": PUBLISHED.address,
+            "program_id": "credits.aleo",
+            "token_id": None,
+            "records": 2,
+            "received": "3000000",
+            "unspent_records": 1,
+            "unspent": "1000000",
+        }
+    ]
+
+
+def test_a_second_run_is_cheap_and_the_checkpoint_holds_no_key(chainq: Program) -> None:
+    """A tip 100 blocks further on costs at most 12 calls; the file is for its owner only."""
+    wallet = Wallet(1, FIRST, "cheap")
+    service = Bank(wallet)
+    service.tip = FIRST + 150
+    wallet.receive(5_000_000)
+    (key,) = wallet.private
+    kept = chainq.home / "kept"
+    words = ("balance", "--start", str(FIRST), "--json", "--checkpoint", str(kept))
+    env = {VARIABLE: str(key.view_key)}
+    with serving(service) as url:
+        checked(chainq(*words, url=url, env=env), wallet)
+        service.tip, service.calls = service.tip + 100, 0
+        assert checked(chainq(*words, url=url, env=env), wallet) == service.tip
+        assert service.calls <= 12
+        service.calls = 0
+        assert checked(chainq(*words, url=url, env=env), wallet) == service.tip
+        assert service.calls <= 2
+        other = chainq(*words, url=url, env={VARIABLE: fresh_key().text})
+    assert kept.stat().st_mode & 0o777 == 0o600
+    text = kept.read_text()
+    for secret in (str(key.view_key), str(key.address), str(key.view_key.to_scalar()).removesuffix("scalar")):
+        assert secret not in text
+    assert "was made with other arguments (owner)" in one_line(other, 2)
+
+
+def test_watch_prints_a_line_for_each_change(chainq: Program) -> None:
+    """The first is the table; a signal ends the run."""
+    wallet = Wallet(1, FIRST, "watch")
+    service = Bank(wallet)
+    wallet.receive(5_000_000)
+    service.tip = wallet.height
+    with serving(service) as url:
+        process = chainq.start(
+            *("balance", "--start", str(FIRST), "--watch", "--interval", "0.01"),
+            url=url,
+            env={VARIABLE: str(wallet.private[0].view_key)},
+        )
+        assert process.stdout is not None
+        first = [process.stdout.readline().decode() for _ in range(4)]
+        wallet.receive(2_000_000)
+        service.tip = wallet.height
+        line = process.stdout.readline().decode()
+        process.terminate()
+        process.communicate()
+    assert "5.000000 credits" in first[1]
+    assert line.startswith(f"as of block {wallet.height}, ")
+    assert line.endswith(": credits.aleo 7.000000 credits in 2 unspent records\n")
+
+
+def test_a_record_that_is_not_genuine_is_left_out(chainq: Program) -> None:
+    """The balance is printed, and the run ends with 6."""
+    wallet = Wallet(1, FIRST, "altered")
+    wallet.receive(5_000_000)
+    wallet.receive(9_000_000)
+    one, two = wallet.chain.owned_rows
+    rows = wallet.chain.owned_rows
+    rows[one] = rows[one]._replace(output_id=rows[two].output_id)
+    with serving(Bank(wallet)) as url:
+        env = {VARIABLE: str(wallet.private[0].view_key)}
+        ran = chainq("balance", "--start", str(FIRST), "--json", url=url, env=env)
+    assert ran.code == 6
+    assert json.loads(ran.out)["totals"][0]["unspent"] == "9000000"
+    assert "the balance is not exact: 1 record left out: output " in ran.err
+
+
+def test_a_long_range_without_records_is_read_by_ownership_rows_alone(chainq: Program) -> None:
+    """Full blocks are read from the first record on."""
+    wallet = Wallet(1, FIRST + 2_500, "late")
+    wallet.receive(5_000_000)
+    service = Bank(wallet)
+    env = {VARIABLE: str(wallet.private[0].view_key)}
+    with serving(service) as url:
+        checked(chainq("balance", "--start", str(FIRST), "--json", url=url, env=env), wallet)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["AViewKey1x"], "a key is on the command line"),
+        (["--interval", "3"], "--interval needs --watch"),
+        (["--end", "9", "--watch"], "--end cannot be combined with --watch or --checkpoint"),
+        (["--start", "9", "--end", "9"], "no heights from 9 to 9"),
+        (["--network", "devnet"], "unknown network"),
+    ],
+)
+def test_usage_errors(chainq: Program, words: list[str], message: str) -> None:
+    """They come before a key is read, and before any request."""
+    assert message in one_line(chainq("balance", *words, url="demo:"), 2)
+
+
+def test_a_checkpoint_of_another_command_is_refused(chainq: Program, tmp_path: Path) -> None:
+    """It is left as it was."""
+    kept = tmp_path / "kept"
+    kept.write_text('{"chainq": 2}')
+    message = one_line(balance(chainq, "--checkpoint", str(kept), url="demo:", code=2), 2)
+    assert "is damaged, or not one of balance" in message
+    assert kept.read_text() == '{"chainq": 2}'
+
+
+def test_several_key_files(chainq: Program) -> None:
+    """Each total names its owner."""
+    other = fresh_key()
+    first = key_file(chainq.home, PUBLISHED)
+    second = chainq.home / "second"
+    second.write_text(other.text)
+    second.chmod(0o600)
+    ran = chainq("balance", first, str(second), "--end", "150", url="demo:")
+    assert ran.code == 0, ran.err
+    assert ran.out.decode().splitlines()[0].split()[:2] == ["owner", "program"]

@@ -1,0 +1,57 @@
+"""`chainq owned --decrypt`: who sent a record, and whether it is the record that the network accepted."""
+
+import json
+from typing import Any
+
+import pytest
+
+from chainq.demo.planted import SENDER, Planted
+from harness.program import Program
+from harness.services import serving
+from harness.wallet import Holding, fresh_key, fresh_records, key_file
+
+pytest.importorskip("aleo")
+
+RANGE = ("--start", "0", "--end", "60", "--decrypt", "--columns", "record_name,sender,plaintext")
+
+
+def decrypted(chainq: Program, records: list[Planted], key: Any) -> tuple[Any, list[dict[str, Any]]]:
+    """The run of `owned --decrypt` on a service with these records, and its rows."""
+    with serving(Holding(records, 100, first=0)) as url:
+        ran = chainq("owned", *RANGE, "--view-key-file", key_file(chainq.home, key), url=url)
+    return ran, [json.loads(row) for row in ran.rows]
+
+
+def test_the_sender_of_a_record_and_its_name(chainq: Program) -> None:
+    """A record of version 1 says who made it, one of version 0 does not; both commitments are recomputed."""
+    key = fresh_key()
+    ran, rows = decrypted(chainq, fresh_records(key.address, 2), key)
+    assert (ran.code, ran.err) == (0, "")
+    assert [row["sender"] for row in rows] == [None, SENDER]
+    assert [row["record_name"] for row in rows] == ["credits", "credits"]
+    assert ["_version: 0u8" in row["plaintext"] for row in rows] == [True, False]
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_an_altered_record_is_a_finding(chainq: Program, version: int) -> None:
+    """The server shows another amount to the same owner, in both methods: the commitment tells. All rows are printed,
+    and the run ends with 6."""
+    key = fresh_key()
+    records, others = fresh_records(key.address, 4), fresh_records(key.address, 4)
+    altered = others[version]._replace(output_id=records[version].output_id)
+    ran, rows = decrypted(chainq, [altered, *records[2:]], key)
+    assert (ran.code, len(rows)) == (6, 3)
+    assert [row["record_name"] for row in rows] == [None, "credits", "credits"]
+    warning, error = ran.err.splitlines()
+    assert warning.startswith("chainq: warning: records/all: output ")
+    assert "has a plaintext that its commitment, the id of its output, does not match" in warning
+    assert "1 record not genuine" in error
+
+
+def test_a_sender_that_is_no_address_is_a_finding(chainq: Program) -> None:
+    """A sender_ciphertext that is none, or decrypts to no point of the curve."""
+    key = fresh_key()
+    _, record = fresh_records(key.address, 2)
+    ran, rows = decrypted(chainq, [record._replace(sender_ciphertext="1group")], key)
+    assert (ran.code, rows[0]["sender"]) == (6, None)
+    assert "its sender_ciphertext does not decrypt to an address" in ran.err

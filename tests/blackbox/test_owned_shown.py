@@ -1,0 +1,73 @@
+"""`chainq owned` for people: a table of what records hold, its totals, and the plaintext in other formats."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from harness.program import Program
+from harness.services import serving
+from harness.wallet import PUBLISHED, VARIABLE, Holding, fresh_key, fresh_records, key_file
+
+pytest.importorskip("aleo")
+
+ENV = {VARIABLE: PUBLISHED.text, "COLUMNS": "150"}
+FEW = ("owned", "100:130")  # one planted record, at 116, which is spent
+
+
+def test_a_table_shows_what_records_hold_and_the_totals(chainq: Program) -> None:
+    """Height, time, program, name, amount in credits, sender, plaintext on one line; no nonces."""
+    ran = chainq(*FEW, "--table", url="demo:", env=ENV)
+    header, row, count, *_ = ran.out.decode().splitlines()
+    assert header.split()[:6] == ["height", "timestamp", "program_id", "record_name", "amount", "sender"]
+    assert row.split()[:3] == ["116", "2023-06-01", "00:19:21Z"]
+    assert "credits.aleo  credits      2.000000 credits  aleo1" in row
+    assert "{ owner: aleo1" in row
+    assert count == "1 row"
+    assert (ran.code, ran.err) == (0, "chainq: credits.aleo: 1 record, 2.000000 credits\n")
+
+
+def test_several_keys_have_a_column_and_unspent_ones_the_total(chainq: Program) -> None:
+    """The owner is a column only if there are several."""
+    keys = [fresh_key() for _ in range(2)]
+    service = Holding([record for key in keys for record in fresh_records(key.address, 2)], 200, first=0)
+    file = key_file(chainq.home, *keys)
+    with serving(service) as url:
+        ran = chainq("owned", "0:120", "--unspent", "--table", "--view-key-file", file, url=url, env={"COLUMNS": "200"})
+    assert ran.out.decode().split()[:3] == ["height", "timestamp", "owner"]
+    assert (ran.code, ran.err) == (0, "chainq: credits.aleo: 4 records, 6.000000 credits\n")
+
+
+def test_named_columns_are_printed_as_before(chainq: Program) -> None:
+    """Nothing is decrypted for a table whose columns are named."""
+    ran = chainq(*FEW, "--table", "--columns", "output_index,nonce_x", url="demo:", env=ENV)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.decode().split()[:2] == ["output_index", "nonce_x"]
+
+
+def test_the_plaintext_as_text_as_members_and_on_one_line(chainq: Program) -> None:
+    """jsonl has the text as aleo-sdk writes it, and its members with their types; csv has it on one line."""
+    (row,) = map(json.loads, chainq(*FEW, "--decrypt", url="demo:", env=ENV).rows)
+    assert row["plaintext"].startswith("{\n  owner: aleo1")
+    assert row["plaintext_json"]["microcredits"] == "2000000u64"
+    assert row["plaintext_json"]["owner"] == PUBLISHED.address
+    assert list(row["plaintext_json"]) == ["owner", "microcredits", "_nonce", "_version"]
+    text = chainq(*FEW, "--decrypt", "--csv", url="demo:", env=ENV).out.decode()
+    (written,) = csv.DictReader(io.StringIO(text))
+    assert written["plaintext"] == " ".join(row["plaintext"].split())
+    assert json.loads(written["plaintext_json"]) == row["plaintext_json"]
+
+
+@pytest.mark.parametrize("path", ["plaintext.microcredits", "plaintext_json.microcredits"])
+def test_a_member_is_a_column(chainq: Program, path: str) -> None:
+    """In any format."""
+    ran = chainq(*FEW, "--decrypt", "--columns", f"height,{path}", "--csv", url="demo:", env=ENV)
+    assert ran.out.decode().splitlines() == [f"height,{path}", "116,2000000u64"]
+
+
+def test_a_member_needs_decryption(chainq: Program) -> None:
+    """As the plaintext does."""
+    ran = chainq(*FEW, "--columns", "plaintext.microcredits", url="demo:", env=ENV)
+    assert ran.code == 2
+    assert "unknown column 'plaintext.microcredits'" in ran.err

@@ -1,0 +1,112 @@
+"""`chainq owned --unspent` and `--spent`: which records are left, by the tags in the full blocks up to the tip."""
+
+import json
+from typing import Any
+
+import pytest
+
+from chainq.demo.bodies import Bodies
+from harness.program import Program, one_line
+from harness.services import serving
+from harness.wallet import Holding, Key, fresh_key, fresh_records, key_file, tagged
+
+pytest.importorskip("aleo")
+
+RANGE = ("--start", "0", "--end", "120")
+TIP = 200
+
+
+def holding(key: Key, spent: tuple[int, ...], count: int = 6) -> Holding:
+    """A service with so many records of a key; those with these numbers are spent, 20 heights later or some more."""
+    made = fresh_records(key.address, count)
+    records = [tagged(key, one) if at in spent else one for at, one in enumerate(made)]
+    return Holding(records, TIP, first=0)
+
+
+def rows(chainq: Program, service: Holding, key: Key, *options: str) -> list[dict[str, Any]]:
+    """The rows of a run of `owned` that succeeds."""
+    with serving(service) as url:
+        ran = chainq("owned", *RANGE, *options, "--view-key-file", key_file(chainq.home, key), url=url)
+    assert (ran.code, ran.err) == (0, "")
+    return [json.loads(row) for row in ran.rows]
+
+
+@pytest.mark.parametrize("more", [(), ("--records",)], ids=["ownership", "records"])
+def test_spent_and_unspent_records(chainq: Program, more: tuple[str, ...]) -> None:
+    """Together they are all records of the key, in order; each says what spends it."""
+    key = fresh_key()
+    service = holding(key, (1, 4))
+    every = [transition for _, transition, _ in service.planted(0, 120)]
+    assert len(every) == 6
+    unspent = rows(chainq, service, key, "--unspent", *more)
+    spent = rows(chainq, service, key, "--spent", *more)
+    both = rows(chainq, service, key, "--spent", "--unspent", *more)
+    assert [row["transition_id"] for row in both] == every
+    assert unspent == [both[number] for number in (0, 2, 3, 5)]
+    assert spent == [both[number] for number in (1, 4)]
+    for row in unspent:
+        assert (row["spent_height"], row["spent_transaction"]) == (None, None)
+    for row in spent:
+        block = Bodies(service.chain).block(row["spent_height"])
+        (spender,) = (one for one in block["transactions"] if one["transaction"]["id"] == row["spent_transaction"])
+        assert any(one.tag in json.dumps(spender) for one in service.chain.planted.values() if one.tag)
+
+
+def test_a_spend_beyond_the_range_counts_up_to_the_tip(chainq: Program) -> None:
+    """The last record of the range is spent above it; at a lower tip it is not spent yet."""
+    key = fresh_key()
+    service = holding(key, (5,))
+    *_, (last, _, _) = service.planted(0, 120)
+    end = ("--end", str(last + 1))  # the later one of two options counts
+    (row,) = rows(chainq, service, key, "--spent", *end)
+    assert row["spent_height"] > last + 1
+    service.tip = row["spent_height"] - 1
+    assert rows(chainq, service, key, "--spent", *end) == []
+    assert len(rows(chainq, service, key, "--unspent", *end)) == 6
+
+
+def test_reverse_and_limit(chainq: Program) -> None:
+    """`--limit` counts the rows that are printed."""
+    key = fresh_key()
+    service = holding(key, (1, 4))
+    forward = rows(chainq, service, key, "--unspent")
+    assert rows(chainq, service, key, "--unspent", "--reverse") == forward[::-1]
+    assert rows(chainq, service, key, "--unspent", "--limit", "3") == forward[:3]
+
+
+def test_nothing_owned_reads_no_block(chainq: Program) -> None:
+    """A wallet without records needs no tags."""
+    key = fresh_key()
+    service = Holding([], TIP)
+    assert rows(chainq, service, key, "--unspent", "--dialect", "chain") == []
+    assert not any(b"ChainBlocks" in body and b'"end":201' in body for body in service.received)
+
+
+@pytest.mark.parametrize("name", ["--spent", "--unspent"])
+@pytest.mark.parametrize("other", [("--checkpoint", "kept"), ("--follow",)], ids=["checkpoint", "follow"])
+def test_rows_that_would_change_are_not_kept(chainq: Program, name: str, other: tuple[str, ...]) -> None:
+    """A row that is written cannot become spent; the message names the command that can."""
+    message = one_line(chainq("owned", *RANGE, name, *other, url="demo:"), 2)
+    assert f"{name} cannot be combined with --checkpoint or --follow" in message
+    assert "chainq balance" in message
+
+
+def test_an_owned_record_that_no_block_has_is_a_contradiction(chainq: Program) -> None:
+    """Its ownership row is there, its output is not: a block that was replaced meanwhile, or a server that is wrong."""
+    key = fresh_key()
+    service = holding(key, ())
+    planted = service.chain.planted
+    first = min(planted)
+    original = service.chain.ownership_rows
+
+    def moved(height: int, positions: Any) -> list[dict[str, Any]]:
+        found = original(height, positions)
+        for row in found:
+            if row["owner_x"] == planted[first].owner_x:
+                row["output_index"] += 7
+        return found
+
+    service.chain.ownership_rows = moved  # type: ignore[method-assign]
+    with serving(service) as url:
+        ran = chainq("owned", *RANGE, "--unspent", "--view-key-file", key_file(chainq.home, key), url=url)
+    assert ran.code == 6

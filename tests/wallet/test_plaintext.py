@@ -1,0 +1,65 @@
+"""Plaintexts as the network writes them."""
+
+import pytest
+
+from chainq.wallet.plaintext import amount_of, members_of
+from chainq.wallet.shown import Amount, Style, amount_in, shown_plaintext, totals
+
+RECORD = """{
+  owner: aleo1abc.private,
+  amount: 340282366920938463463374607431768211455u128.private,
+  token_id: 7field.private,
+  data: { list: [ 1u8.private, 2u8.private ], inner: { flag: true.private } },
+  _nonce: 5group.public,
+  _version: 1u8.public
+}"""
+
+
+def test_members_keep_their_types_and_digits() -> None:
+    """Structs are objects, arrays lists; visibilities are left out."""
+    assert members_of(RECORD) == {
+        "owner": "aleo1abc",
+        "amount": "340282366920938463463374607431768211455u128",
+        "token_id": "7field",
+        "data": {"list": ["1u8", "2u8"], "inner": {"flag": "true"}},
+        "_nonce": "5group",
+        "_version": "1u8",
+    }
+    assert members_of("{}") == {}
+
+
+@pytest.mark.parametrize("text", ["", "5u64", "[1u8]", "{ a: 1u8", "{ a }", "{ a: [1u8 }", "{ a: }"])
+def test_what_is_no_record_is_an_error(text: str) -> None:
+    """And never a part of one."""
+    with pytest.raises(ValueError, match="plaintext"):
+        members_of(text)
+
+
+def test_amounts() -> None:
+    """`microcredits` of credits.aleo, and `amount` of others; only of unsigned integers."""
+    assert amount_in("token_registry.aleo", members_of(RECORD)) == Amount("token_registry.aleo", "7field", 2**128 - 1)
+    assert amount_in("credits.aleo", {"microcredits": "5u64"}) == Amount("credits.aleo", "", 5)
+    assert amount_in("credits.aleo", {"amount": "5u64"}).amount is None
+    assert [amount_of(value) for value in ("5u64", "5field", "-5i64", ["5u64"], None)] == [5, None, None, None, None]
+
+
+def test_a_plaintext_of_another_shape_is_shown_as_text() -> None:
+    """It has no members and no amount."""
+    added, amount = shown_plaintext("?{\n}", "x.aleo", Style.TABLE)
+    assert {name: bytes(value) for name, value in added.items()} == {
+        "plaintext": b'"?{ }"',
+        "plaintext_json": b"null",
+        "amount": b'"-"',
+        "token_id": b'""',
+    }
+    assert str(amount) == "-"
+
+
+def test_totals_of_several_tokens() -> None:
+    """A line for each program and token."""
+    amounts = [Amount("b.aleo", "1field", 5), Amount("credits.aleo", "", 7), Amount("b.aleo", "1field", 6)]
+    assert totals([*amounts, Amount("a.aleo", "", None)]) == [
+        "a.aleo: 1 record, -",
+        "b.aleo 1field: 2 records, 11",
+        "credits.aleo: 1 record, 0.000007 credits",
+    ]
