@@ -74,7 +74,7 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
     if query.bounds is None:
         return None
     kept, follow = given.checkpoint is not None, given.follow
-    age = None if given.max_age is None else parse_age(given.max_age)
+    age = None if given.max_age is None else parse_age(given.max_age, "max_age")
     if given.rewind is not None and not kept:
         raise UsageError("--rewind needs --checkpoint")
     if given.adopt and not (kept and file_of(given)):
