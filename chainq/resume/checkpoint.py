@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -20,9 +20,9 @@ from chainq.errors import BusyError, OutputError, Phrase, UsageError
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
 from chainq.resume.history import History, Position
+from chainq.sinks.disk import sync_folder
 from chainq.text.sanitize import abridged, excerpt, mask_keys, printable
 
-T = TypeVar("T")
 VERSION = 2  # of the file's fields; 1 was written by chainq 0.1
 
 
@@ -226,12 +226,7 @@ class Checkpoint:
             raise OutputError(f"cannot write checkpoint {self._name}: {error.strerror}") from None
         # Not an error any more: the new checkpoint is in effect, and to raise would remove rows that it records. Where
         # a folder cannot be synced, a power failure may bring the old checkpoint back, which records less.
-        with suppress(OSError):
-            folder = os.open(self.path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+        sync_folder(self.path.parent)
 
 
 class Recorded(msgspec.Struct):
@@ -247,26 +242,10 @@ class Recorded(msgspec.Struct):
 
 def recorded(path: Path) -> Recorded:
     """Return what the checkpoint at `path` says, without its lock. Raises UsageError where it cannot be read."""
-    return _read_as(path, Recorded)
-
-
-def recorded_output(path: Path) -> str:
-    """Return the output file that a checkpoint at `path` is about; empty where no such file exists.
-
-    Raises UsageError where the file is unreadable or damaged: whose output file it was cannot be known.
-    """
-    return _read_as(path, _Output).output if path.exists() else ""
-
-
-def _read_as(path: Path, kind: type[T]) -> T:
     name = printable(str(path))
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return msgspec.json.decode(path.read_bytes(), type=Recorded)
     except OSError as error:
         raise UsageError(f"cannot read checkpoint {name}: {error.strerror}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"checkpoint {name} is damaged: {excerpt(str(error), 80)}") from None
-
-
-class _Output(msgspec.Struct):
-    output: str
