@@ -95,8 +95,7 @@ class Database:
         """Return the commands whose views a query names. Raises UsageError for an invalid query and another table."""
         with self._empty() as empty:
             try:
-                self._check(empty, query)
-                named = self._named(empty, query)
+                named = self._named(empty, self._checked(empty, query).query)
             except self._duckdb.Error as error:
                 raise _invalid(error) from None
         known = {view_name(command): command for command in self._commands}
@@ -130,22 +129,16 @@ class Database:
         return True
 
     def _bind(self, connection: Any, query: str) -> list[tuple[str, str]]:
-        """Return the columns of a query, as (name, type in DuckDB), without running it; none for EXPLAIN.
+        """Return the columns of a query, as (name, type in DuckDB), without running it; none if that cannot be known.
 
         Raises duckdb.Error for an invalid query.
         """
-        if self._explains(query):
-            connection.execute(query)
-            return []
         try:
             found = connection.execute(f"describe {query}").fetchall()
-        except self._duckdb.Error:
-            connection.execute(query)  # raises the error of the query itself, whose first line is the user's
-            raise
+        except self._duckdb.Error:  # of the query, or since DuckDB does not describe EXPLAIN and the like
+            connection.execute(query)
+            return []
         return [(name, kind) for name, kind, *_ in found]
-
-    def _explains(self, query: str) -> bool:
-        return bool(self._duckdb.extract_statements(query)[0].type == self._duckdb.StatementType.EXPLAIN)
 
     def schema(self) -> dict[str, list[tuple[str, str]]]:
         """Return the columns of each table, as (name, type in DuckDB)."""
@@ -185,8 +178,9 @@ class Database:
         for files in self._files:
             files.failure = None
         try:
-            self._check(self._connection, query)
-            described = [] if self._explains(query) else self._bind(self._connection, query)
+            statement = self._checked(self._connection, query)
+            query, explains = statement.query, statement.type == self._duckdb.StatementType.EXPLAIN
+            described = [] if explains else self._bind(self._connection, query)  # EXPLAIN ANALYZE would run twice
             chosen = exact.selection([kind for _, kind in described])
             exactly = f"from ({query[: self._end(query)]}\n) select {chosen}" if chosen else query
             self._interruptible(lambda: self._connection.execute(exactly))
@@ -230,16 +224,17 @@ class Database:
             raise outcome
         return cast("T", outcome)
 
-    def _check(self, connection: Any, query: str) -> None:
-        """Raise UsageError for what is not one SELECT."""
+    def _checked(self, connection: Any, query: str) -> Any:
+        """Return the statement in a query, without what is before it. Raises UsageError for what is not one SELECT."""
         try:
             query.encode()
         except UnicodeEncodeError:  # a byte of the command line, for which DuckDB raises TypeError
             raise UsageError("invalid query: expected UTF-8 text") from None
-        kinds = [statement.type for statement in connection.extract_statements(query)]
+        statements = connection.extract_statements(query)
         allowed = (self._duckdb.StatementType.SELECT, self._duckdb.StatementType.EXPLAIN)
-        if len(kinds) != 1 or kinds[0] not in allowed:
+        if len(statements) != 1 or statements[0].type not in allowed:
             raise UsageError("invalid query: expected one SELECT")
+        return statements[0]
 
     def _failed(self, error: Exception) -> ChainqError:
         """Return why a query failed: a file that cannot be read, else the query."""

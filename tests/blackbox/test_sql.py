@@ -231,6 +231,24 @@ def test_values_that_json_or_python_lacks(value: str, due: object, exported: Pro
         assert [json.loads(row) for row in ran.rows] == [{"v": due, "height": 2499}, {"v": due, "height": 2498}]
 
 
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("; select height, timestamp from blocks where height < 2402; ; -- all", 2),
+        ("/* a; */ select timestamp from blocks where height < 2402 -- b;", 2),
+        ("describe blocks;", None),
+        ("explain analyze select timestamp from blocks natural join blocks b", None),
+        ("from blocks select timestamp where height < 2402", 2),
+        ("(select timestamp from blocks) limit 2", 2),
+    ],
+)
+def test_ways_to_write_a_query(query: str, rows: int | None, exported: Program) -> None:
+    """Semicolons and comments around a query, and all that is a SELECT for DuckDB."""
+    ran = exported("sql", "lake", query, "--jsonl")
+    assert ran.code == 0, ran.err
+    assert len(ran.rows) == rows if rows else ran.rows
+
+
 def test_errors_of_a_query_are_one_line(exported: Program) -> None:
     """The line that is wrong, as it was written, without a mark that would be under something else."""
     for query in ("select nonsense from records", "select timestamp, nonsense\nfrom blocks natural join records"):
