@@ -10,7 +10,7 @@ Rejected: all columns as text, by which numbers would lose their type; DuckDB's 
 import math
 import re
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from chainq.errors import UsageError
@@ -63,7 +63,7 @@ def _inner(value: Any, name: str, kind: str) -> Any:
         return [_inner(one, name, kind) for one in value]
     zone = isinstance(value, datetime) and value.tzinfo is not None
     plain = value.replace(tzinfo=None) if zone else value
-    if isinstance(value, timedelta) or plain in _INFINITE or (isinstance(value, date) and "_NS" in kind):
+    if isinstance(value, timedelta) or plain in _INFINITE or (isinstance(value, date | time) and "_NS" in kind):
         raise UsageError(
             f"the column {quoted(name)} of type {excerpt(kind, 80)} has a value that JSON cannot hold exactly",
             "cast the dates, times or intervals in it to VARCHAR",

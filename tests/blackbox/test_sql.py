@@ -214,6 +214,7 @@ def test_names_with_dots_and_brackets(exported: Program) -> None:
         ("time '24:00:00'", "24:00:00"),
         ("[timestamptz '2024-02-03 04:05:06']", ["2024-02-03T04:05:06Z"]),
         ("[interval 1 month]", None),
+        ("[timestamp_ns '2024-02-03 04:05:06.123456789']", None),
         ("{'a': 'infinity'::date}", None),
         ("map {'-infinity'::timestamp: 1}", None),
     ],
