@@ -204,7 +204,7 @@ _chainq_for address-transactions
 _chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' transaction_id 'bech32, prefix at' all 'every column' help 'list the columns'
 _chainq_row --no-details flag 'Do not look up the transactions of a table'
 _chainq_for owned balance
-_chainq_row --view-key-file file 'View keys, one per line. Default: CHAINQ_VIEW_KEY, else a hidden prompt'
+_chainq_row --view-key-file file 'View keys, one per line; - for stdin. Default: CHAINQ_VIEW_KEY, else a hidden prompt'
 _chainq_row --insecure-key-file flag 'Accept a key file that others can access'
 _chainq_row --network words 'Fail unless the service is on mainnet, or on testnet' mainnet '' testnet ''
 _chainq_row '--workers -w' text 'Processes that compare rows. Default: one per core'

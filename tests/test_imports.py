@@ -90,7 +90,7 @@ PAGED = LOOKED_UP | {
     ),
     "planning.exchange",
 }
-DETECTED = {"config.dialect_cache", "config.paths", "fetching.dialect_detection", "sinks.atomic_file"}
+DETECTED = {"config.dialect_cache", "config.paths", "fetching.dialect_detection", "sinks.atomic_file", "sinks.disk"}
 TABLE = {
     *("formats.cells", "formats.drawing", "formats.table", "formats.tree", "rows.transaction", "text.humanize"),
     "text.width",

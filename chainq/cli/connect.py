@@ -40,7 +40,7 @@ def service_options(given: "ServiceFlags", *, patient: bool = False, strict: boo
         patient=patient or given.retries is not None,
         strict=strict,
         run=log.RUN,
-        until=None if given.deadline is None else time.monotonic() + parse_age(given.deadline),
+        until=None if given.deadline is None else time.monotonic() + parse_age(given.deadline, "deadline"),
     )
 
 

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, METHODS, Column, Method
+from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, METHODS, Column, Method, Shape
 from chainq.cli.spelling import spelled
 from chainq.errors import UsageError
 from chainq.formats import registry
@@ -87,7 +87,7 @@ def settings(
         raise UsageError(f"--no-header needs csv or tsv, and the format is {name}")
     if flatten and name != "jsonl":
         raise UsageError(f"--flatten needs jsonl, and the format is {name}")
-    height_only = name == "text" and not method.params and not requested  # of `latest`, for a shell variable
+    height_only = name == "text" and method.shape is Shape.ROW and not requested  # of `latest`, for a shell variable
     if height_only:
         shown = tuple(column for column in shown if column.path == "height")
     detailed = details and name == "table" and not (requested or appended or endless)

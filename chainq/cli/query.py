@@ -74,7 +74,7 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
     if query.bounds is None:
         return None
     kept, follow = given.checkpoint is not None, given.follow
-    age = None if given.max_age is None else parse_age(given.max_age)
+    age = None if given.max_age is None else parse_age(given.max_age, "max_age")
     if given.rewind is not None and not kept:
         raise UsageError("--rewind needs --checkpoint")
     if given.adopt and not (kept and file_of(given)):
@@ -110,19 +110,22 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
 def lookups(query: Query) -> Iterator[Lookup | Bounds | None]:
     """Yield the lookups one by one, STDIN replaced by the lines of standard input; None each time that none is ready.
 
-    Raises UsageError for a line that is not a height or an ID.
+    One that is the same as the one before is left out: of rows, many have the ID of the row before. Raises UsageError
+    for a line that is not a height or an ID.
     """
-    role = Role.HEIGHT if query.method.param(Role.HEIGHT) else Role.ID
+    before: Lookup | Bounds | None = None
     for lookup in query.lookups or ():
-        if lookup != STDIN:
-            yield lookup
-            continue
-        before: Lookup | Bounds | None = None
-        for line in lines():
-            found = None if line is None else _lookup(role, value_in(line, _FIELDS[role]), query.check)
-            if found is None or found != before:  # of rows, many have the ID of the one before
+        for found in _read(query) if lookup == STDIN else (lookup,):
+            if found is None or found != before:
                 yield found
             before = before if found is None else found
+
+
+def _read(query: Query) -> Iterator[Lookup | Bounds | None]:
+    """Yield the lookup in each line of standard input; None each time that none is ready."""
+    role = Role.HEIGHT if query.method.param(Role.HEIGHT) else Role.ID
+    for line in lines():
+        yield None if line is None else _lookup(role, value_in(line, _FIELDS[role]), query.check)
 
 
 def check_page_size(query: Query, dialect: Dialect) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
-from chainq.catalog.methods import BY_COMMAND, Column, Method, Shape
+from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method, Shape
 from chainq.catalog.tables import COMMANDS
 from chainq.cli import connect, output
 from chainq.cli.query import read_bounds
@@ -70,7 +70,7 @@ def run(given: "SqlOptions") -> None:
                 _answer_from_service, database, _Fetched(database, bounds, given, reporter), given, reporter
             )
         if query is None:
-            SqlPrompt(database.schema(), partial(answer, None)).run()
+            SqlPrompt(database.schema(), partial(answer, None), database.ends).run()
         else:
             answer(file, query)
 
@@ -164,12 +164,21 @@ def _rows(service: Service, method: Method, heights: HeightRange, reporter: Repo
         reporter.wrote(len(batch.heights or ()), len(batch.rows))
 
 
+def _over_height(columns: tuple[Column, ...]) -> bool:
+    """Return whether a chart of a result is one over block height: of its rows, or of one column of numbers."""
+    others = [column for column in columns if column.path != "height"]
+    drawn = all(column.kind in (Kind.HEIGHT, Kind.DATA) for column in others)
+    return len(others) < len(columns) and len(others) < 2 and drawn
+
+
 def _print(result: Result, sink: Sink, given: "SqlOptions", reporter: Reporter) -> None:
     """Write a result in the format that is wanted."""
     settings = _settings(result.columns, given)
     spec = settings.spec._replace(selected=True, warn=reporter.warn)
     writer: Writer
-    if settings.format == "chart" and all(column.path != "height" for column in result.columns):
+    if settings.format == "chart" and _over_height(result.columns):
+        writer = settings.make(sink, spec._replace(command="rows"))  # what it counts if there is no other column
+    elif settings.format == "chart":
         writer = ResultChart(sink, spec)
     else:
         writer = settings.make(sink, spec)

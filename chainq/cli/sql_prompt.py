@@ -22,17 +22,23 @@ A query ends with a semicolon and may have several lines. Ctrl-C stops it; Ctrl-
 _KEYWORDS = (
     "select from where group by order limit having join on using with as distinct count sum min max avg and or not"
 )
+_ENDS = (".quit", ".exit", "quit", "exit")
 _UNFINISHED = "stopped\n"
 
 
 class SqlPrompt:
     """Reads queries and has them answered, until the input ends.
 
-    `schema`: the columns of each table, as (name, type). `answer` prints the result of a query. Raises UsageError
-    without prompt_toolkit.
+    `schema`: the columns of each table, as (name, type). `answer` prints the result of a query. `ends` returns whether
+    a text ends with the semicolon of a query. Raises UsageError without prompt_toolkit.
     """
 
-    def __init__(self, schema: Mapping[str, Sequence[tuple[str, str]]], answer: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        schema: Mapping[str, Sequence[tuple[str, str]]],
+        answer: Callable[[str], None],
+        ends: Callable[[str], bool],
+    ) -> None:
         try:
             from prompt_toolkit import PromptSession
             from prompt_toolkit.application import get_app
@@ -49,7 +55,7 @@ class SqlPrompt:
             history=FileHistory(str(path)) if path else InMemoryHistory(),
             completer=WordCompleter(words, ignore_case=True, WORD=True),
             complete_while_typing=False,
-            multiline=Condition(lambda: not _finished(get_app().current_buffer.text)),
+            multiline=Condition(lambda: not (_is_command(text := get_app().current_buffer.text) or ends(text))),
         )
 
     def run(self) -> None:
@@ -58,7 +64,7 @@ class SqlPrompt:
             while True:
                 try:
                     text = self._session.prompt("chainq> ", prompt_continuation="   ...> ", handle_sigint=False).strip()
-                    if text in (".quit", ".exit"):
+                    if _word(text) in _ENDS:
                         return
                     self._do(text)
                 except KeyboardInterrupt:
@@ -70,9 +76,9 @@ class SqlPrompt:
                     sys.stderr.write(f"{printable(spelled(error.message + hint))}\n")
 
     def _do(self, text: str) -> None:
-        word, _, table = text.partition(" ")
+        word, _, table = text.rstrip("; ").partition(" ")
         if not text.startswith("."):
-            if text.strip(";"):
+            if text.strip("; "):
                 self._answer(text)
         elif word == ".tables":
             sys.stdout.write("".join(f"{name}\n" for name in self._schema))
@@ -92,10 +98,13 @@ class SqlPrompt:
         return f"{table}\n" + "".join(f"  {name:{width}}  {kind}\n" for name, kind in columns)
 
 
-def _finished(text: str) -> bool:
-    """Return whether Enter ends a text: a query with its semicolon, a command with a dot, or nothing."""
-    stripped = text.strip()
-    return not stripped or stripped.startswith(".") or stripped.endswith(";")
+def _word(text: str) -> str:
+    return text.strip().rstrip("; ").lower()
+
+
+def _is_command(text: str) -> bool:
+    """Return whether Enter ends a text without a semicolon: a command with a dot, a word to end with, or nothing."""
+    return text.lstrip()[:1] in ("", ".") or _word(text) in _ENDS
 
 
 def _history() -> Path | None:

@@ -69,7 +69,7 @@ def run(given: "StatusCommand") -> None:
 
     Raises UsageError if there is none, and IncompleteError if its age is above `--max-age`.
     """
-    limit = None if given.max_age is None else parse_age(given.max_age)
+    limit = None if given.max_age is None else parse_age(given.max_age, "max_age")
     if given.json and given.prometheus:
         raise UsageError("--json and --prometheus cannot be combined")
     found = statuses(given.target, time.time())

@@ -51,7 +51,7 @@ class KeyOptions(Group):
             WALLET,
             "--view-key-file",
             "FILE",
-            "View keys, one per line. Default: CHAINQ_VIEW_KEY, else a hidden prompt.",
+            "View keys, one per line; - for stdin. Default: CHAINQ_VIEW_KEY, else a hidden prompt.",
         ),
     ] = None
     insecure_key_file: Annotated[

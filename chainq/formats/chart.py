@@ -113,7 +113,8 @@ def _column(column: Column, spec: OutputSpec) -> Subject:
         return Subject(name, "UTC" if times else "", column.path, times=times)
     known = BY_COMMAND[spec.command].columns if spec.command in BY_COMMAND else ()
     numbers = [other.path for other in known if other.kind in _DRAWABLE and other.path != spec.height]
-    raise UsageError(f"chart cannot draw {name}: it holds no numbers", f"it can draw {', '.join(numbers)}")
+    hint = f"it can draw {', '.join(numbers)}" if numbers else ""
+    raise UsageError(f"chart cannot draw {name}: it holds no numbers", hint)
 
 
 class Chart:

@@ -14,8 +14,9 @@ from typing import NamedTuple
 from chainq.formats.chart_bins import Bins, Summary
 from chainq.formats.protocol import OutputSpec
 from chainq.text.style import BOLD, DIM, paint
-from chainq.text.width import NARROWEST, truncate, wrap
+from chainq.text.width import truncate, wrap
 
+NARROWEST = 20  # character cells; below it a picture has no room for its axis
 _LINES = 16  # of dots
 _TOP = 4 * _LINES - 1  # the highest dot
 _MARKS = 5  # on the vertical axis, about
@@ -102,7 +103,7 @@ def draw(
     scale = _scale(bins, summary, 2 * room, times)
     marks = scale.marks()
     margin = max(map(len, marks.values()))
-    width = room - margin - 2
+    width = max(room - margin - 2, *(len(axis.mark(place)) for place in (bins.first, bins.last)))
     groups = bins.groups(2 * width)
 
     def dim(text: str) -> str:
@@ -176,4 +177,4 @@ def _below(bins: Bins, width: int, line: Axis) -> Iterator[str]:
             below = below.ljust(start) + text
     yield "└" + "".join(axis)
     yield " " + below
-    yield " " + f"{line.label:^{width}}"
+    yield " " + f"{truncate(line.label, width):^{width}}"

@@ -10,12 +10,12 @@ from msgspec import Raw
 from chainq.catalog.methods import Column, Kind
 from chainq.errors import UsageError
 from chainq.formats.chart_bins import Bins
-from chainq.formats.chart_drawing import Axis, draw
+from chainq.formats.chart_drawing import NARROWEST, Axis, draw
 from chainq.formats.protocol import Output, OutputSpec
 from chainq.rows.fields import Picker, text_of
 from chainq.text.sanitize import printable
 from chainq.text.style import BOLD, DIM, paint
-from chainq.text.width import NARROWEST, truncate, width_of
+from chainq.text.width import truncate, width_of
 
 TIME = "time"
 """The type of a column of dates or times; they are written by ISO 8601."""
@@ -72,7 +72,7 @@ class ResultChart:
         labels = [truncate(printable(label), room // 3) for label, _ in self._found]
         numbers = [f"{number:,.15g}" if abs(number) < 1e15 else f"{number:.6g}" for _, number in self._found]
         margin, digits = max(map(width_of, labels)), max(map(len, numbers))
-        width = room - margin - digits - 3
+        width = max(room - margin - digits - 3, 1)
         most = max(abs(number) for _, number in self._found) or 1
         yield paint(truncate(self._title, room), BOLD, self._spec.color)
         for label, text, (_, number) in zip(labels, numbers, self._found, strict=True):

@@ -143,11 +143,13 @@ class Table:
             lane._replace(width=max(lane.width, width if self._spec.abbreviate else min(width, _WIDEST)))
             for lane, width in zip(self._lanes, widest, strict=True)
         ]
-        # A value that has outgrown its column widens it, under a new header; if there is no room it is folded.
-        outgrown = lanes != self._lanes and _total(lanes) <= self._width
-        if outgrown:
+        # A value that has outgrown its column widens it, under a new header if that moves any header; if there is no
+        # room it is folded.
+        moved = False
+        if lanes != self._lanes and _total(lanes) <= self._width:
+            moved = lanes[:-1] != self._lanes[:-1] or lanes[-1].right
             self._lanes = lanes
-        header = outgrown or not self._rows or (self._spec.terminal and self._rows % HEADER_EVERY == 0)
+        header = moved or not self._rows or (self._spec.terminal and self._rows % HEADER_EVERY == 0)
         self._put([grid(self._lanes, cells, header=header)], _total(self._lanes) + GAP)
 
     def _write_upright(self, rows: Sequence[Raw]) -> None:

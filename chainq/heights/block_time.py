@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from chainq.errors import UsageError
+from chainq.errors import Phrase, UsageError
 from chainq.text.sanitize import quoted
 
 _AGE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhdw])")
@@ -17,11 +17,12 @@ _UNIT = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604_800}
 _DAYS = {"today": 0, "yesterday": 1}
 
 
-def parse_age(text: str) -> float:
-    """Return the seconds of an age such as `90m`, `2h`, `7d`. Raises UsageError."""
+def parse_age(text: str, parameter: str) -> float:
+    """Return the seconds of an age such as `90m`, `2h`, `7d`. Raises UsageError, which names the parameter."""
     match = _AGE.fullmatch(text.strip())
     if not match:
-        raise UsageError(f"invalid age {quoted(text)}: expected a number with a unit, such as 90s, 90m, 2h or 7d")
+        expected = "expected a number with a unit, such as 90s, 90m, 2h or 7d"
+        raise UsageError(Phrase(f"invalid {{{parameter}}} {{}}: {expected}", quoted(text)))
     return float(match[1]) * _UNIT[match[2]]
 
 
@@ -43,7 +44,7 @@ def parse_time(text: str, now: float) -> float:
     """
     words = text.strip().lower()
     if _AGE.fullmatch(words):
-        return now - parse_age(words)
+        return now - parse_age(words, "since")
     if match := re.fullmatch(_AGO, words):
         return now - (1 if match[1].startswith("a") else float(match[1])) * _UNIT[match[2][0]]
     if re.fullmatch(_UNIX, words):

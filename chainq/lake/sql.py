@@ -21,8 +21,10 @@ from chainq.errors import ChainqError, UsageError, missing_package
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.grid import PartitionSpec
 from chainq.heights.range import HeightRange
+from chainq.lake import exact
 from chainq.lake.scan import Files
 from chainq.process.threads import Pool
+from chainq.rows.fields import Key
 from chainq.stored import data_set
 from chainq.stored.inventory import Inventory, take_inventory
 from chainq.stored.receipt import Entry, parse_entry
@@ -41,7 +43,7 @@ _CLOSED = (
 
 
 class Result(NamedTuple):
-    """The columns of a result, and its rows in batches, as JSON objects; dotted names are nested objects."""
+    """The columns of a result, and its rows in batches, as JSON objects whose keys are the names of the columns."""
 
     columns: tuple[Column, ...]
     batches: Iterator[list[Raw]]
@@ -93,8 +95,7 @@ class Database:
         """Return the commands whose views a query names. Raises UsageError for an invalid query and another table."""
         with self._empty() as empty:
             try:
-                self._check(empty, query)
-                named = self._named(empty, query)
+                named = self._named(empty, self._checked(empty, query).query)
             except self._duckdb.Error as error:
                 raise _invalid(error) from None
         known = {view_name(command): command for command in self._commands}
@@ -104,13 +105,40 @@ class Database:
         return [command for view, command in known.items() if view in named]
 
     def _named(self, empty: Any, query: str) -> set[str]:
-        """Return the tables that a query names. DuckDB does not tell those of a join with USING: then all that its
-        words can mean."""
+        """Return the tables that a query names.
+
+        DuckDB looks for them among tables without columns, so that it refuses a query that needs some: joins with
+        USING, COLUMNS. Such a query names the tables without which it is not valid.
+        """
         try:
             return {name.lower() for name in empty.get_table_names(query)}
         except self._duckdb.BinderException:
-            empty.execute(query)  # raises unless the query is valid, with its tables
-            return {word.lower() for word in re.findall(r"\w+", query)} & {*map(view_name, TABLES)}
+            self._bind(empty, query)
+            words = {word.lower() for word in re.findall(r"\w+", query)} & {*map(view_name, TABLES)}
+            return {word for word in words if not self._is_valid_without(empty, query, word)}
+
+    def _is_valid_without(self, empty: Any, query: str, table: str) -> bool:
+        empty.begin()
+        try:
+            empty.execute(f"drop table {table}")
+            self._bind(empty, query)
+        except self._duckdb.Error:
+            return False
+        finally:
+            empty.rollback()
+        return True
+
+    def _bind(self, connection: Any, query: str) -> list[tuple[str, str]]:
+        """Return the columns of a query, as (name, type in DuckDB), without running it; none if that cannot be known.
+
+        Raises duckdb.Error for an invalid query.
+        """
+        try:
+            found = connection.execute(f"describe {query}").fetchall()
+        except self._duckdb.Error:  # of the query, or since DuckDB does not describe EXPLAIN and the like
+            connection.execute(query)
+            return []
+        return [(name, kind) for name, kind, *_ in found]
 
     def schema(self) -> dict[str, list[tuple[str, str]]]:
         """Return the columns of each table, as (name, type in DuckDB)."""
@@ -147,17 +175,39 @@ class Database:
         for setting in () if self._closed else _CLOSED:
             self._connection.execute(setting)
         self._closed = True
+        for files in self._files:
+            files.failure = None
         try:
-            self._check(self._connection, query)
-            self._interruptible(lambda: self._connection.execute(query))
+            statement = self._checked(self._connection, query)
+            query, explains = statement.query, statement.type == self._duckdb.StatementType.EXPLAIN
+            described = [] if explains else self._bind(self._connection, query)  # EXPLAIN ANALYZE would run twice
+            chosen = exact.selection([kind for _, kind in described])
+            exactly = f"from ({query[: self._end(query)]}\n) select {chosen}" if chosen else query
+            self._interruptible(lambda: self._connection.execute(exactly))
         except self._duckdb.Error as error:
             raise self._failed(error) from None
-        names = _distinct([name for name, *_ in self._connection.description])
+        described = described or [(name, str(kind)) for name, kind, *_ in self._connection.description]
+        kinds = dict(zip(_distinct([name for name, _ in described]), (kind for _, kind in described), strict=True))
         columns = tuple(
-            Column(name, *_kind(str(kind)), brief=place)
-            for place, (name, (_, kind, *_rest)) in enumerate(zip(names, self._connection.description, strict=True), 1)
+            Column(Key(name) if re.search(r"[.\[]", name) else name, *_kind(kind), brief=place)
+            for place, (name, kind) in enumerate(kinds.items(), 1)
         )
-        return Result(columns, self._rows(names))
+        return Result(columns, self._rows(kinds))
+
+    def ends(self, text: str) -> bool:
+        """Return whether a text ends with a semicolon that ends a query, with nothing after it but a comment."""
+        return self._end(text) is not None
+
+    def _end(self, query: str) -> int | None:
+        """Return where the semicolon is that ends a query, before which no other one does; None if none does."""
+        kinds, sent = self._duckdb.token_type, query.encode()
+        end = None
+        for at, kind in self._duckdb.tokenize(query):  # by bytes
+            if kind == kinds.operator and sent[at : at + 1] == b";":
+                end = at if end is None else end
+            elif kind != kinds.comment:
+                end = None
+        return None if end is None else len(sent[:end].decode())
 
     def _interruptible(self, work: Callable[[], T]) -> T:
         """Return what DuckDB does, in a thread, since signals wait until it returns; stop it if one comes meanwhile."""
@@ -174,22 +224,24 @@ class Database:
             raise outcome
         return cast("T", outcome)
 
-    def _check(self, connection: Any, query: str) -> None:
-        """Raise UsageError for what is not one SELECT."""
+    def _checked(self, connection: Any, query: str) -> Any:
+        """Return the statement in a query, without what is before it. Raises UsageError for what is not one SELECT."""
         try:
             query.encode()
         except UnicodeEncodeError:  # a byte of the command line, for which DuckDB raises TypeError
             raise UsageError("invalid query: expected UTF-8 text") from None
-        kinds = [statement.type for statement in connection.extract_statements(query)]
+        statements = connection.extract_statements(query)
         allowed = (self._duckdb.StatementType.SELECT, self._duckdb.StatementType.EXPLAIN)
-        if len(kinds) != 1 or kinds[0] not in allowed:
+        if len(statements) != 1 or statements[0].type not in allowed:
             raise UsageError("invalid query: expected one SELECT")
+        return statements[0]
 
     def _failed(self, error: Exception) -> ChainqError:
         """Return why a query failed: a file that cannot be read, else the query."""
         return next((one.failure for one in self._files if one.failure is not None), _invalid(error))
 
-    def _rows(self, names: list[str]) -> Iterator[list[Raw]]:
+    def _rows(self, kinds: Mapping[str, str]) -> Iterator[list[Raw]]:
+        """Yield the rows; `kinds`: the type of each column in DuckDB, by its name."""
         encode = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode
         while True:
             try:
@@ -198,7 +250,17 @@ class Database:
                 raise self._failed(error) from None
             if not found:
                 return
-            yield [Raw(encode(_nested(dict(zip(names, row, strict=True))))) for row in found]
+            yield [
+                Raw(
+                    encode(
+                        {
+                            name: exact.value_of(value, name, kind)
+                            for (name, kind), value in zip(kinds.items(), row, strict=True)
+                        }
+                    )
+                )
+                for row in found
+            ]
 
 
 def view_name(command: str) -> str:
@@ -228,18 +290,6 @@ def _gaps(whole: Iterable[PartitionSpec], damaged: Iterable[PartitionSpec]) -> I
         yield HeightRange(at, end)
 
 
-def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row with dotted names as objects, as formats look for them."""
-    made: dict[str, Any] = {}
-    for name, value in row.items():
-        *steps, last = name.split(".")
-        inner = made
-        for step in steps:
-            inner = inner.setdefault(step, {})
-        inner[last] = value
-    return made
-
-
 def _distinct(names: list[str]) -> list[str]:
     """Return names that are distinct; the second `a` is `a_1`, as in DuckDB."""
     made: list[str] = []
@@ -254,16 +304,17 @@ def _distinct(names: list[str]) -> list[str]:
 
 def _kind(duckdb_type: str) -> tuple[str, str, Kind]:
     """Return type, note and kind of a column, by its type in DuckDB."""
+    if exact.is_nested(duckdb_type):
+        return "unknown", "", Kind.DATA
     if duckdb_type.startswith(_NUMBERS):
         return "number", "", Kind.HEIGHT
     if duckdb_type.startswith(("DECIMAL", "DOUBLE", "FLOAT")):
         return "string", "", Kind.HEIGHT
     if duckdb_type.startswith(("TIMESTAMP", "DATE")):
         return "time", "", Kind.PLAIN
-    if duckdb_type.endswith("]") or duckdb_type.startswith(("STRUCT", "MAP", "UNION")):
-        return "unknown", "", Kind.DATA
     return "string", "", Kind.PLAIN
 
 
 def _invalid(error: Exception) -> UsageError:
-    return UsageError(f"the query failed: {excerpt(' '.join(str(error).split()), 300)}")
+    shown = re.sub(r"(?m)^ *\^+ *$", "", str(error))  # under what is wrong, in lines of their own
+    return UsageError(f"the query failed: {excerpt(shown, 300)}")

@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -21,7 +21,6 @@ from chainq.resume.history import History, Position
 from chainq.resume.kept_file import locked, replace_file
 from chainq.text.sanitize import abridged, excerpt, mask_keys, printable
 
-T = TypeVar("T")
 VERSION = 2  # of the file's fields; 1 was written by chainq 0.1
 
 
@@ -205,26 +204,10 @@ class Recorded(msgspec.Struct):
 
 def recorded(path: Path) -> Recorded:
     """Return what the checkpoint at `path` says, without its lock. Raises UsageError if it cannot be read."""
-    return _read_as(path, Recorded)
-
-
-def recorded_output(path: Path) -> str:
-    """Return the output file that a checkpoint at `path` is about; empty if no such file exists.
-
-    Raises UsageError if the file is unreadable or damaged: whose output file it was cannot be known.
-    """
-    return _read_as(path, _Output).output if path.exists() else ""
-
-
-def _read_as(path: Path, kind: type[T]) -> T:
     name = printable(str(path))
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return msgspec.json.decode(path.read_bytes(), type=Recorded)
     except OSError as error:
         raise UsageError(f"cannot read checkpoint {name}: {error.strerror}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"checkpoint {name} is damaged: {excerpt(str(error), 80)}") from None
-
-
-class _Output(msgspec.Struct):
-    output: str

@@ -33,7 +33,7 @@ from chainq.process.progress import Progress
 from chainq.process.signals import Interrupted, PipeClosed, raise_if_ending, signals_deferred
 from chainq.query import Query
 from chainq.resume.adopt import adopted
-from chainq.resume.checkpoint import Checkpoint, recorded_output
+from chainq.resume.checkpoint import Checkpoint, recorded
 from chainq.resume.history import History
 from chainq.resume.journal import Journal
 from chainq.resume.reorg import ReorgError
@@ -137,10 +137,10 @@ def _check_other(other: Path, output: str) -> None:
     """Raise UsageError if another checkpoint is about the output file, or where that cannot be read in it."""
     remedy = Phrase("use another {output}, or that checkpoint", output="FILE")
     try:
-        recorded = recorded_output(other)
+        of_other = recorded(other).output if other.exists() else ""
     except UsageError as error:
         raise UsageError(f"{output} was the output of another checkpoint: " + error.message, remedy) from None
-    if recorded == output:
+    if of_other == output:
         raise UsageError(f"{output} is the output of checkpoint {printable(str(other))}", remedy)
 
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from chainq.errors import BusyError, OutputError, UsageError
+from chainq.sinks.disk import sync_folder
 from chainq.text.sanitize import abridged, printable
 
 
@@ -53,9 +54,4 @@ def replace_file(path: Path, content: bytes, name: str, mode: int = 0o666) -> No
         raise OutputError(f"cannot write checkpoint {name}: {error.strerror}") from None
     # Not an error any more: the new checkpoint is in effect, and to raise would remove rows that it records. Where
     # a folder cannot be synced, a power failure may bring the old checkpoint back, which records less.
-    with suppress(OSError):
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    sync_folder(path.parent)

@@ -13,16 +13,22 @@ from msgspec import Raw
 from chainq.rows.raw_json import items, members
 
 
+class Key(str):
+    """A path that is the name of one field, even with dots and brackets in it: columns of SQL have any name."""
+
+    __slots__ = ()
+
+
 class Picker:
     """Picks the values of dotted paths out of rows; make one for many rows.
 
-    `a[].b` is the array of `b` of each item of the array `a`, null where an item has none. `on_unknown`, where given,
-    is called once with the path of each field that a row has and no path leads to.
+    `a[].b` is the array of `b` of each item of the array `a`, null where an item has none. A `Key` is not divided.
+    `on_unknown`, where given, is called once with the path of each field that a row has and no path leads to.
     """
 
     def __init__(self, paths: Sequence[str], on_unknown: Callable[[str], None] | None = None) -> None:
-        heads = [path.partition("[]") for path in paths]
-        self._steps = [head.split(".") for head, _, _ in heads]
+        heads = [(path, "", "") if isinstance(path, Key) else path.partition("[]") for path in paths]
+        self._steps = [[head] if isinstance(head, Key) else head.split(".") for head, _, _ in heads]
         self._inner = {
             number: Picker([rest.removeprefix(".")]) if rest else None
             for number, (_, brackets, rest) in enumerate(heads)
@@ -89,7 +95,7 @@ class Flattener:
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._pick = Picker(paths)
-        self._keys = [msgspec.json.encode(path) + b":" for path in paths]
+        self._keys = [msgspec.json.encode(str(path)) + b":" for path in paths]  # of Key, too
 
     def __call__(self, row: Raw) -> bytes:
         """Return the object of a row, in the order of the paths; null where the row has no such field."""

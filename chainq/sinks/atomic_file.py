@@ -10,6 +10,7 @@ from pathlib import Path
 
 from chainq.errors import BusyError, OutputError
 from chainq.sinks.base import DescriptorSink
+from chainq.sinks.disk import remove_unlocked
 from chainq.text.sanitize import printable
 
 _SUFFIX = ".chainq"  # of temporary files
@@ -37,7 +38,7 @@ class AtomicFileSink(DescriptorSink):
             if not os.access(folder := self._target.parent, os.W_OK | os.X_OK) and folder.is_dir():
                 raise PermissionError(0, f"permission denied for its folder {printable(str(folder))}")
             _check_lock(self._target, name)
-            _remove_left(self._target)
+            remove_unlocked(self._target.parent.glob(f".{glob.escape(self._target.name)}.*{_SUFFIX}"))
             descriptor, temporary = _locked_temporary(self._target)
         except OSError as error:
             raise OutputError(f"cannot write {name}: {error.strerror}", "no request was sent yet") from None
@@ -86,18 +87,6 @@ def _locked_temporary(target: Path) -> tuple[int, Path]:
             if os.fstat(descriptor).st_nlink:
                 return descriptor, Path(path)
         os.close(descriptor)  # another run took it for one of a run that was killed
-
-
-def _remove_left(target: Path) -> None:
-    """Remove the temporary files of runs that were killed."""
-    for path in target.parent.glob(f".{glob.escape(target.name)}.*{_SUFFIX}"):
-        with suppress(OSError):
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                path.unlink()
-            finally:
-                os.close(descriptor)
 
 
 def _is_mount_point(target: Path) -> bool:

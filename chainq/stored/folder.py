@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from chainq.errors import BusyError, OutputError, Phrase
+from chainq.sinks.disk import remove_unlocked, sync_folder
 from chainq.stored.store import Listed
 from chainq.text.sanitize import printable
 
@@ -106,14 +107,7 @@ class FolderStore:
 
     def clean(self) -> None:
         """Remove the files in `_chainq/new` that no process has locked."""
-        for path in self._guarded("read", lambda: list((self._root / NEW).glob("*"))):
-            with suppress(OSError):
-                descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    path.unlink()
-                finally:
-                    os.close(descriptor)
+        remove_unlocked(self._guarded("read", lambda: list((self._root / NEW).glob("*"))))
 
     def place(self, name: str, move: Callable[[Path], T]) -> T:
         """Have `move` bring a file to its path, and have its folder on the disk."""
@@ -122,12 +116,7 @@ class FolderStore:
         def placed() -> T:
             target.parent.mkdir(parents=True, exist_ok=True)
             done = move(target)
-            with suppress(OSError):  # not every file system syncs folders
-                folder = os.open(target.parent, os.O_RDONLY)
-                try:
-                    os.fsync(folder)
-                finally:
-                    os.close(folder)
+            sync_folder(target.parent)
             return done
 
         return self._guarded("write", placed)

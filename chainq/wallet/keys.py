@@ -5,6 +5,7 @@ Everyone on a machine can read command lines. No message here repeats any part o
 
 import os
 import stat
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from chainq.text.sanitize import printable
 
 VARIABLE = "CHAINQ_VIEW_KEY"
 _PREFIX, _PRIVATE_PREFIX = "AViewKey1", "APrivateKey1"
+_STDIN = "-"
 _MOST_BYTES = 1 << 20  # of a file of keys
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -32,8 +34,9 @@ class ViewKey(NamedTuple):
 def read(file: Path | None, *, insecure: bool = False) -> list[ViewKey]:
     """Return the view keys of `file`, else of the environment, else typed at a prompt. Raises UsageError.
 
-    A file has one key a line; empty lines and those that begin with `#` are skipped. One that others than its owner can
-    read or write is refused, unless `insecure`. The environment variable is removed, so that no child inherits it.
+    A file, of which `-` is standard input, has one key a line; empty lines and those that begin with `#` are skipped.
+    One that others than its owner can read or write is refused, unless `insecure`. The environment variable is removed,
+    so that no child inherits it.
     """
     by_environment = os.environ.pop(VARIABLE, None)
     if file is not None:
@@ -73,11 +76,15 @@ def checked(named: Iterable[tuple[str, str]]) -> list[ViewKey]:
 
 
 def _lines(file: Path, insecure: bool) -> list[tuple[str, str]]:
-    name = printable(str(file))
+    by_stdin = str(file) == _STDIN
+    name = "standard input" if by_stdin else printable(str(file))
+    if by_stdin and sys.stdin is None:  # and descriptor 0 may be another file by now
+        raise UsageError("standard input is closed")
     try:
-        with file.open("rb") as opened:
+        with open(0 if by_stdin else file, "rb", closefd=not by_stdin) as opened:
             mode = os.fstat(opened.fileno()).st_mode  # of what is read, not of what the name may lead to by now
-            if mode & _OTHERS and not insecure:
+            typed = by_stdin and stat.S_ISCHR(mode)  # a terminal, whose mode says nothing about the key
+            if mode & _OTHERS and not typed and not insecure:
                 raise UsageError(
                     f"{name} can be read or written by others (mode {stat.S_IMODE(mode):04o})",
                     Phrase("chmod 600 it, or pass {insecure_key_file}"),

@@ -276,7 +276,9 @@ def test_latest_is_an_alarm(chainq: Program) -> None:
         young = chainq("latest", "--max-age", "90000d", "--text", url=url)
         assert (young.code, young.out, young.err) == (0, b"%d\n" % DEFAULT_TIP, "")
     assert len(calls) == 2
-    assert "invalid age 'soon'" in one_line(chainq("latest", "--max-age", "soon", url="http://127.0.0.1:9/"), 2)
+    for age in ("soon", "0", "1ms"):
+        line = one_line(chainq("latest", "--max-age", age, url="http://127.0.0.1:9/"), 2)
+        assert f"invalid --max-age '{age}': expected a number with a unit" in line
 
 
 def test_latest_as_text_is_the_height(chainq: Program) -> None:

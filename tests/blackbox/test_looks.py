@@ -227,3 +227,23 @@ def test_columns_lead_through_arrays(chainq: Program, truth: Truth) -> None:
     assert programs[0] in table
     assert "[" not in table.replace("[].program", "")
     assert chainq(*words[:-1], "status[].x", url="demo:").code == 2
+
+
+def test_one_header_above_a_short_list(chainq: Program, server: Servers, truth: Truth) -> None:
+    """Where the last column of the newest block has longer words than the block before, the header is not repeated."""
+    longest = [
+        max(len(json.loads(row)["function_name"]) for row in truth.rows("records", height, height + 1))
+        for height in (truth.tip - 1, truth.tip)
+    ]
+    assert longest[0] < longest[1]
+    text = shown(chainq, "records", "--last", "2", columns=60, url=server())
+    assert text.count("program_id") == 1
+    assert "transfer_public_to_private" in text
+
+
+@pytest.mark.parametrize("columns", [20, 33])
+def test_charts_fit_a_narrow_terminal(columns: int, chainq: Program, server: Servers) -> None:
+    """No line of a chart is wider than a terminal of 20 columns."""
+    ran = chainq("records", "--last", "2", "--format", "chart", url=server(), env={"COLUMNS": str(columns)})
+    assert ran.code == 0, ran.err
+    assert 12 < max(len(line) for line in ran.out.decode().splitlines()) <= columns

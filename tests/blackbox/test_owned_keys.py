@@ -37,10 +37,16 @@ def test_a_file_that_others_can_access_is_refused(chainq: Program, server: Serve
     assert (ran.code, len(ran.rows)) == (0, 1)
 
 
-def test_a_pipe_is_a_file_too(chainq: Program, server: Servers) -> None:
-    """As in `--view-key-file <(pass show wallet)`."""
-    ran = chainq("owned", *FEW, "--view-key-file", "/dev/stdin", url=server(), stdin=f"{PUBLISHED.text}\n".encode())
+@pytest.mark.parametrize("file", ["/dev/stdin", "-"])
+def test_a_pipe_is_a_file_too(chainq: Program, server: Servers, file: str) -> None:
+    """As in `--view-key-file <(pass show wallet)`, and `-` is standard input; messages repeat no key from there."""
+    words = ("owned", *FEW, "--view-key-file", file)
+    ran = chainq(*words, url=server(), stdin=f"{PUBLISHED.text}\n".encode())
     assert (ran.code, len(ran.rows)) == (0, 1), ran.err
+    message = one_line(chainq(*words, url=server(), stdin=f"\n{PUBLISHED.text[:-3]}\n".encode()), 2)
+    assert f"{'standard input' if file == '-' else file} line 2 is not a valid view key" in message
+    assert PUBLISHED.text[9:20] not in message
+    assert "there is no view key" in one_line(chainq(*words, url=server(), stdin=b""), 2)
 
 
 WRONG = {

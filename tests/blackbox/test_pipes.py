@@ -72,11 +72,15 @@ def test_heights_of_rows_of_every_kind(chainq: Program, server: Servers, truth: 
 
 
 def test_the_same_id_in_many_rows_is_one_call(chainq: Program) -> None:
-    """A thousand records of one block are one lookup; its own arguments are asked for as they are given."""
+    """A thousand records of one block are one lookup, and so is an argument that is given again after itself."""
     with witnessed() as (url, calls):
-        ran = chainq("block", "5", "5", "-", url=url, stdin=b'{"height":"9"}\n' * 1000)
-        assert (ran.code, len(ran.rows)) == (0, 3)
-        assert Counter(call.method for call in calls) == {"block": 3}
+        sent = b'{"height":"5"}\n' + b'{"height":"9"}\n' * 1000
+        ran = chainq("block", "5", "0005", "6", "5", "-", url=url, stdin=sent)
+        assert [json.loads(row)["height"] for row in ran.rows] == ["5", "6", "5", "9"], ran.err
+        assert Counter(call.method for call in calls) == {"block": 4}
+    ran = chainq("block", "5", "5", "--dry-run", url="demo:")
+    assert len(ran.rows) == 1
+    assert len(json.loads(chainq("block", "5", "5", "--json", url="demo:").out)) == 1  # still an array
 
 
 @pytest.mark.parametrize(

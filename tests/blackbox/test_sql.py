@@ -61,6 +61,24 @@ def test_joins_with_using(exported: Program, truth: Truth) -> None:
     assert ran.rows == [b'{"n":%d}' % len(truth.rows("records", 2400, 2410))], ran.err
 
 
+@pytest.mark.parametrize(
+    ("query", "due"),
+    [
+        ("select count(*) as transactions from records semi join blocks using (height)", 580),
+        ("select count(*) as n from records r asof join blocks b using (height)", 580),
+        ("select count(*) as calls from (select height, round from blocks) natural join (from records)", 580),
+        ("select max(columns('^hei.*')) as inputs from blocks", 2499),
+        ("with outputs as (select 2401 as height) select height from blocks natural join outputs", 2401),
+    ],
+)
+def test_tables_of_queries_that_need_their_columns(query: str, due: int, exported: Program, truth: Truth) -> None:
+    """Joins by common columns and COLUMNS are answered; a name of theirs may be that of a table that is not there."""
+    assert len(truth.rows("records", 2400, 2500)) == 580
+    ran = exported("sql", "lake", query, "--jsonl")
+    assert ran.code == 0, ran.err
+    assert list(json.loads(ran.out).values()) == [due]
+
+
 def test_heights_between_partitions_that_are_missing(exported: Program, server: Servers) -> None:
     """Exit code 6 names them, for the tables of the query only; with --partial the rest is queried, with a warning."""
     words = ("records", "2650:2700", "--to", "lake", "-w", "1", "-q")
@@ -156,6 +174,90 @@ def test_formats(exported: Program) -> None:
     assert len((exported.home / "heights.csv").read_text().splitlines()) == 101
 
 
+def test_text_has_every_column(exported: Program) -> None:
+    """`--text` and a file .txt have all columns of the query, whatever they are called."""
+    query = "select min(height) as height, 7 as n from blocks"
+    assert exported("sql", "lake", query, "--text").out == b"2400\t7\n"
+    assert exported("sql", "lake", "select max(height) as h from blocks", "-o", "h.txt").code == 0
+    assert (exported.home / "h.txt").read_bytes() == b"2499\n"
+
+
+def test_names_with_dots_and_brackets(exported: Program) -> None:
+    """No name of a column hides the value of another one, in any format."""
+    query = """select 2 as "a.b", 1 as a, 3 as "a[].b", [4] as "a[]", {'b': 5} as c, 6 as "c.b" """
+    ran = exported("sql", "lake", query, "--jsonl")
+    assert ran.out == b'{"a.b":2,"a":1,"a[].b":3,"a[]":[4],"c":{"b":5},"c.b":6}\n', ran.err
+    assert json.loads(exported("sql", "lake", query, "--json").out) == [json.loads(ran.out)]
+    assert exported("sql", "lake", query, "--text").out == b'2\t1\t3\t[4]\t{"b":5}\t6\n'
+    assert exported("sql", "lake", query, "--csv").out == b'a.b,a,a[].b,a[],c,c.b\r\n2,1,3,[4],"{""b"":5}",6\r\n'
+    assert exported("sql", "lake", query, "--table").out.split(b"\n")[1].split()[:3] == [b"2", b"1", b"3"]
+    assert exported("sql", "lake", query, "-o", "names.parquet").code == 0
+    (row,) = pytest.importorskip("pyarrow.parquet").read_table(exported.home / "names.parquet").to_pylist()
+    assert row == {"a.b": 2, "a": 1, "a[].b": 3, "a[]": "[4]", "c": '{"b":5}', "c.b": 6}
+
+
+@pytest.mark.parametrize(
+    ("value", "due"),
+    [
+        ("'inf'::double", "inf"),
+        ("'-inf'::float", "-inf"),
+        ("'nan'::double", "nan"),
+        ("[1.5, 'inf'::double]", [1.5, "inf"]),
+        ("interval 1 month", "1 month"),
+        ("interval '3 days 1 second'", "3 days 00:00:01"),
+        ("'infinity'::date", "infinity"),
+        ("date '9999-12-31'", "9999-12-31"),
+        ("'-infinity'::timestamptz", "-infinity"),
+        ("timestamptz '2024-02-03 04:05:06.5+01'", "2024-02-03T03:05:06.5Z"),
+        ("timestamp '2024-02-03 04:05:06'", "2024-02-03T04:05:06"),
+        ("timestamp_ns '2024-02-03 04:05:06.123456789'", "2024-02-03T04:05:06.123456789"),
+        ("time '24:00:00'", "24:00:00"),
+        ("[timestamptz '2024-02-03 04:05:06']", ["2024-02-03T04:05:06Z"]),
+        ("[interval 1 month]", None),
+        ("[timestamp_ns '2024-02-03 04:05:06.123456789']", None),
+        ("{'a': 'infinity'::date}", None),
+        ("map {'-infinity'::timestamp: 1}", None),
+    ],
+)
+def test_values_that_json_or_python_lacks(value: str, due: object, exported: Program) -> None:
+    """They are exact texts, beside which order and names stay; an array or object that cannot hold one is exit 2."""
+    query = f"select {value} as v, height from blocks order by height desc limit 2; -- newest"  # noqa: S608
+    ran = exported("sql", "lake", query, "--jsonl")
+    if due is None:
+        line = one_line(ran, 2)
+        assert "the column 'v' of type " in line
+        assert "cannot hold exactly; cast the dates, times or intervals in it to VARCHAR" in line
+    else:
+        assert ran.code == 0, ran.err
+        assert [json.loads(row) for row in ran.rows] == [{"v": due, "height": 2499}, {"v": due, "height": 2498}]
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("; select height, timestamp from blocks where height < 2402; ; -- all", 2),
+        ("/* a; */ select timestamp from blocks where height < 2402 -- b;", 2),
+        ("describe blocks;", None),
+        ("explain analyze select timestamp from blocks natural join blocks b", None),
+        ("from blocks select timestamp where height < 2402", 2),
+        ("(select timestamp from blocks) limit 2", 2),
+    ],
+)
+def test_ways_to_write_a_query(query: str, rows: int | None, exported: Program) -> None:
+    """Semicolons and comments around a query, and all that is a SELECT for DuckDB."""
+    ran = exported("sql", "lake", query, "--jsonl")
+    assert ran.code == 0, ran.err
+    assert len(ran.rows) == rows if rows else ran.rows
+
+
+def test_errors_of_a_query_are_one_line(exported: Program) -> None:
+    """The line that is wrong, as it was written, without a mark that would be under something else."""
+    for query in ("select nonsense from records", "select timestamp, nonsense\nfrom blocks natural join records"):
+        line = one_line(exported("sql", "lake", query), 2)
+        assert f"LINE 1: {query.splitlines()[0]}" in line
+        assert "^" not in line
+
+
 @pytest.mark.parametrize(
     "query",
     [
@@ -249,5 +351,11 @@ def test_charts_of_a_result(exported: Program) -> None:
     assert any(shown.strip() == "UTC" for shown in line)
     assert any(shown.startswith("lowest 2,400") for shown in line)
     assert any("block height" in shown for shown in chart("select height, count(*) as n from records group by 1"))
-    refused = one_line(exported("sql", "lake", "select 1 as a, 'b' as b, 2 as c", "--format", "chart"), 2)
-    assert "chart cannot draw the columns a, b, c; it draws a text and a number" in refused
+    assert chart("select timestamp, height from blocks limit 40")[0] == "height by timestamp"
+    assert chart("select height from records")[:2] == ["rows per block", "rows"]
+    for columns, names in (
+        ("1 as a, 'b' as b, 2 as c", "a, b, c"),
+        ("timestamp, height, round", "timestamp, height, round"),
+    ):
+        refused = one_line(exported("sql", "lake", f"select {columns} from blocks", "--format", "chart"), 2)  # noqa: S608
+        assert f"chart cannot draw the columns {names}; it draws a text and a number" in refused

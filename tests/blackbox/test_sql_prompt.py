@@ -74,6 +74,37 @@ def test_queries_and_commands(typist: Typist, chainq: Program) -> None:
     assert history.stat().st_mode & 0o077 == 0
 
 
+def test_where_a_query_ends(typist: Typist) -> None:
+    """At a semicolon that is not inside a comment or a text; what follows it may be a comment."""
+    assert re.search(r"\n *50\r?\n", typist("select count(*) as n -- blocks;\rfrom blocks;"))
+    assert "50" in typist("select count(*) as n from blocks; -- done")
+    assert "a;b" in typist("select 'a;\rb' as x, count(*) as n from blocks;".replace("\r", ""))
+    assert re.search(r"\n *50\r?\n", typist("select count(*) as n /* all;\rof them */ from blocks;"))
+    assert ".tables" in typist(".help;")
+    assert re.search(r"\n  height +BIGINT", typist(".schema blocks;"))
+
+
+@pytest.mark.parametrize("word", ["exit", "quit", "exit;", "QUIT", ".exit", ".quit;"])
+def test_words_that_end_the_prompt(typist: Typist, word: str) -> None:
+    """As in other programs: with a dot or without, with a semicolon or without."""
+    typist.child.send(word + "\r")
+    typist.child.expect(pexpect.EOF)
+    typist.child.close()
+    assert typist.child.exitstatus == 0
+
+
+def test_a_damaged_file_ends_only_the_queries_that_read_it(chainq: Program) -> None:
+    """After such a query, the next one is answered, and the error of a third one is its own."""
+    assert chainq("export", "blocks", "records", "0:20", "--to", "lake", "-w", "1", "-q", url="demo:").code == 0
+    path = chainq.home / "lake/records/start=000000000/data.parquet"
+    path.write_bytes(bytes(path.stat().st_size))
+    typist = Typist(chainq, "lake")
+    assert "is damaged" in typist("select max(height) from records;")
+    assert re.search(r"\n *20\r?\n", typist("select count(*) as n from blocks;"))
+    assert "Could not convert" in typist("select block_hash::int as n from blocks;")
+    typist.child.close(force=True)
+
+
 def test_ctrl_c_stops_the_query_and_not_the_prompt(typist: Typist) -> None:
     """A query without end is stopped, and the next one is answered."""
     assert "stopped" in typist.interrupt(ENDLESS)

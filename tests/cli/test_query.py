@@ -92,7 +92,7 @@ def test_resume_settings() -> None:
         ({"rewind": 1, "follow": True}, "--rewind needs --checkpoint"),
         ({"lag": 1}, "--lag and --max-age need --checkpoint or --follow"),
         ({"max_age": "1h"}, "--lag and --max-age need --checkpoint or --follow"),
-        ({"max_age": "soon", "follow": True}, "invalid age 'soon'"),
+        ({"max_age": "soon", "follow": True}, "invalid max_age 'soon'"),
         ({"interval": 1e9, "follow": True}, "invalid --interval"),
         ({"checkpoint": Path("c"), "last": "5"}, "--checkpoint cannot be combined with --last; use --start -5"),
         ({"checkpoint": Path("c"), "limit": 5}, "--checkpoint cannot be combined with --limit"),

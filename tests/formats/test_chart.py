@@ -107,12 +107,12 @@ def test_what_is_drawn_without_columns(truth: Truth, command: str, title: str, u
     assert len(lines) <= 23, "taller than a terminal of 24 lines with its prompt"
 
 
-@pytest.mark.parametrize("width", [1, 40, 60, 80, 120, 200, 400])
+@pytest.mark.parametrize("width", [1, 20, 30, 40, 60, 80, 120, 200, 400])
 @pytest.mark.parametrize("command", DRAWN)
 def test_no_line_is_wider_than_the_terminal(truth: Truth, command: str, width: int) -> None:
     """Lines fit the width, none ends in spaces, and without colour there is no control character but the newline."""
     for line in drawn_raw(sent(truth, command, 700, 800), spec_of(command, width=width)):
-        assert len(line) <= max(width, 40)
+        assert len(line) <= max(width, 20)
         assert line == line.rstrip()
         assert line.isprintable()
 

@@ -72,6 +72,14 @@ def test_numbers_that_outgrow_their_column() -> None:
     assert cells(text)[:4] == [["height", "round"], ["1", "2"], ["height", "round"], ["1" * 12]]
 
 
+def test_words_that_outgrow_the_last_column() -> None:
+    """The last column grows to the right under its header, which is not repeated."""
+    rows = [{"height": "1000", "program_id": "a.aleo", "function_name": name} for name in ("mint", "transfer_private")]
+    names = ("height", "program_id", "function_name")
+    text = drawn(spec("records", *names), rows[:1], rows[1:])
+    assert cells(text)[:3] == [list(names), ["1000", "a.aleo", "mint"], ["1000", "a.aleo", "transfer_private"]]
+
+
 @pytest.mark.parametrize("time", ["1780086400", "-5", "0", "1717328209000", "soon", "1.5", "9" * 30])
 def test_invalid_times_are_shown_as_sent(time: str) -> None:
     """A time in the future, or a value that is not a time, is shown as it was sent."""

@@ -48,7 +48,7 @@ def test_no_times(text: str) -> None:
     with pytest.raises(UsageError, match="such as"):
         parse_time(text, NOW)
     with pytest.raises(UsageError, match="such as"):
-        parse_age(text)
+        parse_age(text, "max_age")
 
 
 @given(st.lists(st.integers(0, 10**9), min_size=1, max_size=60), st.integers(-5, 10**9 + 5))
@@ -86,5 +86,5 @@ def test_a_chain_without_blocks() -> None:
 @pytest.mark.parametrize("text", ["90s", "10m", "90m", "2h", "36h", "5d", "1w", "36500d", "0.5s"])
 def test_an_age_is_written_as_it_is_read(text: str) -> None:
     """What `format_age` writes is read as the same number of seconds."""
-    assert parse_age(format_age(parse_age(text))) == parse_age(text)
+    assert parse_age(format_age(parse_age(text, "deadline")), "deadline") == parse_age(text, "deadline")
     assert format_age(600) == "10m"

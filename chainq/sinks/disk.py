@@ -1,0 +1,29 @@
+"""What writers of files need beside writing: temporary files that killed runs left, and a durable rename."""
+
+import fcntl
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+
+def remove_unlocked(paths: Iterable[Path]) -> None:
+    """Remove the files that no process has locked: their writers were killed. Others stay, without an error."""
+    for path in paths:
+        with suppress(OSError):
+            descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)  # over NFS, a lock needs a writer
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
+            finally:
+                os.close(descriptor)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder on the disk, as far as its file system can: not every one syncs folders."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
