@@ -4,6 +4,7 @@
   of digits. Times: timestamps in UTC.
 - Targets, weights and amounts: decimal128(38, 0). decimal256 would hold 2^128-1, which has 39 digits, but duckdb reads
   that as a double (3.402823669209385e+38).
+- Results of a query: doubles, and decimals of their own size.
 - Arrays and objects of known shape (`chainq.catalog.nested`): lists and structs. Members that the shape does not name
   are in the member `other` as JSON text, as sent.
 - Objects whose keys are data, and unknown fields: their JSON text, as sent. Other columns: strings.
@@ -12,8 +13,10 @@ A value that does not fit is an error and never rounded. Rejected: writing the w
 would give two files of one command different types.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
 import msgspec
@@ -45,6 +48,10 @@ def type_of(column: Column, pyarrow: Any) -> Type:
         return Type(json_text, pyarrow.string())
     if column.kind is Kind.TIME:
         return Type(milliseconds, pyarrow.timestamp("ms", tz="UTC"))
+    if column.type == "double":
+        return Type(real, pyarrow.float64())
+    if sized := re.fullmatch(r"decimal\((\d+),(\d+)\)", column.type):
+        return Type(decimal, pyarrow.decimal128(int(sized[1]), int(sized[2])))
     if column.type == "number" or column.kind is Kind.HEIGHT:
         return Type(integer, pyarrow.int64())
     if column.kind is Kind.NUMBER:
@@ -127,6 +134,19 @@ def amount(value: bytes) -> int | None:
     if number is not None and abs(number) >= 10**_DIGITS:
         raise ValueError(f"expected a whole number of at most {_DIGITS} digits")
     return number
+
+
+def real(value: bytes) -> float | None:
+    """Return a floating-point number as DuckDB writes it, `inf` and `nan` as strings. Raises ValueError."""
+    return None if value == b"null" else float(text_of(value))
+
+
+def decimal(value: bytes) -> Decimal | None:
+    """Return a number with a fraction, digit for digit. Raises ValueError."""
+    try:
+        return None if value == b"null" else Decimal(text_of(value))
+    except InvalidOperation:
+        raise ValueError("expected a number") from None
 
 
 def text(value: bytes) -> str | None:

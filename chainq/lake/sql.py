@@ -33,7 +33,7 @@ from chainq.text.sanitize import excerpt, quoted
 
 T = TypeVar("T")
 BATCH = 1000  # rows that are Python objects at a time
-_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _CLOSED = (
     "SET enable_external_access = false",
     "SET python_enable_replacements = false",  # nor Python's variables
@@ -306,10 +306,12 @@ def _kind(duckdb_type: str) -> tuple[str, str, Kind]:
     """Return type, note and kind of a column, by its type in DuckDB."""
     if exact.is_nested(duckdb_type):
         return "unknown", "", Kind.DATA
+    if "HUGEINT" in duckdb_type:  # of 128 bits: every sum of integers
+        return "decimal(38,0)", "", Kind.HEIGHT
     if duckdb_type.startswith(_NUMBERS):
         return "number", "", Kind.HEIGHT
     if duckdb_type.startswith(("DECIMAL", "DOUBLE", "FLOAT")):
-        return "string", "", Kind.HEIGHT
+        return (duckdb_type.lower() if duckdb_type.startswith("DECIMAL") else "double"), "", Kind.HEIGHT
     if duckdb_type.startswith(("TIMESTAMP", "DATE")):
         return "time", "", Kind.PLAIN
     return "string", "", Kind.PLAIN
