@@ -115,6 +115,11 @@ class Method(NamedTuple):
         return self.param(Role.START) is not None
 
     @property
+    def stored(self) -> bool:
+        """Return whether a data set holds its rows as the service sends them: of exported ranges, and single blocks."""
+        return (self.ranged and self.param(Role.ADDRESS) is None) or self.command == "block"
+
+    @property
     def filtered(self) -> bool:
         """Return whether the command can leave rows out by a condition: of the rows of blocks."""
         return self.shape is Shape.ROWS and self.param(Role.ADDRESS) is None and self.param(Role.PROGRAM) is None

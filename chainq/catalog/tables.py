@@ -5,9 +5,9 @@ blocks therefore fills all tables of `CHAIN`, and their rows are complete becaus
 by its hash.
 """
 
-from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind, Method, Role, Shape
+from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind, Method, Shape
 
-COMMANDS = tuple(method.command for method in METHODS if method.ranged and method.param(Role.ADDRESS) is None)
+COMMANDS = tuple(method.command for method in METHODS if method.ranged and method.stored)
 """The commands that are divided into partitions: range commands that need no further argument."""
 SOURCE = BY_COMMAND["full-blocks"]
 """The method whose rows fill the tables of `CHAIN`."""

@@ -52,6 +52,7 @@ def groups_of(method: Method) -> list[type[options.Group]]:
         options.ColorOptions: True,
         options.DetailOptions: method.param(Role.ADDRESS) is not None,
         options.ServiceFlags: True,
+        options.LakeOptions: method.stored,
         options.AgeOptions: not method.params,
         options.CheckOptions: True,
         options.StrictOptions: method.ranged or sized,

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from chainq.cli.options import ServiceFlags
 
 
-def service_options(given: "ServiceFlags", *, patient: bool = False, strict: bool = False) -> ServiceOptions:
-    """Return what options and environment say of the service. `patient`, `strict`: as there. Raises UsageError.
+def service_options(
+    given: "ServiceFlags", *, patient: bool = False, strict: bool = False, lake: str | None = None
+) -> ServiceOptions:
+    """Return what options and environment say of the service. `patient`, `strict`, `lake`: as there. Raises UsageError.
 
     Who says how many retries there are is patient as well: they are made also if no connection was ever made.
     """
@@ -39,6 +41,7 @@ def service_options(given: "ServiceFlags", *, patient: bool = False, strict: boo
         cert=given.cert,
         patient=patient or given.retries is not None,
         strict=strict,
+        lake=lake,
         run=log.RUN,
         until=None if given.deadline is None else time.monotonic() + parse_age(given.deadline, "deadline"),
     )

@@ -1,6 +1,6 @@
 """`--dry-run`: the requests that a command would send, as far as they are known before the first response."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,10 +14,11 @@ from chainq.query import Lookup, Query
 from chainq.transport.jsonrpc import encode
 
 
-def lines(dialect: Dialect, query: Query) -> Iterator[bytes]:
+def lines(dialect: Dialect, query: Query, requested: Callable[[HeightRange], list[HeightRange]]) -> Iterator[bytes]:
     """Yield the requests as lines of JSON. Ranges are divided as they are before any response.
 
-    What depends on a response is a word in its place, such as `tip-99`.
+    `requested` returns the heights of a range that are not read from files. What depends on a response is a word in its
+    place, such as `tip-99`.
     """
     method, arguments = query.method, query.arguments
     paging: dict[Role, Value] = {}
@@ -27,16 +28,21 @@ def lines(dialect: Dialect, query: Query) -> Iterator[bytes]:
             page_size, _ = page_sizes(method, query.page_size)
         paging = {Role.PAGE: query.page or 0, Role.SIZE: page_size or 1}
     if query.lookups is not None:
-        calls = _lookups(dialect, method, lookups(query))
+        calls = _lookups(dialect, method, lookups(query), requested)
     elif query.bounds is None:
         calls = iter([dialect.call(method, {**arguments, **paging})])
     else:
-        calls = _range(dialect, query, query.bounds, paging)
+        calls = _range(dialect, query, query.bounds, paging, requested)
     for number, (name, params) in enumerate(calls, 1):
         yield encode(name, params, number) + b"\n"
 
 
-def _lookups(dialect: Dialect, method: Method, wanted: Iterable[Lookup | Bounds | None]) -> Iterator[tuple[str, Any]]:
+def _lookups(
+    dialect: Dialect,
+    method: Method,
+    wanted: Iterable[Lookup | Bounds | None],
+    requested: Callable[[HeightRange], list[HeightRange]],
+) -> Iterator[tuple[str, Any]]:
     """Yield the request for each height or ID, and before the first `latest` or range one for the tip.
 
     Where the method takes the row id of a block, the block is requested first.
@@ -50,6 +56,8 @@ def _lookups(dialect: Dialect, method: Method, wanted: Iterable[Lookup | Bounds 
             yield dialect.call(BY_COMMAND["latest"], {})
             tip_requested = True
         for value in _values(lookup, role):
+            if isinstance(value, int) and not requested(HeightRange(value, value + 1)):
+                continue
             sent = value
             if method.shape is Shape.ROWS and dialect.transactions_by_row_id:
                 yield dialect.call(BY_COMMAND["block"], {role: value})
@@ -68,7 +76,13 @@ def _values(lookup: Lookup | Bounds, role: Role) -> Iterable[Value]:
     return [f"each height from {start} to {end}"]
 
 
-def _range(dialect: Dialect, query: Query, bounds: Bounds, paging: dict[Role, Value]) -> Iterator[tuple[str, Any]]:
+def _range(
+    dialect: Dialect,
+    query: Query,
+    bounds: Bounds,
+    paging: dict[Role, Value],
+    requested: Callable[[HeightRange], list[HeightRange]],
+) -> Iterator[tuple[str, Any]]:
     """Yield the requests of a range; if it depends on the tip a single one, with words as its bounds."""
     method, arguments = query.method, query.arguments
     if bounds.fixed and bounds.start is not None and bounds.end is not None:
@@ -78,8 +92,11 @@ def _range(dialect: Dialect, query: Query, bounds: Bounds, paging: dict[Role, Va
             sent: Iterable[HeightRange] = [heights]
         else:
             limit = None if query.where else query.limit  # of rows that pass, nobody knows where they are
-            requests = first_requests(method, heights, query.page_size, reverse=query.reverse, limit=limit)
-            sent = (request.heights for request in requests)
+            sent = (
+                request.heights
+                for part in requested(heights)
+                for request in first_requests(method, part, query.page_size, reverse=query.reverse, limit=limit)
+            )
         for part in sent:
             yield dialect.call(method, {**arguments, Role.START: part.start, Role.END: part.end, **paging})
     else:

@@ -295,6 +295,14 @@ class ServiceFlags(Group):
     log_format: Annotated[str, option(SERVICE, "--log-format", "text|json", "Format of the lines on stderr.")] = "text"
 
 
+class LakeOptions(Group):
+    """What need not be requested."""
+
+    lake: Annotated[
+        str | None, option(SERVICE, "--lake", "DEST", "Read what an export in DEST contains from there.")
+    ] = None
+
+
 class CheckOptions(Group):
     """Whether arguments are checked before they are sent."""
 
@@ -349,6 +357,7 @@ class MethodOptions(
     ReceiptOptions,
     DetailOptions,
     ServiceFlags,
+    LakeOptions,
     CheckOptions,
     StrictOptions,
     RequestOptions,

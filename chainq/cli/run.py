@@ -69,7 +69,8 @@ def run(
     )
     _check_output(query, settings.file, given, resume)
     reporter = reporter or connect.reporter(given)
-    options = connect.service_options(given, patient=given.follow, strict=given.strict)
+    lake = given.lake or "" if method.stored else None
+    options = connect.service_options(given, patient=given.follow, strict=given.strict, lake=lake)
     with ExitStack() as stack:
         service = stack.enter_context(connect.open_service(options, reporter, make))
         if method.page_size_max is not None:
@@ -368,7 +369,7 @@ def _plan(service: Service, query: Query, reporter: Reporter) -> None:
     if dialect is None:
         reporter.warn("the server's dialect is not known, and --dry-run does not detect it: shown with --dialect chain")
     with open_sink(None, pager=True) as sink:
-        for line in dry_run.lines(dialect or service.published_dialect, query):
+        for line in dry_run.lines(dialect or service.published_dialect, query, partial(service.requested, query)):
             sink.write(line)
 
 

@@ -51,11 +51,12 @@ class Client:
 
     `dialect`: `chain`, `aleo`, or `auto` to detect it. `timeout`: seconds per request. `retries`: for transient
     failures. `rate`: maximum requests per second. `headers`: HTTP headers of every request. `cert`: a client
-    certificate, `FILE` or `FILE:KEY`. `concurrency`: parallel
-    requests, up to 64. `max_memory`: bytes that responses may take up, all of them together. `strict`: IncompleteError
-    before rows whose completeness is not proved (docs/completeness.md, "Belief"). `typed`: rows hold heights
-    and other numbers as int and times as datetime (UTC) where the service sends strings; a value that is not of its
-    column's kind stays as sent. `progress`: draw a bar by rich for ranges that take long, in a notebook too.
+    certificate, `FILE` or `FILE:KEY`. `lake`: the folder or URL of an export; rows that it proves are read from there
+    (docs/export.md, "In front of a service"). `concurrency`: parallel requests, up to 64. `max_memory`: bytes that
+    responses may take up, all of them together. `strict`: IncompleteError before rows whose completeness is not proved
+    (docs/completeness.md, "Belief"). `typed`: rows hold heights and other numbers as int and times as datetime (UTC)
+    where the service sends strings; a value that is not of its column's kind stays as sent. `progress`: draw a bar by
+    rich for ranges that take long, in a notebook too.
     Raises UsageError for an invalid argument.
 
         >>> client = Client("demo:", typed=True)
@@ -76,6 +77,7 @@ class Client:
         rate: float | None = None,
         headers: Mapping[str, str] | None = None,
         cert: str | None = None,
+        lake: str | None = None,
         concurrency: int = CONCURRENCY,
         max_memory: int = MAX_MEMORY,
         strict: bool = False,
@@ -98,6 +100,7 @@ class Client:
                 concurrency=arguments.integer("concurrency", concurrency, 1, MOST_REQUESTS),
                 max_memory=arguments.integer("max_memory", max_memory, values.LEAST_MEMORY, HIGHEST),
                 strict=strict,
+                lake="" if lake is None else arguments.text("lake", lake),
             )
             complete = completed(given)
             if not complete.url:

@@ -31,7 +31,8 @@ _T = TypeVar("_T")
 @dataclass(frozen=True, slots=True)
 class Profile:
     """A server under a name of the user's; None if the file has no value. `rate` in requests a second, `timeout` in
-    seconds; a header's value may be a secret, or `env:NAME` for that environment variable. `cert`: as `--cert`."""
+    seconds; a header's value may be a secret, or `env:NAME` for that environment variable. `cert` and `lake`:
+    as the options of these names."""
 
     url: str | None = None
     dialect: str | None = None
@@ -40,6 +41,7 @@ class Profile:
     headers: Mapping[str, str] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     cert: str | None = None
+    lake: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class _ProfileTable(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     timeout: float | None = None
     headers: dict[str, Any] = {}
     cert: str | None = None
+    lake: str | None = None
     methods: dict[str, Any] = {}
     parameters: dict[str, Any] = {}
     transactions_by_row_id: bool | None = None
@@ -190,7 +193,7 @@ class _Check:
             self._parameters(table.parameters, (*at, "parameters")),
             table.transactions_by_row_id,
         )
-        return Profile(table.url, table.dialect, table.rate, table.timeout, headers, names, table.cert)
+        return Profile(table.url, table.dialect, table.rate, table.timeout, headers, names, table.cert, table.lake)
 
     def _header(self, name: str, value: object, at: tuple[str, ...]) -> str:
         checked = self._convert(value, str, at)

@@ -6,12 +6,12 @@ from chainq.transport.base import ServiceOptions
 def completed(given: ServiceOptions) -> ServiceOptions:
     """Return `given` completed by its profile, or by the default one where `given` has neither a URL nor a profile.
 
-    The result names the profile that was read. Its headers may be secrets, and its certificate
-    names a person: they are for its own host only. Raises
-    UsageError for a profile that does not exist and for a mistake in the file.
+    The result names the profile that was read. Its headers may be secrets, its certificate names a person, and its lake
+    is of one chain: they are for its own host only. Raises UsageError for a profile that does not exist and for a
+    mistake in the file.
     """
     if given.url and not given.profile:
-        return given
+        return given if given.lake != "" else given._replace(lake=None)
     from chainq.config import profiles
 
     settings = profiles.read()
@@ -25,5 +25,6 @@ def completed(given: ServiceOptions) -> ServiceOptions:
         timeout=found.timeout if given.timeout is None else given.timeout,
         headers={**(found.headers if trusted else {}), **given.headers},
         cert=given.cert or (found.cert if trusted else None),
+        lake=given.lake or (found.lake if trusted and given.lake is not None else None),
         names=found.names,
     )

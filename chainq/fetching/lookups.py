@@ -28,16 +28,19 @@ def fetch_lookups(
     method: Method,
     keys: Iterable[Lookup | HeightRange | None],
     concurrency: int,
+    stored: Callable[[Any], _Found] | None = None,
 ) -> Iterator[Batch]:
     """Yield one batch for each height or ID that exists, in their order; of a height it names the height.
 
     `dialect_for` returns the dialect in which to call a method. A range stands for each of its heights. A key of None
-    means that the next one is not known yet.
+    means that the next one is not known yet. `stored` returns the rows that need no request, None if one is needed.
     Raises NotFoundError after the last batch if a key does not exist, ResponseError or IncompleteError for rows that
     are not those of their key, and what `dialect_for` and `Connection.call` raise.
     """
     missing: list[str] = []
     fetch, expect = _fetcher(connection, dialect_for, method)
+    if stored is not None:
+        fetch = partial(_stored_first, stored, fetch)
     jobs = (None if key is None else partial(_keyed, fetch, key) for key in _single(keys, expect))
     for key, found in in_order(concurrency, jobs, concurrency + 2):
         if found is None:
@@ -59,6 +62,10 @@ def _single(
             yield from range(*key.edges)
         else:
             yield key
+
+
+def _stored_first(stored: _Fetch, fetch: _Fetch, key: Lookup) -> _Found:
+    return stored(key) or fetch(key)
 
 
 def _keyed(fetch: _Fetch, key: Lookup) -> tuple[Lookup, _Found]:

@@ -25,9 +25,11 @@ from chainq.transport.failures import is_misunderstood
 from chainq.transport.jsonrpc import decode_result, decode_rows
 
 if TYPE_CHECKING:
+    from chainq.fetching.lake import Lake
     from chainq.fetching.witness import Witness
     from chainq.heights.height_set import HeightSet
     from chainq.planning.exchange import Known
+    from chainq.stored.reader import Reader
 
 _NO_BLOCK = "the chain has no blocks yet"
 
@@ -81,6 +83,11 @@ class Service:
         self.believed_lists: dict[str, str] = {}
         self.unhashed: Counter[str] = Counter()
         self._tip: Tip | None = None
+        self._lake: Lake | None = None
+        if options.lake:
+            from chainq.fetching import lake
+
+            self._lake = lake.Lake(options.lake, self._own_hash, strict=options.strict)
         self._tip_lock = Lock()  # so that threads that need the tip request it once
         self._tip_block: Raw | None = None  # the summary that it was read from
         self._times: dict[int, int] = {}  # block times by height, for searches by time below one tip
@@ -149,6 +156,8 @@ class Service:
 
     def _read_tip(self) -> Tip:
         """Request the tip; keeps its summary and its time as well."""
+        if self._lake is not None:
+            self._lake.ask()
         found = self._latest()
         self._tip_block = found[0] if found else None
         if not found:
@@ -193,8 +202,15 @@ class Service:
 
     def block_hash(self, height: int) -> str | None:
         """Return the hash of a block as the service has it now, None if it does not exist."""
+        if self._lake is not None:
+            self._lake.ask()
+        return self._own_hash(height)
+
+    def _own_hash(self, height: int) -> str | None:
+        """Return the same; what the lake has does not count."""
+        method = BY_COMMAND["block"]
         try:
-            (found,) = self.fetch_lookups(BY_COMMAND["block"], [height])
+            (found,) = lookups.fetch_lookups(self.connection, self.dialect_for, method, [height], 1)
         except NotFoundError:
             return None
         return hash_text(fields.Picker(["block_hash"])(found.rows[0])[0])
@@ -268,7 +284,7 @@ class Service:
         Raises UsageError for bounds that contradict each other or the tip.
         """
         start, end = bounds.resolve(requested, self.tip_height, self.first_at)
-        if to_tip and end > start:
+        if to_tip and end > start and not (self._lake is not None and self._lake.has_block(end - 1)):
             end = max(start, min(end, self.tip_for(end) + 1))
         return HeightRange(start, end)
 
@@ -293,23 +309,60 @@ class Service:
         height, which rows must be of. `compared`: heights whose rows must be those of their full blocks, if the service
         has these. `edges`: heights that no batch spans.
         """
+        ask = partial(self._ask_range, concurrency=concurrency, compared=compared)
+        if query.where is not None:  # how many rows a limit of those that pass needs, only they tell
+            query = query._replace(limit=None)
         if self._stored is not None:
-            from chainq.fetching.stored_ranges import fetch_stored
+            batches = self._read_range(self._stored.reader, query, heights, edges)
+        elif self._lake is not None and query.method.stored:
+            read = partial(self._read_range, self._lake.reader)
+            batches = self._lake.fetch_range(query, heights, edges, read, ask, known, learned, hashes)
+        else:
+            batches = ask(query, heights, edges, known, learned, hashes)
+        if query.hash_workers:
+            from chainq.fetching.hashed import hashed
 
-            return fetch_stored(
-                self._stored.reader,
-                query,
-                heights,
-                edges,
-                trace=self._trace,
-                believed=lambda part: self._believed(query.method).add(part),
-                strict=self.options.strict,
-            )
+            batches = hashed(batches, query, self.unhashed, self._trace)
+        return batches
+
+    def requested(self, query: Query, heights: HeightRange) -> list[HeightRange]:
+        """Return the heights of a range whose rows `fetch_range` would request. Sends nothing."""
+        if self._lake is None or not query.method.stored:
+            return [heights]
+        return self._lake.missing(query, heights)
+
+    def _read_range(
+        self, reader: "Reader", query: Query, heights: HeightRange, edges: Sequence[int]
+    ) -> Iterator[Batch]:
+        """Yield the rows of a range from a data set."""
+        from chainq.fetching.stored_ranges import fetch_stored
+
+        return fetch_stored(
+            reader,
+            query,
+            heights,
+            edges,
+            trace=self._trace,
+            believed=lambda part: self._believed(query.method).add(part),
+            strict=self.options.strict,
+        )
+
+    def _ask_range(
+        self,
+        query: Query,
+        heights: HeightRange,
+        edges: Sequence[int],
+        known: "Known | None",
+        learned: "Callable[[Known], None]",
+        hashes: Callable[[], Mapping[int, str]],
+        *,
+        concurrency: int | None,
+        compared: HeightRange | None,
+    ) -> Iterator[Batch]:
+        """Yield the rows of a range as requests prove them."""
         from chainq.fetching.ranges import NOWHERE, fetch_range
         from chainq.planning.exchange import NOTHING_KNOWN
 
-        if query.where is not None:  # how many rows a limit of those that pass needs, only they tell
-            query = query._replace(limit=None)
         tip = None if self._tip is None else self._tip.height
         batches = fetch_range(
             self.connection,
@@ -330,10 +383,6 @@ class Service:
             strict=self.options.strict,
             edges=edges,
         )
-        if query.hash_workers:
-            from chainq.fetching.hashed import hashed
-
-            batches = hashed(batches, query, self.unhashed, self._trace)
         return self._explained(query.method, batches)
 
     def _witness(self, method: Method) -> "Witness | None":
@@ -387,7 +436,10 @@ class Service:
 
         Raises NotFoundError after the last one where some do not exist.
         """
-        batches = lookups.fetch_lookups(self.connection, self.dialect_for, method, wanted, self.options.concurrency)
+        stored = self._lake.block if self._lake is not None and method.stored else None
+        batches = lookups.fetch_lookups(
+            self.connection, self.dialect_for, method, wanted, self.options.concurrency, stored
+        )
         return self._explained(method, batches)
 
     def fetch_latest(self, *, known: bool = False) -> Iterator[Batch]:

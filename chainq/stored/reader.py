@@ -6,6 +6,7 @@ the data set that no whole partition has are an error, and never an empty result
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -19,13 +20,14 @@ from chainq.errors import IncompleteError, UsageError, missing_package
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade, Proof
+from chainq.process.threads import in_order
 from chainq.query import Batch
 from chainq.rows.full_block import RECORDS
 from chainq.rows.tables import table_rows
 from chainq.stored import data_set, last_run
 from chainq.stored.inventory import take_inventory
 from chainq.stored.open import open_store
-from chainq.stored.receipt import METADATA_KEY, Entry, Receipt
+from chainq.stored.receipt import METADATA_KEY, UNKNOWN, Entry, Receipt
 from chainq.stored.rows import StoredRows
 from chainq.stored.store import Listed
 from chainq.text.humanize import counted
@@ -35,6 +37,7 @@ BLOCKS = ("blocks", SOURCE.command)
 KEYS = (("records", "output_index"), ("outputs", "index"))
 """The tables that give ownership rows their heights, and what they call the index of the output."""
 
+OPENED = 8  # receipts that are read at a time
 SHOWN = 3  # gaps that an error names
 
 
@@ -80,6 +83,40 @@ class Reader:
         """Raise IncompleteError if the data set lacks heights of a table below its tip."""
         self._places(table, heights)
 
+    def proved(self, table: str, heights: HeightRange, *, strict: bool) -> list[Entry]:
+        """Return the partitions whose rows of some heights stand for those of the service.
+
+        They contain all rows, as the service sent them: not partitions near the tip of their time, whose rows may
+        still appear, nor rows that were read off full blocks, which lack fields, nor what rests on belief if `strict`.
+        Rows without heights count only as whole partitions.
+        """
+        whole = TABLES[table].height is None
+        found = [
+            entry
+            for entry in self._entries.get(table, ())
+            if entry.settled
+            and entry.last != UNKNOWN
+            and (heights.start < entry.spec.end and entry.spec.start < heights.end)
+            and not (whole and (entry.spec.start < heights.start or heights.end < entry.spec.end))
+        ]
+        if not strict and table != "blocks":  # the only one of these that full blocks can fill
+            return found
+        receipts = in_order(OPENED, iter([partial(self.receipt, entry) for entry in found]), len(found) or 1)
+        return [
+            entry
+            for entry, receipt in zip(found, receipts, strict=True)
+            if not receipt.source and not (strict and Grade.BELIEF in receipt.proof)
+        ]
+
+    def receipt(self, entry: Entry) -> Receipt:
+        """Return the receipt of a partition, from the file beside it. Raises IncompleteError if it is damaged."""
+        with self._checked(entry):
+            return msgspec.json.decode(self._store.read(entry.name) or b"", type=Receipt)
+
+    def has_block(self, height: int) -> bool:
+        """Return whether any partition shows that there is a block of this height."""
+        return any(height in entry.spec.heights for entries in self._entries.values() for entry in entries)
+
     def batches(self, table: str, heights: HeightRange, *, reverse: bool = False) -> Iterator[Batch]:
         """Yield the rows of a table in batches that end with the last row of a height; at the tip, they end.
 
@@ -124,6 +161,12 @@ class Reader:
                 f"{self.label} has no whole partition of {table} for heights {shown}{more}",
                 f"chainq export {table} {gaps[0].start}:{gaps[-1].end} writes them",
             )
+        for (one, _), (other, _) in pairwise(found):
+            if one.last != other.previous and UNKNOWN not in (one.last, other.previous):
+                raise IncompleteError(
+                    f"{other.spec} of {self.label} does not follow on the partition before it: there was a reorg",
+                    f"chainq export {table} {one.spec.start}:{other.spec.end} replaces what is not on the chain",
+                )
         return found
 
     def _source(self, table: str) -> str:

@@ -28,6 +28,7 @@ from chainq.heights.grid import PartitionSpec
 METADATA_KEY = "chainq"  # in the metadata of a Parquet file
 FOLDER = "_chainq/receipts"  # readers skip what begins with an underscore
 VERSION = 1  # of the receipt's fields
+UNKNOWN = "0"  # in place of the digest of a hash
 _NAME = re.compile(
     FOLDER
     + r"/([a-z-]+)/([0-9]{9,16})-([0-9]{9,16})-([0-9]{9,16})"
@@ -127,5 +128,5 @@ def parse_entry(name: str) -> Entry | None:
 
 
 def digest(block_hash: str) -> str:
-    """Return a block hash in 16 hexadecimal digits, `0` for an unknown one."""
-    return hashlib.sha256(block_hash.encode()).hexdigest()[:16] if block_hash else "0"
+    """Return a block hash in 16 hexadecimal digits, `UNKNOWN` without one."""
+    return hashlib.sha256(block_hash.encode()).hexdigest()[:16] if block_hash else UNKNOWN

@@ -91,7 +91,8 @@ class ServiceOptions(NamedTuple):
     client certificate, as FILE or FILE:KEY. `patient`: try to
     reach a server as often as `retries` say, also one that has not responded yet. `strict`: rows whose completeness
     rests on belief are an error. `until`: the time, by time.monotonic, at which the run is to end; None for no limit.
-    `run`: its id, with which that of each request begins.
+    `run`: its id, with which that of each request begins. `lake`: the data set to read what it
+    proves from; empty for that of the profile, None for none at all.
     """
 
     url: str = ""
@@ -109,6 +110,7 @@ class ServiceOptions(NamedTuple):
     strict: bool = False
     until: float | None = None
     run: str = ""
+    lake: str | None = None
 
     def __repr__(self) -> str:
         """Return what may be shown: a URL and headers may hold secrets."""

@@ -1,0 +1,153 @@
+"""`--lake`: a data set in front of a service. What it proves is read from there, and only the rest is requested.
+
+The rows of one run must be of one chain. Partitions are linked to each other by hashes, but nothing links a stored one
+to a response. So once a run requests anything, the last block of each stretch that is read must be the service's own,
+by a request for its hash. A run that reads only files requests nothing.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Raw
+
+from chainq.errors import IncompleteError
+from chainq.heights.bounds import HIGHEST
+from chainq.heights.range import HeightRange
+from chainq.query import Batch, Query
+from chainq.stored.reader import Reader, split
+from chainq.stored.receipt import Entry, digest
+from chainq.text.sanitize import excerpt
+
+if TYPE_CHECKING:
+    from chainq.planning.exchange import Known
+
+
+class _Part(NamedTuple):
+    """Heights that are read together. `last`: the last of the partitions that hold them, None if none does."""
+
+    heights: HeightRange
+    last: Entry | None
+
+
+class Lake:
+    """The data set of a run. Threads may share it. Raises UsageError where there is none.
+
+    `hash_of`: requests the hash of a block, None if the service does not have it. `strict`: rows that rest on belief
+    are requested.
+    """
+
+    def __init__(self, destination: str, hash_of: Callable[[int], str | None], *, strict: bool) -> None:
+        self.reader, self._hash_of, self._strict = Reader(destination), hash_of, strict
+        self.reader.tip = HIGHEST  # where the chain ends, the service says
+        self._lock = Lock()  # of what follows
+        self._asked = False  # the run requests something
+        self._pending: dict[str, Entry] = {}  # read while nothing was requested, by name
+        self._checked: set[str] = set()
+
+    def has_block(self, height: int) -> bool:
+        """Return whether the data set shows that there is a block of this height."""
+        return self.reader.has_block(height)
+
+    def ask(self) -> None:
+        """Note that the run requests something. Raises IncompleteError if what it read is of another chain."""
+        with self._lock:
+            self._asked = True
+            while self._pending:
+                self._check(self._pending.popitem()[1])
+
+    def block(self, height: int) -> list[Raw] | None:
+        """Return the summary of a block, None if it must be requested. Raises IncompleteError as `ask` does."""
+        heights = HeightRange(height, height + 1)
+        entries = self.reader.proved("blocks", heights, strict=self._strict)
+        if not entries:
+            self.ask()
+            return None
+        self._take(entries[0])
+        return list(self.reader.rows("blocks", heights))
+
+    def fetch_range(
+        self,
+        query: Query,
+        heights: HeightRange,
+        edges: Sequence[int],
+        read: Callable[[Query, HeightRange, Sequence[int]], Iterator[Batch]],
+        ask: Callable[..., Iterator[Batch]],
+        known: "Known | None",
+        learned: "Callable[[Known], None]",
+        hashes: Callable[[], Mapping[int, str]],
+    ) -> Iterator[Batch]:
+        """Yield every row of a height range, exactly once, in height order.
+
+        `read` yields those of a part that is stored, and `ask` requests those of another one, with `known` from the
+        part before, `learned` and `hashes` as of a whole range. Raises IncompleteError before rows of another chain.
+        """
+        parts = self._parts(query, heights, edges)
+        hashes, left, taught = cache(hashes), query.limit, known
+
+        def learn(found: "Known") -> None:
+            nonlocal taught
+            taught = found
+            learned(found)
+
+        if any(part.last is None for part in parts):
+            self.ask()
+        for part in parts:
+            if left is not None and left <= 0:
+                return
+            one = query._replace(limit=left)
+            if part.last is not None:
+                self._take(part.last)
+                batches = read(one, part.heights, edges)
+            else:
+                batches = ask(one, part.heights, edges, taught, learn, hashes)
+            for batch in batches:
+                left = None if left is None else left - len(batch.rows)
+                yield batch
+
+    def missing(self, query: Query, heights: HeightRange) -> list[HeightRange]:
+        """Return the heights whose rows are requested, as ranges in the order of the query."""
+        return [part.heights for part in self._parts(query, heights, ()) if part.last is None]
+
+    def _parts(self, query: Query, heights: HeightRange, edges: Sequence[int]) -> list[_Part]:
+        """Return the parts of a range, in the order of the query."""
+        command = "blocks" if query.method.command == "block" else query.method.command
+        parts: list[_Part] = []
+        # Rows without heights can only be read as whole partitions, which no edge may divide.
+        whole = split(heights, edges if query.method.height is None else (), reverse=False)
+        for entry in (one for part in whole for one in self.reader.proved(command, part, strict=self._strict)):
+            start = parts[-1].heights.end if parts else heights.start
+            inside = HeightRange(max(start, entry.spec.start), min(heights.end, entry.spec.end))
+            if start < inside.start:
+                parts.append(_Part(HeightRange(start, inside.start), None))
+            elif parts and parts[-1].last is not None:
+                inside = HeightRange(parts.pop().heights.start, inside.end)
+            parts.append(_Part(inside, entry))
+        start = parts[-1].heights.end if parts else heights.start
+        if start < heights.end or not parts:
+            parts.append(_Part(HeightRange(start, heights.end), None))
+        return parts[::-1] if query.reverse else parts
+
+    def _take(self, entry: Entry) -> None:
+        """Note that rows of a partition, and of those that it is linked to, are read."""
+        with self._lock:
+            if self._asked:
+                self._check(entry)
+            else:
+                self._pending[entry.name] = entry
+
+    def _check(self, entry: Entry) -> None:
+        """Raise IncompleteError if the last block of a partition is not the service's."""
+        if entry.name in self._checked:
+            return
+        height = entry.spec.end - 1
+        found = self._hash_of(height)
+        if digest(found or "") != entry.last:
+            stored = excerpt(self.reader.receipt(entry).last_hash, 80)
+            raise IncompleteError(
+                f"{self.reader.label} is not of the service's chain: its block {height} is {stored}, the service has"
+                f" {excerpt(found or 'no such block', 80)}",
+                f"if there was a reorg, chainq export {entry.spec.command} replaces what is not on the chain",
+            )
+        self._checked.add(entry.name)

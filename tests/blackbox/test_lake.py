@@ -1,0 +1,275 @@
+"""--lake DEST: what an export proves is read from its files, and only the rest is requested from the service."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from chainq import Client
+from chainq.demo.chain import Chain
+from chainq.demo.fork import Fork
+from chainq.heights.grid import partition_name
+from harness.jobs import said
+from harness.program import DIALECT, Program, Servers, one_line
+from harness.services import Call, Moving, serving, witnessed
+from harness.truth import Truth
+
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+from chainq.stored.receipt import parse_entry  # noqa: E402
+
+COMMANDS = ("blocks", "full-blocks", "records", "transitions", "ownership")
+START, END, TIP = 2400, 2700, 2900
+STORED = f"{START}:{END}"
+Seen = tuple[str, list[Call]]
+
+
+@pytest.fixture(scope="module")
+def lake(program: Program, server: Servers) -> str:
+    """A data set of the five commands, in partitions of 100 heights."""
+    root = str(program.home / "lake")
+    words = (*COMMANDS, STORED, "--partition", "100", "--to", root, "-w", "2", "-q")
+    ran = program("export", *words, url=server("--tip", str(TIP)))
+    assert ran.code == 0, ran.err
+    return root
+
+
+@pytest.fixture
+def seen() -> Iterator[Seen]:
+    """A service and the calls that it sees."""
+    with witnessed(TIP) as (url, calls):
+        yield url, calls
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *((command, STORED) for command in COMMANDS),
+        *((command, "2433:2651") for command in COMMANDS if command != "ownership"),
+        ("records", "2433:2651", "--reverse"),
+        ("records", STORED, "--limit", "7", "--reverse"),
+        ("transitions", "--start", "2500", "--end", "2600", "--csv"),
+        ("block", "2699", "2400", "2510:2520"),
+    ],
+    ids=" ".join,
+)
+def test_what_is_stored_takes_no_calls(chainq: Program, lake: str, seen: Seen, words: tuple[str, ...]) -> None:
+    """The same bytes as from the service, which sees nothing: not even a request for its tip."""
+    url, calls = seen
+    ran = chainq(*words, "--lake", lake, url=url)
+    assert (ran.code, ran.err, calls) == (0, "", [])
+    there = chainq(*words, url=url)
+    assert sorted(ran.rows) == sorted(there.rows) if words[0] == "ownership" else ran.out == there.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("order", [(), ("--reverse",)], ids=["up", "down"])
+def test_the_rest_is_requested(
+    chainq: Program, lake: str, seen: Seen, truth: Truth, command: str, order: tuple[str, ...]
+) -> None:
+    """Heights on both sides of what is stored come from the service, and all rows in one piece."""
+    url, calls = seen
+    ran = chainq(command, "2380:2720", *order, "--lake", lake, url=url)
+    assert (ran.code, ran.err) == (0, "")
+    assert sorted(ran.rows) == sorted(truth.rows(command, 2380, 2720))
+    asked = {height for call in calls for height in heights_of(call)}
+    assert not asked & set(range(START + 50, END - 50)), "beyond the few that prove where a part ends"
+    assert {*range(2380, START), *range(END, 2720)} <= asked
+    assert [call.params for call in calls if call.method == "block"] == [{"block": END - 1}], "the link at the seam"
+    if command != "ownership":
+        assert ran.out == chainq(command, "2380:2720", *order, url=url).out
+
+
+def heights_of(call: Call) -> Iterator[int]:
+    """The heights that a call asks for."""
+    found = {name.lower(): value for name, value in call.params.items()}
+    start = next((found[name] for name in ("start", "startheight", "start_height") if name in found), None)
+    end = next((found[name] for name in ("end", "endheight", "end_height") if name in found), None)
+    return iter(range(int(start), int(end)) if start is not None and end is not None else ())
+
+
+def test_a_limit_counts_over_all_parts(chainq: Program, lake: str, seen: Seen, truth: Truth) -> None:
+    """Rows of the service and of files together; what the limit does not reach is not requested."""
+    url, calls = seen
+    rows = truth.rows("records", 2690, 2720)
+    many = len(truth.rows("records", 2690, 2700)) + 3
+    ran = chainq("records", "2690:2720", "--limit", str(many), "--lake", lake, url=url)
+    assert ran.rows == rows[:many], ran.err
+    calls.clear()
+    filtered = ("--where", "output_index > 0", "--limit", "5")
+    ran = chainq("records", "2690:2720", *filtered, "--lake", lake, url=url)
+    assert ran.out == chainq("records", "2690:2720", *filtered, url=url).out
+
+
+def test_blocks_by_height_from_both(chainq: Program, lake: str, seen: Seen) -> None:
+    """In the order given; one that does not exist is exit 1."""
+    url, calls = seen
+    ran = chainq("block", "2500", "17", "2650", "99999", "--lake", lake, url=url)
+    assert "block 99999 not found" in one_line(ran, 1)
+    assert [json.loads(row)["height"] for row in ran.rows] == ["2500", "17", "2650"]
+    asked = {int(call.params["block"]) for call in calls}
+    assert asked == {17, 99999, 2599, 2699}, "the others, and the last block of each partition that was read"
+
+
+@pytest.mark.parametrize("stale", [2699, 2650, 2400])
+def test_a_reorg_is_noticed_at_the_seam(chainq: Program, lake: str, stale: int) -> None:
+    """No row of one chain is joined to rows of another one. A run that requests nothing cannot know."""
+    service = Moving(TIP, Fork(Chain(), stale))
+    with serving(service) as url:
+        for words in (("records", "2650:2720"), ("blocks", "2500:2800", "--reverse"), ("full-blocks", "2600:")):
+            ran = chainq(*words, "--lake", lake, url=url)
+            said(ran, 6, "is not of the service's chain: its block 2699 is ab1")
+            assert not any(json.loads(row).get("height") == "2690" for row in ran.rows)
+        said(chainq("block", "2690", "2710", "--lake", lake, url=url), 6, "is not of the service's chain")
+        service.calls.clear()
+        assert chainq("records", "2650:2700", "--lake", lake, url=url).code == 0
+        assert service.calls == []
+
+
+def test_a_service_that_lacks_what_is_stored(chainq: Program, lake: str) -> None:
+    """Its chain ends below: nothing shows that they are of one chain."""
+    with serving(Moving(2600)) as url:
+        ran = chainq("records", "2300:2650", "--lake", lake, url=url)
+        said(ran, 6, "the service has no such block")
+
+
+def test_rows_that_may_still_appear_are_requested(chainq: Program, seen: Seen, truth: Truth) -> None:
+    """Records of a partition that was near the tip when it was written may lack late rows; blocks are never late."""
+    url, calls = seen
+    with serving(Moving(2499)) as early:
+        words = ("blocks", "records", "2300:2500", "--partition", "100", "--to", "lake", "-q")
+        assert chainq("export", *words, url=early).code == 0
+    ran = chainq("records", "2300:2500", "--lake", "lake", url=url)
+    assert ran.rows == truth.rows("records", 2300, 2500), ran.err
+    assert {height for call in calls for height in heights_of(call)} >= set(range(2400, 2500))
+    calls.clear()
+    assert chainq("blocks", "2300:2500", "--lake", "lake", url=url).rows == truth.rows("blocks", 2300, 2500)
+    assert calls == []
+
+
+def test_rows_that_lack_fields_are_requested(chainq: Program, seen: Seen, truth: Truth) -> None:
+    """Blocks that were read off full blocks have no row id, which the service sends."""
+    url, calls = seen
+    words = ("chain", "2300:2400", "--partition", "100", "--to", "lake", "-q")
+    assert chainq("export", *words, url=url).code == 0
+    calls.clear()
+    assert chainq("blocks", "2300:2400", "--lake", "lake", url=url).rows == truth.rows("blocks", 2300, 2400)
+    assert chainq("block", "2350", "--lake", "lake", url=url).rows == truth.rows("blocks", 2350, 2351)
+    assert calls
+    calls.clear()
+    assert chainq("full-blocks", "2300:2400", "--lake", "lake", url=url).code == 0
+    assert calls == []
+
+
+def test_belief_is_not_enough_for_strict(chainq: Program, seen: Seen) -> None:
+    """What rests on belief is read with the warning of today; with --strict, the service proves it anew."""
+    url, calls = seen
+    words = ("records", "2300:2400", "--partition", "100", "--to", "lake", "-q")
+    assert chainq("export", *words, url=url).code == 0
+    (path,) = (chainq.home / "lake/_chainq/receipts/records").iterdir()
+    file = chainq.home / "lake" / partition_name("records", 2300)
+    receipt = json.loads(path.read_bytes()) | {"proof": {"belief": 1}}
+    table = parquet.read_table(file)
+    with parquet.ParquetWriter(file, table.schema) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({"chainq": json.dumps(receipt)})
+    entry = parse_entry(str(path.relative_to(chainq.home / "lake")))
+    assert entry is not None
+    path.unlink()
+    name = entry._replace(size=file.stat().st_size).name
+    (chainq.home / "lake" / name).write_text(json.dumps(receipt))
+    calls.clear()
+    believed = chainq("records", "2300:2400", "--lake", "lake", url=url)
+    assert "nothing proves that these are all rows" in one_line(believed, 0)
+    assert calls == []
+    strict = chainq("records", "2300:2400", "--strict", "--lake", "lake", url=url)
+    assert (strict.code, strict.err) == (0, "")
+    assert calls
+
+
+def test_runs_resume(chainq: Program, lake: str, truth: Truth) -> None:
+    """A checkpoint over files and service: each row once, whatever lies where."""
+    service = Moving(2600)
+    with serving(service) as url:
+        run = ("--start", "2350", "--checkpoint", "state.json", "-o", "rows.jsonl", "-q", "--lake", lake)
+        service.tip = 2750
+        for tip in (2750, 2820, 2900):
+            service.tip = tip
+            ran = chainq("records", *run, url=url)
+            assert ran.code == 0, ran.err
+            rows = (chainq.home / "rows.jsonl").read_bytes().splitlines()
+            assert rows == truth.rows("records", 2350, tip + 1)
+
+
+def test_a_profile_may_name_it(chainq: Program, lake: str, seen: Seen) -> None:
+    """For its own host, and for commands that read rows: verify reads the service."""
+    url, calls = seen
+    chainq.config.parent.mkdir(parents=True)
+    chainq.config.write_text(f'[profiles.p]\nurl = "{url}"\nlake = "{lake}"\ndialect = "{DIALECT}"\n')
+    assert chainq("records", "2400:2500", "--profile", "p").code == 0
+    assert calls == []
+    assert chainq("latest", "--profile", "p").code == 0
+    assert chainq("verify", "2400:2410", "--profile", "p").code == 0
+    assert len(calls) > 2
+    with witnessed(TIP) as (other, others):
+        assert chainq("records", "2400:2500", "--profile", "p", url=other).code == 0
+        assert others
+
+
+def test_python_reads_it(lake: str, seen: Seen, truth: Truth) -> None:
+    """Client takes the same argument."""
+    url, calls = seen
+    with Client(url, lake=lake, dialect=DIALECT) as client:
+        assert list(client.records(2450, 2460)) == [json.loads(row) for row in truth.rows("records", 2450, 2460)]
+        assert client.block(2500)["height"] == "2500"
+        assert calls == []
+        assert sum(len(batch.rows) for batch in client.batches("records", 2650, 2750)) == len(
+            truth.rows("records", 2650, 2750)
+        )
+        assert calls
+
+
+def test_dry_run_lists_what_is_requested(chainq: Program, lake: str, seen: Seen) -> None:
+    """Of what is stored nothing."""
+    url, calls = seen
+    lines = chainq("full-blocks", "2380:2720", "--dry-run", "--lake", lake, url=url).rows
+    asked = {height for line in lines for height in heights_of(Call("", json.loads(line)["params"]))}
+    assert asked == {*range(2380, START), *range(END, 2720)}
+    lines = chainq("block", "2399", "2400", "2650:2702", "--dry-run", "--lake", lake, url=url).rows
+    assert [json.loads(line).get("params") for line in lines] == [
+        {"block": 2399},
+        None,
+        {"block": 2700},
+        {"block": 2701},
+    ]
+    assert chainq("records", STORED, "--dry-run", "--lake", lake, url=url).out == b""
+    assert calls == []
+
+
+def test_what_is_no_data_set(chainq: Program, seen: Seen) -> None:
+    """A folder without chainq.json is exit 2."""
+    (chainq.home / "empty").mkdir()
+    assert "no data set in empty" in one_line(chainq("records", "5:9", "--lake", "empty", url=seen[0]), 2)
+
+
+def test_partitions_that_do_not_link(chainq: Program) -> None:
+    """Exports before and after a reorg in one folder: exit 6, whoever reads across."""
+    service = Moving(TIP)
+    with serving(service) as url:
+        words = ("--partition", "100", "--to", "lake", "-q")
+        assert chainq("export", "records", "2400:2500", *words, url=url).code == 0
+        first = chainq.home / "first"
+        (chainq.home / "lake").rename(first)
+        service.swap(Fork(Chain(), 2450))
+        assert chainq("export", "records", "2500:2600", *words, url=url).code == 0
+        for path in [path for path in (chainq.home / "lake").rglob("*") if "000002500" in str(path) and path.is_file()]:
+            target = first / path.relative_to(chainq.home / "lake")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.rename(target)
+        service.calls.clear()
+        for where in (("--lake", "first", "--url", url), ("--url", "first")):
+            ran = chainq("records", "2450:2550", *where, "--dialect", DIALECT)
+            assert "2500-2599 of first does not follow on the partition before it" in one_line(ran, 6)
+            assert ran.out == b""
+        assert service.calls == []
