@@ -198,6 +198,20 @@ def test_names_with_dots_and_brackets(exported: Program) -> None:
     assert row == {"a.b": 2, "a": 1, "a[].b": 3, "a[]": "[4]", "c": '{"b":5}', "c.b": 6}
 
 
+def test_numbers_of_a_query_in_a_file(exported: Program) -> None:
+    """Averages, decimals, and sums of 128 bits keep their digits in Parquet."""
+    pytest.importorskip("pyarrow")
+    query = (
+        "select avg(height) a, 1.50::decimal(10,2) d, 2 * 170141183460469231731687303715::hugeint s,"
+        " 'inf'::double i, null::double n from blocks"
+    )
+    assert exported("sql", "lake", query, "-o", "numbers.parquet").code == 0
+    (row,) = pytest.importorskip("pyarrow.parquet").read_table(exported.home / "numbers.parquet").to_pylist()
+    expected = {"d": Decimal("1.50"), "s": Decimal(2 * 170141183460469231731687303715), "i": math.inf, "n": None}
+    assert isinstance(row.pop("a"), float)
+    assert row == expected
+
+
 @pytest.mark.parametrize(
     ("value", "due"),
     [
@@ -221,20 +235,6 @@ def test_names_with_dots_and_brackets(exported: Program) -> None:
         ("map {'-infinity'::timestamp: 1}", None),
     ],
 )
-def test_numbers_of_a_query_in_a_file(exported: Program) -> None:
-    """Averages, decimals, and sums of 128 bits keep their digits in Parquet."""
-    pytest.importorskip("pyarrow")
-    query = (
-        "select avg(height) a, 1.50::decimal(10,2) d, 2 * 170141183460469231731687303715::hugeint s,"
-        " 'inf'::double i, null::double n from blocks"
-    )
-    assert exported("sql", "lake", query, "-o", "numbers.parquet").code == 0
-    (row,) = pytest.importorskip("pyarrow.parquet").read_table(exported.home / "numbers.parquet").to_pylist()
-    expected = {"d": Decimal("1.50"), "s": Decimal(2 * 170141183460469231731687303715), "i": math.inf, "n": None}
-    assert isinstance(row.pop("a"), float)
-    assert row == expected
-
-
 def test_values_that_json_or_python_lacks(value: str, due: object, exported: Program) -> None:
     """They are exact texts, beside which order and names stay; an array or object that cannot hold one is exit 2."""
     query = f"select {value} as v, height from blocks order by height desc limit 2; -- newest"  # noqa: S608
