@@ -135,7 +135,10 @@ def test_a_bar_moves_and_leaves_nothing(case: Case, chainq: Program, holding: Ca
     child.expect(re.compile(case.bar, re.DOTALL))
     lines = interrupted(child)
     assert lines[-1].startswith(f"chainq {case.words.split()[0]}: stopped by SIGINT")
-    assert all(line.startswith(("chainq", "owner", "aleo1")) for line in lines), (lines, child.logfile_read.getvalue())
+    assert all(line.startswith(("chainq", "owner", "aleo1")) for line in lines), (
+        lines,
+        repr(child.logfile_read.getvalue()),
+    )
 
 
 @pytest.mark.parametrize("case", CASES, indirect=True)

@@ -30,7 +30,7 @@ CHAIN = ("--dialect", "chain")  # which a mirror speaks, whatever the service di
 @pytest.fixture(scope="module")
 def lake(program: Program, server: Servers) -> Path:
     """A data set."""
-    root = program.home / "lake"
+    root = program.home / "served lake"
     url = server("--tip", str(END - 1))
     words = (*COMMANDS, f"{START}:{END}", "--partition", "50", "--to", str(root), "-w", "2", "-q")
     ran = program("export", *words, url=url)
