@@ -134,7 +134,8 @@ def _is_verbatim(column: Column, array: Any) -> bool:
     if not pyarrow.types.is_string(array.type) or _is_number(column) or column.kind is Kind.DATA:
         return False
     # By the buffers and not by a regular expression, which takes most of the time of a row.
-    buffers = (chunk.buffers()[2] for chunk in array.chunks)
+    chunks = array.chunks if isinstance(array, pyarrow.ChunkedArray) else [array]
+    buffers = (chunk.buffers()[2] for chunk in chunks)
     plain = all(len(bytes(one).translate(None, _ESCAPED)) == len(one) for one in buffers if one is not None)
     return column.type != "unknown" and plain
 

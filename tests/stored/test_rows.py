@@ -30,7 +30,9 @@ def test_both_ways_are_the_same(rows: list[dict[str, object]]) -> None:
     def read(sent: list[dict[str, object]]) -> list[bytes]:
         texts = [Raw(json.dumps(row).encode()) for row in sent]
         batches = list(ArrowRows(writer.columns, pyarrow).batches(texts))
-        return [bytes(row) for batch in batches for row in writer.rows(pyarrow.Table.from_batches([batch]))]
+        found = [bytes(row) for batch in batches for row in writer.rows(batch)]
+        assert found == [bytes(row) for batch in batches for row in writer.rows(pyarrow.Table.from_batches([batch]))]
+        return found
 
     together = read(rows)
     assert together == read([*rows, {"height": "1", "other": 1}])[:-1]
