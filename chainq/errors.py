@@ -170,6 +170,12 @@ class TooHeavyError(ServiceError):
     """The service gave up on a request because of its size; a narrower range may succeed."""
 
 
+class LackingError(ServiceError):
+    """The service is an export (`chainq serve --lake`) that lacks heights of the request or has damaged files."""
+
+    exit_code = ExitCode.INCOMPLETE
+
+
 class UnreachableError(ChainqError):
     """The service is unreachable, timed out, or kept refusing after all retries."""
 

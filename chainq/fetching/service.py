@@ -325,6 +325,16 @@ class Service:
             batches = hashed(batches, query, self.unhashed, self._trace)
         return batches
 
+    def fetch_known(self, query: Query, heights: HeightRange) -> Iterator[Batch]:
+        """Yield what is known of the rows of a range: of a data set without their table, what other tables tell."""
+        if self._stored is not None:
+            from chainq.stored.stand_ins import stand_ins
+
+            found = stand_ins(self._stored.reader, query.method.command, heights, reverse=query.reverse)
+            if found is not None:
+                return found
+        return self.fetch_range(query, heights)
+
     def requested(self, query: Query, heights: HeightRange) -> list[HeightRange]:
         """Return the heights of a range whose rows `fetch_range` would request. Sends nothing."""
         if self._lake is None or not query.method.stored:

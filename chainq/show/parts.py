@@ -122,7 +122,7 @@ def gather(service: Service, text: str, last: int | None) -> Parts:
 
 def _rows(service: Service, command: str, heights: HeightRange) -> Job:
     """Return a job that returns all rows of a range. Resolves the dialect, which threads are not to do at once."""
-    return partial(_all, service.fetch_range(Query(BY_COMMAND[command]), heights))
+    return partial(_all, service.fetch_known(Query(BY_COMMAND[command]), heights))
 
 
 def _lookup(service: Service, command: str, *keys: int | str) -> Job:
@@ -216,7 +216,7 @@ def _newest(service: Service, command: str, condition: str, heights: HeightRange
 
     where = Where(BY_COMMAND[command], condition)
     query = Query(BY_COMMAND[command], reverse=True, where=where)
-    found = matching(service.fetch_range(query, heights), where)
+    found = matching(service.fetch_known(query, heights), where)
     return next((batch.rows for batch in found if batch.rows), [])
 
 

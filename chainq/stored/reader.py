@@ -157,6 +157,11 @@ class Reader:
         if gaps:
             shown = ", ".join(f"{gap.start}-{gap.end - 1}" for gap in gaps[:SHOWN])
             more = f" and {counted(len(gaps) - SHOWN, 'gap')} more" if len(gaps) > SHOWN else ""
+            if not self.has(table):
+                raise IncompleteError(
+                    f"{self.label} has no table {table}",
+                    f"chainq export {table} {heights.start}:{heights.end} writes it",
+                )
             raise IncompleteError(
                 f"{self.label} has no whole partition of {table} for heights {shown}{more}",
                 f"chainq export {table} {gaps[0].start}:{gaps[-1].end} writes them",

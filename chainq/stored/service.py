@@ -18,11 +18,12 @@ from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import object_of, text_of
 from chainq.stored.reader import Reader
+from chainq.transport.failures import INCOMPLETE, INCOMPLETE_DATA
 
 PARSE, ENVELOPE, UNKNOWN, PARAMETERS = -32700, -32600, -32601, -32602
 """Error codes of JSON-RPC 2.0, section 5.1."""
-INCOMPLETE, NO_TABLE = -32001, -32002
-"""Of its range for servers: the data set lacks heights, or the table or index that a method needs."""
+NO_TABLE = -32002
+"""Of its range for servers: the data set lacks the table or index that a method needs."""
 PAGE, MOST_ROWS, MOST_BLOCKS = 10_000, 100_000, 1_000
 """Rows of a page whose size the request does not name, rows of any page, and full blocks of any request."""
 _ALSO = {Role.START: "startHeight", Role.END: "endHeight"}  # names that the published description has for getBlocks
@@ -101,7 +102,7 @@ class StoredService:
         except RpcError as refused:
             response, outcome = error(_id(request), refused.code, refused.message), str(refused.code)
         except ChainqError as lacking:
-            response, outcome = error(_id(request), INCOMPLETE, str(lacking)), str(INCOMPLETE)
+            response, outcome = error(_id(request), INCOMPLETE, str(lacking), Raw(INCOMPLETE_DATA)), str(INCOMPLETE)
         name = request.get("method") if isinstance(request, dict) else None
         with self._lock:
             self.counts[name if isinstance(name, str) and name in BY_NAME else "", outcome] += 1
@@ -161,10 +162,11 @@ def _id(request: Any) -> Any:
     return None if isinstance(found, dict | list | bool) else found
 
 
-def error(id_: Any, code: int, message: str) -> bytes:
-    """Return an error response."""
+def error(id_: Any, code: int, message: str, data: Raw | None = None) -> bytes:
+    """Return an error response, with `data` if there is any (JSON-RPC 2.0, section 5.1)."""
     text = "".join(message)  # of a phrase as well, which msgspec does not encode
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": text}})
+    content = {"code": code, "message": text, **({} if data is None else {"data": data})}
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": id_, "error": content})
 
 
 def _argument(param: Param, params: dict[str, Any]) -> int:

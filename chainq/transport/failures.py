@@ -15,6 +15,7 @@ from chainq.errors import (
     BrokenBodyError,
     ChainqError,
     GatewayError,
+    LackingError,
     OutputError,
     Phrase,
     ResponseError,
@@ -46,6 +47,8 @@ _TRANSIENT_CODES = (
 _LOST = ("connection terminated", "econnrefused", "econnreset", "the database system is")
 _POOL_EMPTY = "timeout acquiring a connection"  # after a wait of half a minute; for heavy queries, or too many
 _NO_CONNECTION = (_POOL_EMPTY, "too many clients", "too many connections")
+INCOMPLETE, INCOMPLETE_DATA = -32001, b'{"incomplete":true}'
+"""Code and data of the error of an export that lacks heights; other servers may use the code for something else."""
 _NO_CODE = ("0", "-32603", "")  # with which servers send errors that have none
 _PROTOCOL_CODES = ("-32700", "-32600", "-32601", "-32602")  # JSON-RPC 2.0, section 5.1: another attempt says the same
 _SQL = r"(?is)\s*(select|with|insert|update|delete)\b.* - "
@@ -115,10 +118,12 @@ class UnavailableError(ServiceError):
     """The service returned an error that another attempt may not meet. Never leaves the transport."""
 
 
-def of_error(code: str, message: str) -> ServiceError:
-    """Return the error for the code and message of a JSON-RPC error (docs/protocol.md, "Envelope and errors")."""
+def of_error(code: str, message: str, data: bytes = b"") -> ServiceError:
+    """Return what a JSON-RPC error means (docs/protocol.md, "Envelope and errors"); `data` is JSON."""
     lowered = message.lower()
     text = f"the service returned error {excerpt(code, 20) or '(no code)'}: {excerpt(_without_sql(mask_sent(message)))}"
+    if code == str(INCOMPLETE) and data == INCOMPLETE_DATA:
+        return LackingError(text, "read other heights, or have them exported there", code=code)
     uncoded = code in _NO_CODE
     if re.fullmatch(_TRANSIENT_CODES, code) or (uncoded and any(words in lowered for words in _LOST + _NO_CONNECTION)):
         return UnavailableError(text, code=code)

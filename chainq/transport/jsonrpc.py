@@ -136,4 +136,5 @@ def _error(error: bytes) -> ServiceError:
         members = raw_json.members(error)
     except ValueError:
         return ServiceError(f"the service returned an error: {excerpt(error.decode())}")
-    return of_error(fields.text_of(members.get("code")), fields.text_of(members.get("message")))
+    code, message = (fields.text_of(members.get(name)) for name in ("code", "message"))
+    return of_error(code, message, bytes(members.get("data", b"")))

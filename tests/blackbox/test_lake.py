@@ -28,7 +28,7 @@ Seen = tuple[str, list[Call]]
 @pytest.fixture(scope="module")
 def lake(program: Program, server: Servers) -> str:
     """A data set of the five commands, in partitions of 100 heights."""
-    root = str(program.home / "lake")
+    root = str(program.home / "cache")
     words = (*COMMANDS, STORED, "--partition", "100", "--to", root, "-w", "2", "-q")
     ran = program("export", *words, url=server("--tip", str(TIP)))
     assert ran.code == 0, ran.err

@@ -125,7 +125,8 @@ def test_what_is_missing_is_an_error_with_the_heights(chainq: Program, lake: Pat
             status, body = post(url, rpc("records/all", start=start, end=end))
             assert (status, body["error"]["code"]) == (200, -32001)
             assert f"no whole partition of records for heights {heights}" in body["error"]["message"]
-        said(chainq("records", "2430:2520", "-q", *CHAIN, url=url), 3, "-32001")
+        for words in (("records", "2430:2520"), ("blocks", "2390:2410"), ("block", "17")):
+            said(chainq(*words, "-q", *CHAIN, url=url), 6, "-32001: ")
         assert chainq("records", "2500:2580", *CHAIN, url=url).code == 0
 
 

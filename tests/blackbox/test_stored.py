@@ -121,6 +121,40 @@ def test_tables_of_full_blocks(chainq: Program, server: Servers, truth: Truth) -
         ]
 
 
+def test_show_reads_tables_of_full_blocks(chainq: Program, server: Servers) -> None:
+    """Without records and transitions, outputs and calls tell what a screen shows; also where full blocks hold them."""
+    url = server(*TIP)
+    assert chainq("export", "chain", *HEIGHTS, "--to", "lake", "-q", url=url).code == 0
+    (record,) = chainq("records", "2637:2650", "--limit", "1", url=url).rows
+    (call,) = chainq("transitions", "2640:2650", "--limit", "1", url=url).rows
+    ciphertext, transition = json.loads(record)["record_ciphertext"], json.loads(call)["transition_id"]
+    for tables in ("some", "one"):
+        if tables == "one":
+            for name in ("outputs", "calls"):
+                shutil.rmtree(chainq.home / "lake" / name)
+        block = str(json.loads(record)["height"])
+        shown = [chainq("show", block, "--json", url=where) for where in (url, "lake")]
+        assert [ran.code for ran in shown] == [0, 0], shown[1].err
+        there, stored = (json.loads(ran.out) for ran in shown)
+        assert len(there["records"]) > 0
+        names = ("record_ciphertext", "program_id", "height", "transaction_id", "transition_id", "output_index")
+        assert key_values(stored["records"], names) == key_values(there["records"], names)
+        for thing in (ciphertext, transition, "credits.aleo"):
+            ran = chainq("show", thing, "--last", "50", url="lake")
+            assert ran.code == 0, ran.err
+            screen = chainq("show", thing, "--last", "50", url=url).out
+            assert [line for line in ran.out.splitlines() if line.split()[:1] in ([b"call"], [b"height"])] == [
+                line for line in screen.splitlines() if line.split()[:1] in ([b"call"], [b"height"])
+            ]
+    for command in ("records", "transitions", "ownership"):
+        said(chainq(command, "2637", url="lake"), 6, f"lake has no table {command}; chainq export {command}")
+
+
+def key_values(rows: list[dict[str, object]], names: tuple[str, ...]) -> list[list[str]]:
+    """Some values of each row as text, in an order of their own."""
+    return sorted([str(row[name]) for name in names] for row in rows)
+
+
 def test_what_is_missing_is_an_error(chainq: Program, lake: str) -> None:
     """Heights without a whole partition are named, and no row is printed; beyond the tip there is nothing."""
     (Path(lake) / partition_name("records", 2500)).unlink()

@@ -24,7 +24,7 @@ SWITCHES = [word for height, (kind, _) in PLANTS.items() for word in ("--plant",
 def test_every_difference_is_named_and_nothing_else(dialect: str, program: Program, server: Servers) -> None:
     """A clean service and a witness with single wrong rows: each is named with its height and both values."""
     witness = server("--tip", "330", "--dialect", dialect, *SWITCHES)
-    ran = program("verify", "30:130", "--witness", witness, "--jsonl", url=server("--tip", "330"))
+    ran = program("verify", "30:130", "--full", "--witness", witness, "--jsonl", url=server("--tip", "330"))
     assert ran.code == 6, ran.err
     found = [json.loads(row) for row in ran.rows]
     assert {row["check"] for row in found} == {"differs"}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from chainq.errors import BrokenBodyError, ChainqError, ResponseError, ServiceError, TooHeavyError
+from chainq.errors import BrokenBodyError, ChainqError, ExitCode, ResponseError, ServiceError, TooHeavyError
 from chainq.transport import jsonrpc
 
 Decode = Callable[[bytes, int], Any]
@@ -169,6 +169,18 @@ def test_a_query_timeout_is_too_heavy(code: str) -> None:
     with pytest.raises(ServiceError) as caught:
         decode_rows(failure("-32602", said), 7)
     assert not isinstance(caught.value, TooHeavyError)
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [('{"incomplete": true}', ExitCode.INCOMPLETE), ("{}", ExitCode.SERVICE), ('"incomplete"', ExitCode.SERVICE)],
+)
+def test_an_export_says_that_it_lacks_rows(data: str, code: ExitCode) -> None:
+    """By code and data: other servers may use the code for something else."""
+    body = f'{{"jsonrpc":"2.0","id":7,"error":{{"code":-32001,"message":"no heights 5-9","data":{data}}}}}'
+    with pytest.raises(ServiceError, match="heights 5-9") as caught:
+        decode_rows(body.encode(), 7)
+    assert caught.value.exit_code is code
 
 
 @pytest.mark.parametrize("error", ['"down"', "5", "[]", "{}", '{"code":{"x":1}}', '{"message":"\\ud800\\u001b[2J"}'])

@@ -1,0 +1,65 @@
+"""Rows that stand in for those of a table that a data set lacks: read from the tables of full blocks.
+
+Records are outputs, and transitions without record inputs are calls. They lack what only their own methods send: row
+ids, block hashes, times, and source texts of programs. So they are for people (`chainq show`), and no service sends
+them.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from chainq.heights.range import HeightRange
+from chainq.query import Batch
+from chainq.rows.fields import integer_of, object_of, text_of
+from chainq.rows.full_block import RECORDS
+from chainq.stored.reader import Reader
+
+_SHARED = {name: name for name in ("height", "transaction_id", "transition_id")}
+
+
+class _StandIn(NamedTuple):
+    """A table, and what its columns are called in the rows that it stands in for."""
+
+    table: str
+    names: Mapping[str, str]
+
+
+_STAND_INS = {
+    "records": _StandIn(
+        "outputs",
+        {
+            "value": "record_ciphertext",
+            "program": "program_id",
+            **_SHARED,
+            "function": "function_name",
+            "index": "output_index",
+        },
+    ),
+    "transitions": _StandIn(
+        "calls", {**_SHARED, "program": "program", "function": "function_name", "tpk": "tpk", "tcm": "tcm"}
+    ),
+}
+
+
+def stand_ins(reader: Reader, command: str, heights: HeightRange, *, reverse: bool) -> Iterator[Batch] | None:
+    """Return the rows of a command that other tables tell; None if it has a table of its own, or none can."""
+    found = _STAND_INS.get(command)
+    if found is None or reader.has(command) or not reader.has(found.table):
+        return None
+    return (
+        batch._replace(rows=[_row(row, found.names) for row in map(object_of, batch.rows) if _is_due(command, row)])
+        for batch in reader.batches(found.table, heights, reverse=reverse)
+    )
+
+
+def _is_due(command: str, row: Mapping[str, Raw]) -> bool:
+    if command == "records":
+        return text_of(row.get("type")) in RECORDS
+    return integer_of(row.get("record_inputs")) == 0
+
+
+def _row(row: Mapping[str, Raw], names: Mapping[str, str]) -> Raw:
+    return Raw(msgspec.json.encode({sent: row[name] for name, sent in names.items() if name in row}))
