@@ -129,9 +129,9 @@ class DeltaTable:
             raise OutputError(f"cannot use {self._label}: {excerpt(said, 200)}", "run the command again") from None
 
 
-def has_table(command: str, names: Iterable[str]) -> bool:
-    """Return whether a command has a Delta table, by the names in its data set."""
-    return any(name.startswith(f"{command}/{LOG}/") for name in names)
+def delta_tables(names: Iterable[str]) -> frozenset[str]:
+    """Return the commands that have a Delta table, by the names in their data set."""
+    return frozenset(name.partition("/")[0] for name in names if name.split("/")[1:2] == [LOG])
 
 
 def _start(path: str, command: str) -> int | None:
