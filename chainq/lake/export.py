@@ -19,11 +19,11 @@ from chainq.heights.grid import PartitionSpec, partitions
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
 from chainq.lake import plan
-from chainq.lake.delta import DeltaTable, delta_tables
 from chainq.lake.engine import Engine
 from chainq.lake.job import Done, Job, Task
 from chainq.lake.plan import Todo
 from chainq.lake.reads import read_method, reads_of, tasks_of
+from chainq.lake.registered import open_table, registered
 from chainq.lake.table import schema_of
 from chainq.stored import data_set
 from chainq.stored.data_set import Origin, Wanted
@@ -42,8 +42,9 @@ class ExportQuery(NamedTuple):
     """What to export. `commands`: of `reads.EXPORTED`; `full_blocks`: whether `chain` includes the full blocks.
     `partition`: heights in a partition, None for that of the data set. `lag`: blocks to leave.
 
-    `delta`: make Delta tables; those that are there are kept up in any case. `repair`: write partitions that are
-    complete as well. `places`: only the partitions with these commands and heights. `hashes`: recompute block hashes.
+    `register`: make tables of these kinds (`registered.py`); those that are there are kept up in any case. `repair`:
+    write partitions that are complete as well. `places`: only the partitions with these commands and heights. `hashes`:
+    recompute block hashes.
     """
 
     commands: tuple[str, ...]
@@ -51,7 +52,7 @@ class ExportQuery(NamedTuple):
     partition: int | None = None
     lag: int = 0
     full_blocks: bool = True
-    delta: bool = False
+    register: frozenset[str] = frozenset()
     repair: bool = False
     places: frozenset[tuple[str, int]] | None = None
     hashes: bool = False
@@ -59,8 +60,8 @@ class ExportQuery(NamedTuple):
 
 class ExportPlan(NamedTuple):
     """What is to be done. `todo`: the partitions to write; `tasks`: the same by their reads. `kept`: partitions
-    that are complete already. `seen`: what was there before. `delta`: tables with a Delta table, those of other
-    exports, too."""
+    that are complete already. `seen`: what was there before. `registered`: kinds and commands of tables
+    (`registered.py`), those of other exports, too."""
 
     heights: HeightRange
     partition: int
@@ -68,18 +69,18 @@ class ExportPlan(NamedTuple):
     tasks: list[Task]
     kept: int
     seen: Seen
-    delta: frozenset[str]
+    registered: frozenset[tuple[str, str]]
 
 
 class Totals(NamedTuple):
-    """What an export did. `committed`: partitions that were added to Delta tables."""
+    """What an export did. `committed`: partitions that were added to tables, by kind."""
 
     written: int = 0
     kept: int = 0
     rows: int = 0
     size: int = 0
     calls: int = 0
-    committed: int = 0
+    committed: Mapping[str, int] = {}
 
 
 class Export:
@@ -126,8 +127,8 @@ class Export:
             self._warn(f"partitions begin at multiples of {size}: the range starts at height {specs[0].start}")
         seen = look(self._store, listed=listed or self._query.repair)
         inventory = seen.inventory
-        found_delta = seen.manifest.delta if seen.manifest and not seen.listed else delta_tables(inventory.others)
-        delta = frozenset(self._tables if self._query.delta else ()) | found_delta
+        before = seen.manifest.registered if seen.manifest and not seen.listed else registered(inventory.others)
+        tables = before | {(kind, table) for kind in self._query.register for table in self._tables}
         if self._query.places is not None:
             specs = self._named(specs, size, self._query.places)
         if self._query.repair:
@@ -139,7 +140,7 @@ class Export:
             data_set.save(self._store, wanted, origin, found)
         todo = _in_order(todo, self._tables)
         tasks = tasks_of(todo, self._reads)
-        return ExportPlan(heights, size, todo, tasks, len(specs) - len(todo), seen, delta)
+        return ExportPlan(heights, size, todo, tasks, len(specs) - len(todo), seen, tables)
 
     def run(
         self,
@@ -161,7 +162,11 @@ class Export:
             made = self.plan(write=True, listed=not lock)
             if made is None:
                 return None
-            tables = {table: DeltaTable(self._store, table) for table in self._tables if table in made.delta}
+            tables = {
+                (kind, command): open_table(kind, self._store, command)
+                for kind, command in sorted(made.registered)
+                if command in self._tables
+            }
             begin(made)
             dialect = self._dialect() or self._service.dialect_name
             job = Job(destination, options._replace(dialect=dialect), self._service.tip(), self._query.hashes)
@@ -169,7 +174,7 @@ class Export:
             entries: dict[Key, Entry] = {}  # of what this run has written
             hashes: dict[Key, str] = {}  # of the same files
             stack.enter_context(self._manifest(made, entries, hashes, locked=lock))
-            for command, table in tables.items():
+            for (_, command), table in tables.items():
                 table.withdraw(todo.spec for todo in made.todo if todo.spec.command == command)
             try:
                 for done in engine.run(job, made.tasks, check) if made.tasks else ():
@@ -200,8 +205,10 @@ class Export:
                 for one in inside
                 if one.spec.end > made.heights.start and len(one.spec.heights) == made.partition and one.settled
             ]
-            added = [table.add(one for one in full if one.spec.command == command) for command, table in tables.items()]
-            return totals._replace(committed=sum(added))
+            added: Counter[str] = Counter()
+            for (kind, command), table in tables.items():
+                added[kind] += table.add(one for one in full if one.spec.command == command)
+            return totals._replace(committed=+added)
 
     @contextmanager
     def _manifest(
@@ -212,7 +219,7 @@ class Export:
         After a failure a listing tells what was written: of tables of one read some may be.
         """
         keeper, places = Keeper(self._store, locked=locked), {(one.spec.command, one.spec.start) for one in made.todo}
-        keeper.begin(made.seen, places, made.delta)
+        keeper.begin(made.seen, places, made.registered)
         try:
             yield
         except ChainqError:

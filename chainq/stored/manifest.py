@@ -1,6 +1,6 @@
 """`_chainq/manifest.json`: the partitions of a data set in one file, and so how far the data set goes.
 
-    {"manifest":1,"writing":[],"delta":["records"],"sha256":"…","tables":{"records":[{"start":120000,"end":130000,…}]}}
+    {"manifest":1,"writing":[],"registered":{"delta":["records"]},"sha256":"…","tables":{"records":[{"start":120000,"end":130000,…}]}}
 
 Receipts stay the truth. The manifest repeats what they have in their names, so that one read replaces a listing where
 a listing is slow or forbidden; and it remembers partitions of which neither file nor receipt is left.
@@ -11,7 +11,7 @@ the same time keep each other's entries. After a kill the ID stays: readers list
 removes it, because no other one with the lock can be at work.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from hashlib import sha256
 from typing import NamedTuple
 from uuid import uuid4
@@ -50,18 +50,18 @@ class _File(msgspec.Struct, frozen=True):
 
     manifest: int
     writing: list[str]
-    delta: list[str]
+    registered: dict[str, list[str]]
     sha256: str
     tables: Raw
 
 
 class Manifest(NamedTuple):
-    """What a manifest says. `parts`: the partitions. `writing`: IDs of exports that have begun and not ended. `delta`:
-    tables with a Delta table."""
+    """What a manifest says. `parts`: the partitions. `writing`: IDs of exports that have begun and not ended.
+    `registered`: kinds and commands of tables of other programs, such as `delta`."""
 
     parts: Mapping[Key, Part]
     writing: frozenset[str] = frozenset()
-    delta: frozenset[str] = frozenset()
+    registered: frozenset[tuple[str, str]] = frozenset()
 
     def entries(self) -> dict[Key, Entry]:
         """Return the essentials of the receipts."""
@@ -113,7 +113,7 @@ class Keeper:
         self._id = f"{LOCKED if locked else ''}{uuid4().hex}"
         self._locked = locked
 
-    def begin(self, seen: Seen, replaced: Collection[Key], delta: Iterable[str]) -> None:
+    def begin(self, seen: Seen, replaced: Collection[Key], registered: frozenset[tuple[str, str]]) -> None:
         """Record what is there, less the partitions that are about to be written (`replaced`), and that this export
         writes; with none to write, only what is there. Raises OutputError."""
         valid = seen.inventory.valid
@@ -123,7 +123,7 @@ class Keeper:
             for key in replaced:
                 parts.pop(key, None)
             writing = {one for one in known.writing if not (self._locked and one.startswith(LOCKED))}
-            return Manifest(parts, frozenset(writing | ({self._id} if replaced else set())), frozenset(delta))
+            return Manifest(parts, frozenset(writing | ({self._id} if replaced else set())), registered)
 
         def change(found: bytes | None) -> bytes | None:
             return _encoded(begun(_decoded(found) or Manifest({})))
@@ -175,7 +175,10 @@ def _encoded(manifest: Manifest) -> bytes:
     for key in sorted(manifest.parts):
         tables.setdefault(key[0], []).append(manifest.parts[key])
     encoded = msgspec.json.encode(tables)
-    made = _File(VERSION, sorted(manifest.writing), sorted(manifest.delta), sha256(encoded).hexdigest(), Raw(encoded))
+    kinds: dict[str, list[str]] = {}
+    for kind, command in sorted(manifest.registered):
+        kinds.setdefault(kind, []).append(command)
+    made = _File(VERSION, sorted(manifest.writing), kinds, sha256(encoded).hexdigest(), Raw(encoded))
     return msgspec.json.encode(made) + b"\n"
 
 
@@ -189,4 +192,5 @@ def _decoded(data: bytes | None) -> Manifest | None:
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     parts = {(table, part.start): part for table, some in tables.items() for part in some}
-    return Manifest(parts, frozenset(found.writing), frozenset(found.delta))
+    registered = frozenset((kind, command) for kind, some in found.registered.items() for command in some)
+    return Manifest(parts, frozenset(found.writing), registered)

@@ -55,7 +55,7 @@ def lose(lake: Lake, command: str, start: int) -> None:
 def test_it_lists_heights_rows_sizes_and_hashes(chainq: Program, server: Servers, lake: Lake) -> None:
     """Of each partition what the file and its receipt have; a rerun with nothing to write leaves it."""
     found = manifest(lake)
-    assert (found["manifest"], found["writing"], found["delta"]) == (1, [], [])
+    assert (found["manifest"], found["writing"], found["registered"]) == (1, [], {})
     for command in ("records", "blocks"):
         for part, receipt, name in zip(
             found["tables"][command], lake.receipts(command), lake.names(command), strict=True
