@@ -221,6 +221,8 @@ USERS = {
     "pyarrow": {"formats", "lake", "stored", "verify"},
     "duckdb": {"lake"},
     "deltalake": {"lake"},
+    "pyiceberg": {"lake"},
+    "sqlalchemy": {"lake"},
     "distributed": {"lake"},
     "obstore": {"stored"},
     "starlette": {"stored"},

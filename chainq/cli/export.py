@@ -22,6 +22,7 @@ from chainq.lake.export import Export, ExportPlan, ExportQuery
 from chainq.lake.job import Advance, Done
 from chainq.lake.local import LocalEngine
 from chainq.lake.reads import EXPORTED, NAME
+from chainq.lake.registered import DELTA, ICEBERG, KINDS
 from chainq.lake.repair_list import read_findings
 from chainq.process.pool import cores
 from chainq.process.progress import heights_of
@@ -75,7 +76,9 @@ def run(given: ExportCommand) -> None:
         elif not reporter.quiet:
             hashed = " (block hashes checked)" if given.hashes else ""
             kept = f", {totals.kept:,} complete before" if totals.kept else ""
-            committed = f"; {totals.committed:,} committed to Delta tables" if totals.committed else ""
+            committed = "".join(
+                f"; {number:,} committed to {KINDS[kind]} tables" for kind, number in totals.committed.items()
+            )
             calls = counted(totals.calls + own.number, "call")
             reporter.line(
                 f"chainq: {store.label}: {counted(totals.written, 'partition')} written{hashed}{kept};"
@@ -168,9 +171,14 @@ def _query(given: ExportCommand) -> ExportQuery:
         partition,
         given.lag,
         full_blocks=not given.no_full_blocks,
-        delta=given.delta,
+        register=_kinds(given),
         repair=given.repair == "all",
     )
+
+
+def _kinds(given: ExportCommand) -> frozenset[str]:
+    """Return the kinds of tables to make."""
+    return frozenset(kind for kind, wanted in ((DELTA, given.delta), (ICEBERG, given.iceberg)) if wanted)
 
 
 def _with_hashes(query: ExportQuery) -> ExportQuery:
@@ -192,7 +200,7 @@ def _repair(given: ExportCommand) -> ExportQuery:
         raise UsageError(f"{what} cannot be combined with --repair FILE", "the findings name commands and heights")
     places = read_findings(Path(given.repair or ""))
     commands = tuple(command for command in TABLES if any(command == place[0] for place in places))
-    return ExportQuery(commands, Bounds(whole=True), lag=given.lag, delta=given.delta, repair=True, places=places)
+    return ExportQuery(commands, Bounds(whole=True), lag=given.lag, register=_kinds(given), repair=True, places=places)
 
 
 def _engine(given: ExportCommand, workers: int, reporter: Reporter, progress: _Progress) -> Engine:

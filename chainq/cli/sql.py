@@ -63,7 +63,7 @@ def run(given: "SqlOptions") -> None:
     reporter = connect.reporter(given)
     with Database() as database:
         if words:
-            database.add_data_set(open_store(words[0]))
+            database.add_data_set(open_store(words[0]), partial=given.partial)
             answer = partial(_answer_from_files, database, given, reporter)
         else:
             answer = partial(

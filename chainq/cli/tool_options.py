@@ -236,6 +236,9 @@ class ExportOptions(Group):
     delta: Annotated[
         bool, option(EXPORT, "--delta", "", "Commit full partitions to a Delta table for each command.")
     ] = False
+    iceberg: Annotated[
+        bool, option(EXPORT, "--iceberg", "", "Commit full partitions to an Iceberg table for each command.")
+    ] = False
     repair: Annotated[
         str | None,
         option(

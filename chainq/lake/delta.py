@@ -28,7 +28,6 @@ from chainq.stored.store import Store
 from chainq.text.sanitize import excerpt
 
 T = TypeVar("T")
-LOG = "_delta_log"
 APPLICATION = "chainq"
 ATTEMPTS = 5  # of a commit, where others commit to the same table
 
@@ -127,11 +126,6 @@ class DeltaTable:
         except (self._delta.exceptions.DeltaError, OSError, ValueError) as error:
             said = " ".join(str(error).split())
             raise OutputError(f"cannot use {self._label}: {excerpt(said, 200)}", "run the command again") from None
-
-
-def has_table(command: str, names: Iterable[str]) -> bool:
-    """Return whether a command has a Delta table, by the names in its data set."""
-    return any(name.startswith(f"{command}/{LOG}/") for name in names)
 
 
 def _start(path: str, command: str) -> int | None:

@@ -30,7 +30,7 @@ def estimates(plan: ExportPlan) -> Iterator[Estimate]:
     and the edges of the partition. Where chunks grow, in wide partitions, it is too high.
     """
     known: dict[str, tuple[int, int, int]] = {}  # heights, calls and bytes of a command
-    for entry in plan.inventory.valid.values():
+    for entry in plan.seen.inventory.valid.values():
         heights, calls, total = known.get(entry.spec.command, (0, 0, 0))
         known[entry.spec.command] = (heights + len(entry.spec.heights), calls + entry.calls, total + entry.size)
     reasons = {(todo.spec.command, todo.spec.start): todo for todo in plan.todo}

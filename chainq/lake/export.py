@@ -5,30 +5,31 @@ on `chainq.json`, one listing and a few block hashes, so that it can be killed a
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain, groupby
 from typing import NamedTuple
 
 from chainq.catalog.dialects import is_shared
 from chainq.catalog.tables import TABLES
-from chainq.errors import IncompleteError, UsageError
+from chainq.errors import ChainqError, IncompleteError, OutputError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.grid import PartitionSpec, partitions
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
 from chainq.lake import plan
-from chainq.lake.delta import DeltaTable, has_table
 from chainq.lake.engine import Engine
 from chainq.lake.job import Done, Job, Task
 from chainq.lake.plan import Todo
 from chainq.lake.reads import read_method, reads_of, tasks_of
+from chainq.lake.registered import open_table, registered
 from chainq.lake.table import schema_of
 from chainq.stored import data_set
 from chainq.stored.data_set import Origin, Wanted
-from chainq.stored.inventory import Inventory, take_inventory
+from chainq.stored.inventory import Key
 from chainq.stored.last_run import recorded
+from chainq.stored.manifest import Keeper, Seen, look
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Store
 from chainq.text.humanize import counted
@@ -41,8 +42,9 @@ class ExportQuery(NamedTuple):
     """What to export. `commands`: of `reads.EXPORTED`; `full_blocks`: whether `chain` includes the full blocks.
     `partition`: heights in a partition, None for that of the data set. `lag`: blocks to leave.
 
-    `delta`: make Delta tables; those that are there are kept up in any case. `repair`: write partitions that are
-    complete as well. `places`: only the partitions with these commands and heights. `hashes`: recompute block hashes.
+    `register`: make tables of these kinds (`registered.py`); those that are there are kept up in any case. `repair`:
+    write partitions that are complete as well. `places`: only the partitions with these commands and heights. `hashes`:
+    recompute block hashes.
     """
 
     commands: tuple[str, ...]
@@ -50,7 +52,7 @@ class ExportQuery(NamedTuple):
     partition: int | None = None
     lag: int = 0
     full_blocks: bool = True
-    delta: bool = False
+    register: frozenset[str] = frozenset()
     repair: bool = False
     places: frozenset[tuple[str, int]] | None = None
     hashes: bool = False
@@ -58,26 +60,27 @@ class ExportQuery(NamedTuple):
 
 class ExportPlan(NamedTuple):
     """What is to be done. `todo`: the partitions to write; `tasks`: the same by their reads. `kept`: partitions
-    that are complete already. `delta`: tables with a Delta table."""
+    that are complete already. `seen`: what was there before. `registered`: kinds and commands of tables
+    (`registered.py`), those of other exports, too."""
 
     heights: HeightRange
     partition: int
     todo: list[Todo]
     tasks: list[Task]
     kept: int
-    inventory: Inventory
-    delta: tuple[str, ...]
+    seen: Seen
+    registered: frozenset[tuple[str, str]]
 
 
 class Totals(NamedTuple):
-    """What an export did. `committed`: partitions that were added to Delta tables."""
+    """What an export did. `committed`: partitions that were added to tables, by kind."""
 
     written: int = 0
     kept: int = 0
     rows: int = 0
     size: int = 0
     calls: int = 0
-    committed: int = 0
+    committed: Mapping[str, int] = {}
 
 
 class Export:
@@ -96,9 +99,11 @@ class Export:
         self.unhashed: Counter[str] = Counter()
         self._schemas = {table: schema_of(TABLES[table]) for table in self._tables}
 
-    def plan(self, *, write: bool) -> ExportPlan | None:
+    def plan(self, *, write: bool, listed: bool = False) -> ExportPlan | None:
         """Return what is to be done; None where the range has no blocks. With `write`, `chainq.json` is brought up to
-        date. Raises UsageError where the data set is of another chain, dialect, grid or schema."""
+        date. With `listed`, the manifest never replaces a listing.
+
+        Raises UsageError where the data set is of another chain, dialect, grid or schema."""
         found = data_set.read(self._store)
         if found is None and self._query.repair:
             raise UsageError(f"no data set in {self._store.label} to repair")
@@ -120,8 +125,10 @@ class Export:
         specs = [spec for table in self._tables for spec in partitions(table, heights, size)]
         if specs[0].start < heights.start:
             self._warn(f"partitions begin at multiples of {size}: the range starts at height {specs[0].start}")
-        inventory = take_inventory(self._store.listing())
-        delta = tuple(table for table in self._tables if self._query.delta or has_table(table, inventory.others))
+        seen = look(self._store, listed=listed or self._query.repair)
+        inventory = seen.inventory
+        before = seen.manifest.registered if seen.manifest and not seen.listed else registered(inventory.others)
+        tables = before | {(kind, table) for kind in self._query.register for table in self._tables}
         if self._query.places is not None:
             specs = self._named(specs, size, self._query.places)
         if self._query.repair:
@@ -133,7 +140,7 @@ class Export:
             data_set.save(self._store, wanted, origin, found)
         todo = _in_order(todo, self._tables)
         tasks = tasks_of(todo, self._reads)
-        return ExportPlan(heights, size, todo, tasks, len(specs) - len(todo), inventory, delta)
+        return ExportPlan(heights, size, todo, tasks, len(specs) - len(todo), seen, tables)
 
     def run(
         self,
@@ -152,21 +159,29 @@ class Export:
             stack.enter_context(recorded(self._store, self._service.tip_height))
             self._store.clean()
             stack.callback(self._store.clean)  # after the workers are gone
-            made = self.plan(write=True)
+            made = self.plan(write=True, listed=not lock)
             if made is None:
                 return None
-            tables = {table: DeltaTable(self._store, table) for table in made.delta}
+            tables = {
+                (kind, command): open_table(kind, self._store, command)
+                for kind, command in sorted(made.registered)
+                if command in self._tables
+            }
             begin(made)
             dialect = self._dialect() or self._service.dialect_name
             job = Job(destination, options._replace(dialect=dialect), self._service.tip(), self._query.hashes)
             totals = Totals(kept=made.kept)
-            entries: dict[tuple[str, int], Entry] = {}  # of what this run has written
-            for command, table in tables.items():
+            entries: dict[Key, Entry] = {}  # of what this run has written
+            hashes: dict[Key, str] = {}  # of the same files
+            stack.enter_context(self._manifest(made, entries, hashes, locked=lock))
+            for (_, command), table in tables.items():
                 table.withdraw(todo.spec for todo in made.todo if todo.spec.command == command)
             try:
                 for done in engine.run(job, made.tasks, check) if made.tasks else ():
-                    for entry in filter(None, map(parse_entry, done.receipts)):
-                        entries[(entry.spec.command, entry.spec.start)] = entry
+                    for name, digest in zip(done.receipts, done.hashes, strict=True):
+                        if entry := parse_entry(name):
+                            key = (entry.spec.command, entry.spec.start)
+                            entries[key], hashes[key] = entry, digest
                     totals = Totals(
                         totals.written + len(done.receipts),
                         totals.kept,
@@ -181,7 +196,7 @@ class Export:
             except BaseException as error:
                 error.add_note(_rest(totals.written, len(made.todo)))
                 raise
-            before = (entry for key, entry in made.inventory.valid.items() if key not in entries)
+            before = (entry for key, entry in made.seen.inventory.valid.items() if key not in entries)
             inside = [entry for entry in chain(before, entries.values()) if entry.spec.start < made.heights.end]
             self._check_links(inside)
             # Of those below the range nobody has checked that they are still the chain's.
@@ -190,8 +205,30 @@ class Export:
                 for one in inside
                 if one.spec.end > made.heights.start and len(one.spec.heights) == made.partition and one.settled
             ]
-            added = [table.add(one for one in full if one.spec.command == command) for command, table in tables.items()]
-            return totals._replace(committed=sum(added))
+            added: Counter[str] = Counter()
+            for (kind, command), table in tables.items():
+                added[kind] += table.add(one for one in full if one.spec.command == command)
+            return totals._replace(committed=+added)
+
+    @contextmanager
+    def _manifest(
+        self, made: ExportPlan, entries: Mapping[Key, Entry], hashes: Mapping[Key, str], *, locked: bool
+    ) -> Iterator[None]:
+        """Keep the manifest while partitions are written; `entries` and `hashes` grow meanwhile.
+
+        After a failure a listing tells what was written: of tables of one read some may be.
+        """
+        keeper, places = Keeper(self._store, locked=locked), {(one.spec.command, one.spec.start) for one in made.todo}
+        keeper.begin(made.seen, places, made.registered)
+        try:
+            yield
+        except ChainqError:
+            with suppress(OutputError):
+                valid = look(self._store, listed=True).inventory.valid
+                keeper.end({key: valid[key] for key in places if key in valid}, hashes)
+            raise
+        if places:
+            keeper.end(entries, hashes)
 
     def _hash_at(self, height: int) -> str | None:
         """Return the hash of a block, None where it does not exist, with one request at most."""

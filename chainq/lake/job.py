@@ -86,14 +86,15 @@ class Advance(msgspec.Struct, frozen=True):
 
 class Done(msgspec.Struct, frozen=True):
     """A partition of a read that is written. `rows`, `size`: rows and bytes of its files; `receipts`: the names of
-    their receipts; `known`: what it taught; `believed`: the heights that rest on belief; `unhashed`: what `--hashes`
-    could not check, counted."""
+    their receipts; `hashes`: the SHA-256 of each file; `known`: what it taught; `believed`: the heights that rest on
+    belief; `unhashed`: what `--hashes` could not check, counted."""
 
     spec: PartitionSpec
     rows: int
     size: int
     calls: int
     receipts: tuple[str, ...]
+    hashes: tuple[str, ...]
     known: Known = NOTHING_KNOWN
     believed: tuple[HeightRange, ...] = ()
     unhashed: Mapping[str, int] = {}

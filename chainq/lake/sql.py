@@ -26,7 +26,8 @@ from chainq.lake.scan import Files
 from chainq.process.threads import Pool
 from chainq.rows.fields import Key
 from chainq.stored import data_set
-from chainq.stored.inventory import Inventory, take_inventory
+from chainq.stored.inventory import Inventory
+from chainq.stored.manifest import look
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Store
 from chainq.text.sanitize import excerpt, quoted
@@ -74,12 +75,13 @@ class Database:
         self._pool.close()
         self._connection.close()
 
-    def add_data_set(self, store: Store) -> None:
-        """Add a view for each command of a data set, of the partitions that have a receipt. Raises UsageError."""
+    def add_data_set(self, store: Store, *, partial: bool = False) -> None:
+        """Add a view for each command of a data set, of the partitions that have a receipt; with `partial`, only of
+        those that a listing shows. Raises UsageError."""
         description = data_set.read(store)
         if description is None:
             raise UsageError(f"no data set in {store.label}: no {data_set.NAME}", "chainq export writes one")
-        inventory = take_inventory(store.listing())
+        inventory = look(store, listed=partial).inventory
         entries: dict[str, list[Entry]] = {}
         for entry in inventory.valid.values():
             entries.setdefault(entry.spec.command, []).append(entry)

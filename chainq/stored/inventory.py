@@ -7,13 +7,16 @@ from chainq.heights.grid import PartitionSpec, parse_name
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Listed
 
+Key = tuple[str, int]
+"""What identifies a partition: its table and its first height."""
+
 
 class Inventory(NamedTuple):
     """What a listing shows. `valid`: receipts of files that are whole. `damaged`: names of the receipts of all other
     partitions, none for a file without a receipt. `others`: names of all other files."""
 
-    valid: Mapping[tuple[str, int], Entry]
-    damaged: Mapping[tuple[str, int], tuple[str, ...]]
+    valid: Mapping[Key, Entry]
+    damaged: Mapping[Key, tuple[str, ...]]
     others: list[str]
 
     def receipts(self, spec: PartitionSpec) -> tuple[str, ...]:
@@ -25,9 +28,9 @@ class Inventory(NamedTuple):
 
 def take_inventory(listing: Iterable[Listed]) -> Inventory:
     """Return what a listing shows. Of several receipts for one partition none counts: a run was killed there."""
-    sizes: dict[tuple[str, int], int] = {}
-    entries: dict[tuple[str, int], Entry] = {}
-    more: dict[tuple[str, int], tuple[Entry, ...]] = {}  # beside the one in `entries`
+    sizes: dict[Key, int] = {}
+    entries: dict[Key, Entry] = {}
+    more: dict[Key, tuple[Entry, ...]] = {}  # beside the one in `entries`
     others: list[str] = []
     for name, size, _ in listing:
         if key := parse_name(name):
@@ -38,7 +41,7 @@ def take_inventory(listing: Iterable[Listed]) -> Inventory:
                 more[key] = (*more.get(key, ()), entry)
         else:
             others.append(name)
-    damaged: dict[tuple[str, int], tuple[str, ...]] = {key: () for key in sizes if key not in entries}
+    damaged: dict[Key, tuple[str, ...]] = {key: () for key in sizes if key not in entries}
     for key, entry in entries.items():
         if key in more or sizes.get(key) != entry.size:
             damaged[key] = tuple(one.name for one in (entry, *more.get(key, ())))

@@ -8,8 +8,10 @@ machines from the machine, and for `AWS_PROFILE` from boto3.
 
 import io
 import os
+import random
 import re
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -19,17 +21,21 @@ from uuid import uuid4
 from chainq.errors import OutputError, Phrase, UsageError, missing_package
 from chainq.stored.lease import Content, Lease
 from chainq.stored.object_errors import cause, endpoint
-from chainq.stored.store import Listed
+from chainq.stored.store import Change, Listed
 from chainq.text.sanitize import excerpt, mask_url, quoted
 
 T = TypeVar("T")
 RETRIES = {"max_retries": 8, "retry_timeout": timedelta(seconds=90)}
 ATTEMPTS = 3  # of a conditional write that times out
+CHANGES = 20  # attempts to change an object that others change, too
+PAUSE = 0.5  # seconds at most between two of them
 PROBE = "_chainq/probe"
 
 
 class ObjectStore:
     """The data set below a URL such as `s3://bucket/prefix`. Raises UsageError without obstore and for invalid URLs."""
+
+    lists_slowly = True
 
     def __init__(self, url: str) -> None:
         try:
@@ -40,6 +46,7 @@ class ObjectStore:
             raise missing_package("object stores need the package obstore", "export") from None
         self._url, self.label, self._scheme = url, mask_url(url), url.partition(":")[0].lower()
         self._obstore, self._errors = obstore, exceptions
+        self._conditional: bool | None = None  # not known yet
         if not re.match(r"[a-z0-9]+://[^/]", url, re.IGNORECASE):
             raise UsageError(f"invalid destination {self.label}: expected {self._scheme}://BUCKET/FOLDER")
         options: dict[str, Any] = {}
@@ -74,10 +81,13 @@ class ObjectStore:
         return cast("BinaryIO", _ObjectFile(self, listed))
 
     def part(self, name: str, start: int, length: int) -> bytes:
-        """Return a part of an object."""
-        return self._guarded(
-            "read", lambda: bytes(self._obstore.get_range(self._store, name, start=start, length=length))
-        )
+        """Return a part of an object. Raises FileNotFoundError if it is gone, as a file of this machine would."""
+        try:
+            return self._guarded(
+                "read", lambda: bytes(self._obstore.get_range(self._store, name, start=start, length=length))
+            )
+        except _AbsentError:
+            raise FileNotFoundError("not found") from None
 
     def address(self, name: str) -> str:
         """Return the URL of a folder."""
@@ -90,6 +100,18 @@ class ObjectStore:
     def create(self, name: str, data: bytes) -> bool:
         """Write an object where there is none of that name, by a conditional write."""
         return self.put(name, data, "create") is not None
+
+    def change(self, name: str, change: Change) -> bool:
+        """Change an object by conditional writes; False for a store that ignores these."""
+        if not self._has_conditions():
+            return False
+        for _ in range(CHANGES):
+            found = self.content(name)
+            made = change(found.data if found else None)
+            if made is None or self.put(name, made, found.version if found else "create") is not None:
+                return True
+            time.sleep(random.uniform(0, PAUSE))  # noqa: S311
+        raise OutputError(f"cannot write {name} of {self.label}: others write it all the time", "run the command again")
 
     def delete(self, names: Iterable[str]) -> None:
         """Remove objects."""
@@ -106,7 +128,11 @@ class ObjectStore:
     @contextmanager
     def lock(self) -> Iterator[Callable[[], None]]:
         """Hold the object `_chainq/lock` by conditional writes, and renew it until the context ends."""
-        self._check_conditions()
+        if not self._has_conditions():
+            raise UsageError(
+                f"{self.label} ignores conditional writes, so exports cannot keep each other out",
+                Phrase("{lock} does without; then see to it that no two exports run at once", lock=False),
+            )
         with Lease(self) as lease:
             yield lease.check
 
@@ -152,8 +178,14 @@ class ObjectStore:
         """Write an object from a file; a large one in several parts, which appear together."""
         self._guarded("write", lambda: self._obstore.put(self._store, name, file))
 
-    def _check_conditions(self) -> None:
-        """Raise UsageError for a store that ignores conditional writes: each export would believe it has the lock."""
+    def _has_conditions(self) -> bool:
+        """Return whether the store keeps to conditional writes, by trying once. If it ignored them, each export would
+        believe that it has the lock."""
+        if self._conditional is None:
+            self._conditional = self._try_conditions()
+        return self._conditional
+
+    def _try_conditions(self) -> bool:
         name = f"{PROBE}-{uuid4().hex}"
         try:
             first = self.put(name, b"1", "create")
@@ -169,11 +201,7 @@ class ObjectStore:
         finally:
             with suppress(OutputError):
                 self.delete([name])
-        if again is not None or stale is not None:
-            raise UsageError(
-                f"{self.label} ignores conditional writes, so exports cannot keep each other out",
-                Phrase("{lock} does without; then see to it that no two exports run at once", lock=False),
-            )
+        return again is None and stale is None
 
     def _guarded(self, verb: str, action: Callable[[], T]) -> T:
         """Do something with objects. Raises OutputError; errors for a condition that is not met are passed on."""

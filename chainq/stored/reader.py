@@ -25,9 +25,9 @@ from chainq.query import Batch
 from chainq.rows.full_block import RECORDS
 from chainq.rows.tables import table_rows
 from chainq.stored import data_set, last_run
-from chainq.stored.inventory import take_inventory
+from chainq.stored.manifest import look
 from chainq.stored.open import open_store
-from chainq.stored.receipt import METADATA_KEY, UNKNOWN, Entry, Receipt
+from chainq.stored.receipt import METADATA_KEY, UNKNOWN, Entry, Receipt, parse_entry
 from chainq.stored.rows import StoredRows
 from chainq.stored.store import Listed
 from chainq.text.humanize import counted
@@ -49,7 +49,9 @@ class _Part(NamedTuple):
 
 
 class Reader:
-    """One data set, as one listing shows it. Threads may share it. Raises UsageError where there is none.
+    """One data set, as its manifest or one listing shows it. Threads may share it.
+
+    Raises UsageError where there is none.
 
     `tip`: the highest height that it has, -1 for none.
     """
@@ -65,11 +67,15 @@ class Reader:
             raise UsageError(f"no data set in {self.label}: no {data_set.NAME}", "chainq export writes one")
         self._seen = self._store.read(last_run.NAME)
         self._entries: dict[str, list[Entry]] = {}
-        for entry in sorted(take_inventory(self._store.listing()).valid.values()):
+        inventory = look(self._store).inventory
+        for entry in sorted(inventory.valid.values()):
             if entry.spec.command in TABLES:
                 self._entries.setdefault(entry.spec.command, []).append(entry)
         some = [table for table in BLOCKS if table in self._entries] or list(self._entries)
-        self.tip = max((self._entries[table][-1].spec.end for table in some), default=0) - 1
+        ends = [self._entries[table][-1].spec.end for table in some]
+        for (table, _), names in inventory.damaged.items():  # it goes further than its last whole partition
+            ends += [entry.spec.end for entry in map(parse_entry, names) if entry and table in some]
+        self.tip = max(ends, default=0) - 1
 
     def is_stale(self) -> bool:
         """Return whether an export has ended since the listing."""

@@ -10,8 +10,8 @@ So one listing of the data set tells which partitions are there, whole (the size
 how far each one goes, whether it is settled, and whether they link to each other; no object is read. Hashes are the
 first 16 digits of their SHA-256, because a hash of the service may hold any character.
 
-Rejected: a manifest for all partitions (two runs, or the tasks of a cluster, would overwrite each other's entries), and
-metadata of objects (a listing does not return it).
+Rejected: a manifest alone (the tasks of a cluster would overwrite each other's entries; `manifest.py` repeats what is
+here for readers), and metadata of objects (a listing does not return it).
 """
 
 import hashlib

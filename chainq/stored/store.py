@@ -17,13 +17,18 @@ class Listed(NamedTuple):
     modified: float = 0.0
 
 
+Change = Callable[[bytes | None], bytes | None]
+"""Makes the new content of a file from the one that it has, None if there is no file; returns None to leave it."""
+
+
 class Store(Protocol):
     """A folder or a prefix. All names are relative to it. Every method raises OutputError where the store fails.
 
-    `label`: what messages call it, without secrets.
+    `label`: what messages call it, without secrets. `lists_slowly`: whether a listing takes a request per 1,000 files.
     """
 
     label: str
+    lists_slowly: bool
 
     def listing(self) -> Iterable[Listed]:
         """Return all that is there, in one listing; what is being written is not."""
@@ -42,6 +47,12 @@ class Store(Protocol):
 
     def create(self, name: str, data: bytes) -> bool:
         """Write a small file where there is none of that name; return whether it was written."""
+
+    def change(self, name: str, change: Change) -> bool:
+        """Change a small file atomically; `change` may be called again if another writer comes first.
+
+        Return False, without a change, if the store cannot.
+        """
 
     def delete(self, names: Iterable[str]) -> None:
         """Remove files; those that are not there are not an error."""

@@ -94,7 +94,7 @@ CHECKS = {
     "invalid": "a file, or a row, cannot be read",
     "unproved": "one response does not hold all rows of a height, and pages do not add up",
     "differs": "the witness has another row",
-    "receipt": "a receipt is missing, or contradicts its file, its name or the rows",
+    "receipt": "a receipt is missing, or contradicts its file, its name, the rows or the manifest",
     "content": "the rows of a file are not those that its receipt was made of",
     "grid": "a partition is off the grid of its data set, or overlaps another",
     "foreign": "a file that export did not write, but which readers of the folder take for data",

@@ -1,7 +1,7 @@
 """The partitions of a data set, by one listing: what their receipts say in their names, and how they adjoin."""
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -10,7 +10,9 @@ from chainq.errors import UsageError
 from chainq.heights.grid import PartitionSpec, parse_name, partitions
 from chainq.heights.range import HeightRange
 from chainq.lake.plan import broken
-from chainq.stored import data_set
+from chainq.stored import data_set, manifest
+from chainq.stored.inventory import Key
+from chainq.stored.manifest import Manifest
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Store
 from chainq.verify.findings import ANCHOR, Contradiction, Finding, by_height
@@ -74,7 +76,9 @@ class Partitions:
                 odd.append(
                     self.repair.finding(spec, None, Contradiction("receipt", "one receipt", f"{len(same)} receipts"))
                 )
-        self.findings = sorted([*odd, *foreign, *self._off_the_grid(), *self._not_linked()], key=by_height)
+        wrong = [*odd, *foreign, *self._off_the_grid(), *self._not_linked()]
+        gone = {(one.command or "", one.height or 0) for one in wrong if one.check == "missing"}
+        self.findings = sorted([*wrong, *self._not_in_manifest(manifest.read(store), gone)], key=by_height)
         self.heights = _spanned(partition.spec for partition in self.found)
 
     def uneven(self) -> Iterator[str]:
@@ -91,6 +95,21 @@ class Partitions:
             if spec.start % self.grid or not 0 < len(spec.heights) <= self.grid:
                 due = f"at most {self.grid} heights from a multiple of it"
                 yield self.repair.finding(spec, None, Contradiction("grid", due, f"{spec.heights} in {spec.name}"))
+
+    def _not_in_manifest(self, known: Manifest | None, missing: Collection[Key]) -> Iterator[Finding]:
+        """Yield partitions that only the manifest has, except those `missing` already, and where it contradicts a
+        receipt. While an export writes, or after it was killed, it may be behind the receipts."""
+        there = {(one.spec.command, one.spec.start): one for one in self.found}
+        said = known.entries() if known else {}
+        for key, due in said.items():
+            if key[0] in TABLES and key not in there and key not in missing:
+                yield self.repair.finding(due.spec, None, Contradiction("missing", str(due.spec.heights), None))
+        if known is None or known.writing:
+            return
+        for key, (spec, entry, size) in there.items():
+            if entry is not None and entry.size == size and said.get(key) != entry:
+                other = said[key].name if key in said else None
+                yield self.repair.finding(spec, None, Contradiction("receipt", entry.name, f"in the manifest: {other}"))
 
     def _not_linked(self) -> Iterator[Finding]:
         """Yield gaps and overlaps, and partitions that are not linked to the one before. Those off the grid say nothing

@@ -3,12 +3,13 @@
 `CHAINQ_EXPORT_KILLS` says how many processes are killed for each kind of store (2).
 """
 
+import json
 import os
 import random
 import select
 import signal
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -40,6 +41,9 @@ CHAIN = Exported(("chain", *HEIGHTS), TABLES, table_rows)
 
 class DataSet(Protocol):
     """What is read of a data set, in a folder (`Lake`) or a bucket (`Bucket`)."""
+
+    def read(self, name: str) -> bytes:
+        """A file."""
 
     def names(self, folder: str) -> list[str]:
         """The names of all that lies in a folder."""
@@ -117,7 +121,19 @@ def kill_and_resume(
     assert len(service.calls) <= 3
     for command in exported.tables:
         assert found.rows(command) == exported.due(truth, command, START, END)
-        assert len(found.names(f"{command}/")) == len(found.names(f"_chainq/receipts/{command}/")) == 8
+        receipts = found.names(f"_chainq/receipts/{command}/")
+        assert len(found.names(f"{command}/")) == len(receipts) == 8
+        assert sorted(receipts) == sorted(_in_manifest(found, command))
+
+
+def _in_manifest(found: DataSet, command: str) -> Iterator[str]:
+    """The names of the receipts of a table, by a manifest to which no export is writing."""
+    manifest = json.loads(found.read("_chainq/manifest.json"))
+    assert manifest["writing"] == []
+    for part in manifest["tables"][command]:
+        heights = "-".join(f"{part[name]:09d}" for name in ("start", "end", "tip"))
+        rest = "-".join(str(part[name]) for name in ("rows", "size", "calls", "previous", "last"))
+        yield f"_chainq/receipts/{command}/{heights}-{rest}.json"
 
 
 def _opened(process: int) -> list[int]:

@@ -38,6 +38,10 @@ class Lake:
         last_run = self.root / "_chainq" / "last_run.json"
         return {path: path.read_bytes() for path in self.root.rglob("*") if path.is_file() and path != last_run}
 
+    def read(self, name: str) -> bytes:
+        """A file."""
+        return (self.root / name).read_bytes()
+
     def names(self, command: str) -> list[str]:
         """The names of all files below the folder of a command."""
         return sorted(str(path.relative_to(self.root)) for path in (self.root / command).rglob("*") if path.is_file())

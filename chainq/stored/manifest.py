@@ -1,0 +1,196 @@
+"""`_chainq/manifest.json`: the partitions of a data set in one file, and so how far the data set goes.
+
+    {"manifest":1,"writing":[],"registered":{"delta":["records"]},"sha256":"…","tables":{"records":[{"start":120000,"end":130000,…}]}}
+
+Receipts stay the truth. The manifest repeats what they have in their names, so that one read replaces a listing where
+a listing is slow or forbidden; and it remembers partitions of which neither file nor receipt is left.
+
+It replaces a listing only while no export is writing. Each export adds its ID to `writing` before it changes anything,
+and at its end replaces the ID by what it has written. Both are atomic changes of the file as it then is, so exports at
+the same time keep each other's entries. After a kill the ID stays: readers list, and the next export with the lock
+removes it, because no other one with the lock can be at work.
+"""
+
+from collections.abc import Collection, Mapping
+from hashlib import sha256
+from typing import NamedTuple
+from uuid import uuid4
+
+import msgspec
+from msgspec import Raw
+
+from chainq.errors import OutputError
+from chainq.heights.grid import PartitionSpec
+from chainq.stored.inventory import Inventory, Key, take_inventory
+from chainq.stored.receipt import Entry
+from chainq.stored.store import Change, Store
+
+NAME = "_chainq/manifest.json"
+VERSION = 1
+LOCKED = "lock-"  # how the IDs of exports with the lock begin
+
+
+class Part(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A partition of a table: what its receipt has in its name (`receipt.Entry`), and the SHA-256 of its file, empty in
+    a manifest that was rebuilt from the names of receipts."""
+
+    start: int
+    end: int
+    tip: int
+    rows: int
+    size: int
+    calls: int
+    previous: str
+    last: str
+    sha256: str = ""
+
+
+class _File(msgspec.Struct, frozen=True):
+    """The file. `sha256`: of the bytes of `tables`."""
+
+    manifest: int
+    writing: list[str]
+    registered: dict[str, list[str]]
+    sha256: str
+    tables: Raw
+
+
+class Manifest(NamedTuple):
+    """What a manifest says. `parts`: the partitions. `writing`: IDs of exports that have begun and not ended.
+    `registered`: kinds and commands of tables of other programs, such as `delta`."""
+
+    parts: Mapping[Key, Part]
+    writing: frozenset[str] = frozenset()
+    registered: frozenset[tuple[str, str]] = frozenset()
+
+    def entries(self) -> dict[Key, Entry]:
+        """Return the essentials of the receipts."""
+        return {key: _entry(key[0], part) for key, part in self.parts.items()}
+
+
+class Seen(NamedTuple):
+    """What is in a data set. `listed`: whether a listing shows it, or the manifest alone. `manifest`: None if there is
+    none that can be read."""
+
+    inventory: Inventory
+    manifest: Manifest | None
+    listed: bool
+
+
+def look(store: Store, *, listed: bool = False) -> Seen:
+    """Return what is in a data set: by its manifest if a listing is slow or forbidden, else by a listing.
+
+    Partitions that only the manifest has are damaged: their file and receipt are gone. `listed`: list in any case.
+    Raises OutputError.
+    """
+    found = read(store)
+    complete = found is not None and not found.writing
+    if found is not None and complete and not listed and store.lists_slowly:
+        return Seen(Inventory(found.entries(), {}, []), found, listed=False)
+    try:
+        inventory = take_inventory(store.listing())
+    except OutputError:
+        if found is None or not complete or listed:
+            raise
+        return Seen(Inventory(found.entries(), {}, []), found, listed=False)
+    gone = found.parts.keys() - inventory.valid.keys() - inventory.damaged.keys() if found else ()
+    if found and gone:
+        names = {key: (_entry(key[0], found.parts[key]).name,) for key in gone}
+        inventory = inventory._replace(damaged={**inventory.damaged, **names})
+    return Seen(inventory, found, listed=True)
+
+
+def read(store: Store) -> Manifest | None:
+    """Return the manifest, None if there is none that can be read. Raises OutputError."""
+    return _decoded(store.read(NAME))
+
+
+class Keeper:
+    """Keeps the manifest while one export writes. `locked`: whether that has the lock."""
+
+    def __init__(self, store: Store, *, locked: bool) -> None:
+        self._store = store
+        self._id = f"{LOCKED if locked else ''}{uuid4().hex}"
+        self._locked = locked
+
+    def begin(self, seen: Seen, replaced: Collection[Key], registered: frozenset[tuple[str, str]]) -> None:
+        """Record what is there, less the partitions that are about to be written (`replaced`), and that this export
+        writes; with none to write, only what is there. Raises OutputError."""
+        valid = seen.inventory.valid
+
+        def begun(known: Manifest) -> Manifest:
+            parts = {**known.parts, **_parts(valid, known)}
+            for key in replaced:
+                parts.pop(key, None)
+            writing = {one for one in known.writing if not (self._locked and one.startswith(LOCKED))}
+            return Manifest(parts, frozenset(writing | ({self._id} if replaced else set())), registered)
+
+        def change(found: bytes | None) -> bytes | None:
+            return _encoded(begun(_decoded(found) or Manifest({})))
+
+        if seen.manifest is not None and begun(seen.manifest) == seen.manifest:
+            return
+        self._change(change)
+
+    def end(self, written: Mapping[Key, Entry], hashes: Mapping[Key, str]) -> None:
+        """Record what this export has written, with the SHA-256 of files as far as known. Raises OutputError."""
+
+        def change(found: bytes | None) -> bytes | None:
+            known = _decoded(found)
+            if known is None:  # it was lost meanwhile, and with it what others have written: the next export lists
+                return None
+            parts = {key: _part(entry, hashes.get(key, "")) for key, entry in written.items()}
+            made = known._replace(parts={**known.parts, **parts}, writing=known.writing - {self._id})
+            return None if made == known else _encoded(made)
+
+        self._change(change)
+
+    def _change(self, change: Change) -> None:
+        if not self._store.change(NAME, change):
+            self._store.delete([NAME])  # exports at the same time would lose each other's entries
+
+
+def _parts(entries: Mapping[Key, Entry], known: Manifest) -> dict[Key, Part]:
+    """Return entries as parts, with the hashes of those that are known already."""
+    made = {}
+    for key, entry in entries.items():
+        part, before = _part(entry), known.parts.get(key)
+        same = before is not None and _entry(key[0], before) == entry
+        made[key] = before if same and before else part
+    return made
+
+
+def _part(entry: Entry, digest: str = "") -> Part:
+    (_, start, end), tip, rows, size, calls, previous, last = entry
+    return Part(start, end, tip, rows, size, calls, previous, last, digest)
+
+
+def _entry(table: str, part: Part) -> Entry:
+    spec = PartitionSpec(table, part.start, part.end)
+    return Entry(spec, part.tip, part.rows, part.size, part.calls, part.previous, part.last)
+
+
+def _encoded(manifest: Manifest) -> bytes:
+    tables: dict[str, list[Part]] = {}
+    for key in sorted(manifest.parts):
+        tables.setdefault(key[0], []).append(manifest.parts[key])
+    encoded = msgspec.json.encode(tables)
+    kinds: dict[str, list[str]] = {}
+    for kind, command in sorted(manifest.registered):
+        kinds.setdefault(kind, []).append(command)
+    made = _File(VERSION, sorted(manifest.writing), kinds, sha256(encoded).hexdigest(), Raw(encoded))
+    return msgspec.json.encode(made) + b"\n"
+
+
+def _decoded(data: bytes | None) -> Manifest | None:
+    """Return a manifest; None for none, for a damaged one and for one of another version: receipts replace it."""
+    try:
+        found = msgspec.json.decode(data or b"", type=_File)
+        if found.manifest != VERSION or sha256(found.tables).hexdigest() != found.sha256:
+            return None
+        tables = msgspec.json.decode(found.tables, type=dict[str, list[Part]])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    parts = {(table, part.start): part for table, some in tables.items() for part in some}
+    registered = frozenset((kind, command) for kind, some in found.registered.items() for command in some)
+    return Manifest(parts, frozenset(found.writing), registered)

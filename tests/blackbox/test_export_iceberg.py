@@ -1,0 +1,185 @@
+"""chainq export --iceberg: the same files as Iceberg tables, whose snapshots are whole runs, read back by pyiceberg."""
+
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chainq.demo.chain import Chain
+from chainq.demo.fork import Fork
+from chainq.installer import install_command
+from harness.chain_tables import TABLES, table_rows
+from harness.lake import Lake, due
+from harness.program import Program, Ran, Servers, one_line
+from harness.services import Moving, fork_truth, serving
+from harness.truth import Truth
+
+pytest.importorskip("pyiceberg")
+sql = pytest.importorskip("pyiceberg.catalog.sql")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+
+def export(chainq: Program, url: str, *words: str) -> Ran:
+    """Run `chainq export --iceberg` into a folder of the test's own."""
+    return chainq("export", *words, "--to", "lake", "-w", "1", "--iceberg", url=url)
+
+
+@pytest.fixture
+def lake(chainq: Program) -> Lake:
+    """The data set that `export` writes."""
+    return Lake(chainq.home / "lake")
+
+
+def table(lake: Lake, command: str) -> Any:
+    """The Iceberg table of a command, as a reader opens it."""
+    catalog = sql.SqlCatalog("chainq", uri=f"sqlite:///{lake.root}/_chainq/iceberg.db")
+    return catalog.load_table(f"chainq.{command.replace('-', '_')}")
+
+
+def starts(lake: Lake, command: str) -> list[int]:
+    """The partitions in a table."""
+    paths = map(Path, table(lake, command).inspect.files()["file_path"].to_pylist())
+    return sorted(int(path.parent.name.removeprefix("start=")) for path in paths)
+
+
+def heights(lake: Lake, command: str) -> list[int]:
+    """The heights of all rows, by reading every file."""
+    return sorted(table(lake, command).scan(selected_fields=("height",)).to_arrow()["height"].to_pylist())
+
+
+def expected(truth: Truth, command: str, start: int, end: int) -> list[int]:
+    """The heights of the rows of the service."""
+    return sorted(int(json.loads(row)["height"]) for row in truth.rows(command, start, end))
+
+
+def test_a_table_for_each_command(chainq: Program, server: Servers, lake: Lake) -> None:
+    """The rows as the files have them; a run is one snapshot with the hash of its receipts; a repeated run is none."""
+    url, commands = server(), ("records", "blocks", "full-blocks", "ownership")
+    ran = export(chainq, url, *commands, "2400:2800", "--partition", "100")
+    assert ran.code == 0, ran.err
+    assert "16 committed to Iceberg tables" in ran.err
+    for command in commands:
+        found = table(lake, command)
+        files = [parquet.read_table(lake.root / one.name, partitioning=None) for one in lake.partitions(command)]
+        rows = [row for file in files for row in file.to_pylist()]
+        assert sorted(map(repr, found.scan().to_arrow().to_pylist())) == sorted(map(repr, rows))
+        folder = f"_chainq/receipts/{command}"
+        names = sorted(f"{folder}/{path.name}\n" for path in (lake.root / folder).iterdir())
+        assert len(found.snapshots()) == 1
+        assert found.current_snapshot().summary["chainq.receipts"] == sha256("".join(names).encode()).hexdigest()
+    before = lake.files()
+    ran = export(chainq, url, *commands, "2400:2800")
+    assert "Iceberg" not in ran.err
+    assert lake.files() == before
+    assert chainq("verify", "lake").code == 0
+    assert chainq("sql", "lake", "select count(*) from records").code == 0
+
+
+def test_a_filter_on_heights_opens_the_files_that_have_them(chainq: Program, server: Servers, lake: Lake) -> None:
+    """The statistics of the files leave out the others, although the table is not partitioned."""
+    assert export(chainq, server(), "chain", "2400:2800", "--partition", "100", "--no-full-blocks").code == 0
+    for command in (name for name in TABLES if name != "full-blocks"):
+        (task,) = table(lake, command).scan("height >= 2450 and height < 2460").plan_files()
+        assert "start=000002400" in task.file.file_path
+
+
+def test_rows_of_all_tables_that_full_blocks_fill(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
+    """Also partitions without rows, which a repeated run does not commit again."""
+    url = server()
+    assert export(chainq, url, "chain", "2400:2500", "--partition", "1").code == 0
+    ran = export(chainq, url, "chain", "2400:2500")
+    assert (ran.code, "Iceberg" in ran.err) == (0, False), ran.err
+    for command in TABLES:
+        rows = table(lake, command).scan().to_arrow().num_rows
+        assert rows == len(table_rows(truth, command, 2400, 2500))
+        assert starts(lake, command) == list(range(2400, 2500))
+
+
+def test_the_partition_that_grows_follows_when_it_is_full(chainq: Program, lake: Lake) -> None:
+    """Its file is replaced in place, so no snapshot names it before. Tables that are there need no option."""
+    service = Moving(2749)
+    with serving(service) as url:
+        for tip, due_starts, snapshots in (
+            (2749, [2500, 2600], 1),
+            (2780, [2500, 2600], 1),
+            (2820, [2500, 2600, 2700], 2),
+        ):
+            service.tip = tip
+            words = ("export", "records", "2500:", "--partition", "100", "--to", "lake", "-w", "1")
+            ran = chainq(*words, *(["--iceberg"] if tip == 2749 else []), url=url)
+            assert ran.code == 0, ran.err
+            assert starts(lake, "records") == due_starts
+            assert len(table(lake, "records").snapshots()) == snapshots
+            assert heights(lake, "records") == expected(Truth(tip), "records", 2500, due_starts[-1] + 100)
+
+
+def test_a_reorg_takes_partitions_out_before_they_are_replaced(chainq: Program, lake: Lake) -> None:
+    """One snapshot is without the partitions that the fork touches, the next one has the new ones."""
+    service, trunk = Moving(2749), Chain(tip=2749)
+    with serving(service) as url:
+        words = ("records", "blocks", "2300:", "--partition", "100")
+        assert export(chainq, url, *words).code == 0
+        service.swap(Fork(trunk, 2450))
+        seen: set[str] = set()
+
+        def fail(method: str) -> None:
+            seen.add(method)
+            if "records/all" in seen:
+                raise ConnectionError
+
+        service.hook = fail
+        assert export(chainq, url, *words, "--retries", "0").code == 5
+        assert starts(lake, "records") == [2300], "half a run is no snapshot"
+        assert heights(lake, "records") == expected(fork_truth(2450, 2749), "records", 2300, 2400)
+        service.hook = lambda _: None
+        assert export(chainq, url, *words).code == 0
+    for command in ("records", "blocks"):
+        assert starts(lake, command) == [2300, 2400, 2500, 2600]
+        assert heights(lake, command) == expected(fork_truth(2450, 2749), command, 2300, 2700)
+    assert lake.rows("records") == due(fork_truth(2450, 2749).rows("records", 2300, 2750))
+
+
+def test_with_delta_tables(chainq: Program, server: Servers, lake: Lake) -> None:
+    """Both kinds over the same files; partitions that were there before are committed without a request for them."""
+    deltalake = pytest.importorskip("deltalake")
+    assert chainq("export", "records", "2400:2600", "--partition", "100", "--to", "lake", url=server()).code == 0
+    ran = export(chainq, server(), "records", "2400:2600", "--delta")
+    assert "; 2 committed to Delta tables; 2 committed to Iceberg tables" in ran.err
+    assert deltalake.DeltaTable(lake.root / "records").to_pyarrow_dataset().count_rows() == len(
+        heights(lake, "records")
+    )
+    found = json.loads((lake.root / "_chainq/manifest.json").read_bytes())
+    assert found["registered"] == {"delta": ["records"], "iceberg": ["records"]}
+
+
+def test_a_table_that_others_have_rewritten(chainq: Program, server: Servers, lake: Lake) -> None:
+    """Files of other names hold rows of partitions: to add these again would double them. Nothing is changed."""
+    words = ("records", "2400:2600", "--partition", "100")
+    assert export(chainq, server(), *words).code == 0
+    found = table(lake, "records")
+    found.append(found.scan(limit=1).to_arrow())
+    before = sorted(path for path in lake.root.rglob("*") if path.is_file())
+    line = one_line(export(chainq, server(), "records", "2400:2700"), 2)
+    assert "has files that export did not write" in line
+    assert sorted(path for path in lake.root.rglob("*") if path.is_file()) == before
+
+
+def test_an_object_store_needs_a_catalog(chainq: Program) -> None:
+    """SQLite is a file of one machine."""
+    pytest.importorskip("obstore")
+    buckets = pytest.importorskip("harness.buckets")
+    with buckets.storing() as endpoint:
+        bucket = buckets.Bucket(endpoint)
+        words = ("export", "records", "2400:2410", "--partition", "10", "--to", bucket.url, "--iceberg", "-w", "1")
+        ran = chainq(*words, url="demo:", env=bucket.environment())
+        assert "configure one with the name chainq for pyiceberg" in one_line(ran, 2)
+        assert bucket.names("records/") == []
+
+
+def test_without_pyiceberg(chainq: Program, tmp_path: Path) -> None:
+    """Where pyiceberg is missing the message has the line that installs it."""
+    (tmp_path / "pyiceberg.py").write_text("raise ImportError")
+    ran = chainq("export", "records", "--to", "lake", "--iceberg", url="demo:", env={"PYTHONPATH": str(tmp_path)})
+    assert install_command("iceberg") in one_line(ran, 2)
