@@ -172,6 +172,56 @@ def test_what_is_missing_is_an_error(chainq: Program, lake: str) -> None:
     said(chainq("transaction", "at1" + "q" * 58, "--no-check", url=lake), 3, "no index for chainTransaction")
 
 
+def test_statistics_hide_no_rows(chainq: Program, lake: str, truth: Truth) -> None:
+    """The footer says of another row group that it has the heights: nothing protects it, so it decides nothing."""
+    path = Path(lake) / partition_name("records", 2500)
+    metadata = parquet.read_metadata(path).metadata
+    table = parquet.read_table(path)
+    with parquet.ParquetWriter(path, table.schema, write_page_checksum=True) as writer:
+        writer.write_table(table, row_group_size=100)
+        writer.add_key_value_metadata({"chainq": metadata[b"chainq"]})
+    (receipt,) = (Path(lake) / "_chainq/receipts/records").glob("000002500-*")
+    entry = parse_entry(str(receipt.relative_to(lake)))
+    assert entry is not None
+    receipt.rename(Path(lake) / entry._replace(size=path.stat().st_size).name)
+    data = path.read_bytes()
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    wrong = data[footer:]
+    for height in range(2540, 2560):
+        wrong = wrong.replace(height.to_bytes(8, "little"), (2590).to_bytes(8, "little"))
+    assert wrong != data[footer:], "statistics of the heights"
+    path.write_bytes(data[:footer] + wrong)
+    ran = chainq("records", "2545:2555", "--jsonl", url=lake)
+    assert ran.rows == truth.rows("records", 2545, 2555), ran.err
+
+
+def test_files_of_equal_size_that_are_swapped(chainq: Program, lake: str) -> None:
+    """A file has a receipt of its own, which is not the one of its place."""
+    one, other = (Path(lake) / partition_name("blocks", start) for start in (2400, 2500))
+    size = 2 * max(path.stat().st_size for path in (one, other))
+    for path in (one, other):
+        metadata, table = parquet.read_metadata(path).metadata, parquet.read_table(path)
+        filler = 1
+        while path.stat().st_size != size:
+            with parquet.ParquetWriter(path, table.schema, write_page_checksum=True) as writer:
+                writer.write_table(table)
+                writer.add_key_value_metadata({"chainq": metadata[b"chainq"], "filler": "x" * filler})
+            filler += size - path.stat().st_size
+        (receipt,) = (Path(lake) / "_chainq/receipts/blocks").glob(f"{path.parent.name[6:]}-*")
+        entry = parse_entry(str(receipt.relative_to(lake)))
+        assert entry is not None
+        receipt.rename(Path(lake) / entry._replace(size=size).name)
+    assert chainq("blocks", "2400:2600", url=lake).code == 0
+    first, second = one.read_bytes(), other.read_bytes()
+    assert len(first) == len(second)
+    one.write_bytes(second)
+    other.write_bytes(first)
+    for words in (("blocks", "2450:2550"), ("block", "2550")):
+        ran = chainq(*words, url=lake)
+        assert "its own receipt is of blocks 2" in one_line(ran, 6)
+        assert ran.out == b""
+
+
 @pytest.mark.parametrize("damage", ["page", "rows", "cut"])
 def test_what_is_damaged_is_an_error(chainq: Program, lake: str, damage: str) -> None:
     """A bit of a page, a file of other rows, and one that was cut."""
