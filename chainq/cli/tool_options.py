@@ -157,7 +157,7 @@ def _balance() -> "Command":
         "what is spent. With --checkpoint, later runs read only new blocks; that file holds amounts, but no key and no "
         "address. The service has no method for public balances. Needs the package aleo-sdk: "
         "pip install 'chainq[wallet]'.",
-        "Examples:\n  chainq balance --end 800\n  chainq balance wallet.key --checkpoint balance.ckpt\n",
+        "Examples:\n  chainq balance --end 800\n  chainq balance --end 500 --json\n",
     )
 
 
@@ -287,7 +287,7 @@ def _export() -> "Command":
         " and ratifications. See docs/tables.md.\n\n"
         "Run it again to resume: partitions that are complete are skipped, the last one is replaced as the chain grows,"
         " and so are those that a reorg touched.",
-        "Examples:\n  chainq export chain --to chain 10K:20K\n  chainq export blocks records --to chain 10K:20K\n",
+        "Examples:\n  chainq export chain --to chain 10K:11K --partition 1K\n  chainq export records --to chain 10K:12K\n",
     )
 
 
@@ -341,7 +341,7 @@ def _status() -> "Command":
         call,
         "Show how far a checkpoint or an export has come, and how its last run ended.\n\nReads files only and sends no "
         "request, so it suits monitoring.",
-        "Examples:\n  chainq status records.ckpt --max-age 15m\n  chainq status lake --prometheus\n",
+        "Example:\n  chainq blocks --last 5 --checkpoint blocks.ckpt -o blocks.jsonl; chainq status blocks.ckpt --max-age 15m\n",
     )
 
 
