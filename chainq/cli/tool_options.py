@@ -287,7 +287,8 @@ def _export() -> "Command":
         " and ratifications. See docs/tables.md.\n\n"
         "Run it again to resume: partitions that are complete are skipped, the last one is replaced as the chain grows,"
         " and so are those that a reorg touched.",
-        "Examples:\n  chainq export chain --to chain 10K:11K --partition 1K\n  chainq export records --to chain 10K:12K\n",
+        "Examples:\n  chainq export chain --to chain 10K:11K --partition 1K\n"
+        "  chainq export records --to chain 10K:12K\n",
     )
 
 
@@ -341,7 +342,8 @@ def _status() -> "Command":
         call,
         "Show how far a checkpoint or an export has come, and how its last run ended.\n\nReads files only and sends no "
         "request, so it suits monitoring.",
-        "Example:\n  chainq blocks --last 5 --checkpoint blocks.ckpt -o blocks.jsonl; chainq status blocks.ckpt --max-age 15m\n",
+        "Examples:\n  chainq blocks --start -5 --checkpoint blocks.ckpt -o blocks.jsonl\n"
+        "  chainq status blocks.ckpt --max-age 15m\n",
     )
 
 
