@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec import UNSET
 
+from chainq.cli.balance_checkpoint import Kept
 from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.heights.block_time import format_age, parse_age
-from chainq.resume.checkpoint import recorded
+from chainq.resume.checkpoint import State, recorded
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted, duration
 from chainq.text.sanitize import printable
@@ -29,7 +30,7 @@ class Status(NamedTuple):
     `next`: the first height that is not there yet. `tip`: the height of the tip that the last run saw. `tip_time`: of
     that block, as all times in seconds since 1970. `lag`: blocks from there to the tip. `success`: when a run went well
     last. `age`: seconds since then. `rows`, `bytes`: of the output below `next`. `failure`, `error`: when and why a run
-    failed last.
+    failed last. `keys`, `records`, `unspent`: of a balance, how many view keys, their records, and those not spent.
     """
 
     target: str
@@ -44,6 +45,9 @@ class Status(NamedTuple):
     bytes: int | None
     failure: float | None = None
     error: str = ""
+    keys: int | None = None
+    records: int | None = None
+    unspent: int | None = None
 
 
 class _Metric(NamedTuple):
@@ -102,22 +106,35 @@ def statuses(target: str, now: float) -> list[Status]:
 
 
 def _of_checkpoint(target: str, now: float) -> Status:
-    known = recorded(Path(target))
-    if not known.positions:
-        raise UsageError(f"checkpoint {printable(target)} is damaged: it has no position")
-    last, state = known.positions[-1], known.state
+    try:
+        kept = msgspec.json.decode(Path(target).read_bytes(), type=Kept)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        known = recorded(Path(target))
+        if not known.positions:
+            raise UsageError(f"checkpoint {printable(target)} is damaged: it has no position") from None
+        last, command = known.positions[-1], printable(str(known.query.get("command", "")))
+        rows, size = None if last.total is UNSET else last.total, last.length if known.output else None
+        return _of_runs(target, command, last.next, known.state, now)._replace(rows=rows, bytes=size)
+    entries = kept.book.entries
+    return _of_runs(target, "balance", kept.book.next, kept.state, now)._replace(
+        keys=kept.keys, records=len(entries), unspent=sum(entry.spent is None for entry in entries)
+    )
+
+
+def _of_runs(target: str, command: str, next_height: int, state: State, now: float) -> Status:
+    """Return what the last runs of a command say of themselves."""
     seen = state.success > 0
     return Status(
         printable(target),
-        printable(str(known.query.get("command", ""))),
-        last.next,
+        command,
+        next_height,
         state.tip if seen else None,
         state.tip_time,
-        max(0, state.tip + 1 - last.next) if seen else None,
+        max(0, state.tip + 1 - next_height) if seen else None,
         state.success or None,
         max(0.0, now - state.success) if seen else None,
-        None if last.total is UNSET else last.total,
-        last.length if known.output else None,
+        None,
+        None,
         state.failure or None,
         printable(state.error),
     )
@@ -159,6 +176,9 @@ def _lines(status: Status) -> Iterator[str]:
         parts.append(counted(status.rows, "row"))
     if status.bytes is not None:
         parts.append(counted(status.bytes, "byte"))
+    if status.keys is not None:
+        parts += [counted(status.keys, "view key"), counted(status.records or 0, "record")]
+        parts.append(f"{status.unspent:,} unspent")
     yield ", ".join(parts)
     if status.failure is not None:
         yield f"last error, {datetime.fromtimestamp(status.failure, UTC):%Y-%m-%dT%H:%M:%SZ}: {status.error}"
