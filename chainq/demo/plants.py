@@ -71,14 +71,12 @@ _Entry = tuple[int, int, _Edit | None]  # height and position of the chain's own
 class PlantedResults(Results):
     """The results for a chain with plants. Nothing in it changes, so threads may share it."""
 
-    def __init__(
-        self, chain: Chain, plants: Sequence[Plant], seed: int = 0, shuffle: bool = True, heavy_rows: int = 0
-    ) -> None:
+    def __init__(self, chain: Chain, plants: Sequence[Plant], seed: int, shuffle: bool) -> None:
         """Takes what `Results` takes, the plants, and the seed of what they hit.
 
         Raises ValueError if a block has no row to be planted.
         """
-        super().__init__(chain, shuffle, heavy_rows)
+        super().__init__(chain, shuffle)
         self._plants, self._seed = plants, seed
         self._edits: dict[str, dict[int, list[_Entry]]] = {row: {} for row in ALTERED}
         tallies = {"record": chain.records, "transition": chain.open_calls, "transaction": chain.transactions}
@@ -163,9 +161,7 @@ class PlantedResults(Results):
         for height in range(call.args["start"], min(call.args["end"], call.tip + 1)):
             entries = edits.get(height, self._entries({}, tally, height))
             places += self._disorder(entries, height, call.number)
-        places = places[call.args["offset"] :][: call.args["limit"]]
-        self._weigh(len(places))
-        return _made(rows, places)
+        return _made(rows, places[call.args["offset"] :][: call.args["limit"]])
 
     # --- blocks
 
