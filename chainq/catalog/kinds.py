@@ -36,15 +36,7 @@ class TextKind(Enum):
     SECRET = "a secret key", "chainq never takes one as an argument; keep it out of command lines"
 
 
-WITH_SCREEN = {
-    TextKind.HEIGHT,
-    TextKind.TRANSACTION,
-    TextKind.ADDRESS,
-    TextKind.PROGRAM,
-    TextKind.FUNCTION,
-    TextKind.TRANSITION,
-    TextKind.RECORD,
-}
+WITH_SCREEN = {kind for kind in TextKind if kind.hint.startswith("use chainq show")}
 """What `chainq show` has a screen for."""
 _PREFIXES = {
     "at": TextKind.TRANSACTION,
