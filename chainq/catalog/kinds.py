@@ -72,9 +72,8 @@ def kind_of(text: str) -> TextKind | None:
         return None
     if prefix in _PREFIXES:
         return _PREFIXES[prefix]
-    return (
-        TextKind.ADDRESS if prefix.isalpha() and len(data) == _ADDRESS_LENGTH else None
-    )  # each network has its prefix
+    # Each network has its prefix of addresses.
+    return TextKind.ADDRESS if prefix.isalpha() and len(data) == _ADDRESS_LENGTH else None
 
 
 def shown(text: str) -> str:
