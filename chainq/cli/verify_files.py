@@ -63,7 +63,7 @@ def run(given: VerifyCommand) -> None:
                 verdict.compared += files.hashed
             else:
                 write_findings(hashes.of_files(files.parts()), writer, verdict)
-                verdict.compared += verify.hashed(hashes, "the file")
+                verdict.compared += verify.hashed(hashes, "the file", verdict)
         finally:
             reporter.end()
         with signals_deferred():
