@@ -45,9 +45,7 @@ class ThroughBlocks:
         row = Raw(json.dumps(block).encode())
         for table, rows in table_rows(row).items() if self._derived else ():
             if part := self._derived.get(table):
-                self._rows[table].update(
-                    (key, (height, values)) for key, values, _ in _hashed(part, part.as_rows(rows))
-                )
+                self._rows[table].update((due.key, (height, due.digest)) for due in part.as_rows(rows))
         facts = read_block(row, height)
         for command, due in self._due.items():
             due.update((key, (height, fields)) for key, fields in facts.due[command].items())
@@ -80,13 +78,13 @@ class ThroughBlocks:
     def _table(self, part: FileRows, end: int) -> Iterator[Finding]:
         """Yield where the rows of a table are not those that the full blocks below `end` hold."""
         name, due = part.method.command, self._rows[part.method.command]
-        for key, values, row in _hashed(part, part.rows()):
-            height, wanted = due.pop(key, (number(row.get("height"), 19), None))
+        for row in part.rows():
+            height, wanted = due.pop(row.key, (row.height, None))
             if wanted is None and (height is None or height < end):
-                yield part.finding(height, Contradiction("unexpected", None, label(name, key)))
-            elif wanted not in (None, values):
-                found = excerpt(json.dumps(row), 500)
-                yield part.finding(height, Contradiction("altered", f"{label(name, key)} as in its full block", found))
+                yield part.finding(height, Contradiction("unexpected", None, label(name, row.key)))
+            elif wanted not in (None, row.digest):
+                whole = f"{label(name, row.key)} as in its full block"
+                yield part.finding(height, Contradiction("altered", whole, excerpt(json.dumps(row.fields), 500)))
         for key, (at, _) in due.items():
             if at < part.heights.end:
                 yield part.finding(at, Contradiction("missing", label(name, key), None))
@@ -110,9 +108,3 @@ def _rows(part: FileRows) -> Iterator[tuple[Key, Texts]]:
             for found in batch.to_pylist():
                 row = {name: None if value is None else str(plain(value)) for name, value in found.items()}
                 yield tuple(row.get(name) or "" for name in part.method.identity), row
-
-
-def _hashed(part: FileRows, rows: Iterator[Texts]) -> Iterator[tuple[Key, int, Texts]]:
-    """Yield rows of a table with what identifies them, and a hash of their values."""
-    for row in rows:
-        yield tuple(row.get(name) or "" for name in part.method.identity), hash(tuple(row.values())), row
