@@ -4,6 +4,7 @@ Nothing is proved anew: a receipt says that a partition is complete, and on what
 the data set that no whole partition has are an error, and never an empty result.
 """
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -164,21 +165,28 @@ class Reader:
             shown = ", ".join(f"{gap.start}-{gap.end - 1}" for gap in gaps[:SHOWN])
             more = f" and {counted(len(gaps) - SHOWN, 'gap')} more" if len(gaps) > SHOWN else ""
             if not self.has(table):
+                # Who decrypts ownership rows needs the records, too.
+                lacking = " ".join(
+                    one for one in ("records", "ownership") if table == "ownership" and not self.has(one)
+                )
                 raise IncompleteError(
                     f"{self.label} has no table {table}",
-                    f"chainq export {table} {heights.start}:{heights.end} writes it",
+                    self._export(lacking or table, heights.start, heights.end, "writes it"),
                 )
             raise IncompleteError(
                 f"{self.label} has no whole partition of {table} for heights {shown}{more}",
-                f"chainq export {table} {gaps[0].start}:{gaps[-1].end} writes them",
+                self._export(table, gaps[0].start, gaps[-1].end, "writes them"),
             )
         for (one, _), (other, _) in pairwise(found):
             if one.last != other.previous and UNKNOWN not in (one.last, other.previous):
                 raise IncompleteError(
                     f"{other.spec} of {self.label} does not follow on the partition before it: there was a reorg",
-                    f"chainq export {table} {one.spec.start}:{other.spec.end} replaces what is not on the chain",
+                    self._export(table, one.spec.start, other.spec.end, "replaces what is not on the chain"),
                 )
         return found
+
+    def _export(self, tables: str, start: int, end: int, does: str) -> str:
+        return f"chainq export {tables} {start}:{end} --to {shlex.quote(self.label)} {does}"
 
     def _source(self, table: str) -> str:
         """Return the table to read: that of the full blocks, if it alone holds the rows."""
