@@ -266,7 +266,7 @@ _chainq_row --now flag 'The newest block is seconds old, and new ones come as th
 _chainq_row --seed text 'Seed for the chain'
 _chainq_row --dense-height text 'Number of records at height H'
 _chainq_row --owner text 'Plant records of this address, not of the published test key'
-_chainq_row --sealed text 'A chain of N blocks with true hashes'
+_chainq_row --sealed text 'A chain of N blocks with true hashes; making 50 takes about a second'
 _chainq_row '--shuffle --no-shuffle' flag 'Shuffle the rows inside each height'
 _chainq_row --gzip flag 'Compress responses for clients that accept it'
 _chainq_row --lake text 'Serve the export in this folder or at this URL instead'

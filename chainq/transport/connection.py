@@ -190,9 +190,8 @@ class Connection:
                     f"it asks to wait {asked:g} s" if asked > tuning.PATIENCE else f"refused for {tuning.PATIENCE:g} s"
                 )
                 failure.error.message += f", {limit}"
-        elif failure.unconnected and not self._responded and not self._options.patient:
-            # Where nothing ever listened, more patience would not help: a URL is wrong, or a server not started.
-            failure.wait = tuning.CONNECT_WAIT if retries.attempts == 1 and self._options.retries else None
+        elif failure.connect_waits and not self._responded and not self._options.patient:
+            failure.wait = dict(enumerate(failure.connect_waits[: self._options.retries], 1)).get(retries.attempts)
         else:
             failure.wait = retries.wait_after(failure)
             if failure.wait is None and (failure.retry_after or 0.0) > tuning.MAX_WAIT:

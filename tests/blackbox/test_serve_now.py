@@ -1,11 +1,12 @@
 """`chainq serve --now`: what asks for an age or a time can be tried on the sample chain."""
 
 import json
+import socket
 
 import pytest
 
 from chainq.demo.chain import Chain
-from harness.program import Program, Servers, one_line
+from harness.program import Program, Servers, finish, one_line
 
 
 def test_the_newest_block_is_seconds_old(chainq: Program, server: Servers) -> None:
@@ -37,6 +38,20 @@ def test_a_block_comes_when_its_time_is_reached(seconds: int) -> None:
     chain = Chain(genesis=5_000)
     height = chain.height_at(5_000 + seconds)
     assert chain.timestamp(height) <= 5_000 + seconds < chain.timestamp(height + 1)
+
+
+def test_a_server_that_starts_is_waited_for(chainq: Program) -> None:
+    """`chainq serve &` and a command in the next line: also if it has yet to listen, and then to make its chain."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        port = held.getsockname()[1]
+    latest = chainq.start("latest", "--text", url=f"http://127.0.0.1:{port}")
+    server = chainq.start("serve", "--sealed", "40", "--port", str(port))
+    try:
+        assert finish(latest) == (0, b"39\n", "")
+    finally:
+        server.terminate()
+        finish(server)
 
 
 def test_there_is_no_block_before_the_first() -> None:
