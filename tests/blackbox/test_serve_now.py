@@ -1,12 +1,12 @@
 """`chainq serve --now`: what asks for an age or a time can be tried on the sample chain."""
 
 import json
-import socket
 
 import pytest
 
 from chainq.demo.chain import Chain
 from harness.program import Program, Servers, finish, one_line
+from harness.sockets import free_port
 
 
 def test_the_newest_block_is_seconds_old(chainq: Program, server: Servers) -> None:
@@ -42,11 +42,9 @@ def test_a_block_comes_when_its_time_is_reached(seconds: int) -> None:
 
 def test_a_server_that_starts_is_waited_for(chainq: Program) -> None:
     """`chainq serve &` and a command in the next line: also if it has yet to listen, and then to make its chain."""
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        port = held.getsockname()[1]
+    port = free_port()
     latest = chainq.start("latest", "--text", url=f"http://127.0.0.1:{port}")
-    server = chainq.start("serve", "--sealed", "40", "--port", str(port))
+    server = chainq.start("serve", "--sealed", "40", "--port", port)
     try:
         assert finish(latest) == (0, b"39\n", "")
     finally:
