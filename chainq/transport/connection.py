@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar
 
 from chainq import tuning
 from chainq.errors import (
+    OVERDUE,
     BrokenBodyError,
     ChainqError,
     OverdueError,
@@ -223,7 +224,7 @@ class Connection:
             return math.inf
         left = self._options.until - self._clock.monotonic()
         if left <= 0:
-            raise OverdueError(Phrase("the run took longer than {deadline} allows"))
+            raise OverdueError(OVERDUE)
         return left
 
     def _exchange(self, request: bytes, request_id: str, memory: Reservation) -> Response:
