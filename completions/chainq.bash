@@ -27,7 +27,7 @@ _chainq_row --no-verify flag 'Skip the check for missing and unlinked blocks'
 _chainq_row --hashes flag 'Recompute block hashes; exit with code 6 before the first wrong row'
 _chainq_row '--workers -w' text 'Processes that recompute hashes. Default: one per core'
 _chainq_for blocks full-blocks transactions records ownership transitions
-_chainq_row --where text 'Print the rows that meet a condition, such as '"'"'output_index > 0 and program_id ~ token'"'"''
+_chainq_row --where text 'Print the rows that meet a condition, such as '"'"'output_index > 0 and program_id ~ token'"'"'. Operators: =, !=, <, <=, >, >=, ~ and !~ (regular expressions), and, or, not, ( )'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned balance verify
 _chainq_row --checkpoint file 'Resume where the last run ended'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned balance
