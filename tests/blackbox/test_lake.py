@@ -262,7 +262,7 @@ def test_fill_writes_what_was_requested(chainq: Program, seen: Seen, truth: Trut
     again = chainq(*asked, "--fill", "--reverse", url=url)
     assert (sorted(again.rows), calls) == (sorted(ran.rows), [])
     receipts = Lake(chainq.home / "cache").receipts("records")
-    assert [(one["start"], one["end"]) for one in receipts] == [(start, start + 100) for start in range(2300, 2800, 100)]
+    assert [(one["start"], one["end"]) for one in receipts] == [(at, at + 100) for at in range(2300, 2800, 100)]
     assert chainq("verify", "cache").code == 0
 
 
