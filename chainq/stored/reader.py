@@ -25,7 +25,6 @@ from chainq.rows.full_block import RECORDS
 from chainq.rows.tables import table_rows
 from chainq.stored import data_set, last_run
 from chainq.stored.index import heights_of
-from chainq.stored.inventory import Inventory
 from chainq.stored.manifest import look
 from chainq.stored.open import open_store
 from chainq.stored.opened import checked, opened
@@ -50,11 +49,7 @@ class _Part(NamedTuple):
 
 class Reader:
     """One data set, as its manifest or one listing shows it. Threads may share it. `quick`: not by a listing if the
-    manifest has all that is read.
-
-    Raises UsageError where there is none.
-
-    `tip`: the highest height that it has, -1 for none.
+    manifest has all that is read. Raises UsageError where there is none.
     """
 
     def __init__(self, destination: str, *, quick: bool = True) -> None:
@@ -69,14 +64,9 @@ class Reader:
         self._seen = self._store.read(last_run.NAME)
         self._entries: dict[str, list[Entry]] = {}
         self._listed = False
-        damaged = self._look(listed=not (quick or self._store.lists_slowly)).damaged
-        some = [table for table in BLOCKS if table in self._entries] or list(self._entries)
-        ends = [self._entries[table][-1].spec.end for table in some]
-        for (table, _), names in damaged.items():  # it goes further than its last whole partition
-            ends += [entry.spec.end for entry in map(parse_entry, names) if entry and table in some]
-        self.tip = max(ends, default=0) - 1
+        self._look(listed=not (quick or self._store.lists_slowly))
 
-    def _look(self, *, listed: bool) -> Inventory:
+    def _look(self, *, listed: bool) -> None:
         """Note which partitions there are, by the manifest if possible; `listed`: by a listing."""
         seen = look(self._store, listed=listed, quick=True)
         self._listed = seen.listed or self._store.lists_slowly
@@ -84,8 +74,22 @@ class Reader:
         for entry in sorted(seen.inventory.valid.values()):
             if entry.spec.command in TABLES:
                 entries.setdefault(entry.spec.command, []).append(entry)
-        self._entries = entries
-        return seen.inventory
+        some = [table for table in BLOCKS if table in entries] or list(entries)
+        ends = [entries[table][-1].spec.end for table in some]
+        for (table, _), names in seen.inventory.damaged.items():  # it goes further than its last whole partition
+            ends += [entry.spec.end for entry in map(parse_entry, names) if entry and table in some]
+        self._entries, self._tip = entries, max(ends, default=0) - 1
+
+    @property
+    def tip(self) -> int:
+        """The highest height that it has, -1 for none."""
+        if not self._listed:
+            self._look(listed=True)
+        return self._tip
+
+    @tip.setter
+    def tip(self, height: int) -> None:
+        self._tip = height
 
     def _is_there(self, entry: Entry) -> bool:
         """Return whether a partition has its file and its receipt: the manifest may name it for nothing."""
@@ -174,7 +178,8 @@ class Reader:
 
     def _places(self, table: str, heights: HeightRange) -> list[tuple[Entry, HeightRange]]:
         """Return the partitions with these heights, each with those to read of it. Raises IncompleteError."""
-        heights = HeightRange(min(heights.start, self.tip + 1), min(heights.end, self.tip + 1))
+        tip = self._tip if heights.end <= self._tip + 1 else self.tip
+        heights = HeightRange(min(heights.start, tip + 1), min(heights.end, tip + 1))
         found, at, gaps = [], heights.start, []
         for entry in self._entries.get(self._source(table), ()):
             inside = HeightRange(max(at, entry.spec.start), min(heights.end, entry.spec.end))
