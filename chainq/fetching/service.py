@@ -11,7 +11,7 @@ from msgspec import Raw
 from chainq.catalog.dialects import AUTO, DIALECTS, NO_NAMES, Dialect, is_shared
 from chainq.catalog.identifiers import is_data_set
 from chainq.catalog.methods import BY_COMMAND, Method, Role
-from chainq.errors import NotFoundError, ResponseError, ServiceError, UsageError
+from chainq.errors import ChainqError, NotFoundError, ResponseError, ServiceError, UsageError
 from chainq.fetching import lookups, single_rows
 from chainq.fetching.tip import Tip, highest_block
 from chainq.heights import bounds
@@ -319,6 +319,22 @@ class Service(Closing):
 
             batches = hashed(batches, query, self.unhashed, self._trace)
         return batches
+
+    def density(self, query: Query, heights: HeightRange) -> "Known":
+        """Return what one request tells of how long those for a range that begins with these heights should be."""
+        from chainq.planning.exchange import NOTHING_KNOWN, Known
+
+        size = query.page_size or query.method.page_size or 0
+        if not size or self._stored is not None or self._lake is not None:
+            return NOTHING_KNOWN
+        try:
+            (batch,) = self._one_page(query._replace(page=0, page_size=size), heights)
+        except ChainqError:  # it will be raised by the rows, if it is more than chance
+            return NOTHING_KNOWN
+        rows = len(batch.rows)
+        if not 0 < rows < size:
+            return NOTHING_KNOWN
+        return Known(rows / len(heights), sum(len(bytes(row)) for row in batch.rows[:64]) / min(64, rows))
 
     def fetch_known(self, query: Query, heights: HeightRange) -> Iterator[Batch]:
         """Yield what is known of the rows of a range: of a data set without their table, what other tables tell."""

@@ -13,6 +13,7 @@ from chainq.catalog.owned import OWNER, SHARED, SPENT_HEIGHT, SPENT_TRANSACTION
 from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
+from chainq.planning.exchange import Known
 from chainq.process import Closing
 from chainq.process.progress import UNSEEN, Progress
 from chainq.query import Batch, Query
@@ -194,6 +195,10 @@ class OwnedService(Service):
     def __init__(self, wallet: Wallet, network: str | None, *arguments: Any, **listeners: Any) -> None:
         super().__init__(*arguments, **listeners)
         self._wallet, self._network = wallet, network
+
+    def density(self, query: Query, heights: HeightRange) -> Known:
+        """Return the same of the rows that are compared."""
+        return super().density(query._replace(method=_OWNERSHIP), heights)
 
     def fetch_range(self, query: Query, heights: HeightRange, **options: Any) -> Iterator[Batch]:
         """Yield the owned rows of a height range, in height order. The query's `limit` is up to the caller.
