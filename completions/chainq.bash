@@ -117,7 +117,7 @@ _chainq_for owned verify
 _chainq_row --columns text+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
 _chainq_for balance
 _chainq_row --start text 'Height before the first record'
-_chainq_row --end text 'End height, exclusive: the balance as of the block before it'
+_chainq_row --end text 'End height, exclusive: balance as of the block before. Not with --checkpoint'
 _chainq_row --watch flag 'Keep running and print each change'
 _chainq_for balance doctor status profiles
 _chainq_row --json flag 'JSON instead of a table'

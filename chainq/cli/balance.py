@@ -113,7 +113,8 @@ def _print_balances(
                 reporter.warn(str(error))
             except ChainqError as error:
                 kept.failed(error.message)
-                sink.write(write(book, book.totals(), addresses))
+                if book.as_of is not None:  # else nothing is known yet, not even that there are no records
+                    sink.write(write(book, book.totals(), addresses))
                 raise
             totals = book.totals()
             if shown is None:

@@ -11,7 +11,7 @@ import typer
 from chainq.cli import log
 from chainq.cli.commands import app
 from chainq.cli.help import PlainGroup, bounds_in_words
-from chainq.cli.spelling import spelled
+from chainq.cli.spelling import options_in, spelled
 from chainq.errors import OVERDUE, ChainqError, ExitCode, OverdueError
 from chainq.process import signals
 from chainq.text.sanitize import abridged, mask_keys
@@ -41,7 +41,7 @@ def main() -> NoReturn:
 
         signals.die(signal.SIGPIPE)
     except ChainqError as error:
-        _complain(arguments, str(error), error)
+        _complain(arguments, _advised(arguments, error), error)
         code = error.exit_code
     except typer.TyperException as error:
         _complain(arguments, _usage(error, arguments), error)
@@ -60,6 +60,17 @@ def main() -> NoReturn:
         code = ExitCode.BUG
     # Without the interpreter's own shutdown, which takes time and would wait for requests that nobody needs any more.
     os._exit(code)
+
+
+def _advised(arguments: list[str], error: ChainqError) -> str:
+    """Return the text of an error, without a hint that names options which only other, unnamed commands have."""
+    named = options_in(error.hint)
+    if not named or arguments[0] not in PlainGroup.catalogue:
+        return str(error)
+    params = PlainGroup.catalogue[arguments[0]][2]().params
+    lacking = named.difference(*((*param.opts, *param.secondary_opts) for param in params))
+    words = set(re.findall("[a-z-]+", error.hint))
+    return error.message if lacking and words.isdisjoint(PlainGroup.catalogue) else str(error)
 
 
 def _stopped(arguments: list[str], stop: signals.Interrupted) -> int:

@@ -13,6 +13,19 @@ def spelled(text: str) -> str:
     return text.spelled(_option) if isinstance(text, Phrase) else text
 
 
+def options_in(text: str) -> set[str]:
+    """Return the options that a text names as parameters."""
+    named = list[str]()
+
+    def note(name: str, value: Any) -> str:
+        named.append(_option(name, value))
+        return named[-1]
+
+    if isinstance(text, Phrase):
+        text.spelled(note)
+    return {option.split()[0] for option in named}
+
+
 def _option(name: str, value: Any) -> str:
     """Return an option with its value; a switch has none, and is off by a word of its own."""
     switch = isinstance(value, bool)

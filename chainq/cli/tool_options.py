@@ -129,7 +129,8 @@ class BookOptions(Group):
 
     start: Annotated[str | None, option(RANGE, "--start", "H", "Height before the first record.  [default: 0]")] = None
     end: Annotated[
-        str | None, option(RANGE, "--end", "H", "End height, exclusive: the balance as of the block before it.")
+        str | None,
+        option(RANGE, "--end", "H", "End height, exclusive: balance as of the block before. Not with --checkpoint."),
     ] = None
     watch: Annotated[bool, option(RESUME, "--watch", "", "Keep running and print each change.")] = False
     interval: Annotated[

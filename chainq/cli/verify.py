@@ -92,6 +92,8 @@ def run(given: VerifyCommand) -> None:
                 service, heights, commands, repair, listed=listed, witness=witness, progress=reporter, hashes=hashes
             )
             write_findings(steps, writer, verdict, journal)
+        except UsageError:
+            raise
         except BaseException as error:
             error.add_note(_rest(verdict, settings, journal))
             with suppress(OutputError):

@@ -113,7 +113,8 @@ def profile(name: str | None, settings: Settings) -> Profile:
         return Profile()
     if name not in settings.profiles:
         known = ", ".join(sorted(settings.profiles)) or "none"
-        raise UsageError(f"no profile {quoted(name)} in {settings.path}", f"profiles there: {known}")
+        there = f"profiles there: {known}" if settings.path.exists() else "that file does not exist"
+        raise UsageError(f"no profile {quoted(name)} in {settings.path}", there)
     found = settings.profiles[name]
     return replace(found, headers={key: _resolved(name, key, value) for key, value in found.headers.items()})
 

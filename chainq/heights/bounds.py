@@ -52,7 +52,7 @@ def parse_count(text: str) -> int:
 def _hint(text: str) -> str:
     """Return what may have been meant by a text that is not a height; empty if nothing comes to mind."""
     if re.fullmatch(r"-[0-9_.KkMm]+", text):
-        return Phrase("for the last N blocks use {last}", last="N")
+        return Phrase("to count from the tip use {last}", last="N")
     if re.fullmatch(r"[0-9_.KkMm]+(-|\.\.+)[0-9_.KkMm]*", text):
         return "a range is A:B"
     if re.fullmatch(r"[0-9.]+[smhdw]", text):

@@ -20,6 +20,7 @@ _WORDS = (
 )
 _NO_KEY = rf"[a-z]{{0,5}}|(?:{_WORDS})[0-9]{{0,3}}(?:[-_.](?:{_WORDS})?[0-9]{{0,3}})*"
 _HOST = r"[a-z0-9-]{1,20}(?:\.[a-z0-9-]{1,20})*(?::[0-9]{1,5}|(?<=\.[a-z]{2})|(?<=\.[a-z]{3}))"  # no scheme
+_LOCAL = re.compile(r"(?:~|\.{1,2})?/(?:[^/@?;][^@?;]*)?")  # a path of this machine, which holds no secret
 _MOST_SENT = 64  # requests whose secrets are known: a process that makes clients without end must not grow
 _sent: dict[str, re.Pattern[str]] = {}  # by what finds them
 
@@ -102,11 +103,16 @@ def mask_sent(text: str) -> str:
 
 
 def mask_url(url: str) -> str:
-    """Return the URL with `***` for user name, password, query values, parameters and API keys in its path."""
+    """Return the URL with `***` for user name, password, query values, parameters and API keys in its path.
+
+    A path of this machine, which begins with `/`, `./`, `../` or `~/`, stays as it is.
+    """
     try:
         parts = urlsplit(url)
     except ValueError:
         parts = urlsplit("")
+    if _LOCAL.fullmatch(url):
+        return printable(url)
     if "@" in url and "@" not in parts.netloc:  # not a valid URL, but perhaps with secrets in it
         host = re.split(r"[^\w.:-]", url.rpartition("@")[2], maxsplit=1)[0]
         return f"{_MASK}@{host}"

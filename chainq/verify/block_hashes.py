@@ -63,7 +63,10 @@ class BlockHashes:
     def begin(self, start: int) -> None:
         """Begin with the block at `start`. Raises UsageError if the anchor is below it, and proves nothing of it."""
         if self.anchor is not None and self.anchor.height < start:
-            raise UsageError(Phrase("{anchor} proves no block from height {} on", start, anchor=self.anchor.height))
+            raise UsageError(
+                Phrase("{anchor} proves no block from height {} on", start, anchor=self.anchor.height),
+                "pass the height and hash of a block in the range or above it",
+            )
 
     def learn(self, height: int, row: Raw) -> None:
         """Begin to check a full block; `full` returns what was found."""

@@ -233,6 +233,13 @@ def test_usage_errors(chainq: Program, words: list[str], message: str) -> None:
     assert message in one_line(chainq("balance", *words, url="demo:"), 2)
 
 
+def test_nothing_is_printed_that_is_not_known(chainq: Program, tmp_path: Path) -> None:
+    """An export of blocks alone says nothing of records: not that there are none."""
+    lake = str(tmp_path / "lake")
+    assert chainq("export", "blocks", "0:20", "--to", lake, url="demo:").code == 0
+    assert balance(chainq, url=lake, code=6).out == b""
+
+
 def test_a_checkpoint_of_another_command_is_refused(chainq: Program, tmp_path: Path) -> None:
     """It is left as it was."""
     kept = tmp_path / "kept"

@@ -32,6 +32,11 @@ from chainq.text.sanitize import mask_url
         ("example.org/rpc", "example.org/rpc"),
         ("hunter2", "***"),
         ("eyJhbGciOi.eyJzdWIiOi.c2lnbmF0dXJl", "***"),
+        ("./Exports/My-Chain", "./Exports/My-Chain"),
+        ("/srv/Chain 2024/lake", "/srv/Chain 2024/lake"),
+        ("~/Exports", "~/Exports"),
+        ("//host.example/Key12345", "//host.example/***"),
+        ("/login:pass@host/x", "***@host"),
     ],
 )
 def test_a_url_is_shown_without_what_may_be_secret(url: str, shown: str) -> None:
