@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from chainq.errors import Phrase, UsageError
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
+from chainq.process import Closing
 from chainq.resume.history import History, Position
 from chainq.resume.kept_file import locked, replace_file
 from chainq.text.sanitize import abridged, excerpt, mask_keys, printable
@@ -65,7 +66,7 @@ class _Version(msgspec.Struct):
     chainq: int
 
 
-class Checkpoint:
+class Checkpoint(Closing):
     """One checkpoint file, locked while it is open. A context manager.
 
     `query`: what identifies the query (command, dialect, URL, columns, format, ...), as JSON values without secrets.
@@ -84,12 +85,6 @@ class Checkpoint:
             self.close()
             raise
         self.history = History(self._content.positions)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Release the lock. The lock file stays: without it two runs could lock two files of the same name."""

@@ -177,7 +177,7 @@ def test_what_is_missing_is_an_error(chainq: Program, lake: str) -> None:
         assert ran.out == b""
     assert chainq("records", "2400:2500", url=lake).code == 0
     assert chainq("block", "99999", url=lake).code == 1
-    said(chainq("transaction", "at1" + "q" * 58, "--no-check", url=lake), 3, "no index for chainTransaction")
+    said(chainq("transaction", "at1" + "q" * 58, "--no-check", url=lake), 3, "has no table transactions")
 
 
 def test_statistics_hide_no_rows(chainq: Program, lake: str, truth: Truth) -> None:
