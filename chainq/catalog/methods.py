@@ -188,6 +188,7 @@ FULL_BLOCK = (
     Column("header.metadata.last_coinbase_timestamp", "string", "seconds since 1970, sent as a number", Kind.TIME),
     Column("header.metadata.timestamp", "string", "seconds since 1970, sent as a number", Kind.TIME, brief=2),
     Column("authority.type", "string", "such as quorum"),
+    Column("authority.signature", "string", "of a block of a beacon", Kind.ID),
     Column("authority.subdag.subdag", "object", "certificates by round number", Kind.DATA),
     Column("authority.subdag.election_certificate_ids", "array of string", "", Kind.DATA),
     Column("ratifications", "array of object", "type and amount", Kind.DATA, brief=5),

@@ -25,6 +25,7 @@ _VALUE = (
     Column("value_type", "string", "type that a public literal names, such as u64, field or address"),
     Column("value_number", "string", "number in a literal, if it has at most 38 digits", Kind.NUMBER),
 )
+_DYNAMIC = Column("dynamic_id", "string", "ID of a record that is passed as a dynamic one", Kind.ID)
 
 
 def _table(name: str, purpose: str, columns: tuple[Column, ...], identity: tuple[str, ...]) -> Method:
@@ -71,6 +72,7 @@ _DERIVED = (
             Column("id", "string", "input ID", Kind.ID),
             *_VALUE,
             Column("tag", "string", "tag of the record that is spent", Kind.ID),
+            _DYNAMIC,
         ),
         ("transition_id", "index"),
     ),
@@ -84,6 +86,8 @@ _DERIVED = (
             Column("id", "string", "output ID, the commitment of a record", Kind.ID),
             *_VALUE,
             Column("checksum", "string", "checksum of a record", Kind.ID),
+            _DYNAMIC,
+            Column("sender_ciphertext", "string", "encrypted sender of a record", Kind.ID),
         ),
         ("transition_id", "index"),
     ),

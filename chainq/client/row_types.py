@@ -75,6 +75,7 @@ class FullBlocksAuthority(TypedDict, total=False):
     """`authority` of `FullBlocksRow`."""
 
     type: str
+    signature: str
     subdag: FullBlocksAuthoritySubdag
 
 

@@ -34,7 +34,9 @@ def block_hashes(methods: MethodProber, tip: int, latest: Outcome, full_blocks: 
     if wrong or unproved:
         parts = [f"do not hold at {_named(wrong)}"] if wrong else []
         parts += [f"cannot be recomputed at {_named(unproved)}"] if unproved else []
-        altered = Phrase("the server alters blocks or makes them up: {hashes} exits with code 6 there", hashes=True)
+        altered = Phrase(
+            "these blocks are made up, as on a sample chain, or altered: {hashes} exits with code 6 there", hashes=True
+        )
         older_era = Phrase("headers of an older era lack fields: {hashes} counts these as not checked", hashes=True)
         return Check(NAME, "; ".join(parts), altered if wrong else older_era)
     holds = f"hold in {counted(len({height for height, _ in found}), 'block')}"

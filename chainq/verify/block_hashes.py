@@ -34,7 +34,10 @@ UNBOUND = {
     "transitions": "of transitions the source of program",
 }
 """What no hash binds (docs/hashes.md, "What no check binds"), in words, by the command whose rows hold it."""
-_NOT_HASHED = ("id", "coinbase_reward", "aborted_transaction_ids", "authority.subdag.election_certificate_ids")
+_NOT_HASHED = (
+    *("id", "coinbase_reward", "aborted_transaction_ids"),
+    *("authority.signature", "authority.subdag.election_certificate_ids"),
+)
 
 
 class BlockHashes:
