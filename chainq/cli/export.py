@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
 from threading import Lock
 from typing import Any
 
@@ -75,14 +76,15 @@ def run(given: ExportCommand) -> None:
             reporter.warn(f"no blocks in that range: the tip is {service.tip_height()}")
         elif not reporter.quiet:
             hashed = " (block hashes checked)" if given.hashes else ""
-            kept = f", {totals.kept:,} complete before" if totals.kept else ""
+            kept = f", {totals.kept:,} complete before by receipts and sizes" if totals.kept else ""
             committed = "".join(
                 f"; {number:,} committed to {KINDS[kind]} tables" for kind, number in totals.committed.items()
             )
+            unread = f"; chainq verify {quote(store.label)} reads what was complete before" if totals.kept else ""
             calls = counted(totals.calls + own.number, "call")
             reporter.line(
                 f"chainq: {store.label}: {counted(totals.written, 'partition')} written{hashed}{kept};"
-                f" {counted(totals.rows, 'row')}, {in_bytes(totals.size)}, {calls}{committed}"
+                f" {counted(totals.rows, 'row')}, {in_bytes(totals.size)}, {calls}{committed}{unread}"
             )
 
 

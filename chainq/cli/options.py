@@ -136,7 +136,8 @@ class FilterOptions(Group):
             FILTER,
             "--where",
             "EXPRESSION",
-            "Print the rows that meet a condition, such as 'output_index > 0 and program_id ~ token'.",
+            "Print the rows that meet a condition, such as 'output_index > 0 and program_id ~ token'. Operators: "
+            "=, !=, <, <=, >, >=, ~ and !~ (regular expressions), and, or, not, ( ).",
         ),
     ] = None
 

@@ -4,6 +4,7 @@ Nothing is proved anew: a receipt says that a partition is complete, and on what
 the data set that no whole partition has are an error, and never an empty result.
 """
 
+import shlex
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby, pairwise
@@ -114,16 +115,15 @@ class Reader:
 
         They contain all rows, as the service sent them: not partitions near the tip of their time, whose rows may
         still appear, nor rows that were read off full blocks, which lack fields, nor what rests on belief if `strict`.
-        Rows without heights count only as whole partitions.
+        Rows without heights count as whole partitions, or if another table of the same blocks has their heights.
         """
-        whole = TABLES[table].height is None
         found = [
             entry
             for entry in self._entries.get(table, ())
             if entry.settled
             and entry.last != UNKNOWN
             and (heights.start < entry.spec.end and entry.spec.start < heights.end)
-            and not (whole and (entry.spec.start < heights.start or heights.end < entry.spec.end))
+            and (TABLES[table].height or _contains(heights, entry.spec.heights) or self._has_keys(entry))
         ]
         if not strict and table != "blocks":  # the only one of these that full blocks can fill
             return found
@@ -197,21 +197,28 @@ class Reader:
             shown = ", ".join(f"{gap.start}-{gap.end - 1}" for gap in gaps[:SHOWN])
             more = f" and {counted(len(gaps) - SHOWN, 'gap')} more" if len(gaps) > SHOWN else ""
             if not self.has(table):
+                # Who decrypts ownership rows needs the records, too.
+                lacking = " ".join(
+                    one for one in ("records", "ownership") if table == "ownership" and not self.has(one)
+                )
                 raise IncompleteError(
                     f"{self.label} has no table {table}",
-                    f"chainq export {table} {heights.start}:{heights.end} writes it",
+                    self._export(lacking or table, heights.start, heights.end, "writes it"),
                 )
             raise IncompleteError(
                 f"{self.label} has no whole partition of {table} for heights {shown}{more}",
-                f"chainq export {table} {gaps[0].start}:{gaps[-1].end} writes them",
+                self._export(table, gaps[0].start, gaps[-1].end, "writes them"),
             )
         for (one, _), (other, _) in pairwise(found):
             if one.last != other.previous and UNKNOWN not in (one.last, other.previous):
                 raise IncompleteError(
                     f"{other.spec} of {self.label} does not follow on the partition before it: there was a reorg",
-                    f"chainq export {table} {one.spec.start}:{other.spec.end} replaces what is not on the chain",
+                    self._export(table, one.spec.start, other.spec.end, "replaces what is not on the chain"),
                 )
         return found
+
+    def _export(self, tables: str, start: int, end: int, does: str) -> str:
+        return f"chainq export {tables} {start}:{end} --to {shlex.quote(self.label)} {does}"
 
     def _source(self, table: str) -> str:
         """Return the table to read: that of the full blocks, if it alone holds the rows."""
@@ -270,6 +277,16 @@ class Reader:
             table = table.filter(self._arrow.array([pair in wanted for pair in pairs], self._arrow.bool_()))
         return writer.rows(table)
 
+    def _has_keys(self, entry: Entry) -> bool:
+        """Return whether the table that gives rows their heights proves those of a whole partition, of its blocks."""
+        table = next((self._source(name) for name, _ in KEYS if self.has(name)), "")
+        return any(
+            one.settled
+            and (one.spec.heights, one.last) == (entry.spec.heights, entry.last)
+            and (table == SOURCE.command or Grade.BELIEF not in self.receipt(one).proof)
+            for one in self._entries.get(table, ())
+        )
+
     def _keys(self, heights: HeightRange) -> set[tuple[str, int]]:
         """Return what identifies the records of some heights. Raises IncompleteError where no table has them."""
         for name, index in KEYS:
@@ -281,6 +298,10 @@ class Reader:
             f"{self.label} does not tell the heights of ownership rows inside of a partition",
             "export records or outputs as well, or request whole partitions",
         )
+
+
+def _contains(heights: HeightRange, others: HeightRange) -> bool:
+    return heights.start <= others.start and others.end <= heights.end
 
 
 def _whole(

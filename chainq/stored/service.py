@@ -6,6 +6,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
+from shlex import quote
 from threading import Lock
 from typing import Any
 
@@ -173,7 +174,9 @@ class StoredService:
     def _need(self, *tables: str, own: bool = False) -> None:
         for table in tables:
             if not self.reader.has(table, own=own):
-                raise RpcError(NO_TABLE, f"{self.reader.label} has no table {table}")
+                label = self.reader.label
+                export = f"chainq export {table} --to {quote(label)} writes it"
+                raise RpcError(NO_TABLE, f"{label} has no table {table}; {export}")
 
 
 def _id(request: Any) -> Any:

@@ -147,7 +147,15 @@ def test_show_reads_tables_of_full_blocks(chainq: Program, server: Servers) -> N
                 line for line in screen.splitlines() if line.split()[:1] in ([b"call"], [b"height"])
             ]
     for command in ("records", "transitions", "ownership"):
-        said(chainq(command, "2637", url="lake"), 6, f"lake has no table {command}; chainq export {command}")
+        tables = "records ownership" if command == "ownership" else command
+        export = f"chainq export {tables} 2637:2638 --to lake writes it"
+        said(chainq(command, "2637", url="lake"), 6, f"lake has no table {command}; {export}")
+    ran = chainq("doctor", "--json", url="lake")
+    assert ran.code == 0, ran.err
+    checks = {one["check"]: one for one in json.loads(ran.out)["checks"]}
+    lacking = ("program-transactions", "records", "ownership", "transitions", "address-transactions")
+    assert [name for name, one in checks.items() if one["finding"] == "not in this export"] == [*lacking]
+    assert "chainq export ownership --to" in checks["ownership"]["meaning"]
 
 
 def key_values(rows: list[dict[str, object]], names: tuple[str, ...]) -> list[list[str]]:
