@@ -19,6 +19,7 @@ from chainq.heights.grid import PartitionSpec, partitions
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
 from chainq.lake import plan
+from chainq.lake.drift import no_longer_sent
 from chainq.lake.engine import Engine
 from chainq.lake.job import Done, Job, Task
 from chainq.lake.plan import Todo
@@ -208,9 +209,18 @@ class Export:
             added: Counter[str] = Counter()
             for (kind, command), table in tables.items():
                 added[kind] += table.add(one for one in full if one.spec.command == command)
-            for command in index.INDEXED.keys() & self._tables if entries else ():
-                index.keep(self._store, command, [one for one in inside if one.spec.command == command])
+            if entries:
+                self._read_back(inside, list(entries.values()))
             return totals._replace(committed=+added)
+
+    def _read_back(self, entries: Sequence[Entry], written: Sequence[Entry]) -> None:
+        """Keep the indexes, and say which fields the service no longer sends."""
+        for command in self._tables:
+            own = [one for one in entries if one.spec.command == command]
+            for warning in no_longer_sent(self._store, own, written):
+                self._warn(warning)
+            if command in index.INDEXED:
+                index.keep(self._store, command, own)
 
     @contextmanager
     def _manifest(

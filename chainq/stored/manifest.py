@@ -11,7 +11,7 @@ the same time keep each other's entries. After a kill the ID stays: readers list
 removes it, because no other one with the lock can be at work.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from hashlib import sha256
 from typing import NamedTuple
 from uuid import uuid4
@@ -70,11 +70,12 @@ class Manifest(NamedTuple):
 
 class Seen(NamedTuple):
     """What is in a data set. `listed`: whether a listing shows it, or the manifest alone. `manifest`: None if there is
-    none that can be read."""
+    none that can be read; after a listing without its partitions. `recorded`: whether it has all that is complete."""
 
     inventory: Inventory
     manifest: Manifest | None
     listed: bool
+    recorded: bool
 
 
 def look(store: Store, *, listed: bool = False, quick: bool = False) -> Seen:
@@ -83,21 +84,33 @@ def look(store: Store, *, listed: bool = False, quick: bool = False) -> Seen:
     Partitions that only the manifest has are damaged: their file and receipt are gone. `listed`: list in any case.
     `quick`: by the manifest in a folder as well, of which the caller checks what it reads. Raises OutputError.
     """
-    found = read(store)
-    complete = found is not None and not found.writing
-    if found is not None and complete and not listed and (quick or store.lists_slowly):
-        return Seen(Inventory(found.entries(), {}, []), found, listed=False)
+    found = _opened(store.read(NAME))
+    if found is not None and not found.writing and not listed and (quick or store.lists_slowly):
+        return _unlisted(found)
     try:
         inventory = take_inventory(store.listing())
     except OutputError:
-        if found is None or not complete or listed:
+        if found is None or found.writing or listed:
             raise
-        return Seen(Inventory(found.entries(), {}, []), found, listed=False)
-    gone = found.parts.keys() - inventory.valid.keys() - inventory.damaged.keys() if found else ()
-    if found and gone:
-        names = {key: (_entry(key[0], found.parts[key]).name,) for key in gone}
-        inventory = inventory._replace(damaged={**inventory.damaged, **names})
-    return Seen(inventory, found, listed=True)
+        return _unlisted(found)
+    if found is None:
+        return Seen(inventory, None, listed=True, recorded=False)
+    gone, recorded = {}, 0
+    for key, part in found.parts():
+        entry = _entry(key[0], part)
+        recorded += inventory.valid.get(key) == entry
+        if key not in inventory.valid and key not in inventory.damaged:
+            gone[key] = (entry.name,)
+    if gone:
+        inventory = inventory._replace(damaged={**inventory.damaged, **gone})
+    known = Manifest({}, found.writing, found.registered)
+    return Seen(inventory, known, listed=True, recorded=recorded == len(inventory.valid))
+
+
+def _unlisted(found: "_Opened") -> Seen:
+    """Return what a manifest shows alone."""
+    known = found.manifest()
+    return Seen(Inventory(known.entries(), {}, []), known, listed=False, recorded=True)
 
 
 def read(store: Store) -> Manifest | None:
@@ -116,9 +129,8 @@ class Keeper:
     def begin(self, seen: Seen, replaced: Collection[Key], registered: frozenset[tuple[str, str]]) -> None:
         """Record what is there, less the partitions that are about to be written (`replaced`), and that this export
         writes; with none to write, only what is there. Raises OutputError."""
-        valid = seen.inventory.valid
 
-        def begun(known: Manifest) -> Manifest:
+        def begun(known: Manifest, valid: Mapping[Key, Entry]) -> Manifest:
             parts = {**known.parts, **_parts(valid, known)}
             for key in replaced:
                 parts.pop(key, None)
@@ -126,9 +138,10 @@ class Keeper:
             return Manifest(parts, frozenset(writing | ({self._id} if replaced else set())), registered)
 
         def change(found: bytes | None) -> bytes | None:
-            return _encoded(begun(_decoded(found) or Manifest({})))
+            return _encoded(begun(_decoded(found) or Manifest({}), seen.inventory.valid))
 
-        if seen.manifest is not None and begun(seen.manifest) == seen.manifest:
+        known = seen.manifest
+        if known is not None and seen.recorded and not replaced and begun(known, {}) == known:
             return
         self._change(change)
 
@@ -182,15 +195,39 @@ def _encoded(manifest: Manifest) -> bytes:
     return msgspec.json.encode(made) + b"\n"
 
 
+class _Opened(NamedTuple):
+    """A manifest whose partitions are decoded one by one: together they take more memory than a listing."""
+
+    tables: dict[str, list[Raw]]
+    writing: frozenset[str]
+    registered: frozenset[tuple[str, str]]
+
+    def parts(self) -> Iterator[tuple[Key, Part]]:
+        """Yield the partitions."""
+        decode = msgspec.json.Decoder(Part).decode
+        for table, some in self.tables.items():
+            for part in map(decode, some):
+                yield (table, part.start), part
+
+    def manifest(self) -> Manifest:
+        """Return all of it."""
+        return Manifest(dict(self.parts()), self.writing, self.registered)
+
+
 def _decoded(data: bytes | None) -> Manifest | None:
     """Return a manifest; None for none, for a damaged one and for one of another version: receipts replace it."""
+    found = _opened(data)
+    return None if found is None else found.manifest()
+
+
+def _opened(data: bytes | None) -> _Opened | None:
+    """Return the same, its partitions not decoded yet: their hash shows that they can be."""
     try:
         found = msgspec.json.decode(data or b"", type=_File)
         if found.manifest != VERSION or sha256(found.tables).hexdigest() != found.sha256:
             return None
-        tables = msgspec.json.decode(found.tables, type=dict[str, list[Part]])
+        tables = msgspec.json.decode(found.tables, type=dict[str, list[Raw]])
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    parts = {(table, part.start): part for table, some in tables.items() for part in some}
     registered = frozenset((kind, command) for kind, some in found.registered.items() for command in some)
-    return Manifest(parts, frozenset(found.writing), registered)
+    return _Opened(tables, frozenset(found.writing), registered)

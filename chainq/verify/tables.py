@@ -81,7 +81,10 @@ class TableCheck:
             for check, path in self._rising.items():
                 yield from self._forward(check, path, table, at)
         if self._identity:
-            self._digests.append(_digests(table, self._identity))
+            known = _valid(table, self._identity)
+            self._digests.append(_digests(known, self._identity))
+            if lacking := table.num_rows - known.num_rows:
+                yield None, Contradiction("invalid", " and ".join(self._identity), f"{lacking} rows without them")
         for name in self._ids:
             yield from self._checksums(table, name, at)
 
@@ -164,7 +167,8 @@ class TableCheck:
         if not len(suspects):
             return
         found: dict[tuple[str, ...], list[int]] = {}
-        for table in read([*self._identity, *([self._height] if self._height else [])]):
+        for part in read([*self._identity, *([self._height] if self._height else [])]):
+            table = _valid(part, self._identity)
             alike = table.filter(np.isin(_digests(table, self._identity), suspects))
             at = integers(alike[self._height], -1).tolist() if self._height else [-1] * alike.num_rows
             for row, height in zip(alike.select(self._identity).to_pylist(), at, strict=True):
@@ -204,6 +208,14 @@ def is_reversed(column: Any) -> bool:
 def _texts(column: Any) -> Any:
     """Return a column as one Arrow array of strings."""
     return column.cast(pa.string()).combine_chunks()
+
+
+def _valid(table: Any, names: Sequence[str]) -> Any:
+    """Return the rows that have all of these values: others are not alike for lacking them."""
+    for name in names:
+        if table[name].null_count:
+            table = table.filter(compute.is_valid(table[name]))
+    return table
 
 
 def _digests(table: Any, names: Sequence[str]) -> Any:

@@ -11,6 +11,7 @@ import pytest
 from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
 from chainq.demo.fork import Fork
+from chainq.demo.service import Reply
 from chainq.heights.grid import partition_name
 from chainq.installer import install_command
 from harness.jobs import FIRST, said
@@ -427,3 +428,34 @@ def test_how_much_there_is_to_do_is_said_first(chainq: Program, server: Servers)
     calls = again.err.count(": ok")
     assert calls
     assert again.err.endswith(f", {calls} calls\n")
+
+
+class Drifting(Moving):
+    """A service that changes what it sends of records from a height on."""
+
+    def respond(self, body: bytes) -> Reply:
+        reply = super().respond(body)
+        content = json.loads(reply.body) if json.loads(body)["method"].startswith("records/all") else {}
+        for row in content.get("result", ()):
+            if row["height"] >= 2500:
+                del row["block_hash"]
+                row["transition_id"] = {"id": row["transition_id"]}
+                row["gained"] = "new"
+        return reply._replace(body=json.dumps(content).encode()) if content else reply
+
+
+def test_a_service_that_sends_other_fields(chainq: Program) -> None:
+    """Said once each; all values are kept, in one table, and rows that cannot be told apart are not called doubled."""
+    with serving(Drifting(2900)) as url:
+        words = ("--partition", "50", "--to", "lake", "-w", "2")
+        assert chainq("export", "records", "2400:2500", *words, "-q", url=url).code == 0
+        ran = chainq("export", "records", "2500:2650", *words, "--max-memory", "1G", url=url)
+        assert ran.code == 0, ran.err
+        for told in ("no values of block_hash, transition_id from height 2500 on", "gained", "transition_id"):
+            assert ran.err.count(told) >= 1, ran.err
+        assert ran.err.count("no values of") == 1
+    checks = {json.loads(row)["check"] for row in chainq("verify", "lake", "--jsonl").rows}
+    assert checks == {"invalid"}
+    query = "select count(*) as n, count(transition_id) as named from records"
+    (row,) = (json.loads(row) for row in chainq("sql", "lake", query, "--jsonl").rows)
+    assert 0 < row["named"] < row["n"]
