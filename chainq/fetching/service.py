@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
@@ -16,6 +16,7 @@ from chainq.fetching import lookups, single_rows
 from chainq.fetching.tip import Tip, highest_block
 from chainq.heights import bounds
 from chainq.heights.range import HeightRange
+from chainq.process import Closing
 from chainq.query import Batch, Lookup, Query
 from chainq.rows import fields
 from chainq.text.sanitize import printable, quoted
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 _NO_BLOCK = "the chain has no blocks yet"
 
 
-class Service:
+class Service(Closing):
     """One service at a URL (`demo:` is the sample chain), or a data set that answers as one. A context manager.
 
     Not to be shared between threads, but for `tip_height` and `tip_for`, which the threads of several ranges may call,
@@ -91,12 +92,6 @@ class Service:
         self._tip_lock = Lock()  # so that threads that need the tip request it once
         self._tip_block: Raw | None = None  # the summary that it was read from
         self._times: dict[int, int] = {}  # block times by height, for searches by time below one tip
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Cancel the requests under way and close the sockets."""
@@ -422,6 +417,11 @@ class Service:
 
     def fetch_pages(self, query: Query) -> Iterator[Batch]:
         """Yield every row of a method that has pages but no heights."""
+        if self._stored is not None:
+            from chainq.stored.lookups import program_transactions
+
+            names = (str(query.arguments[role]) for role in (Role.PROGRAM, Role.FUNCTION))
+            return program_transactions(self._stored.reader, *names, newest=query.newest)
         from chainq.fetching.pages import fetch_pages
 
         batches = fetch_pages(

@@ -9,10 +9,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from chainq import tuning
 from chainq.errors import (
+    OVERDUE,
     BrokenBodyError,
     ChainqError,
     OverdueError,
@@ -21,6 +22,7 @@ from chainq.errors import (
     ServiceError,
     TooHeavyError,
 )
+from chainq.process import Closing
 from chainq.text.sanitize import keep_secret
 from chainq.transport import failures
 from chainq.transport.base import ExchangeError, Report, Request, Response, ServiceOptions, Stopped, Transport
@@ -51,7 +53,7 @@ class Clock:
         return stop.wait(seconds)
 
 
-class Connection:
+class Connection(Closing):
     """Calls one service, from any number of threads. Use it as a context, or `close` it.
 
     `report` is given every attempt, from the thread that made it. `transport`: instead of the network. `observe` is
@@ -82,12 +84,6 @@ class Connection:
         # Workers of an export share the id of the run, and each counts its own requests.
         self._run = f"{options.run or os.urandom(4).hex()}-{os.getpid():x}"
         self._serves_json = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End waiting calls at once, and close the sockets. Nothing is sent afterwards."""
@@ -190,9 +186,8 @@ class Connection:
                     f"it asks to wait {asked:g} s" if asked > tuning.PATIENCE else f"refused for {tuning.PATIENCE:g} s"
                 )
                 failure.error.message += f", {limit}"
-        elif failure.unconnected and not self._responded and not self._options.patient:
-            # Where nothing ever listened, more patience would not help: a URL is wrong, or a server not started.
-            failure.wait = tuning.CONNECT_WAIT if retries.attempts == 1 and self._options.retries else None
+        elif failure.connect_waits and not self._responded and not self._options.patient:
+            failure.wait = dict(enumerate(failure.connect_waits[: self._options.retries], 1)).get(retries.attempts)
         else:
             failure.wait = retries.wait_after(failure)
             if failure.wait is None and (failure.retry_after or 0.0) > tuning.MAX_WAIT:
@@ -224,7 +219,7 @@ class Connection:
             return math.inf
         left = self._options.until - self._clock.monotonic()
         if left <= 0:
-            raise OverdueError(Phrase("the run took longer than {deadline} allows"))
+            raise OverdueError(OVERDUE)
         return left
 
     def _exchange(self, request: bytes, request_id: str, memory: Reservation) -> Response:

@@ -2,10 +2,9 @@
 
 import json
 
-import pytest
-
 from chainq.demo.chain import Chain
-from harness.program import Program, Servers, one_line
+from harness.program import Program, Servers, finish, one_line
+from harness.sockets import free_port
 
 
 def test_the_newest_block_is_seconds_old(chainq: Program, server: Servers) -> None:
@@ -31,16 +30,24 @@ def test_a_server_that_is_started_again_has_the_same_blocks(chainq: Program, ser
     assert int(chainq("latest", "--text", url=server("--now")).out) >= int(height) > 10_000_000
 
 
-@pytest.mark.parametrize("seconds", range(40))
-def test_a_block_comes_when_its_time_is_reached(seconds: int) -> None:
-    """The tip at any time is the last block whose time that is or was."""
+def test_a_server_that_starts_is_waited_for(chainq: Program) -> None:
+    """`chainq serve &` and a command in the next line: also if it has yet to listen, and then to make its chain."""
+    port = free_port()
+    latest = chainq.start("latest", "--text", url=f"http://127.0.0.1:{port}")
+    server = chainq.start("serve", "--sealed", "40", "--port", port)
+    try:
+        assert finish(latest) == (0, b"39\n", "")
+    finally:
+        server.terminate()
+        finish(server)
+
+
+def test_a_block_comes_when_its_time_is_reached() -> None:
+    """The tip at any time is the last block whose time that is or was; a time before block 0 has no block."""
     chain = Chain(genesis=5_000)
-    height = chain.height_at(5_000 + seconds)
-    assert chain.timestamp(height) <= 5_000 + seconds < chain.timestamp(height + 1)
-
-
-def test_there_is_no_block_before_the_first() -> None:
-    """A time before block 0 has no block."""
+    for time in range(5_000, 5_040):
+        height = chain.height_at(time)
+        assert chain.timestamp(height) <= time < chain.timestamp(height + 1)
     assert Chain().height_at(0) == -1
 
 
