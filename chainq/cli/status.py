@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec import UNSET
 
+from chainq.cli.balance_checkpoint import Kept
 from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.heights.block_time import format_age, parse_age
-from chainq.resume.checkpoint import is_checkpoint, recorded
+from chainq.resume.checkpoint import State, is_checkpoint, recorded
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted, duration
 from chainq.text.sanitize import printable
@@ -35,6 +36,7 @@ class Status(NamedTuple):
     that block, as all times in seconds since 1970. `lag`: blocks from there to the tip. `success`: when a run went well
     last. `age`: seconds since then. `rows`, `bytes`: of the output below `next`. `failure`, `error`: when and why a run
     failed last. `missing`: the heights, from and below, that are not there although later ones are or were.
+    failed last. `keys`, `records`, `unspent`: of a balance, how many view keys, their records, and those not spent.
     """
 
     target: str
@@ -50,6 +52,9 @@ class Status(NamedTuple):
     failure: float | None = None
     error: str = ""
     missing: tuple[tuple[int, int], ...] = ()
+    keys: int | None = None
+    records: int | None = None
+    unspent: int | None = None
 
 
 class _Metric(NamedTuple):
@@ -120,22 +125,35 @@ def _is_of(path: Path, output: Path) -> bool:
 
 
 def _of_checkpoint(target: str, now: float) -> Status:
-    known = recorded(Path(target))
-    if not known.positions:
-        raise UsageError(f"checkpoint {printable(target)} is damaged: it has no position")
-    last, state = known.positions[-1], known.state
+    try:
+        kept = msgspec.json.decode(Path(target).read_bytes(), type=Kept)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        known = recorded(Path(target))
+        if not known.positions:
+            raise UsageError(f"checkpoint {printable(target)} is damaged: it has no position") from None
+        last, command = known.positions[-1], printable(str(known.query.get("command", "")))
+        rows, size = None if last.total is UNSET else last.total, last.length if known.output else None
+        return _of_runs(target, command, last.next, known.state, now)._replace(rows=rows, bytes=size)
+    entries = kept.book.entries
+    return _of_runs(target, "balance", kept.book.next, kept.state, now)._replace(
+        keys=kept.keys, records=len(entries), unspent=sum(entry.spent is None for entry in entries)
+    )
+
+
+def _of_runs(target: str, command: str, next_height: int, state: State, now: float) -> Status:
+    """Return what the last runs of a command say of themselves."""
     seen = state.success > 0
     return Status(
         printable(target),
-        printable(str(known.query.get("command", ""))),
-        last.next,
+        command,
+        next_height,
         state.tip if seen else None,
         state.tip_time,
-        max(0, state.tip + 1 - last.next) if seen else None,
+        max(0, state.tip + 1 - next_height) if seen else None,
         state.success or None,
         max(0.0, now - state.success) if seen else None,
-        None if last.total is UNSET else last.total,
-        last.length if known.output else None,
+        None,
+        None,
         state.failure or None,
         printable(state.error),
     )
@@ -187,6 +205,9 @@ def _lines(status: Status) -> Iterator[str]:
         shown = ", ".join(f"{start}-{end - 1}" for start, end in status.missing[:SHOWN])
         more = f" and {counted(len(status.missing) - SHOWN, 'gap')} more" if len(status.missing) > SHOWN else ""
         parts.append(f"missing heights {shown}{more}")
+    if status.keys is not None:
+        parts += [counted(status.keys, "view key"), counted(status.records or 0, "record")]
+        parts.append(f"{status.unspent:,} unspent")
     yield ", ".join(parts)
     if status.failure is not None:
         yield f"last error, {datetime.fromtimestamp(status.failure, UTC):%Y-%m-%dT%H:%M:%SZ}: {status.error}"

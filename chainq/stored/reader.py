@@ -115,16 +115,15 @@ class Reader:
 
         They contain all rows, as the service sent them: not partitions near the tip of their time, whose rows may
         still appear, nor rows that were read off full blocks, which lack fields, nor what rests on belief if `strict`.
-        Rows without heights count only as whole partitions.
+        Rows without heights count as whole partitions, or if another table of the same blocks has their heights.
         """
-        whole = TABLES[table].height is None
         found = [
             entry
             for entry in self._entries.get(table, ())
             if entry.settled
             and entry.last != UNKNOWN
             and (heights.start < entry.spec.end and entry.spec.start < heights.end)
-            and not (whole and (entry.spec.start < heights.start or heights.end < entry.spec.end))
+            and (TABLES[table].height or _contains(heights, entry.spec.heights) or self._has_keys(entry))
         ]
         if not strict and table != "blocks":  # the only one of these that full blocks can fill
             return found
@@ -278,6 +277,16 @@ class Reader:
             table = table.filter(self._arrow.array([pair in wanted for pair in pairs], self._arrow.bool_()))
         return writer.rows(table)
 
+    def _has_keys(self, entry: Entry) -> bool:
+        """Return whether the table that gives rows their heights proves those of a whole partition, of its blocks."""
+        table = next((self._source(name) for name, _ in KEYS if self.has(name)), "")
+        return any(
+            one.settled
+            and (one.spec.heights, one.last) == (entry.spec.heights, entry.last)
+            and (table == SOURCE.command or Grade.BELIEF not in self.receipt(one).proof)
+            for one in self._entries.get(table, ())
+        )
+
     def _keys(self, heights: HeightRange) -> set[tuple[str, int]]:
         """Return what identifies the records of some heights. Raises IncompleteError where no table has them."""
         for name, index in KEYS:
@@ -289,6 +298,10 @@ class Reader:
             f"{self.label} does not tell the heights of ownership rows inside of a partition",
             "export records or outputs as well, or request whole partitions",
         )
+
+
+def _contains(heights: HeightRange, others: HeightRange) -> bool:
+    return heights.start <= others.start and others.end <= heights.end
 
 
 def _whole(

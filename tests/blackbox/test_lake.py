@@ -13,7 +13,7 @@ from chainq.heights.grid import partition_name
 from harness.jobs import said
 from harness.lake import Lake
 from harness.program import DIALECT, Program, Servers, one_line
-from harness.services import Call, Moving, serving, witnessed
+from harness.services import Call, Moving, heights_of, serving, witnessed
 from harness.truth import Truth
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -49,7 +49,7 @@ def seen() -> Iterator[Seen]:
     "words",
     [
         *((command, STORED) for command in COMMANDS),
-        *((command, "2433:2651") for command in COMMANDS if command != "ownership"),
+        *((command, "2433:2651") for command in COMMANDS),
         ("records", "2433:2651", "--reverse"),
         ("records", STORED, "--limit", "7", "--reverse"),
         ("transitions", "--start", "2500", "--end", "2600", "--csv"),
@@ -82,14 +82,6 @@ def test_the_rest_is_requested(
     assert [call.params for call in calls if call.method == "block"] == [{"block": END - 1}], "the link at the seam"
     if command != "ownership":
         assert ran.out == chainq(command, "2380:2720", *order, url=url).out
-
-
-def heights_of(call: Call) -> Iterator[int]:
-    """The heights that a call asks for."""
-    found = {name.lower(): value for name, value in call.params.items()}
-    start = next((found[name] for name in ("start", "startheight", "start_height") if name in found), None)
-    end = next((found[name] for name in ("end", "endheight", "end_height") if name in found), None)
-    return iter(range(int(start), int(end)) if start is not None and end is not None else ())
 
 
 def test_a_limit_counts_over_all_parts(chainq: Program, lake: str, seen: Seen, truth: Truth) -> None:
@@ -162,6 +154,20 @@ def test_rows_that_lack_fields_are_requested(chainq: Program, seen: Seen, truth:
     assert calls
     calls.clear()
     assert chainq("full-blocks", "2300:2400", "--lake", "lake", url=url).code == 0
+    assert calls == []
+
+
+def test_rows_whose_heights_nothing_stored_tells_are_requested(chainq: Program, seen: Seen, truth: Truth) -> None:
+    """Ownership rows inside of a partition, without records or outputs of the same blocks; a whole one is read."""
+    url, calls = seen
+    words = ("ownership", "2300:2400", "--partition", "100", "--to", "lake", "-q")
+    assert chainq("export", *words, url=url).code == 0
+    calls.clear()
+    ran = chainq("ownership", "2310:2400", "--lake", "lake", url=url)
+    assert sorted(ran.rows) == sorted(truth.rows("ownership", 2310, 2400))
+    assert calls
+    calls.clear()
+    assert chainq("ownership", "2300:2400", "--lake", "lake", url=url).code == 0
     assert calls == []
 
 
