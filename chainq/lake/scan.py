@@ -50,7 +50,8 @@ class Files:
         self._height, self._store = method.height, store
         self._entries = sorted(entries, key=lambda entry: entry.spec)
         start = pyarrow.field(PARTITION_COLUMN, pyarrow.int64())
-        self._schema = ArrowRows(method.columns, pyarrow).schema.append(start)
+        # First, since DuckDB asks for the first column to count rows: that one is in no file, so no page is read.
+        self._schema = ArrowRows(method.columns, pyarrow).schema.insert(0, start)
         self.failure: ChainqError | None = None
 
     def table(self) -> Any:
@@ -82,6 +83,13 @@ class Files:
         """Yield all rows, file by file."""
         schema = self._arrow.schema([self._schema.field(name) for name in columns])
         stored = [name for name in columns if name != PARTITION_COLUMN]
+        make = partial(self._arrow.RecordBatch.from_arrays, schema=schema)
+        if not stored:
+            for at in range(0, len(self._entries), GROUP):
+                group = self._entries[at : at + GROUP]
+                starts = [self._arrow.repeat(entry.spec.start, self._rows(entry)) for entry in group]
+                yield make([self._arrow.concat_arrays(starts)])
+            return
         for entry in self._entries:
             with (
                 self._checked(entry.spec.name),
@@ -92,7 +100,13 @@ class Files:
                     arrays = dict(zip(stored, batch.columns, strict=True))
                     if len(stored) < len(columns):
                         arrays[PARTITION_COLUMN] = self._arrow.repeat(entry.spec.start, batch.num_rows)
-                    yield self._arrow.RecordBatch.from_arrays([arrays[name] for name in columns], schema=schema)
+                    yield make([arrays[name] for name in columns])
+
+    def _rows(self, entry: Entry) -> int:
+        """Return how many rows a file says that it has, the number of its receipt."""
+        with self._checked(entry.spec.name):
+            self._check(entry, self._parquet.read_metadata(self._source(entry)))
+        return entry.rows
 
     def _filtered(self, columns: list[str], where: Any) -> Iterator[Any]:
         """Yield the rows for which an expression is true, if there is one."""

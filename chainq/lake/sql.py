@@ -19,7 +19,7 @@ from chainq.catalog.methods import Column, Kind
 from chainq.catalog.tables import COMMANDS, TABLES
 from chainq.errors import ChainqError, UsageError, missing_package
 from chainq.formats.arrow_rows import ArrowRows
-from chainq.heights.grid import PartitionSpec
+from chainq.heights.grid import PARTITION_COLUMN, PartitionSpec
 from chainq.heights.range import HeightRange
 from chainq.lake import exact
 from chainq.lake.scan import Files
@@ -88,7 +88,8 @@ class Database:
         damaged = list(_damaged(inventory, description.partition))
         for command, some in entries.items():
             self._files.append(Files(TABLES[command], some, store))
-            self._connection.register(view_name(command), self._files[-1].table())
+            rows = self._connection.from_arrow(self._files[-1].table())
+            rows.project(f"* exclude ({PARTITION_COLUMN}), {PARTITION_COLUMN}").create_view(view_name(command))
             whole = [entry.spec for entry in some]
             self.gaps[command] = list(_gaps(whole, [spec for spec in damaged if spec.command == command]))
         self._held = tuple(command for command in TABLES if command in entries)
