@@ -190,6 +190,9 @@ class OverdueError(UnreachableError):
     """The time that the run may take is over."""
 
 
+OVERDUE = Phrase("the run took longer than {deadline} allows")
+
+
 class ResponseError(ChainqError):
     """The service sent what is not a valid JSON-RPC response to the request: wrong id, version or shape."""
 

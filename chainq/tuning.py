@@ -69,7 +69,9 @@ MAX_WAIT = 120.0  # seconds of one call, for all waits that the service requeste
 # Seconds after the first refusal of a method (HTTP 429), the second, …; the last counts for all others.
 REFUSED = (1.0, 2.0, 4.0, 8.0, 10.0)
 PATIENCE = 120.0  # seconds that a method may be refused without a success in between: two windows
-CONNECT_WAIT = 0.3  # seconds before a connection is tried again, once, to a server that has not responded yet
+# Seconds before each retry of a connection to a server that has not responded yet. One that refuses may be starting; an
+# unknown host gets the first retry only. A wrong URL is reported after the sum of these.
+CONNECT_WAITS = (0.2, 0.4, 0.8, 0.8, 0.8)
 KEEP_ALIVE = 5.0  # seconds that an idle connection stays open
 
 # Servers that are behind, reorgs and outages (resume)

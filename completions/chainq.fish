@@ -131,7 +131,7 @@ _chainq_row --no-verify flag 'Skip the check for missing and unlinked blocks'
 _chainq_row --hashes flag 'Recompute block hashes; exit with code 6 before the first wrong row'
 _chainq_row '--workers -w' text 'Processes that recompute hashes. Default: one per core'
 _chainq_for blocks full-blocks transactions records ownership transitions
-_chainq_row --where text 'Print the rows that meet a condition, such as '"'"'output_index > 0 and program_id ~ token'"'"''
+_chainq_row --where text 'Print the rows that meet a condition, such as '"'"'output_index > 0 and program_id ~ token'"'"'. Operators: =, !=, <, <=, >, >=, ~ and !~ (regular expressions), and, or, not, ( )'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned balance verify
 _chainq_row --checkpoint file 'Resume where the last run ended'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned balance
@@ -171,6 +171,8 @@ _chainq_row '--verbose -v' flag 'Log every request to stderr'
 _chainq_row --log-format words 'Format of the lines on stderr' text '' json ''
 _chainq_for blocks block full-blocks records ownership transitions
 _chainq_row --lake text 'Read what an export in DEST contains from there'
+_chainq_for blocks full-blocks records ownership transitions
+_chainq_row --fill flag 'Write partitions that --lake lacks of the range into it first'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned
 _chainq_row --no-check flag 'Skip argument checks'
 _chainq_for blocks full-blocks program-transactions records ownership transitions address-transactions owned export
@@ -266,7 +268,7 @@ _chainq_row --now flag 'The newest block is seconds old, and new ones come as th
 _chainq_row --seed text 'Seed for the chain'
 _chainq_row --dense-height text 'Number of records at height H'
 _chainq_row --owner text 'Plant records of this address, not of the published test key'
-_chainq_row --sealed text 'A chain of N blocks with true hashes'
+_chainq_row --sealed text 'A chain of N blocks with true hashes; making 50 takes about a second'
 _chainq_row '--shuffle --no-shuffle' flag 'Shuffle the rows inside each height'
 _chainq_row --gzip flag 'Compress responses for clients that accept it'
 _chainq_row --lake text 'Serve the export in this folder or at this URL instead'

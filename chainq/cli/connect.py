@@ -14,6 +14,7 @@ from chainq.defaults import RETRIES
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.block_time import parse_age
+from chainq.process.signals import end_at
 from chainq.text.sanitize import mask_url
 from chainq.transport.base import ServiceOptions
 
@@ -43,7 +44,7 @@ def service_options(
         strict=strict,
         lake=lake,
         run=log.RUN,
-        until=None if given.deadline is None else time.monotonic() + parse_age(given.deadline, "deadline"),
+        until=None if given.deadline is None else end_at(time.monotonic() + parse_age(given.deadline, "deadline")),
     )
 
 

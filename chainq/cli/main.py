@@ -12,7 +12,7 @@ from chainq.cli import log
 from chainq.cli.commands import app
 from chainq.cli.help import PlainGroup, bounds_in_words
 from chainq.cli.spelling import spelled
-from chainq.errors import ChainqError, ExitCode
+from chainq.errors import OVERDUE, ChainqError, ExitCode, OverdueError
 from chainq.process import signals
 from chainq.text.sanitize import abridged, mask_keys
 
@@ -35,9 +35,7 @@ def main() -> NoReturn:
         if sys.stdout is not None:
             sys.stdout.flush()
     except signals.Interrupted as stop:
-        incomplete = "; the last row may be incomplete, because the reader had stalled" if stop.mid_write else ""
-        _complain(arguments, f"stopped by {stop}{incomplete}", stop)
-        signals.die(stop.number)
+        code = _stopped(arguments, stop)
     except signals.PipeClosed:
         import signal
 
@@ -62,6 +60,14 @@ def main() -> NoReturn:
         code = ExitCode.BUG
     # Without the interpreter's own shutdown, which takes time and would wait for requests that nobody needs any more.
     os._exit(code)
+
+
+def _stopped(arguments: list[str], stop: signals.Interrupted) -> int:
+    """Say what stopped the run, and die by the signal; return the exit code if it was no signal, but the time."""
+    incomplete = "; the last row may be incomplete, because the reader had stalled" if stop.mid_write else ""
+    overdue = stop.number == signals.OVERDUE
+    _complain(arguments, (OVERDUE if overdue else f"stopped by {stop}") + incomplete, stop)
+    return OverdueError.exit_code if overdue else signals.die(stop.number)
 
 
 def _limit(error: Exception) -> str:

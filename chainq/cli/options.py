@@ -136,7 +136,8 @@ class FilterOptions(Group):
             FILTER,
             "--where",
             "EXPRESSION",
-            "Print the rows that meet a condition, such as 'output_index > 0 and program_id ~ token'.",
+            "Print the rows that meet a condition, such as 'output_index > 0 and program_id ~ token'. Operators: "
+            "=, !=, <, <=, >, >=, ~ and !~ (regular expressions), and, or, not, ( ).",
         ),
     ] = None
 
@@ -303,6 +304,14 @@ class LakeOptions(Group):
     ] = None
 
 
+class FillOptions(Group):
+    """What is kept of what was requested."""
+
+    fill: Annotated[
+        bool, option(SERVICE, "--fill", "", "Write partitions that --lake lacks of the range into it first.")
+    ] = False
+
+
 class CheckOptions(Group):
     """Whether arguments are checked before they are sent."""
 
@@ -358,6 +367,7 @@ class MethodOptions(
     DetailOptions,
     ServiceFlags,
     LakeOptions,
+    FillOptions,
     CheckOptions,
     StrictOptions,
     RequestOptions,

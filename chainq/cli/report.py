@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from chainq.cli import log
@@ -176,12 +176,17 @@ class Reporter(Progress):
             if self._bar:
                 self._bar.waits(seconds, words)
 
-    def say_filtered(self, limit: int | None) -> None:
-        """Say how many rows a filter read, and how many passed; `limit`: with so many the run ended."""
+    def say_filtered(self, limit: int | None, hint: Callable[[], str]) -> None:
+        """Say how many rows a filter read, and how many passed; `limit`: with so many the run ended.
+
+        `hint` returns why none passed, if that is known.
+        """
         from chainq.text.humanize import counted
 
         read, passed = counted(self.filtered[0], "row"), self.filtered[1]
-        self.note(f"{read} read{' until' if passed == limit else ','} {passed:,} passed the filter")
+        why = "" if passed else hint()
+        until = " until" if passed == limit else ","
+        self.note(f"{read} read{until} {passed:,} passed the filter{why and f'; {why}'}")
 
     def beside(self, sink: Sink) -> Output:
         """Return what writes to the sink, with no bar meanwhile where both are on one terminal."""

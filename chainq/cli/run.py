@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from chainq.cli.options import MethodOptions
     from chainq.cli.receipt import Account
     from chainq.resume.settings import ResumeSettings
+    from chainq.rows.where import Where
 
 
 def run(
@@ -71,6 +72,10 @@ def run(
     reporter = reporter or connect.reporter(given)
     lake = given.lake or "" if method.stored else None
     options = connect.service_options(given, patient=given.follow, strict=given.strict, lake=lake)
+    if given.fill and not given.dry_run:
+        from chainq.cli import fill
+
+        fill.run(query, options, reporter)
     with ExitStack() as stack:
         service = stack.enter_context(connect.open_service(options, reporter, make))
         if method.page_size_max is not None:
@@ -79,7 +84,7 @@ def run(
         stack.callback(lambda: connect.warn_of_unhashed(service.unhashed, reporter))
         stack.callback(reporter.end)
         if query.where is not None and not given.dry_run:
-            stack.callback(_say_filtered, query, reporter)
+            stack.callback(_say_filtered, query.where, query.limit, reporter)
         if resume is not None:
             from chainq.resume import follow
 
@@ -130,11 +135,11 @@ def _run_once(
         _write_rows(service, query, sink, settings._replace(spec=spec), reporter, account)
 
 
-def _say_filtered(query: Query, reporter: Reporter) -> None:
+def _say_filtered(where: "Where", limit: int | None, reporter: Reporter) -> None:
     """Say what the filter did, unless nobody reads on, or an error came before the first row."""
     error = sys.exception()
     if error is None or (reporter.filtered[0] and not isinstance(error, PipeClosed)):
-        reporter.say_filtered(query.limit)
+        reporter.say_filtered(limit, where.hint)
 
 
 def _warn_odd(settings: output.OutputSettings, reporter: Reporter, *, receipt: bool = False) -> None:

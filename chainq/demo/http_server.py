@@ -28,14 +28,22 @@ class DemoServer(ThreadingMixIn, TCPServer):
     allow_reuse_address = True
     request_queue_size = 128
 
-    def __init__(self, service: Service, host: str, port: int, log: Log | None = None) -> None:
-        """Takes the service, a host name or address of this machine, and a port (0: a free one). `log` is called with
-        the HTTP status and the body of each POST that is answered. Raises OSError if the port is taken."""
+    def __init__(self, make: Callable[[], Service], host: str, port: int, log: Log | None = None) -> None:
+        """Takes what makes the service, a host name or address of this machine, and a port (0: a free one). `log` is
+        called with the HTTP status and the body of each POST that is answered. Raises OSError if the port is taken.
+
+        It listens before the service is made, which may take a minute: early callers wait, and are not refused.
+        """
         if ":" in host:
             self.address_family = socket.AF_INET6
-        self.service, self.log = service, log
+        self.log = log
         super().__init__((host, port), _Handler)
         self.port: int = self.server_address[1]
+        try:
+            self.service = make()
+        except BaseException:
+            self.server_close()
+            raise
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing if a caller hangs up; show any other error as the standard library does."""
@@ -104,19 +112,20 @@ def dripped(data: bytes, seconds: float) -> Iterator[bytes]:
 
 
 def serve(
-    service: Service,
+    make: Callable[[], Service],
     host: str,
     port: int,
     *,
     ready: Callable[[int], None] | None = None,
     log: Log | None = None,
 ) -> None:
-    """Serve until SIGINT (KeyboardInterrupt), then close and return quietly; other signals are the caller's.
+    """Serve what `make` returns until SIGINT (KeyboardInterrupt), then close and return quietly.
 
-    `port` 0 takes a free one; `ready` is called once with the port, when connections are accepted; `log` as in
-    DemoServer. Raises OSError if the address cannot be had. Anything but POST gets HTTP 404 and HTML.
+    Other signals are the caller's. `port` 0 takes a free one; `ready` is called once with the port, when requests are
+    answered; `log` as in DemoServer. Raises OSError if the address cannot be had. Anything but POST gets HTTP 404 and
+    HTML.
     """
-    with DemoServer(service, host, port, log) as server:
+    with DemoServer(make, host, port, log) as server:
         try:
             if ready:
                 ready(server.port)

@@ -401,6 +401,11 @@ class Service(Closing):
 
     def fetch_pages(self, query: Query) -> Iterator[Batch]:
         """Yield every row of a method that has pages but no heights."""
+        if self._stored is not None:
+            from chainq.stored.lookups import program_transactions
+
+            names = (str(query.arguments[role]) for role in (Role.PROGRAM, Role.FUNCTION))
+            return program_transactions(self._stored.reader, *names, newest=query.newest)
         from chainq.fetching.pages import fetch_pages
 
         batches = fetch_pages(

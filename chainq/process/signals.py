@@ -1,4 +1,6 @@
-"""SIGINT, SIGTERM and SIGHUP as an exception, deferred while rows are being written so that rows stay complete.
+"""SIGINT, SIGTERM, SIGHUP and the end of a run's time as an exception.
+
+It is deferred while rows are being written, so that rows stay complete.
 
 Python drops an exception that is raised while a generator or an object is being deallocated. A signal whose exception
 is dropped is raised again a moment later (`_on_unraisable`); and one that other code swallowed is raised at the next
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 GRACE = 0.5  # seconds; a reader that takes no byte for so long after a signal has stalled
 MOMENT = 0.01  # seconds until a signal that came during an import, or whose exception was dropped, is raised again
+TICK = 0.2  # seconds of processor time between looks at the clock of a run that has a time to end
+OVERDUE = signal.SIGVTALRM
 MAX_PERIODS = 10  # of GRACE, for a write under way whose reader is slow but does read
 
 
@@ -117,6 +121,33 @@ def install() -> None:
             signal.signal(number, _on_signal)
     signal.signal(signal.SIGALRM, _on_alarm)
     sys.unraisablehook = _on_unraisable
+
+
+def end_at(until: float) -> float:
+    """Return the time, of time.monotonic; raise Interrupted by OVERDUE if the main thread still computes after it.
+
+    Waiting for a service ends by itself then (`transport.connection`), and is given GRACE to. This is for what takes
+    long between requests: a thread ends waits for other threads and processes, such as those of a query. While the
+    main thread computes, as for an expression of `--where`, no other thread may get its turn, but the timer does.
+    """
+    import threading
+
+    def on_tick(number: int, frame: FrameType | None) -> None:
+        if _State.ending is None and time.monotonic() > until + GRACE:
+            _on_signal(number, frame)
+
+    def end_waiting() -> None:
+        signal.siginterrupt(OVERDUE, True)
+        signal.pthread_kill(main, OVERDUE)
+
+    signal.signal(OVERDUE, on_tick)
+    signal.siginterrupt(OVERDUE, False)  # libraries in other threads need not bear ticks
+    signal.setitimer(signal.ITIMER_VIRTUAL, TICK, TICK)
+    main = threading.get_ident()
+    late = threading.Timer(min(until + 2 * GRACE - time.monotonic(), threading.TIMEOUT_MAX), end_waiting)
+    late.daemon = True
+    late.start()
+    return until
 
 
 def raise_if_ending() -> None:

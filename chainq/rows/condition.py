@@ -18,15 +18,28 @@ from typing import NamedTuple
 
 from msgspec import Raw
 
+from chainq.catalog.methods import Kind
 from chainq.errors import Phrase, UsageError
 from chainq.rows.fields import text_of
 from chainq.text.sanitize import quoted
 
 Values = Sequence[Raw | None]
 Test = Callable[[Values], bool]
-Field = Callable[[Values], Values]
+Read = Callable[[Values], Values]
 """Returns what a field has in a row, of the values that were picked from it: several for `a[].b`."""
 
+
+class Field(NamedTuple):
+    """A field that an expression names: what reads it, and the kind of its values, None if that is not known."""
+
+    name: str
+    read: Read
+    kind: Kind | None
+
+
+MOST_SEEN = 200  # values of a field that are kept, for a hint
+FEW_SEEN = 5  # of them that are named, if none is like what was sought
+LONGEST_MEANT = 80  # characters of such a value that count
 DEEPEST = 50  # conditions inside each other; Python's stack bears a few hundred
 _TOKEN = re.compile(
     r"""\s*(?:(?P<operator>!=|==|<=|>=|!~|[=<>~])|(?P<bracket>[()])|(?P<text>'[^']*'|"[^"]*")|(?P<word>[^\s()'"=!<>~,&;]+))"""
@@ -40,6 +53,7 @@ _ORDERS: dict[str, Callable[[Decimal, Decimal], bool]] = {
     ">=": operator.ge,
 }
 _OPERATORS = "=, !=, <, <=, >, >=, ~ or !~"
+_NUMBERS = (Kind.NUMBER, Kind.CREDITS, Kind.HEIGHT, Kind.TIME)
 _EXPONENTS = {"K": 3, "M": 6}
 
 
@@ -56,17 +70,46 @@ class _Token(NamedTuple):
         return self.text.lower() if self.kind == "word" else ""
 
 
-def parse(expression: str, field: Callable[[str, int], Field]) -> Test:
-    """Return the test that an expression means. `field`: what reads a field, of its name and its place (from 1).
+def parse(expression: str, field: Callable[[str, int], Field], sought: "list[Equals]") -> Test:
+    """Return the test that an expression means. `field`: returns a field, by its name and its place (from 1).
 
-    Raises UsageError, with the place of the mistake.
+    `sought` gets each comparison with a text. Raises UsageError, with the place of the mistake.
     """
-    return _Parser(expression, field).parse()
+    return _Parser(expression, field, sought).parse()
 
 
-def equals(text: str) -> Callable[[Raw | None], bool]:
-    """Return what tells whether a value is that text."""
-    return lambda value: not is_null(value) and text_of(value) == text
+class Equals:
+    """Tells whether the value of a field is a text, and, if no value was, what may have been meant instead."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self._name, self._text = name, text
+        self._found, self._seen = False, set[str]()
+
+    def __call__(self, value: Raw | None) -> bool:
+        """Return whether a value is that text."""
+        if is_null(value):
+            return False
+        text = text_of(value)
+        if text == self._text:
+            self._found = True
+        elif len(self._seen) < MOST_SEEN:
+            self._seen.add(text)
+        return text == self._text
+
+    def hint(self) -> str:
+        """Return that no value was the text, with what is like it or all that there were; empty if one was."""
+        from difflib import get_close_matches
+
+        if self._found or not self._seen:
+            return ""
+        folded = {text[:LONGEST_MEANT].lower(): text for text in sorted(self._seen)}
+        sought = self._text[:LONGEST_MEANT].lower()
+        alike = [folded[found] for found in get_close_matches(sought, folded, 1 if sought in folded else 2, 0.7)]
+        hint = f"no {self._name} is {quoted(self._text, LONGEST_MEANT)}"
+        if alike:
+            return f"{hint}: did you mean {' or '.join(quoted(text, LONGEST_MEANT) for text in alike)}?"
+        few = sorted(self._seen) if len(self._seen) <= FEW_SEEN else []
+        return hint + (f", only {' or '.join(quoted(text, 20) for text in few)}" if few else "")
 
 
 def is_null(value: Raw | None) -> bool:
@@ -84,8 +127,8 @@ def number_of(value: Raw | None) -> Decimal | None:
 
 
 class _Parser:
-    def __init__(self, expression: str, field: Callable[[str, int], Field]) -> None:
-        self._expression, self._field = expression, field
+    def __init__(self, expression: str, field: Callable[[str, int], Field], sought: list[Equals]) -> None:
+        self._expression, self._field, self._sought = expression, field, sought
         self._tokens = self._split()
         self._next = self._depth = 0
 
@@ -103,6 +146,9 @@ class _Parser:
             kind = found.lastgroup or ""
             tokens.append(_Token(kind, found[kind], found.start(kind)))
             at = found.end()
+            if kind == "word" and (curly := re.search("[\u2018-\u201f]", found[kind])):
+                at = found.start(kind) + curly.start()
+                raise _wrong(f"unexpected {quoted(curly[0])} at character {at + 1}; write ' or \" around a text")
         rest = text[at:].lstrip()
         at = len(text) - len(rest)
         if rest[:1] in ("'", '"'):
@@ -166,11 +212,11 @@ class _Parser:
         if self._token.kind != "operator":
             raise self._expected(_OPERATORS)
         sign = self._take().text
-        one = self._matcher(sign)
-        test: Test = lambda values: any(one(value) for value in field(values))  # noqa: E731  # a def for each would hide that they are alike
+        one = self._matcher(sign, field)
+        test: Test = lambda values: any(one(value) for value in field.read(values))  # noqa: E731  # a def for each would hide that they are alike
         return _not(test) if sign in ("!=", "!~") else test
 
-    def _matcher(self, sign: str) -> Callable[[Raw | None], bool]:
+    def _matcher(self, sign: str, field: Field) -> Callable[[Raw | None], bool]:
         """Return the test of one value, of the value that follows the sign; `!=` and `!~` as `=` and `~`."""
         token = self._token
         if token.kind not in ("word", "text") or token.keyword in ("and", "or", "not"):
@@ -186,10 +232,20 @@ class _Parser:
             search = self._pattern(text)
             self._take()
             return lambda value: not is_null(value) and search(text_of(value)) is not None
+        if (
+            token.keyword != "null"
+            and number is None
+            and field.kind in _NUMBERS
+            and not _NUMBER.fullmatch(text.encode())
+        ):
+            raise self._expected(f"a number after {field.name} {sign}")
         self._take()
         if token.keyword == "null":
             return is_null
-        return _compared(operator.eq, number) if number is not None else equals(text)
+        if number is not None:
+            return _compared(operator.eq, number)
+        self._sought.append(Equals(field.name, text))
+        return self._sought[-1]
 
     @staticmethod
     def _number(token: _Token) -> Decimal | None:

@@ -10,7 +10,7 @@ from msgspec import Raw
 from chainq.catalog.columns import known_column, meant
 from chainq.catalog.methods import Kind, Method
 from chainq.errors import Phrase, UsageError
-from chainq.rows.condition import Field, Test, Values, equals, parse
+from chainq.rows.condition import Equals, Field, Read, Test, Values, parse
 from chainq.rows.fields import Picker, text_of
 from chainq.rows.raw_json import items
 from chainq.rows.transaction import program_of
@@ -40,9 +40,10 @@ class Where:
         given = {"program": program, "function": function, "where": expression}
         self.given = {name: text for name, text in given.items() if text is not None}
         self._paths: dict[str, int] = {}
+        self._sought: list[Equals] = []
         tests = [self._calls(program, function)] if program is not None or function is not None else []
         if expression is not None:
-            tests.append(parse(expression, self._field))
+            tests.append(parse(expression, self._field, self._sought))
         self._test: Test = lambda values: all(test(values) for test in tests)
         self._pick = Picker([*self._paths])
         self._computed = [
@@ -60,6 +61,10 @@ class Where:
         """Return whether a row meets the condition."""
         return self._test(self._values(row, height))
 
+    def hint(self) -> str:
+        """Return which texts no row had, and what may have been meant; empty if there are none."""
+        return "; ".join(filter(None, (sought.hint() for sought in self._sought)))
+
     def _values(self, row: Raw, height: int | None) -> Values:
         if self._decode is not None:
             try:
@@ -76,9 +81,10 @@ class Where:
         if known_column(name, self._method.columns) is None and (self._check or not name.isprintable()):
             unknown = f"unknown field {quoted(name)} at character {place}{meant(name, self._method.columns)}"
             raise UsageError(Phrase("invalid {where}: {}", unknown, where=None))
-        return self._reader(name)
+        column = known_column(name, self._method.columns)
+        return Field(name, self._reader(name), column.kind if column and self._check else None)
 
-    def _reader(self, path: str) -> Field:
+    def _reader(self, path: str) -> Read:
         place = self._paths.setdefault(path, len(self._paths))
         if "[]" in path:
             return lambda values: _leaves(values[place])
@@ -90,7 +96,9 @@ class Where:
     def _calls(self, program: str | None, function: str | None) -> Test:
         """Return the test that a row has a call of both, or of one if the other is None."""
         given = {self._method.program: program, self._method.function: function}
-        wanted = [(self._reader(path), equals(text)) for path, text in given.items() if path and text is not None]
+        sought = {path: Equals(path, text) for path, text in given.items() if path and text is not None}
+        self._sought += sought.values()
+        wanted = [(self._reader(path), equals) for path, equals in sought.items()]
         # Both fields of an array come from the same items, so the values of a call are at the same place in each.
         return lambda values: any(
             all(matches(value) for (_, matches), value in zip(wanted, call, strict=True))

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from chainq import tuning
 from chainq.errors import (
+    OVERDUE,
     BrokenBodyError,
     ChainqError,
     OverdueError,
@@ -185,9 +186,8 @@ class Connection(Closing):
                     f"it asks to wait {asked:g} s" if asked > tuning.PATIENCE else f"refused for {tuning.PATIENCE:g} s"
                 )
                 failure.error.message += f", {limit}"
-        elif failure.unconnected and not self._responded and not self._options.patient:
-            # Where nothing ever listened, more patience would not help: a URL is wrong, or a server not started.
-            failure.wait = tuning.CONNECT_WAIT if retries.attempts == 1 and self._options.retries else None
+        elif failure.connect_waits and not self._responded and not self._options.patient:
+            failure.wait = dict(enumerate(failure.connect_waits[: self._options.retries], 1)).get(retries.attempts)
         else:
             failure.wait = retries.wait_after(failure)
             if failure.wait is None and (failure.retry_after or 0.0) > tuning.MAX_WAIT:
@@ -219,7 +219,7 @@ class Connection(Closing):
             return math.inf
         left = self._options.until - self._clock.monotonic()
         if left <= 0:
-            raise OverdueError(Phrase("the run took longer than {deadline} allows"))
+            raise OverdueError(OVERDUE)
         return left
 
     def _exchange(self, request: bytes, request_id: str, memory: Reservation) -> Response:

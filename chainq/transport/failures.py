@@ -2,7 +2,8 @@
 
 Tried again are calls that met no connection, a lost one, a timeout, a body that ended early, HTTP 408, 429, 500, 502,
 503 and 504, and errors of a database that restarts: `retries` times, and 429 as long as `rate_limit` says. All else is
-final. If no connection was ever made, one more attempt is enough, unless the user said how many.
+final. If no connection was ever made, a few seconds are enough for a server that starts (`tuning.CONNECT_WAITS`), and
+one more attempt for a host that nobody knows, unless the user said how many.
 
 Source: docs/protocol.md, "Envelope and errors"; RFC 9110, section 15, for HTTP statuses.
 """
@@ -10,7 +11,9 @@ Source: docs/protocol.md, "Envelope and errors"; RFC 9110, section 15, for HTTP 
 import errno
 import os
 import re
+from collections.abc import Sequence
 
+from chainq import tuning
 from chainq.errors import (
     BrokenBodyError,
     ChainqError,
@@ -92,8 +95,8 @@ class TransientFailure(Exception):  # noqa: N818  # never leaves the transport
     `error` is what to raise after the last attempt; `retry_after` the seconds that the service asks to wait, None if
     it does not say. `rate_limited`: the service wants fewer calls. `timed_out`: there was no response in time, to
     this side (`hung`: the server said nothing) or inside the service. `overloaded`: fewer requests at a time may help.
-    `unconnected`: there was no connection at all. `wait` is decided later: the seconds before the next attempt, None
-    if there is none.
+    `connect_waits`: the seconds before each retry if there was no connection at all, to a server that may not exist.
+    `wait` is decided later: the seconds before the next attempt, None if there is none.
     """
 
     def __init__(
@@ -105,12 +108,12 @@ class TransientFailure(Exception):  # noqa: N818  # never leaves the transport
         timed_out: bool = False,
         hung: bool = False,
         overloaded: bool = False,
-        unconnected: bool = False,
+        connect_waits: Sequence[float] = (),
     ) -> None:
         super().__init__(str(error))
         self.error, self.retry_after = error, retry_after
         self.rate_limited, self.timed_out, self.overloaded = rate_limited, timed_out, overloaded or timed_out
-        self.hung, self.unconnected = hung, unconnected
+        self.hung, self.connect_waits = hung, connect_waits
         self.wait: float | None = None
 
 
@@ -189,7 +192,10 @@ def of_exchange(error: ExchangeError, options: ServiceOptions) -> ChainqError | 
     if any(os.strerror(number) in reason for number in (errno.EMFILE, errno.ENFILE)):  # others may be closed meanwhile
         limit = OutputError("too many open files", Phrase("lower {concurrency}, or raise the limit (ulimit -n)"))
         return TransientFailure(limit)
-    return TransientFailure(failure, unconnected=isinstance(error, UnconnectedError))
+    if not isinstance(error, UnconnectedError):
+        return TransientFailure(failure)
+    refused = os.strerror(errno.ECONNREFUSED) in reason
+    return TransientFailure(failure, connect_waits=tuning.CONNECT_WAITS[: None if refused else 1])
 
 
 def of_status(response: Response, url: str, now: float) -> ChainqError | TransientFailure:

@@ -59,6 +59,21 @@ def test_4_a_server_that_hangs(
     assert "the run took longer than --deadline allows" in ran.err.splitlines()[-1]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("records", "0:3000", "--where", 'transaction_id ~ "([a-z0-9]+)+!"'),
+        ("sql", "--end", "9", "select count(*) from blocks, range(1000000000) a, range(1000000000) b"),
+    ],
+)
+def test_4_what_takes_long_between_requests(words: tuple[str, ...], chainq: Program) -> None:
+    """An expression or a query that never ends: the time of the run is over all the same."""
+    ran = chainq(*words, "--deadline", "1s", "--quiet", url="demo:")
+    assert ran.code == 4
+    assert "the run took longer than --deadline allows" in ran.err
+    assert ("resume with 0:3000" in ran.err) == ("--where" in words)
+
+
 def test_4_the_next_run_resumes(hanging: tuple[Hanging, str], chainq: Program, truth: Truth) -> None:
     """With a checkpoint, runs that are ended again and again come to the end, each row once."""
     service, url = hanging
@@ -73,7 +88,7 @@ def test_4_the_next_run_resumes(hanging: tuple[Hanging, str], chainq: Program, t
 
 def test_the_first_timeout_is_a_warning(server: Servers, chainq: Program) -> None:
     """One line, at once, that names the request: nobody waits half an hour to learn that the server hangs."""
-    ran = chainq("block", "5", "--timeout", "0.2", "--retries", "2", url=server("--latency", "60"))
+    ran = chainq("block", "5", "--timeout", "0.2", "--retries", "1", url=server("--latency", "60"))
     assert ran.code == 4
     warnings = [line for line in ran.err.splitlines() if "warning" in line]
     assert len(warnings) == 1

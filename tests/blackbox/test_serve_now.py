@@ -3,7 +3,8 @@
 import json
 
 from chainq.demo.chain import Chain
-from harness.program import Program, Servers, one_line
+from harness.program import Program, Servers, finish, one_line
+from harness.sockets import free_port
 
 
 def test_the_newest_block_is_seconds_old(chainq: Program, server: Servers) -> None:
@@ -27,6 +28,18 @@ def test_a_server_that_is_started_again_has_the_same_blocks(chainq: Program, ser
         again = chainq("block", height, "--jsonl", url=url)
     assert again.out == chainq("block", height, "--jsonl", url=server("--now")).out
     assert int(chainq("latest", "--text", url=server("--now")).out) >= int(height) > 10_000_000
+
+
+def test_a_server_that_starts_is_waited_for(chainq: Program) -> None:
+    """`chainq serve &` and a command in the next line: also if it has yet to listen, and then to make its chain."""
+    port = free_port()
+    latest = chainq.start("latest", "--text", url=f"http://127.0.0.1:{port}")
+    server = chainq.start("serve", "--sealed", "40", "--port", port)
+    try:
+        assert finish(latest) == (0, b"39\n", "")
+    finally:
+        server.terminate()
+        finish(server)
 
 
 def test_a_block_comes_when_its_time_is_reached() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from chainq.demo.sealed import SealedChain
 from chainq.demo.service import Service
 from harness.program import DIALECT, LONGEST, ROOT, Program, Servers, installed, one_line
 from harness.services import serving
+from harness.sockets import free_port
 
 pytest.importorskip("aleo")
 
@@ -52,6 +54,8 @@ def test_without_an_anchor_the_verdict_says_so(program: Program, url: str) -> No
     ran = program("verify", f"0:{BLOCKS}", "--hashes", url=url)
     assert ran.code == 0, ran.err
     assert "not anchored: these rows agree with the block hashes that the server names" in ran.err
+    assert "no hash binds signatures, " in ran.err
+    assert ran.err.rstrip().endswith("of ownership nonce_x, nonce_y and owner_x; of transitions the source of program")
 
 
 def test_the_repair_that_a_data_set_is_told_runs(program: Program, server: Servers) -> None:
@@ -169,20 +173,19 @@ def test_an_export_is_verified_against_one_hash_without_a_network(
     assert sorted(findings(ran.rows)) == [(LAST, "blocks", "anchor"), (LAST, "full-blocks", "anchor")]
 
 
-@pytest.mark.parametrize(
-    ("page", "heading"),
-    [("docs/hashes.md", "### An export that anybody can check"), ("README.md", "## Export and SQL")],
-)
-def test_the_lines_of_the_page_verify_an_export(
-    program: Program, url: str, tmp_path: Path, page: str, heading: str
-) -> None:
-    """The four lines, with fewer blocks, on a server that is there."""
-    text = (ROOT / page).read_text("utf-8").partition(heading)[2]
-    lines = re.findall(r"^    (.*)$", text.partition("\n## ")[0], re.MULTILINE)
-    assert lines[0] == "chainq serve --sealed 2000 &"
-    assert len(lines) == 4
-    text = "\n".join(lines[1:]).replace("2000", str(BLOCKS)).replace("1999", str(LAST))
-    text = text.replace("http://127.0.0.1:8545", url)
+def test_the_lines_of_the_page_verify_an_export(program: Program, tmp_path: Path) -> None:
+    """The block as it is pasted, with fewer blocks on a free port: the server starts while the next line runs."""
+    blocks = []
+    for page, heading in (
+        ("docs/hashes.md", "### An export that anybody can check"),
+        ("README.md", "## Export and SQL"),
+    ):
+        text = (ROOT / page).read_text("utf-8").partition(heading)[2].partition("\n## ")[0]
+        blocks.append("\n".join(re.findall(r"^    (.*)$", text, re.MULTILINE)))
+    assert blocks[0] == blocks[1]
+    text = blocks[0].replace("200", str(BLOCKS)).replace("199", str(LAST))
+    port = free_port()
+    text = text.replace("8545", port).replace(" &", f" --port {port} --dialect {DIALECT} &", 1)
     environment = program.environment()
     environment["PATH"] = f"{Path(installed()).parent}:{environment['PATH']}"
     ran = subprocess.run(
@@ -336,3 +339,27 @@ def test_other_rows_of_an_export_are_bound_through_its_full_blocks(
         assert program("export", command, "0:20", "--to", str(without), "--partition", "25", url=url).code == 0
     said = program("verify", str(without), "--hashes").err
     assert "not compared with full blocks, which are missing: records" in said
+
+
+def test_tables_of_an_export_are_bound_through_its_full_blocks(program: Program, url: str, tmp_path: Path) -> None:
+    """A value that only a table has otherwise, a row that it lacks, and tables without full blocks."""
+    parquet, lake = pytest.importorskip("pyarrow.parquet"), tmp_path / "lake"
+    assert program("export", "chain", "0:20", "--to", str(lake), url=url).code == 0
+    ran = program("verify", str(lake), "--hashes")
+    assert ran.code == 0, ran.err
+    compared = "compared with full blocks: calls, finalize, inputs, outputs, ratifications, transactions"
+    assert f"; {compared}; " in ran.err
+    for table in ("outputs", "calls"):
+        (path,) = (lake / table).glob("*/data.parquet")
+        file = parquet.read_table(path)
+        rows = file.to_pylist()
+        if table == "calls":
+            del rows[7]
+        else:
+            rows[0]["value"] = "1u64"
+        parquet.write_table(type(file).from_pylist(rows, file.schema), path)
+    ran = program("verify", str(lake), "--hashes", "--jsonl")
+    found = {one[1:] for one in findings(ran.rows)}
+    assert {("outputs", "altered"), ("calls", "missing")} <= found
+    shutil.rmtree(lake / "full-blocks")
+    assert f"not {compared.replace(':', ', which are missing:')}" in program("verify", str(lake), "--hashes").err

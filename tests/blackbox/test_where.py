@@ -124,7 +124,7 @@ def test_the_rows_that_pass_are_printed(
     assert sorted(ran.rows) == sorted(due)
     read = len(truth.rows(command, SPAN[0], end))
     rows = "1 row" if read == 1 else f"{read:,} rows"
-    assert one_line(ran, 0) == f"chainq: {rows} read, {len(due):,} passed the filter\n"
+    assert one_line(ran, 0).startswith(f"chainq: {rows} read, {len(due):,} passed the filter")
 
 
 @pytest.mark.parametrize(
@@ -144,6 +144,20 @@ def test_program_and_function(command: str, passes: Passes, chainq: Program, ser
     assert sorted(ran.rows) == sorted(passing(truth, command, passes, SPAN[0], end))
     both = chainq(*words, "--where", "height < 0" if command != "full-blocks" else "block_hash = null", url=server())
     assert (both.code, both.out) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("--where", "program_id = Credits.aleo"), "no program_id is 'Credits.aleo': did you mean 'credits.aleo'?"),
+        (("--function", "Split"), "no function_name is 'Split': did you mean 'split'?"),
+        (("--where", "function_name = split and height < 0"), ""),
+    ],
+)
+def test_a_text_that_no_row_has(words: tuple[str, str], hint: str, chainq: Program, server: Servers) -> None:
+    """If no row passes, stderr has what may have been meant, of the values that the rows had."""
+    said = one_line(chainq("records", "2400:2700", *words, url=server()), 0)
+    assert said.endswith(f" read, 0 passed the filter{hint and f'; {hint}'}\n")
 
 
 def test_options_that_a_command_does_not_have(chainq: Program, server: Servers) -> None:
@@ -278,6 +292,8 @@ def test_transactions_by_height_and_limit(chainq: Program, server: Servers, trut
         ("program_id ~ '(a'", "invalid regular expression at character 14, before \"'(a'\": missing ), unterminated"),
         ("program_id = 'a", "the quote at character 14 has no end"),
         ("height = 5 id = 3", "expected and, or, or its end at character 12, before 'id = 3'"),
+        ("height = 'abc'", "expected a number after height ="),
+        ("program_id = “credits.aleo”", "unexpected '“' at character 14; write ' or \" around a text"),
         ("height = 5, id > 3", "unexpected ',' at character 11; join conditions with and, or, not"),
         ("height = 5 && id > 3", "unexpected '&' at character 12"),
         ("height <> 5", "expected a value at character 9, before '> 5'"),

@@ -46,7 +46,7 @@ def test_threads_may_share_the_transport() -> None:
 
 @pytest.fixture
 def server(request: pytest.FixtureRequest) -> Iterator[DemoServer]:
-    with DemoServer(Service(CHAIN, getattr(request, "param", Faults())), "127.0.0.1", 0) as listening:
+    with DemoServer(lambda: Service(CHAIN, getattr(request, "param", Faults())), "127.0.0.1", 0) as listening:
         thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield listening
@@ -101,6 +101,6 @@ def test_serve_says_its_port_and_ends_quietly_when_interrupted(capfd: pytest.Cap
         ports.append(port)
         raise KeyboardInterrupt
 
-    serve(QUIET, "127.0.0.1", 0, ready=ready)
+    serve(lambda: QUIET, "127.0.0.1", 0, ready=ready)
     assert ports[0] > 0
     assert capfd.readouterr() == ("", "")

@@ -145,7 +145,7 @@ class BlocklessMoving(Moving):
 @contextmanager
 def serving(service: Service) -> Iterator[str]:
     """The URL of a service on a socket."""
-    server = DemoServer(service, "127.0.0.1", 0)
+    server = DemoServer(lambda: service, "127.0.0.1", 0)
     with _running(server):
         yield f"http://127.0.0.1:{server.port}/"
 

@@ -9,6 +9,13 @@ from contextlib import contextmanager, suppress
 Serve = Callable[[socket.socket, bytes], None]
 
 
+def free_port() -> str:
+    """A port of this machine where nothing listened a moment ago."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return str(held.getsockname()[1])
+
+
 @contextmanager
 def server(serve: Serve, tls: ssl.SSLContext | None = None) -> Iterator[tuple[str, list[bytes]]]:
     """A server that hands each request, whole, to `serve` with its socket: its URL, and the requests it has seen."""
