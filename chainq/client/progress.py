@@ -1,6 +1,5 @@
 """The progress bar of a client, on stderr or in a notebook's output; rich draws it."""
 
-import threading
 from collections.abc import Iterator
 
 from chainq.process.progress import Bar
@@ -13,32 +12,21 @@ class Progress:
     """Draws a bar while a range is read that takes longer than a second."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._bar: Bar | None = None
+        self._bar: Bar | None = None  # any thread may use it, also after its end
 
     def count(self, report: Report) -> None:
         """Count one attempt of a request; called from any thread."""
-        with self._lock:
-            if self._bar:
-                self._bar.called(
-                    report.size,
-                    again=report.attempt > 1,
-                    wait=report.wait,
-                    why=printable(report.outcome),
-                    held=report.rate_limited,
-                )
+        if bar := self._bar:
+            again, why = report.attempt > 1, printable(report.outcome)
+            bar.called(report.size, again=again, wait=report.wait, why=why, held=report.rate_limited)
 
     def follow(self, batches: Iterator[Batch], heights: int) -> Iterator[Batch]:
         """Yield the batches of a range of that many heights and show how far they have come."""
-        bar = Bar(heights)
-        with self._lock:
-            self._bar = bar
+        self._bar = bar = Bar(heights)
         try:
             for batch in batches:
                 yield batch
-                with self._lock:
-                    bar.wrote(len(batch.heights) if batch.heights else 0, len(batch.rows))
+                bar.wrote(len(batch.heights) if batch.heights else 0, len(batch.rows))
         finally:
-            with self._lock:
-                self._bar = None
-                bar.close()
+            self._bar = None
+            bar.close()
