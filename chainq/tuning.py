@@ -77,7 +77,7 @@ KEEP_ALIVE = 5.0  # seconds that an idle connection stays open
 # Servers that are behind, reorgs and outages (resume)
 MAX_LAG = 16  # blocks below the tip that a run learns to leave out
 TAIL = 1000  # heights without a row that may still get rows, counted from the end of a look
-RECORD_SECONDS = 2.0  # after which a position is recorded: two requests, and a sync of the disk; and at the end
+RECORD_SECONDS = 5.0  # after which a position is recorded: two requests, and a sync of the disk; and at the end
 REORG_LOOKS = 6  # requests for a block that was there; if one of two servers is behind, 1 round in 64 needs more
 STATE_SECONDS = 60.0  # between lines that say how long polls have failed
 MAX_REFUSALS = 60  # polls in a row that a service may answer with errors; five minutes at the default interval

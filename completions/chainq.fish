@@ -169,8 +169,10 @@ _chainq_row --cert file 'Client certificate (PEM), and its key if not in FILE'
 _chainq_row '--quiet -q' flag 'Suppress warnings and progress'
 _chainq_row '--verbose -v' flag 'Log every request to stderr'
 _chainq_row --log-format words 'Format of the lines on stderr' text '' json ''
-_chainq_for blocks block full-blocks records ownership transitions
+_chainq_for blocks block full-blocks records ownership transitions owned balance
 _chainq_row --lake text 'Read what an export in DEST contains from there'
+_chainq_for blocks full-blocks records ownership transitions
+_chainq_row --fill flag 'Write partitions that --lake lacks of the range into it first'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned
 _chainq_row --no-check flag 'Skip argument checks'
 _chainq_for blocks full-blocks program-transactions records ownership transitions address-transactions owned export

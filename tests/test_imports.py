@@ -100,7 +100,7 @@ BUDGETS: dict[str, Set[str]] = {
     "--version": SHELL,
     "--help": SHELL,
     "records --help": SHELL,
-    "serve --help": SHELL | {"cli.serve", "demo", "demo.list_faults"},
+    "serve --help": SHELL | {"cli.serve", "demo", "demo.faults", "demo.ids", "demo.list_faults"},
     "block 5 --jsonl": LOOKED_UP | {"formats.jsonl"},
     "latest --jsonl": LOOKED_UP | {"formats.jsonl"},
     "blocks --start 0 --end 5 --jsonl": RANGED | DETECTED | {"formats.jsonl"},

@@ -36,15 +36,7 @@ class TextKind(Enum):
     SECRET = "a secret key", "chainq never takes one as an argument; keep it out of command lines"
 
 
-WITH_SCREEN = {
-    TextKind.HEIGHT,
-    TextKind.TRANSACTION,
-    TextKind.ADDRESS,
-    TextKind.PROGRAM,
-    TextKind.FUNCTION,
-    TextKind.TRANSITION,
-    TextKind.RECORD,
-}
+WITH_SCREEN = {kind for kind in TextKind if kind.hint.startswith("use chainq show")}
 """What `chainq show` has a screen for."""
 _PREFIXES = {
     "at": TextKind.TRANSACTION,
@@ -80,9 +72,8 @@ def kind_of(text: str) -> TextKind | None:
         return None
     if prefix in _PREFIXES:
         return _PREFIXES[prefix]
-    return (
-        TextKind.ADDRESS if prefix.isalpha() and len(data) == _ADDRESS_LENGTH else None
-    )  # each network has its prefix
+    # Each network has its prefix of addresses.
+    return TextKind.ADDRESS if prefix.isalpha() and len(data) == _ADDRESS_LENGTH else None
 
 
 def shown(text: str) -> str:

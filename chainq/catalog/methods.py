@@ -143,6 +143,7 @@ class Method(NamedTuple):
 START = Param("start", "number", Role.START, "start of range, included")
 END = Param("end", "number", Role.END, "end of range, excluded")
 PAGE = Param("page", "number", Role.PAGE, "page number, from 0")
+_RECORD_PAGES = (START, END, PAGE, Param("recordsPerRequest", "number", Role.SIZE, "page size, 10000 by default"))
 
 BLOCK_SUMMARY = (
     Column("id", "number", "row id of the stored block", Kind.HEIGHT),
@@ -381,12 +382,7 @@ METHODS = (
         name="records/all",
         group="Records",
         purpose="records produced in a height range",
-        params=(
-            START,
-            END,
-            PAGE,
-            Param("recordsPerRequest", "number", Role.SIZE, "page size, 10000 by default"),
-        ),
+        params=_RECORD_PAGES,
         shape=Shape.ROWS,
         columns=RECORD,
         example="chainq records --start 0 --end 500 --jsonl",
@@ -403,12 +399,7 @@ METHODS = (
         name="records/isOwner",
         group="Records",
         purpose="minimal ownership data of records in a height range",
-        params=(
-            START,
-            END,
-            PAGE,
-            Param("recordsPerRequest", "number", Role.SIZE, "page size, 10000 by default"),
-        ),
+        params=_RECORD_PAGES,
         shape=Shape.ROWS,
         columns=OWNERSHIP,
         example="chainq ownership --last 100",

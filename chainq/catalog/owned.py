@@ -45,10 +45,10 @@ def owned_method(*, records: bool, plaintext: bool, spends: bool) -> Method:
 READABLE = (
     "height",
     "timestamp",
-    "owner",
+    AMOUNT.path,
+    OWNER.path,
     "program_id",
     RECORD_NAME.path,
-    AMOUNT.path,
     SPENT_HEIGHT.path,
     SPENT_TRANSACTION.path,
     SENDER.path,

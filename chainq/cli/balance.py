@@ -1,16 +1,15 @@
 """`chainq balance`: what view keys own and have not spent, by program and token, as of a block."""
 
-import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from chainq.cli import connect
+from chainq.cli.balance_checkpoint import Checkpoint
 from chainq.cli.owned import owner_hash, prepare, recorded_salt, refuse_key
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import BalanceCommand
@@ -19,11 +18,10 @@ from chainq.errors import ChainqError, ResponseError, ServiceError, UnreachableE
 from chainq.fetching.service import Service
 from chainq.heights.bounds import parse_height
 from chainq.process.pool import cores
-from chainq.process.signals import raise_if_ending, signals_deferred
-from chainq.resume.kept_file import locked, replace_file
+from chainq.process.signals import raise_if_ending
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import in_credits
-from chainq.text.sanitize import excerpt, mask_url, printable
+from chainq.text.sanitize import mask_url, printable
 from chainq.text.width import GAP, width_of
 from chainq.wallet import genuine, keys
 from chainq.wallet.balance import Bookkeeper
@@ -31,18 +29,8 @@ from chainq.wallet.book import Book, Mark, Total
 from chainq.wallet.examine import requests_of
 from chainq.wallet.owned import check_network
 
-VERSION = 1  # of the checkpoint's fields
-MODE = 0o600  # of the checkpoint, which holds amounts
 PUBLIC = "This is the private balance: the service has no method that shows the public balance of an account."
 _HEADER = ("program", "token", "records", "received", "unspent records", "unspent")
-
-
-class _Kept(msgspec.Struct, forbid_unknown_fields=True):
-    """The checkpoint: what identifies the wallet and the service, and the book."""
-
-    chainq_balance: int
-    query: dict[str, Any]
-    book: Book
 
 
 def run(given: BalanceCommand) -> None:
@@ -65,13 +53,12 @@ def run(given: BalanceCommand) -> None:
     addresses = [key.address for key in found]
     reporter = connect.reporter(given)
     with ExitStack() as stack:
-        service = stack.enter_context(
-            connect.open_service(connect.service_options(given, patient=given.watch), reporter)
-        )
+        options = connect.service_options(given, patient=given.watch, lake=given.lake or "")
+        service = stack.enter_context(connect.open_service(options, reporter))
         stack.callback(reporter.end)
         identity = {"owner": owner_hash(addresses, recorded_salt(given.checkpoint)), "start": start}
         identity["url"] = mask_url(service.url)
-        book, record = stack.enter_context(_kept(given.checkpoint, identity, start))
+        kept = stack.enter_context(Checkpoint(given.checkpoint, identity, start, len(addresses)))
         reporter.draw()
         if given.network is not None:
             check_network(service, given.network)
@@ -82,11 +69,11 @@ def run(given: BalanceCommand) -> None:
                 given.workers or cores(),
                 warn=reporter.warn,
                 progress=reporter,
-                recorded=record,
+                recorded=lambda _: kept.save(),
             )
         )
         found.clear()
-        _print_balances(given, service, keeper, book, end, addresses, reporter)
+        _print_balances(given, service, keeper, kept, end, addresses, reporter)
         keeper.check()
 
 
@@ -99,51 +86,11 @@ def _keys(given: BalanceCommand) -> list[keys.ViewKey]:
     return sorted({key.address: key for part in read for key in part}.values(), key=lambda key: key.address)
 
 
-@contextmanager
-def _kept(path: Path | None, identity: dict[str, Any], start: int) -> Iterator[tuple[Book, Callable[[Book], None]]]:
-    """Yield the book of a checkpoint, locked, and what records it; without one a new book, and nothing."""
-    if path is None:
-        yield Book(start), lambda _: None
-        return
-    with ExitStack() as stack:
-        path, name = path.resolve(), printable(excerpt(str(path), 200))
-        stack.callback(os.close, locked(path, name))
-        book = _read(path, name, identity) or Book(start)
-
-        def record(changed: Book) -> None:
-            with signals_deferred():
-                content = msgspec.json.encode(_Kept(VERSION, identity, changed))
-                replace_file(path, msgspec.json.format(content, indent=1) + b"\n", name, MODE)
-
-        yield book, record
-
-
-def _read(path: Path, name: str, identity: dict[str, Any]) -> Book | None:
-    """Return the book of a checkpoint; None where there is none. Raises UsageError."""
-    try:
-        kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise UsageError(f"cannot read checkpoint {name}: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(
-            f"checkpoint {name} is damaged, or not one of balance: {excerpt(str(error), 80)}", "use another file"
-        ) from None
-    if kept.chainq_balance != VERSION or kept.query != identity:
-        different = [key for key in identity if kept.query.get(key) != identity[key]] or ["version"]
-        raise UsageError(
-            f"checkpoint {name} was made with other arguments ({', '.join(different)})",
-            "use the arguments of its first run, or another checkpoint",
-        )
-    return kept.book
-
-
 def _print_balances(
     given: BalanceCommand,
     service: Service,
     keeper: Bookkeeper,
-    book: Book,
+    kept: Checkpoint,
     end: int | None,
     addresses: Sequence[str],
     reporter: Reporter,
@@ -151,16 +98,21 @@ def _print_balances(
     """Print the balance once, or each time that it changes."""
     write = _json if given.json else _table
     shown: list[Total] | None = None
+    book = kept.book
     with open_sink(None, pager=not given.watch) as sink:
         while True:
             raise_if_ending()
             try:
-                keeper.bring_up(book, service.tip(refresh=shown is not None), service.hash_of, end)
+                tip = service.tip(refresh=shown is not None)
+                keeper.bring_up(book, tip, service.hash_of, end)
+                kept.succeeded(tip.height, tip.time)
             except (ServiceError, UnreachableError, ResponseError) as error:
+                kept.failed(error.message)
                 if shown is None:
                     raise
                 reporter.warn(str(error))
-            except ChainqError:
+            except ChainqError as error:
+                kept.failed(error.message)
                 if book.as_of is not None:  # else nothing is known yet, not even that there are no records
                     sink.write(write(book, book.totals(), addresses))
                 raise

@@ -53,6 +53,7 @@ def groups_of(method: Method) -> list[type[options.Group]]:
         options.DetailOptions: method.param(Role.ADDRESS) is not None,
         options.ServiceFlags: True,
         options.LakeOptions: method.stored,
+        options.FillOptions: method.stored and method.ranged,
         options.AgeOptions: not method.params,
         options.CheckOptions: True,
         options.StrictOptions: method.ranged or sized,

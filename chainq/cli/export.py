@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
 from threading import Lock
 from typing import Any
 
@@ -45,7 +46,7 @@ def run(given: ExportCommand) -> None:
     query = _query(given)
     if given.hashes:
         query = _with_hashes(query)
-    destination = _absolute(given.to)
+    destination = absolute(given.to)
     reporter = connect.reporter(given)
     options = connect.service_options(given, strict=given.strict)
     store = open_store(destination)
@@ -56,7 +57,7 @@ def run(given: ExportCommand) -> None:
             _list(export, service, reporter)
             return
         workers = given.workers or cores()
-        progress = _Progress(reporter, everything=query.bounds == Bounds(whole=True))
+        progress = Progress(reporter, everything=query.bounds == Bounds(whole=True))
         reporter.draw()
         try:
             totals = export.run(
@@ -75,14 +76,15 @@ def run(given: ExportCommand) -> None:
             reporter.warn(f"no blocks in that range: the tip is {service.tip_height()}")
         elif not reporter.quiet:
             hashed = " (block hashes checked)" if given.hashes else ""
-            kept = f", {totals.kept:,} complete before" if totals.kept else ""
+            kept = f", {totals.kept:,} complete before by receipts and sizes" if totals.kept else ""
             committed = "".join(
                 f"; {number:,} committed to {KINDS[kind]} tables" for kind, number in totals.committed.items()
             )
+            unread = f"; chainq verify {quote(store.label)} reads what was complete before" if totals.kept else ""
             calls = counted(totals.calls + own.number, "call")
             reporter.line(
                 f"chainq: {store.label}: {counted(totals.written, 'partition')} written{hashed}{kept};"
-                f" {counted(totals.rows, 'row')}, {in_bytes(totals.size)}, {calls}{committed}"
+                f" {counted(totals.rows, 'row')}, {in_bytes(totals.size)}, {calls}{committed}{unread}"
             )
 
 
@@ -102,7 +104,7 @@ class _OwnCalls:
         return Service(options, report=count, **listeners)
 
 
-class _Progress:
+class Progress:
     """The bar and the lines of an export: heights and rows within partitions, partitions, and what workers do."""
 
     def __init__(self, reporter: Reporter, *, everything: bool) -> None:
@@ -203,7 +205,7 @@ def _repair(given: ExportCommand) -> ExportQuery:
     return ExportQuery(commands, Bounds(whole=True), lag=given.lag, register=_kinds(given), repair=True, places=places)
 
 
-def _engine(given: ExportCommand, workers: int, reporter: Reporter, progress: _Progress) -> Engine:
+def _engine(given: ExportCommand, workers: int, reporter: Reporter, progress: Progress) -> Engine:
     """Return the engine of the options. Raises UsageError."""
     if given.engine == "dask":
         from chainq.lake.cluster import DaskEngine
@@ -212,7 +214,7 @@ def _engine(given: ExportCommand, workers: int, reporter: Reporter, progress: _P
     return LocalEngine(workers, reporter, progress.advanced)
 
 
-def _absolute(destination: str) -> str:
+def absolute(destination: str) -> str:
     """Return a destination that means the same in every process: paths from the root. An empty one stays so."""
     kept = not destination or ":" in destination.partition("/")[0]
     return destination if kept else str(Path(destination).absolute())

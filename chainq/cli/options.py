@@ -304,6 +304,14 @@ class LakeOptions(Group):
     ] = None
 
 
+class FillOptions(Group):
+    """What is kept of what was requested."""
+
+    fill: Annotated[
+        bool, option(SERVICE, "--fill", "", "Write partitions that --lake lacks of the range into it first.")
+    ] = False
+
+
 class CheckOptions(Group):
     """Whether arguments are checked before they are sent."""
 
@@ -359,6 +367,7 @@ class MethodOptions(
     DetailOptions,
     ServiceFlags,
     LakeOptions,
+    FillOptions,
     CheckOptions,
     StrictOptions,
     RequestOptions,

@@ -6,35 +6,20 @@ No `from __future__ import annotations` here: Typer reads the annotations.
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from chainq.cli.options import Group
+from chainq.cli.options import Group, option
+from chainq.demo.faults import Faults
 from chainq.errors import UsageError
 
 if TYPE_CHECKING:
     from chainq.demo.chain import Chain
     from chainq.demo.planted import Planted
-
-FAULTS = "Faults"
-
-
-def _fault(
-    name: str, metavar: str, text: str, *, low: float | None = None, high: float | None = None, shown: bool = False
-) -> Any:
-    """Return an option under the heading of the faults; `shown`: its default is worth showing."""
-    return Option(name, metavar=metavar, rich_help_panel=FAULTS, help=text, min=low, max=high, show_default=shown)
-
-
-def _switch(name: str, text: str) -> Any:
-    return Option(name, rich_help_panel=FAULTS, help=text)
-
-
-def _share(name: str, text: str) -> Any:
-    return _fault(name, "SHARE", text, low=0.0, high=1.0)
 
 
 class ServeOptions(Group):
@@ -81,84 +66,32 @@ class ServeOptions(Group):
 
 
 class FaultOptions(Group):
-    """The faults of the service: each field of `chainq.demo.faults.Faults` but `gzip`, which is no fault."""
+    """The faults of the service: an option for each field of `Faults` with words for it."""
 
-    latency: Annotated[float, _fault("--latency", "SECONDS", "Seconds before each response.", low=0.0)] = 0.0
-    drip: Annotated[float, _fault("--drip", "SECONDS", "Seconds between single bytes of a response.", low=0.0)] = 0.0
-    rate_limit: Annotated[int, _fault("--rate-limit", "N", "HTTP 429 after N calls of a method.", low=0)] = 0
-    rate_window: Annotated[
-        float, _fault("--rate-window", "SECONDS", "Length of the rate-limit window.", low=0.0, shown=True)
-    ] = 60.0
-    retry_after: Annotated[
-        int | None, _fault("--retry-after", "SECONDS", "Retry-After header of a 429 response.", low=0)
-    ] = None
-    fail_rate: Annotated[float, _share("--fail-rate", "Share of 503 responses.")] = 0.0
-    database_down: Annotated[
-        str | None, _fault("--database-down", "N", "JSON-RPC error 57P01 for the first N calls, or for calls A:B.")
-    ] = None
-    heavy_rows: Annotated[
-        int, _fault("--heavy-rows", "N", "Query timeout for responses of more than N rows.", low=0)
-    ] = 0
-    truncate_rate: Annotated[float, _share("--truncate-rate", "Share of bodies that end early.")] = 0.0
-    wrong_id_rate: Annotated[float, _share("--wrong-id-rate", "Share of responses with a wrong id.")] = 0.0
-    clamp_heights: Annotated[
-        int, _fault("--clamp-heights", "N", "Silently serve only the first N heights of a range.", low=0)
-    ] = 0
-    empty_above: Annotated[
-        int, _fault("--empty-above", "N", "Empty results for ranges of more than N heights.", low=0)
-    ] = 0
-    exclusive_start: Annotated[bool, _switch("--exclusive-start", "Leave out the first height of a range.")] = False
-    inclusive_end: Annotated[bool, _switch("--inclusive-end", "Include the end height of a range.")] = False
-    neighbour_rows: Annotated[bool, _switch("--neighbour-rows", "Include the first row after the range.")] = False
-    row_cap: Annotated[int, _fault("--row-cap", "N", "Silently cap responses at N rows.", low=0)] = 0
-    cap_varies: Annotated[bool, _switch("--cap-varies", "Double the row cap of half of the calls, at random.")] = False
-    byte_cap: Annotated[int, _fault("--byte-cap", "N", "Silently cap responses at N bytes of rows.", low=0)] = 0
-    ignore_page_size: Annotated[bool, _switch("--ignore-page-size", "Ignore the page size.")] = False
-    page_offset: Annotated[
-        str,
-        _fault(
-            "--page-offset", "KIND", "Page offset: page number times the size asked, or the size given.", shown=True
-        ),
-    ] = "given"
-    no_pages: Annotated[bool, _switch("--no-pages", "Empty results for every page but page 0.")] = False
-    repeat_pages: Annotated[bool, _switch("--repeat-pages", "Ignore the page number.")] = False
-    result_window: Annotated[
-        int, _fault("--result-window", "N", "No pages beyond the first N rows of a range.", low=0)
-    ] = 0
-    empty_rate: Annotated[float, _share("--empty-rate", "Share of empty results.")] = 0.0
-    duplicate_rate: Annotated[float, _share("--duplicate-rate", "Share of rows that are sent twice.")] = 0.0
-    shuffle_heights: Annotated[bool, _switch("--shuffle-heights", "Return rows in random order of height.")] = False
-    missing_height: Annotated[int | None, _fault("--missing-height", "H", "Leave out a block.", low=0)] = None
-    broken_link: Annotated[int | None, _fault("--broken-link", "H", "Give a block a wrong previous_hash.", low=0)] = (
-        None
-    )
-    deployed_lists: Annotated[
-        bool, _switch("--deployed-lists", "Leave out of lists what deployed servers do not list.")
-    ] = False
-    plant: Annotated[
-        list[str] | None,
-        _fault("--plant", "KIND:HEIGHT", "Hold one row wrongly, such as lost-record:672; may be repeated."),
-    ] = None
-    fault: Annotated[
-        list[str] | None,
-        _fault("--fault", "NAME[:N]", "A list that is wrong in one plain way, such as height-cap:5; may be repeated."),
-    ] = None
-    stale_tip_rate: Annotated[float, _share("--stale-tip-rate", "Share of latest/block calls with an old tip.")] = 0.0
-    lag_blocks: Annotated[
-        int, _fault("--lag-blocks", "N", "Hide the last N blocks from all methods but latest/block.", low=0)
-    ] = 0
-    lag_rate: Annotated[
-        float,
-        _fault("--lag-rate", "SHARE", "Share of calls that --lag-blocks is about.", low=0.0, high=1.0, shown=True),
-    ] = 1.0
-    late_records: Annotated[
-        int, _fault("--late-records", "CALLS", "Calls until a new block's records appear.", low=0)
-    ] = 0
-    reorg_at: Annotated[int | None, _fault("--reorg-at", "H", "Replace the blocks from H on.", low=0)] = None
-    reorg_after: Annotated[
-        int, _fault("--reorg-after", "CALLS", "Calls before --reorg-at takes effect.", low=0, shown=True)
-    ] = 10
-    fault_seed: Annotated[int, _fault("--fault-seed", "N", "Seed for faults.")] = 0
+
+_AS_TEXT: dict[str, tuple[str, Any, Any]] = {
+    "database_down": ("database_down", str | None, None),
+    "offset_by_asked": ("page_offset", str, "given"),
+    "plant": ("plant", list[str] | None, None),
+    "lists": ("fault", list[str] | None, None),
+}
+"""The faults whose options are read here: the name of the option, its type and its default."""
+for _field in fields(Faults):
+    if (_told := _field.metadata.get("told")) is not None:
+        _name, _kind, _default = _AS_TEXT.get(_field.name, (_field.name, _field.type, _field.default))
+        FaultOptions.__annotations__[_name] = Annotated[
+            _kind,
+            option(
+                "Faults",
+                f"--{_name.replace('_', '-')}",
+                _told.metavar,
+                _told.text,
+                min=_told.low,
+                max=_told.high,
+                show_default=_told.shown,
+            ),
+        ]
+        setattr(FaultOptions, _name, _default)
 
 
 class ServeCommand(ServeOptions, FaultOptions):
@@ -168,7 +101,6 @@ class ServeCommand(ServeOptions, FaultOptions):
 def serve(given: ServeCommand) -> None:
     """Serve the sample chain until a signal ends it; its URL is the one line on standard output. Raises UsageError."""
     from chainq.catalog.identifiers import is_loopback
-    from chainq.demo.faults import Faults
     from chainq.demo.http_server import serve as serve_demo
     from chainq.demo.list_faults import parse_fault
     from chainq.demo.plants import parse_plant
@@ -184,18 +116,19 @@ def serve(given: ServeCommand) -> None:
         raise UsageError(f"invalid --host {printable(host)!r}: expected a loopback address such as 127.0.0.1 or ::1")
     if dialect not in DIALECTS:
         raise UsageError(f"unknown dialect {dialect!r}", f"known: {', '.join(DIALECTS)}")
-    if given.page_offset not in ("asked", "given"):
-        raise UsageError(f"invalid --page-offset {given.page_offset!r}: expected asked or given")
     faults: dict[str, Any] = {name: getattr(given, name) for name in ("gzip", *FaultOptions.__annotations__)}
     for name, value in {"grow": grow, **faults}.items():
         if isinstance(value, float) and not math.isfinite(value):
             raise UsageError(f"invalid --{name.replace('_', '-')} {value}: expected a finite number")
     if 0 < grow < 1e-3:
         raise UsageError(f"invalid --grow {grow:g}: expected 0, or at least 0.001 seconds")
-    faults["database_down"] = _calls(given.database_down)
-    faults["offset_by_asked"] = faults.pop("page_offset") == "asked"
+    faults["database_down"] = _calls(faults["database_down"])
+    offset = faults.pop("page_offset")
+    if offset not in ("asked", "given"):
+        raise UsageError(f"invalid --page-offset {offset!r}: expected asked or given")
+    faults["offset_by_asked"] = offset == "asked"
     with _checked("--plant"):
-        faults["plant"] = tuple(map(parse_plant, given.plant or ()))
+        faults["plant"] = tuple(map(parse_plant, faults["plant"] or ()))
     with _checked("--fault"):
         faults["lists"] = tuple(map(parse_fault, faults.pop("fault") or ()))
 
@@ -213,14 +146,18 @@ def _serve_lake(given: ServeCommand, destination: str) -> None:
     from chainq.stored import http
     from chainq.stored.service import StoredService
 
-    allowed = {"lake", "host", "port", "verbose"}
-    for name, value in vars(given).items():
-        if name not in allowed and value != getattr(ServeCommand, name):
-            raise UsageError(f"--{name.replace('_', '-')} cannot be combined with --lake")
+    _refuse(given, "{} cannot be combined with --lake", vars(given).keys() - {"lake", "host", "port", "verbose"})
     http.check_packages()
     service = StoredService(destination)
     with _listening(given) as ready:
         http.serve(service, given.host, given.port, ready, verbose=given.verbose)
+
+
+def _refuse(given: ServeCommand, message: str, names: Collection[str]) -> None:
+    """Raise UsageError, with its name in the message, for the first of these options that was given."""
+    for name, value in vars(given).items():
+        if name in names and value != getattr(ServeCommand, name):
+            raise UsageError(message.format(f"--{name.replace('_', '-')}"))
 
 
 @contextmanager
@@ -274,17 +211,7 @@ def _chain(given: ServeCommand) -> "tuple[Chain, Callable[[], int]]":
 
 def _sealed(given: ServeCommand, blocks: int) -> "Chain":
     """Return a chain with true hashes. Raises UsageError."""
-    others = {
-        "--tip": given.tip,
-        "--grow": given.grow or None,
-        "--now": given.now or None,
-        "--owner": given.owner,
-        "--reorg-at": given.reorg_at,
-        "--deployed-lists": given.deployed_lists or None,
-    }
-    for option, value in others.items():
-        if value is not None:
-            raise UsageError(f"--sealed cannot be combined with {option}")
+    _refuse(given, "--sealed cannot be combined with {}", ("tip", "grow", "now", "owner", "reorg_at", "deployed_lists"))
     from chainq.demo.sealed import SealedChain
 
     return SealedChain(given.seed, blocks, _dense(given.dense_height))

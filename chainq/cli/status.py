@@ -1,18 +1,20 @@
 """`chainq status`: how far a checkpoint or a data set has come, from its files alone; no request is sent."""
 
+import os
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import UNSET
 
+from chainq.cli.balance_checkpoint import Kept
 from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.heights.block_time import format_age, parse_age
-from chainq.resume.checkpoint import recorded
+from chainq.resume.checkpoint import State, is_checkpoint, recorded
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted, duration
 from chainq.text.sanitize import printable
@@ -23,13 +25,18 @@ if TYPE_CHECKING:
     from chainq.stored.store import Store
 
 
+SHOWN = 10
+"""Gaps that a line names."""
+
+
 class Status(NamedTuple):
     """How far a checkpoint, or one table of a data set, has come; None for what its files do not say.
 
     `next`: the first height that is not there yet. `tip`: the height of the tip that the last run saw. `tip_time`: of
     that block, as all times in seconds since 1970. `lag`: blocks from there to the tip. `success`: when a run went well
     last. `age`: seconds since then. `rows`, `bytes`: of the output below `next`. `failure`, `error`: when and why a run
-    failed last.
+    failed last. `missing`: the heights, from and below, that are not there although later ones are or were. `keys`,
+    `records`, `unspent`: of a balance, how many view keys, their records, and those not spent.
     """
 
     target: str
@@ -44,6 +51,10 @@ class Status(NamedTuple):
     bytes: int | None
     failure: float | None = None
     error: str = ""
+    missing: tuple[tuple[int, int], ...] = ()
+    keys: int | None = None
+    records: int | None = None
+    unspent: int | None = None
 
 
 class _Metric(NamedTuple):
@@ -90,7 +101,11 @@ def run(given: "StatusCommand") -> None:
 
 def statuses(target: str, now: float) -> list[Status]:
     """Return the status of a checkpoint, or those of the tables of a data set. Raises UsageError if there is none."""
-    if Path(target).is_file():
+    if (path := Path(target)).is_file():
+        if path.stat().st_size and not is_checkpoint(path):
+            others = [str(other) for other in sorted(path.parent.iterdir()) if _is_of(other, path)]
+            hint = f"chainq status {shlex.quote(others[0])}" if others else "pass its --checkpoint FILE or an export"
+            raise UsageError(f"{printable(target)} is not a checkpoint", printable(hint))
         return [_of_checkpoint(target, now)]
     from chainq.stored.open import open_store
 
@@ -101,23 +116,44 @@ def statuses(target: str, now: float) -> list[Status]:
     return found
 
 
+def _is_of(path: Path, output: Path) -> bool:
+    """Return whether a file is the checkpoint of an output file."""
+    try:
+        return is_checkpoint(path) and os.path.realpath(recorded(path).output) == os.path.realpath(output)
+    except (OSError, UsageError):
+        return False
+
+
 def _of_checkpoint(target: str, now: float) -> Status:
-    known = recorded(Path(target))
-    if not known.positions:
-        raise UsageError(f"checkpoint {printable(target)} is damaged: it has no position")
-    last, state = known.positions[-1], known.state
+    try:
+        kept = msgspec.json.decode(Path(target).read_bytes(), type=Kept)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        known = recorded(Path(target))
+        if not known.positions:
+            raise UsageError(f"checkpoint {printable(target)} is damaged: it has no position") from None
+        last, command = known.positions[-1], printable(str(known.query.get("command", "")))
+        rows, size = None if last.total is UNSET else last.total, last.length if known.output else None
+        return _of_runs(target, command, last.next, known.state, now)._replace(rows=rows, bytes=size)
+    entries = kept.book.entries
+    return _of_runs(target, "balance", kept.book.next, kept.state, now)._replace(
+        keys=kept.keys, records=len(entries), unspent=sum(entry.spent is None for entry in entries)
+    )
+
+
+def _of_runs(target: str, command: str, next_height: int, state: State, now: float) -> Status:
+    """Return what the last runs of a command say of themselves."""
     seen = state.success > 0
     return Status(
         printable(target),
-        printable(str(known.query.get("command", ""))),
-        last.next,
+        command,
+        next_height,
         state.tip if seen else None,
         state.tip_time,
-        max(0, state.tip + 1 - last.next) if seen else None,
+        max(0, state.tip + 1 - next_height) if seen else None,
         state.success or None,
         max(0.0, now - state.success) if seen else None,
-        None if last.total is UNSET else last.total,
-        last.length if known.output else None,
+        None,
+        None,
         state.failure or None,
         printable(state.error),
     )
@@ -125,27 +161,33 @@ def _of_checkpoint(target: str, now: float) -> Status:
 
 def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     """Yield the status of each table, up to its first gap."""
-    from chainq.stored import last_run
+    from chainq.stored import last_run, manifest
     from chainq.stored.inventory import take_inventory
 
     listed = list(store.listing())
     written = {one.name: one.modified for one in listed}
     recorded_run = last_run.NAME in written
     last = last_run.read(store) if recorded_run else last_run.LastRun()
+    ends: dict[str, int] = {}
+    for spec in (entry.spec for entry in known.entries().values()) if (known := manifest.read(store)) else ():
+        ends[spec.command] = max(ends.get(spec.command, 0), spec.end)
     tables: dict[str, list[Entry]] = {}
     for entry in take_inventory(listed).valid.values():
         tables.setdefault(entry.spec.command, []).append(entry)
     for command, entries in sorted(tables.items()):
         entries.sort(key=lambda entry: entry.spec)
-        gaps = (before.spec.end for before, after in pairwise(entries) if before.spec.end != after.spec.start)
-        end, tip = next(gaps, entries[-1].spec.end), max(last.tip, *(entry.tip for entry in entries))
+        edges = [*(entry.spec.start for entry in entries[1:]), max(entries[-1].spec.end, ends.get(command, 0))]
+        ended = (entry.spec.end for entry in entries)
+        missing = tuple((end, start) for end, start in zip(ended, edges, strict=True) if end < start)
+        end = missing[0][0] if missing else entries[-1].spec.end
+        tip = max(last.tip, *(entry.tip for entry in entries))
         older = max(written[entry.name] for entry in entries)  # older exports recorded no run
         success = (last.success or None) if recorded_run else older
         whole = [entry for entry in entries if entry.spec.end <= end]
         rows, size = sum(entry.rows for entry in whole), sum(entry.size for entry in whole)
         lag, age = max(0, tip + 1 - end), None if success is None else max(0.0, now - success)
         failure, error = last.failure or None, printable(last.error)
-        yield Status(store.label, command, end, tip, None, lag, success, age, rows, size, failure, error)
+        yield Status(store.label, command, end, tip, None, lag, success, age, rows, size, failure, error, missing)
 
 
 def _lines(status: Status) -> Iterator[str]:
@@ -159,6 +201,13 @@ def _lines(status: Status) -> Iterator[str]:
         parts.append(counted(status.rows, "row"))
     if status.bytes is not None:
         parts.append(counted(status.bytes, "byte"))
+    if status.missing:
+        shown = ", ".join(f"{start}-{end - 1}" for start, end in status.missing[:SHOWN])
+        more = f" and {counted(len(status.missing) - SHOWN, 'gap')} more" if len(status.missing) > SHOWN else ""
+        parts.append(f"missing heights {shown}{more}")
+    if status.keys is not None:
+        parts += [counted(status.keys, "view key"), counted(status.records or 0, "record")]
+        parts.append(f"{status.unspent:,} unspent")
     yield ", ".join(parts)
     if status.failure is not None:
         yield f"last error, {datetime.fromtimestamp(status.failure, UTC):%Y-%m-%dT%H:%M:%SZ}: {status.error}"

@@ -20,6 +20,7 @@ from chainq.cli.options import (
     CheckpointOptions,
     ColorOptions,
     Group,
+    LakeOptions,
     LimitOptions,
     MethodOptions,
     OrderOptions,
@@ -100,6 +101,7 @@ def _owned() -> "Command":
         OutputOptions,
         ColorOptions,
         ServiceFlags,
+        LakeOptions,
         CheckOptions,
         StrictOptions,
         RequestOptions,
@@ -137,7 +139,7 @@ class BookOptions(Group):
     ] = None
 
 
-class BalanceCommand(BookOptions, CheckpointOptions, KeyOptions, ReportOptions, ServiceFlags):
+class BalanceCommand(BookOptions, CheckpointOptions, KeyOptions, ReportOptions, ServiceFlags, LakeOptions):
     """What `balance` is given."""
 
     keys: Annotated[list[str] | None, Argument(metavar="[KEYFILE]...", help="Files of view keys, one per line.")] = None

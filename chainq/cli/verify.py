@@ -104,7 +104,7 @@ def run(given: VerifyCommand) -> None:
             writer.close()
             if journal is not None:
                 journal.end()
-    verdict.compared = _sampled(listed) + hashed(hashes, "the server")
+    verdict.compared = _sampled(listed) + hashed(hashes, "the server", verdict)
     conclude(verdict, reporter, LISTED if settings.format == "table" else "")
 
 
@@ -133,9 +133,9 @@ def block_hashes(given: VerifyCommand) -> "BlockHashes | None":
     return BlockHashes(parse_anchor(given.anchor) if given.anchor is not None else None, given.workers or cores())
 
 
-def hashed(hashes: "BlockHashes | None", naming: str) -> str:
+def hashed(hashes: "BlockHashes | None", naming: str, verdict: Verdict) -> str:
     """Return what the hashes prove, as the end of the verdict; empty without --hashes. `naming`: who names them."""
-    return hashes.verdict(naming) if hashes else ""
+    return hashes.verdict(naming, verdict.rows) if hashes else ""
 
 
 def _listed(given: VerifyCommand, heights: HeightRange, commands: tuple[str, ...]) -> frozenset[int] | None:

@@ -63,7 +63,7 @@ def run(given: VerifyCommand) -> None:
                 verdict.compared += files.hashed
             else:
                 write_findings(hashes.of_files(files.parts()), writer, verdict)
-                verdict.compared += verify.hashed(hashes, "the file")
+                verdict.compared += verify.hashed(hashes, "the file", verdict)
         finally:
             reporter.end()
         with signals_deferred():
@@ -140,18 +140,21 @@ def _against(
     drawn = None if sample is None or sample >= len(every) else sorted(SystemRandom().sample(every, sample))
     chosen = every if drawn is None else frozenset(drawn)
     reporter.begin(len(chosen))
+    uncompared: dict[str, None] = {}
     for part in files.parts():
+        uncompared |= dict.fromkeys(part.uncompared)
         inside = range(max(start, part.heights.start), min(end, part.heights.end))
         heights = HeightRange(inside.start, max(inside.start, inside.stop))
         places = [heights] if drawn is None else [HeightRange(at, at + 1) for at in drawn if at in inside]
         if len(heights) and places:
             yield Step(heights, sorted(compare(part, service, chosen, places, reporter), key=by_height), {})
+    without = f", except {', '.join(uncompared)}" if uncompared else ""
     if drawn is None:
-        verdict.compared = f"; all {len(every):,} heights compared with the service"
+        verdict.compared = f"; all {len(every):,} heights compared with the service{without}"
         return
     lost = [number for number in (1, 10, 100, 1000) if number <= len(every)]
     seen = ", ".join(f"at {counted(number, 'height')} {odds(len(drawn), len(every), number):.1%}" for number in lost)
     verdict.compared = (
-        f"; {len(drawn):,} of {len(every):,} heights compared with the service, odds that rows missing {seen} would"
-        " have been seen"
+        f"; {len(drawn):,} of {len(every):,} heights compared with the service{without}, odds that rows missing {seen}"
+        " would have been seen"
     )

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
@@ -18,6 +18,7 @@ from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import HIGHEST, Bounds
+from chainq.process import Closing
 from chainq.query import Batch, Query, limited, matching
 from chainq.rows.where import Where
 from chainq.text.sanitize import mask_url
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 MOST_REQUESTS = 64  # at a time
 
 
-class Client:
+class Client(Closing):
     """A service at a URL; `demo:` is the built-in sample chain. A context manager; not to be shared between threads.
 
     Without `url` and `profile`, CHAINQ_URL, CHAINQ_PROFILE or the default profile of `config.toml` name the service, as
@@ -111,12 +112,6 @@ class Client:
 
     def __repr__(self) -> str:
         return f"<Client of {mask_url(self._service.url)}>"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Cancel the requests under way and close the connections. Whatever is called later raises UsageError."""

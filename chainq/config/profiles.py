@@ -175,17 +175,12 @@ class _Check:
 
     def _profile(self, values: object, at: tuple[str, ...]) -> Profile:
         table = self._convert(values, _ProfileTable, at)
-        for key, value in (("rate", table.rate), ("timeout", table.timeout)):
-            if value is not None:
-                try:
-                    checked_number(key, value)
-                except UsageError as error:
-                    raise self._error((*at, key), error.message) from None
-        if table.url is not None:
+        for key, value in (("rate", table.rate), ("timeout", table.timeout), ("url", table.url)):
             try:
-                identifiers.url(table.url)
+                if value is not None:
+                    identifiers.url(value) if isinstance(value, str) else checked_number(key, value)
             except UsageError as error:
-                raise self._error((*at, "url"), error.message) from None
+                raise self._error((*at, key), error.message) from None
         if table.dialect not in (None, AUTO, *DIALECTS):
             raise self._error((*at, "dialect"), "unknown dialect", f"known: {', '.join(DIALECTS)}, {AUTO}")
         headers = {name: self._header(name, value, (*at, "headers", name)) for name, value in table.headers.items()}

@@ -5,8 +5,8 @@ two transports those of time. Each fault was seen on a deployed server (docs/pro
 of one.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chainq.demo.ids import WORD, mix
 from chainq.demo.list_faults import ListFault
@@ -21,110 +21,107 @@ STALE_BLOCKS = 10
 """How far behind a stale tip is (`stale_tip_rate`)."""
 
 
+class Told(NamedTuple):
+    """How a fault is asked for (`chainq serve`): the metavar of its value, empty for a switch, and the help.
+
+    `low`, `high`: bounds of the value, of its type. `shown`: the help shows the default.
+    """
+
+    metavar: str
+    text: str
+    low: float | None = None
+    high: float | None = None
+    shown: bool = False
+
+
+def _option(default: object, *told: Any, **more: Any) -> Any:
+    """Return a field with that default; the rest as `Told` takes it."""
+    return field(default=default, metadata={"told": Told(*told, **more)})
+
+
+def _share(text: str) -> Any:
+    return _option(0.0, "SHARE", text, 0.0, 1.0)
+
+
+def _count(text: str) -> Any:
+    return _option(0, "N", text, 0)
+
+
+def _switch(text: str) -> Any:
+    return _option(False, "", text)
+
+
 @dataclass(frozen=True, slots=True)
 class Faults:
     """The faults of one service; the defaults mean a server without any. A share is a number from 0 to 1; calls are
-    counted from 0 over the life of the service.
+    counted from 0 over the life of the service. Each field says what it does as the help of `chainq serve` has it; more
+    of some:
 
-    Time:
-    latency: seconds before each response.
-    drip: seconds between two bytes of a response, its head included (in process: of its body); 0: all at once.
-
-    Refusals:
-    rate_limit: calls of each method allowed in a window, then HTTP 429 without JSON; 0: no limit.
-    rate_window: seconds that a window lasts.
-    retry_after: seconds sent as Retry-After with 429; None: no such header, as deployed servers do.
-    fail_rate: share of calls that get HTTP 503 and HTML.
-    database_down: the calls, by number, that get a JSON-RPC error with the code "57P01" and HTTP 200, as during a
-        restart of the database.
-    heavy_rows: results of more rows than this are errors with code 0, "query timeout"; 0: never.
-
-    Envelope:
-    truncate_rate: share of responses whose body ends in the middle although Content-Length says otherwise.
-    wrong_id_rate: share of responses with another `id` than the request.
+    drip: the head of a response included (in process: its body alone).
+    rate_limit: HTTP 429 without JSON. retry_after: None for no such header, as deployed servers do.
+    database_down: the calls, by number, with the error "57P01" and HTTP 200, as during a restart of the database.
+    heavy_rows: errors with code 0, "query timeout".
+    truncate_rate: Content-Length says otherwise.
     gzip: bodies are compressed for callers that accept it (no fault, but a property in which servers differ).
-
-    Ranges:
-    clamp_heights: only the first so many heights of a range are served, silently; 0: all.
-    empty_above: a range of more heights than this has an empty result; 0: never.
-    exclusive_start: the first height of a range is left out.
-    inclusive_end: the height `end` of a range is served too.
-    neighbour_rows: the first row of the height `end` is served too.
-
-    Pages:
-    row_cap: page sizes above this are lowered to it, silently; 0: no cap.
-    cap_varies: the row cap of each call is `row_cap` or twice that, at random.
-    byte_cap: rows beyond so many bytes are left out, silently, but never the first one; 0: no cap.
-    ignore_page_size: the page-size parameter is not read.
+    byte_cap: never the first row.
     offset_by_asked: page n starts at n times the requested page size, also if a row cap lowered it; by default at n
         times the lowered one.
-    no_pages: every page but page 0 is empty.
-    repeat_pages: the page parameter is not read: every page is page 0.
-    result_window: rows after so many of a range do not exist for any page; 0: no limit.
-
-    Rows:
-    empty_rate: share of results of ranges and pages that are empty.
-    duplicate_rate: share of rows that come twice.
-    shuffle_heights: rows are in no order, across heights.
-    missing_height: a block that getBlocks, getChainBlocks and block leave out.
-    broken_link: a height whose `previous_hash` is wrong in getBlocks and getChainBlocks.
-    deployed_lists: lists leave out what those of deployed servers do (`deployed.py`).
-    plant: single rows that the database holds wrongly (`plants.py`).
-    lists: what is wrong about the lists with pages (`list_faults.py`).
-
-    Tip and reorgs:
-    stale_tip_rate: share of calls of latest/block that name a block STALE_BLOCKS heights below the tip.
-    lag_blocks: all methods but latest/block lack the last so many blocks, as on a replica that is behind.
-    lag_rate: share of calls that go to that replica.
-    late_records: the rows of a block's records and transitions appear so many calls after the block; blocks below
-        the tip of the first call have theirs.
-    reorg_at: from this height on there are other blocks with other rows, once `reorg_after` calls were made; None:
-        never.
-    reorg_after: calls before the reorg.
-
+    result_window: rows after so many of a range do not exist for any page.
+    missing_height, broken_link: in getBlocks and getChainBlocks; the former in block, too.
+    deployed_lists: see `deployed.py`. plant: `plants.py`. lists: `list_faults.py`.
+    stale_tip_rate: STALE_BLOCKS heights below the tip.
+    lag_blocks: as on a replica that is behind, to which `lag_rate` is the share of calls that go.
+    late_records: transitions, too; blocks below the tip of the first call have theirs.
+    reorg_at: other blocks with other rows, once `reorg_after` calls were made.
     fault_seed: which calls and rows the shares hit: the same for the same seed and number of the call; and which rows
         the plants are.
     """
 
-    latency: float = 0.0
-    drip: float = 0.0
-    rate_limit: int = 0
-    rate_window: float = 60.0
-    retry_after: int | None = None
-    fail_rate: float = 0.0
-    database_down: range = range(0)
-    heavy_rows: int = 0
-    truncate_rate: float = 0.0
-    wrong_id_rate: float = 0.0
+    latency: float = _option(0.0, "SECONDS", "Seconds before each response.", 0.0)
+    drip: float = _option(0.0, "SECONDS", "Seconds between single bytes of a response.", 0.0)
+    rate_limit: int = _count("HTTP 429 after N calls of a method.")
+    rate_window: float = _option(60.0, "SECONDS", "Length of the rate-limit window.", 0.0, shown=True)
+    retry_after: int | None = _option(None, "SECONDS", "Retry-After header of a 429 response.", 0)
+    fail_rate: float = _share("Share of 503 responses.")
+    database_down: range = _option(range(0), "N", "JSON-RPC error 57P01 for the first N calls, or for calls A:B.")
+    heavy_rows: int = _count("Query timeout for responses of more than N rows.")
+    truncate_rate: float = _share("Share of bodies that end early.")
+    wrong_id_rate: float = _share("Share of responses with a wrong id.")
     gzip: bool = False
-    clamp_heights: int = 0
-    empty_above: int = 0
-    exclusive_start: bool = False
-    inclusive_end: bool = False
-    neighbour_rows: bool = False
-    row_cap: int = 0
-    cap_varies: bool = False
-    byte_cap: int = 0
-    ignore_page_size: bool = False
-    offset_by_asked: bool = False
-    no_pages: bool = False
-    repeat_pages: bool = False
-    result_window: int = 0
-    empty_rate: float = 0.0
-    duplicate_rate: float = 0.0
-    shuffle_heights: bool = False
-    missing_height: int | None = None
-    broken_link: int | None = None
-    deployed_lists: bool = False
-    plant: "tuple[Plant, ...]" = ()
-    lists: tuple[ListFault, ...] = ()
-    stale_tip_rate: float = 0.0
-    lag_blocks: int = 0
-    lag_rate: float = 1.0
-    late_records: int = 0
-    reorg_at: int | None = None
-    reorg_after: int = 10
-    fault_seed: int = 0
+    clamp_heights: int = _count("Silently serve only the first N heights of a range.")
+    empty_above: int = _count("Empty results for ranges of more than N heights.")
+    exclusive_start: bool = _switch("Leave out the first height of a range.")
+    inclusive_end: bool = _switch("Include the end height of a range.")
+    neighbour_rows: bool = _switch("Include the first row after the range.")
+    row_cap: int = _count("Silently cap responses at N rows.")
+    cap_varies: bool = _switch("Double the row cap of half of the calls, at random.")
+    byte_cap: int = _count("Silently cap responses at N bytes of rows.")
+    ignore_page_size: bool = _switch("Ignore the page size.")
+    offset_by_asked: bool = _option(
+        False, "KIND", "Page offset: page number times the size asked, or the size given.", shown=True
+    )
+    no_pages: bool = _switch("Empty results for every page but page 0.")
+    repeat_pages: bool = _switch("Ignore the page number.")
+    result_window: int = _count("No pages beyond the first N rows of a range.")
+    empty_rate: float = _share("Share of empty results.")
+    duplicate_rate: float = _share("Share of rows that are sent twice.")
+    shuffle_heights: bool = _switch("Return rows in random order of height.")
+    missing_height: int | None = _option(None, "H", "Leave out a block.", 0)
+    broken_link: int | None = _option(None, "H", "Give a block a wrong previous_hash.", 0)
+    deployed_lists: bool = _switch("Leave out of lists what deployed servers do not list.")
+    plant: "tuple[Plant, ...]" = _option(  # noqa: RUF009  # a tuple, whose type is not imported at run time
+        (), "KIND:HEIGHT", "Hold one row wrongly, such as lost-record:672; may be repeated."
+    )
+    lists: tuple[ListFault, ...] = _option(
+        (), "NAME[:N]", "A list that is wrong in one plain way, such as height-cap:5; may be repeated."
+    )
+    stale_tip_rate: float = _share("Share of latest/block calls with an old tip.")
+    lag_blocks: int = _count("Hide the last N blocks from all methods but latest/block.")
+    lag_rate: float = _option(1.0, "SHARE", "Share of calls that --lag-blocks is about.", 0.0, 1.0, shown=True)
+    late_records: int = _option(0, "CALLS", "Calls until a new block's records appear.", 0)
+    reorg_at: int | None = _option(None, "H", "Replace the blocks from H on.", 0)
+    reorg_after: int = _option(10, "CALLS", "Calls before --reorg-at takes effect.", 0, shown=True)
+    fault_seed: int = _option(0, "N", "Seed for faults.")
 
     def strikes(self, share: float, kind: int, number: int) -> bool:
         """Return whether a fault of that share hits the call of that number; `kind` is one of the constants above."""

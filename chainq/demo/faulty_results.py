@@ -12,10 +12,12 @@ from chainq.demo.deployed import Deployed
 from chainq.demo.faults import CAP, DUPLICATE, EMPTY, LAG, ORDER, STALE_BLOCKS, STALE_TIP, Faults
 from chainq.demo.faulty_lists import POOL_EMPTY, Asked, FaultyLists, Item, PoolEmptyError
 from chainq.demo.fork import Fork
-from chainq.demo.results import TOO_HEAVY, Call, Results, RpcError, encoded, scattered
+from chainq.demo.results import Call, Results, RpcError, encoded, scattered
 from chainq.demo.wire import Method
 
 _BLOCKS = {"blocks", "full_blocks", "block"}
+TOO_HEAVY = "Defined query timeout of 5000ms exceeded when running query."
+"""The message of a deployed server whose database gives up (docs/protocol.md, "Envelope and errors")."""
 _INDEXED = {"records", "ownership", "transitions", "program_transactions", "address_transactions"}
 """The handlers whose rows an indexer writes after the block (`late_records`)."""
 
@@ -30,16 +32,15 @@ class FaultyResults:
         """
         self._faults = faults
         self._lists = FaultyLists(faults.lists)
-        heavy_rows = 0 if faults.lists else faults.heavy_rows  # those take more rows than they give
         listed = Deployed(chain) if faults.deployed_lists else chain
-        self._results = Results(listed, shuffle, heavy_rows)
+        self._results = Results(listed, shuffle)
         if faults.plant:
             from chainq.demo.plants import PlantedResults
 
-            self._results = PlantedResults(listed, faults.plant, faults.fault_seed, shuffle, heavy_rows)
+            self._results = PlantedResults(listed, faults.plant, faults.fault_seed, shuffle)
         self._reorged = self._results
         if faults.reorg_at is not None:
-            self._reorged = Results(Fork(chain, faults.reorg_at), shuffle, heavy_rows)
+            self._reorged = Results(Fork(chain, faults.reorg_at), shuffle)
         self._chain = chain
         self._lock = Lock()
         self._tips: list[tuple[int, int]] = []  # heights that were the tip, each with the first call that saw it
@@ -60,10 +61,9 @@ class FaultyResults:
         if self._faults.lists and "page" in args:
             return self._body(self._listed(method.handler, call, calls), number)
         result = handler(call)
-        if self._faults.lists and isinstance(result, list) and 0 < self._faults.heavy_rows < len(result):
-            raise RpcError(0, TOO_HEAVY)
         if not isinstance(result, list):
             return encoded(result)
+        self._weigh(result)
         if method.handler in _BLOCKS:
             result = self._blocks(result)
         if self._faults.neighbour_rows and "start" in args and len(result) < call.args.get("limit", len(result) + 1):
@@ -73,7 +73,7 @@ class FaultyResults:
 
     def _listed(self, handler: str, call: Call, calls: int) -> list[Any]:
         """Return the rows of a list with faults of its own, as JSON that needs no further encoding."""
-        given, heavy = call.args, self._faults.heavy_rows
+        given = call.args
         start, end = given.get("start"), given.get("end")
         asked = Asked(handler, start, end, given["page"], given["offset"], given["limit"], call.tip, calls)
         asked = self._lists.served(asked)
@@ -82,9 +82,13 @@ class FaultyResults:
             page = self._lists.page([*islice(self._items(asked, call), most)], asked)
         except PoolEmptyError:
             raise RpcError(0, POOL_EMPTY) from None
-        if 0 < heavy < len(page):
-            raise RpcError(0, TOO_HEAVY)
+        self._weigh(page)
         return [*map(orjson.Fragment, page)]
+
+    def _weigh(self, rows: list[Any]) -> None:
+        """Have a query time out that is too heavy."""
+        if 0 < self._faults.heavy_rows < len(rows):
+            raise RpcError(0, TOO_HEAVY)
 
     def _items(self, asked: Asked, call: Call) -> Iterator[Item]:
         """Yield the rows that a list is due, with their heights."""

@@ -1,6 +1,7 @@
 """Fork: a chain after a reorg."""
 
-from collections.abc import Iterable
+from collections.abc import Callable
+from typing import Any
 
 from chainq.demo.chain import Chain, Row
 from chainq.demo.planted import Input
@@ -18,25 +19,9 @@ class Fork(Chain):
     def _side(self, height: int) -> Chain:
         return self._branch if height >= self._at else self._trunk
 
-    def block_hash(self, height: int) -> str:
-        """Return the hash of a block; for -1 the hash that block 0 names as its predecessor."""
-        return self._side(height).block_hash(height)
-
-    def state_root(self, height: int) -> str:
-        """Return the state root that block `height` names as the previous one."""
-        return self._side(height).state_root(height)
-
-    def timestamp(self, height: int) -> int:
-        """Return the time of a block in seconds since 1970."""
-        return self._side(height).timestamp(height)
-
     def block(self, height: int) -> Row:
         """Return a block summary; the first block of the branch names the last one that both sides have."""
         return {**self._side(height).block(height), "previous_hash": self.block_hash(height - 1)}
-
-    def transaction_id(self, height: int, index: int) -> str:
-        """Return the ID of transaction `index` of a block."""
-        return self._side(height).transaction_id(height, index)
 
     def find_transaction(self, transaction_id: str) -> tuple[int, int] | None:
         """Return height and index of a transaction; None if it was never there, or is not there any more."""
@@ -45,14 +30,6 @@ class Fork(Chain):
             if found and self._side(found[0]) is side:
                 return found
         return None
-
-    def aborted_ids(self, height: int) -> list[str]:
-        """Return the IDs of a block's aborted transactions."""
-        return self._side(height).aborted_ids(height)
-
-    def transition_word(self, height: int, index: int, call: int) -> int:
-        """Return the word from which everything in a transition derives."""
-        return self._side(height).transition_word(height, index, call)
 
     def planted_tag(self, place: Input) -> str | None:
         """Return the tag of an input that spends a planted record; the branch spends none."""
@@ -63,14 +40,13 @@ class Fork(Chain):
         side = self._branch if number >= self.records.before(self._at) else self._trunk
         return side.record_text(number)
 
-    def record_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
-        """Return the records of a block at these positions, in that order."""
-        return self._side(height).record_rows(height, positions)
 
-    def ownership_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
-        """Return the ownership records at the same positions."""
-        return self._side(height).ownership_rows(height, positions)
+def _of_side(name: str) -> Callable[..., Any]:
+    """Return a method that takes a height first, and is that of the side with this height."""
+    return lambda fork, height, *more: getattr(fork._side(height), name)(height, *more)
 
-    def open_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
-        """Return the transitions without record inputs of a block at these positions."""
-        return self._side(height).open_rows(height, positions)
+
+for _name in ("block_hash", "state_root", "timestamp", "transaction_id", "aborted_ids", "transition_word"):
+    setattr(Fork, _name, _of_side(_name))
+for _name in ("record_rows", "ownership_rows", "open_rows"):
+    setattr(Fork, _name, _of_side(_name))

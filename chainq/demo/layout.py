@@ -121,10 +121,7 @@ class Tally:
 
     def count(self, height: int) -> int:
         """Return the count in the block at `height`."""
-        at = bisect_right(self._starts, height) - 1
-        sums = self._sums[at]
-        rest = (height - self._starts[at]) % (len(sums) - 1)
-        return sums[rest + 1] - sums[rest]
+        return self.before(height + 1) - self.before(height)
 
     def locate(self, rank: int) -> tuple[int, int] | None:
         """Return the height and the position inside the block of the one that has `rank` before it; None if the chain

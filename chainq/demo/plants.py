@@ -71,14 +71,12 @@ _Entry = tuple[int, int, _Edit | None]  # height and position of the chain's own
 class PlantedResults(Results):
     """The results for a chain with plants. Nothing in it changes, so threads may share it."""
 
-    def __init__(
-        self, chain: Chain, plants: Sequence[Plant], seed: int = 0, shuffle: bool = True, heavy_rows: int = 0
-    ) -> None:
+    def __init__(self, chain: Chain, plants: Sequence[Plant], seed: int, shuffle: bool) -> None:
         """Takes what `Results` takes, the plants, and the seed of what they hit.
 
         Raises ValueError if a block has no row to be planted.
         """
-        super().__init__(chain, shuffle, heavy_rows)
+        super().__init__(chain, shuffle)
         self._plants, self._seed = plants, seed
         self._edits: dict[str, dict[int, list[_Entry]]] = {row: {} for row in ALTERED}
         tallies = {"record": chain.records, "transition": chain.open_calls, "transaction": chain.transactions}
@@ -159,13 +157,11 @@ class PlantedResults(Results):
         edits = self._edits[row]
         if not edits:
             return self._slice(tally, rows, call)
-
-        def planted(height: int, positions: Sequence[int]) -> list[Row]:
-            if height not in edits:
-                return rows(height, positions)
-            return _made(rows, [edits[height][position] for position in positions])
-
-        return self._slice(_Shifted(tally, {at: len(found) for at, found in edits.items()}), planted, call)
+        places: list[_Entry] = []
+        for height in range(call.args["start"], min(call.args["end"], call.tip + 1)):
+            entries = edits.get(height, self._entries({}, tally, height))
+            places += self._disorder(entries, height, call.number)
+        return _made(rows, places[call.args["offset"] :][: call.args["limit"]])
 
     # --- blocks
 
@@ -209,31 +205,6 @@ class PlantedResults(Results):
         if Plant("count", height) in self._plants and row["index"] == last:
             return {**row, "index": last + 1}
         return row
-
-
-class _Shifted(Tally):
-    """A tally of a chain where some heights have other numbers of rows."""
-
-    def __init__(self, base: Tally, counts: dict[int, int]) -> None:
-        """Takes the tally of the chain, and the number of rows at each height where that differs."""
-        self._base, self._counts = base, counts
-        self._deltas = sorted((height, count - base.count(height)) for height, count in counts.items())
-
-    def before(self, height: int) -> int:
-        """Return the count in all blocks below `height`."""
-        return self._base.before(height) + sum(delta for at, delta in self._deltas if at < height)
-
-    def count(self, height: int) -> int:
-        """Return the count in the block at `height`."""
-        return self._counts.get(height, self._base.count(height))
-
-    def locate(self, rank: int) -> tuple[int, int] | None:
-        """Return the height and the position inside the block of the row that has `rank` before it."""
-        low, high = 0, 1 << 40
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.before(middle) <= rank else (low, middle)
-        return low, rank - self.before(low)
 
 
 def _made(rows: Callable[[int, Sequence[int]], list[Row]], entries: Iterable[_Entry]) -> list[Row]:

@@ -21,9 +21,6 @@ from chainq.demo.layout import Tally, calls_of
 
 _T = TypeVar("_T")
 
-TOO_HEAVY = "Defined query timeout of 5000ms exceeded when running query."
-"""The message of a deployed server whose database gives up (docs/protocol.md, "Envelope and errors")."""
-
 
 class RpcError(Exception):
     """The call gets a JSON-RPC error: `code` and `message` of its error object."""
@@ -64,10 +61,9 @@ def scattered(rows: Sequence[_T], word: int) -> Sequence[_T]:
 class Results:
     """The results of the eleven methods for one chain. Nothing in it changes, so threads may share it."""
 
-    def __init__(self, chain: Chain, shuffle: bool = True, heavy_rows: int = 0) -> None:
-        """Takes the chain, whether rows come in the disorder of deployed servers, and the number of rows above which a
-        query times out (0: never)."""
-        self._chain, self._shuffle, self._heavy_rows = chain, shuffle, heavy_rows
+    def __init__(self, chain: Chain, shuffle: bool = True) -> None:
+        """Takes the chain, and whether rows come in the disorder of deployed servers."""
+        self._chain, self._shuffle = chain, shuffle
         self._bodies = Bodies(chain)
 
     # --- blocks
@@ -98,7 +94,6 @@ class Results:
 
     def _heights(self, call: Call) -> Sequence[int]:
         heights = range(call.args["start"], min(call.args["end"], call.tip + 1))
-        self._weigh(len(heights))
         return self._disorder(heights, 0, call.number)
 
     # --- transactions
@@ -114,7 +109,6 @@ class Results:
 
     def _summaries(self, height: int, call: Call) -> list[Row]:
         count = self._chain.transactions.count(height) if height <= call.tip else 0
-        self._weigh(count)
         return [self._chain.transaction_row(height, i) for i in self._disorder(range(count), height, call.number)]
 
     def transaction(self, call: Call) -> Row | None:
@@ -150,7 +144,6 @@ class Results:
         for height, group in groupby(inputs, itemgetter(0)):
             found += self._disorder(list(group), height, call.number)
         found = found[call.args["offset"] : call.args["offset"] + call.args["limit"]]
-        self._weigh(len(found))
         return [{"transaction_id": self._chain.transaction_id(*at)} for at in found]
 
     # --- records and transitions
@@ -176,7 +169,6 @@ class Results:
         first, last = tally.before(call.args["start"]), tally.before(end)
         rank = first + call.args["offset"]
         stop = min(rank + call.args["limit"], last)
-        self._weigh(stop - rank)
         sliced: list[Row] = []
         while rank < stop and (found := tally.locate(rank)):
             height, position = found
@@ -186,10 +178,6 @@ class Results:
             sliced += rows(height, order[position : position + taken])
             rank += taken
         return sliced
-
-    def _weigh(self, rows: int) -> None:
-        if self._heavy_rows and rows > self._heavy_rows:
-            raise RpcError(0, TOO_HEAVY)
 
     def _disorder(self, rows: Sequence[_T], height: int, number: int) -> Sequence[_T]:
         # The order inside a height depends on the call, so walking pages loses rows, as on deployed servers

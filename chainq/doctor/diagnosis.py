@@ -99,6 +99,8 @@ class _Examination:
     def _tls(self) -> Check:
         if self._url == "demo:":
             return Check("TLS", "none", "not needed: the sample chain is in this process")
+        if not self._url.lower().startswith("http"):
+            return Check("TLS", "none", "not needed: chainq reads the files of the export itself")
         if self._url.lower().startswith("https:"):
             return Check("TLS", self.prober.tls or "yes", "the certificate is verified")
         if is_loopback(urlsplit(self._url).hostname):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from msgspec import Raw
 
 from chainq.errors import ChainqError, Phrase, ServiceError, UnreachableError
+from chainq.process import Closing
 from chainq.rows import fields, raw_json
 from chainq.transport.base import Report, Response, ServiceOptions, Transport
 from chainq.transport.connection import Connection
@@ -83,7 +84,7 @@ class Refusal(NamedTuple):
     wait: float | None
 
 
-class Prober:
+class Prober(Closing):
     """Calls one service. As a context it closes the connection at its end. `report` gets every attempt.
 
     `calls`: requests sent. `seconds`: the time of each successful call, in order. `http`, `tls`: protocol versions.
@@ -109,10 +110,8 @@ class Prober:
         self.rate_limited: dict[str, Refusal] = {}
         self._sent: dict[str, list[float]] = {}  # by method: when its calls that came through had a response
 
-    def __enter__(self) -> "Prober":
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Close the connection."""
         self._connection.close()
 
     def call(self, method: str, params: Any) -> Outcome:

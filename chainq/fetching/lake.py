@@ -39,7 +39,7 @@ class Lake:
     """
 
     def __init__(self, destination: str, hash_of: Callable[[int], str | None], *, strict: bool) -> None:
-        self.reader, self._hash_of, self._strict = Reader(destination), hash_of, strict
+        self.reader, self._hash_of, self._strict = Reader(destination, quick=False), hash_of, strict
         self.reader.tip = HIGHEST  # where the chain ends, the service says
         self._lock = Lock()  # of what follows
         self._asked = False  # the run requests something

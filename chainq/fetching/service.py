@@ -4,18 +4,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
 from chainq.catalog.dialects import AUTO, DIALECTS, NO_NAMES, Dialect, is_shared
 from chainq.catalog.identifiers import is_data_set
 from chainq.catalog.methods import BY_COMMAND, Method, Role
-from chainq.errors import NotFoundError, ResponseError, ServiceError, UsageError
+from chainq.errors import ChainqError, NotFoundError, ResponseError, ServiceError, UsageError
 from chainq.fetching import lookups, single_rows
 from chainq.fetching.tip import Tip, highest_block
 from chainq.heights import bounds
 from chainq.heights.range import HeightRange
+from chainq.process import Closing
 from chainq.query import Batch, Lookup, Query
 from chainq.rows import fields
 from chainq.text.sanitize import printable, quoted
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 _NO_BLOCK = "the chain has no blocks yet"
 
 
-class Service:
+class Service(Closing):
     """One service at a URL (`demo:` is the sample chain), or a data set that answers as one. A context manager.
 
     Not to be shared between threads, but for `tip_height` and `tip_for`, which the threads of several ranges may call,
@@ -91,12 +92,6 @@ class Service:
         self._tip_lock = Lock()  # so that threads that need the tip request it once
         self._tip_block: Raw | None = None  # the summary that it was read from
         self._times: dict[int, int] = {}  # block times by height, for searches by time below one tip
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Cancel the requests under way and close the sockets."""
@@ -325,6 +320,22 @@ class Service:
             batches = hashed(batches, query, self.unhashed, self._trace)
         return batches
 
+    def density(self, query: Query, heights: HeightRange) -> "Known":
+        """Return what one request tells of how long those for a range that begins with these heights should be."""
+        from chainq.planning.exchange import NOTHING_KNOWN, Known
+
+        size = query.page_size or query.method.page_size or 0
+        if not size or self._stored is not None or self._lake is not None:
+            return NOTHING_KNOWN
+        try:
+            (batch,) = self._one_page(query._replace(page=0, page_size=size), heights)
+        except ChainqError:  # it will be raised by the rows, if it is more than chance
+            return NOTHING_KNOWN
+        rows = len(batch.rows)
+        if not 0 < rows < size:
+            return NOTHING_KNOWN
+        return Known(rows / len(heights), sum(len(bytes(row)) for row in batch.rows[:64]) / min(64, rows))
+
     def fetch_known(self, query: Query, heights: HeightRange) -> Iterator[Batch]:
         """Yield what is known of the rows of a range: of a data set without their table, what other tables tell."""
         if self._stored is not None:
@@ -406,6 +417,11 @@ class Service:
 
     def fetch_pages(self, query: Query) -> Iterator[Batch]:
         """Yield every row of a method that has pages but no heights."""
+        if self._stored is not None:
+            from chainq.stored.lookups import program_transactions
+
+            names = (str(query.arguments[role]) for role in (Role.PROGRAM, Role.FUNCTION))
+            return program_transactions(self._stored.reader, *names, newest=query.newest)
         from chainq.fetching.pages import fetch_pages
 
         batches = fetch_pages(

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from chainq.catalog.methods import Role
 from chainq.errors import IncompleteError, Phrase
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade
@@ -28,12 +29,17 @@ def fetch_stored(
     of one that rests on belief, which with `strict` is an error. Raises IncompleteError for heights that the data set
     lacks, before the first row.
     """
+    from chainq.stored.lookups import address_transactions
     from chainq.stored.reader import split
 
-    method = query.method
-    reader.check(method.command, heights)
+    method, address = query.method, query.arguments.get(Role.ADDRESS)
+    reader.check("inputs" if address else method.command, heights)
     for part in split(heights, edges, reverse=query.reverse):
-        for batch in reader.batches(method.command, part, reverse=query.reverse):
+        if address:
+            batches = address_transactions(reader, str(address), part, reverse=query.reverse)
+        else:
+            batches = reader.batches(method.command, part, reverse=query.reverse)
+        for batch in batches:
             trace(f"{method.name} {batch.heights}: {len(batch.rows)} rows, proof: {batch.proof}, from {reader.label}")
             if batch.proof is not None and batch.proof.grade is Grade.BELIEF and batch.heights is not None:
                 if strict:

@@ -146,7 +146,5 @@ def check_text(rows: Sequence[Raw], spec: OutputSpec) -> None:
 
 def not_unicode(spec: OutputSpec, path: str, value: bytes) -> OutputError:
     """Return the error for a value that is not valid Unicode, so that only JSON can hold it."""
-    shown = printable(
-        abridged(value.decode(errors="replace"), 80)
-    )  # whole: an excerpt would lose what looks like a tag
+    shown = printable(abridged(value.decode(errors="replace"), 80))  # an excerpt would lose what looks like a tag
     return OutputError(f"{spec.command}: {printable(path)} {shown} is not valid Unicode", AS_SENT)

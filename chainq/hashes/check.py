@@ -7,7 +7,7 @@ certificates beside a batch header without a version; on any network headers tha
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -182,30 +182,26 @@ class _BlockCheck:
 
     def _transition(self, path: str, transition: Row) -> None:
         self._compare("id", f"{path}.id", transition["id"], lambda: formulas.transition_id(transition), "au")
-        functions = list(self._functions(transition))
+        network = self._network
+        function = _function(str(transition["program"]), str(transition["function"]), network, network != TESTNET3)
         inputs = transition.get("inputs") or ()
         for at, part in enumerate([*inputs, *(transition.get("outputs") or ())]):
             name = f"{path}.inputs[{at}]" if at < len(inputs) else f"{path}.outputs[{at - len(inputs)}]"
-            self._value(name, part, at, transition, functions)
+            self._value(name, part, at, transition, function)
 
-    def _functions(self, transition: Row) -> Iterator[Any]:
-        """Yield the IDs that the function of a transition may have."""
-        for sized in (False,) if self._network == TESTNET3 else (True,):
-            yield _function(str(transition["program"]), str(transition["function"]), self._network, sized)
-
-    def _value(self, name: str, part: Row, at: int, transition: Row, functions: list[Any]) -> None:
+    def _value(self, name: str, part: Row, at: int, transition: Row, function: Any) -> None:
         """Check a public value, a future or a ciphertext against its ID."""
         value, named = str(part.get("value")), part["id"]
         try:
             if part["type"] in _VALUES:
-                due = [formulas.value_id(function, value, transition["tcm"], at) for function in functions]
+                due = formulas.value_id(function, value, transition["tcm"], at)
             elif part["type"] == "private":
-                due = [formulas.private_id(value)]
+                due = formulas.private_id(value)
             else:
                 return
-            if element(named) in due:
+            if element(named) == due:
                 return
-            expected = f"{name}.id={due[-1]}field"
+            expected = f"{name}.id={due}field"
         except UNREADABLE as error:
             expected = f"{name}: {error}"[:300]
         self._found.wrong.append(Wrong("value", expected, f"{name}.id={named} of {value}"[:300]))

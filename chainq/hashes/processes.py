@@ -5,10 +5,11 @@ Processes and not threads: the SDK holds the interpreter's lock.
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 from chainq.hashes.check import Checked, check_block, check_row, check_summary
 from chainq.hashes.trees import Hashes, hashes
+from chainq.process import Closing
 from chainq.process.pool import Workers
 from chainq.process.threads import Pool
 from chainq.process.worker import Say
@@ -19,7 +20,7 @@ AT_ONCE = {True: 2, False: 32}  # full blocks, and summaries, in a message: abou
 OWN = 4  # messages that are handled in this process: a few blocks are checked before a worker has started
 
 
-class BlockChecks:
+class BlockChecks(Closing):
     """Checks blocks in up to `workers` processes, in this one alone for 1. A context manager, which ends them.
 
     Raises UsageError without aleo-sdk.
@@ -30,12 +31,6 @@ class BlockChecks:
         self._alone, self._begun = workers == 1, 0
         self._workers, self._threads = Workers(_ready), Pool[Hashable](workers)
         self._finished: dict[Hashable, object] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the processes."""

@@ -19,6 +19,7 @@ _VALUES = {symbol: value for value, symbol in enumerate(bech32.ALPHABET)}
 _ID_PREFIXES = ("ab", "ar", "at", "au", "sr")
 
 Bits = list[bool]
+_expanded = cache(bech32.expand)
 _OF_BYTE = [tuple(bool(byte >> place & 1) for place in range(8)) for byte in range(256)]  # a bit at a time takes longer
 
 
@@ -69,23 +70,15 @@ def _element(value: str) -> int:
 def payload(prefix: str, text: str) -> bytes:
     """Return the bytes that a bech32m text carries. Raises NotAnElementError for any other, and another prefix."""
     symbols = text.removeprefix(f"{prefix}1")
-    values = list(map(_VALUES.get, symbols))
-    if symbols == text or len(values) < 6 or None in values or not _sums_up(prefix, values):
+    values: list[Any] = list(map(_VALUES.get, symbols))
+    known = symbols != text and len(values) >= 6 and None not in values
+    if not known or bech32.polymod(_expanded(prefix) + values) not in (bech32.BECH32, bech32.BECH32M):
         raise NotAnElementError(f"{text!r} is not a bech32m text that begins with {prefix}1")
     number = int(symbols[:-6].translate(_BASE_32) or "0", 32)
     size, rest = divmod((len(symbols) - 6) * 5, 8)
     if rest > 4 or number & (1 << rest) - 1:
         raise NotAnElementError(f"{text!r} is padded with bits that are not zero")
     return (number >> rest).to_bytes(size)
-
-
-def _sums_up(prefix: str, values: list[Any]) -> bool:
-    return bech32.polymod(_expanded(prefix) + values) in (bech32.BECH32, bech32.BECH32M)
-
-
-@cache
-def _expanded(prefix: str) -> list[int]:
-    return bech32.expand(prefix)
 
 
 def bech32m(prefix: str, data: bytes) -> str:

@@ -116,10 +116,9 @@ class Bounds(NamedTuple):
         given = [self.start, self.end, self.since, self.until]
         if self.last is not None and any(bound is not None for bound in given):
             raise UsageError(Phrase("{last} cannot be combined with {start}, {end}, {since} or {until}"))
-        if self.start is not None and self.since is not None:
-            raise UsageError(Phrase("{start} cannot be combined with {since}"))
-        if self.end is not None and self.until is not None:
-            raise UsageError(Phrase("{end} cannot be combined with {until}"))
+        for height, time in (("start", "since"), ("end", "until")):
+            if getattr(self, height) is not None and getattr(self, time) is not None:
+                raise UsageError(Phrase(f"{{{height}}} cannot be combined with {{{time}}}"))
         start, end = self.start, self.end
         if start is not None and end is not None and start > end and (start < 0) == (end < 0):
             raise UsageError(Phrase("{start} is greater than {end}", start=start, end=end))

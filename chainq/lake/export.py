@@ -25,7 +25,7 @@ from chainq.lake.plan import Todo
 from chainq.lake.reads import read_method, reads_of, tasks_of
 from chainq.lake.registered import open_table, registered
 from chainq.lake.table import schema_of
-from chainq.stored import data_set
+from chainq.stored import data_set, index
 from chainq.stored.data_set import Origin, Wanted
 from chainq.stored.inventory import Key
 from chainq.stored.last_run import recorded
@@ -208,6 +208,8 @@ class Export:
             added: Counter[str] = Counter()
             for (kind, command), table in tables.items():
                 added[kind] += table.add(one for one in full if one.spec.command == command)
+            for command in index.INDEXED.keys() & self._tables if entries else ():
+                index.keep(self._store, command, [one for one in inside if one.spec.command == command])
             return totals._replace(committed=+added)
 
     @contextmanager

@@ -17,6 +17,8 @@ _T = TypeVar("_T")
 
 GROUP_ROWS = 20_000  # in a row group: a reader that looks for heights skips the others by their statistics
 GROUP_BYTES = 32 << 20  # before compression
+LOOKED_UP = {"blocks": 1 << 20, "full-blocks": 8 << 20}
+"""The same for tables of which single heights are read: a block takes less than 1 MB of a file of any size."""
 
 
 def schema_of(method: Method) -> str:
@@ -41,6 +43,7 @@ class PartitionFile:
         from pyarrow import parquet
 
         self._arrow, self._file = pyarrow, file
+        self._most = LOOKED_UP.get(method.command, GROUP_BYTES)
         self._rows = ArrowRows(method.columns, pyarrow, lambda text: warn(f"{method.command}: {text}"))
         height = self._rows.schema.get_field_index(method.height) if method.height else -1
         self._writer = parquet.ParquetWriter(
@@ -77,7 +80,7 @@ class PartitionFile:
             self._group.append(batch)
             self._group_rows += batch.num_rows
             self._group_bytes += batch.nbytes
-            if self._group_rows >= GROUP_ROWS or self._group_bytes >= GROUP_BYTES:
+            if self._group_rows >= GROUP_ROWS or self._group_bytes >= self._most:
                 self._end_group()
 
     def finish(self, receipt: Receipt) -> str:

@@ -164,8 +164,9 @@ class RangePlan:
                 break
             if chunk.sent or (chunk.proved and chunk.steps is None):
                 continue
-            if chunk.steps is None:
-                self._begin(chunk)
+            if chunk.steps is None and self._begin(chunk):  # what is left of it goes before the next ones
+                yield from self.requests()
+                return
             if isinstance(chunk.request, TipRequest) and self._tip_requested(chunk):
                 continue
             if isinstance(chunk.request, Wait) and self._has_waited(place, chunk):
@@ -383,22 +384,23 @@ class RangePlan:
             return HeightRange(max(inside, default=heights.start), heights.end)
         return HeightRange(heights.start, min(inside, default=heights.end))
 
-    def _begin(self, chunk: _Chunk) -> None:
-        """Start asking for a chunk. The kernel may be able to prove it by now, or its beginning."""
+    def _begin(self, chunk: _Chunk) -> bool:
+        """Start asking for a chunk; return whether the kernel can prove it by now, or its beginning."""
         chunk.rounds += 1
         try:
             start = self.evidence.reach(chunk.heights.start, chunk.heights.end)
             if start > chunk.heights.start:
                 self._divide(chunk, start)
-                return
+                return True
         except IncompleteError as error:
             self._contradicted(chunk, error)
-            return
+            return False
         if self._method.linked:
             chunk.steps = ask_blocks(chunk.heights, self.facts, verify=self._verify)
         else:
             chunk.steps = pursue(chunk.heights, chunk.overlap, self.facts, rest=chunk.rest)
         self._step(chunk)
+        return False
 
     def _step(self, chunk: _Chunk, value: Any = None, failure: BaseException | None = None) -> None:
         """Let the questions of a chunk take their next step."""

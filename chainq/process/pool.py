@@ -17,10 +17,10 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, BinaryIO, Generic, Self, TypeVar, cast
+from typing import Any, BinaryIO, Generic, TypeVar, cast
 
 from chainq.errors import IncompleteError, Phrase
-from chainq.process import worker
+from chainq.process import Closing, worker
 from chainq.process.worker import Say
 
 S = TypeVar("S")
@@ -102,7 +102,7 @@ class Process:
                 stream.close()
 
 
-class Workers(Generic[S]):
+class Workers(Closing, Generic[S]):
     """Worker processes, as many as there are calls at a time. A context manager, which ends them all.
 
     `make` gives each process what it works with, of type S; it is sent by a pipe, so it may hold secrets. It is given a
@@ -123,12 +123,6 @@ class Workers(Generic[S]):
         self._idle: list[Process] = []
         self._started = 0
         self._closed = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the processes at once; calls under way end with WorkerDiedError, and there are no others."""

@@ -69,11 +69,11 @@ class Shown(NamedTuple):
 class Bar:
     """The progress of one run, drawn on stderr once it takes longer than DELAY. For any thread.
 
-    `total`, `unit`: as `Progress.begin` takes them.
+    `total`: as `Progress.begin` takes it; heights are counted until another `begin`.
     """
 
-    def __init__(self, total: int | None, unit: str = "heights") -> None:
-        self._total, self._unit = total, unit
+    def __init__(self, total: int | None) -> None:
+        self._total, self._unit = total, "heights"
         self._parts: Sequence[str] = ()
         self._done = self._rows = self._bytes = self._retries = 0
         self._began = self._counted_from = self._heard = time.monotonic()

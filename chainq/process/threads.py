@@ -114,18 +114,16 @@ def in_order(size: int, jobs: Iterator[Callable[[], T] | None], ahead: int) -> I
     more = True
     try:
         while more or given < sent:
-            idle = False
-            while more and not idle and sent - given < ahead:
+            while more and sent - given < ahead:
                 try:
                     job = next(jobs)
                 except StopIteration:
                     more = False
-                else:
-                    if job is None:
-                        idle = True
-                    else:
-                        pool.submit(sent, job)
-                        sent += 1
+                    break
+                if job is None:
+                    break
+                pool.submit(sent, job)
+                sent += 1
             if given == sent:
                 continue
             while given not in finished:

@@ -6,10 +6,11 @@ recorded length is removed by the next run.
 """
 
 import os
+import re
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from msgspec.structs import replace
 from chainq.errors import Phrase, UsageError
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
+from chainq.process import Closing
 from chainq.resume.history import History, Position
 from chainq.resume.kept_file import locked, replace_file
 from chainq.text.sanitize import abridged, excerpt, mask_keys, printable
@@ -64,7 +66,7 @@ class _Version(msgspec.Struct):
     chainq: int
 
 
-class Checkpoint:
+class Checkpoint(Closing):
     """One checkpoint file, locked while it is open. A context manager.
 
     `query`: what identifies the query (command, dialect, URL, columns, format, ...), as JSON values without secrets.
@@ -83,12 +85,6 @@ class Checkpoint:
             self.close()
             raise
         self.history = History(self._content.positions)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Release the lock. The lock file stays: without it two runs could lock two files of the same name."""
@@ -200,6 +196,12 @@ class Recorded(msgspec.Struct):
     output: str = ""
     lag: int = 0
     state: State = State()
+
+
+def is_checkpoint(path: Path) -> bool:
+    """Return whether a file is meant as a checkpoint, damaged or not. Raises OSError."""
+    with path.open("rb") as file:
+        return re.match(rb'\s*\{?\s*("chainq(_balance)?"|$)', file.read(40)) is not None
 
 
 def recorded(path: Path) -> Recorded:

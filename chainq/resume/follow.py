@@ -208,6 +208,8 @@ class _Polls:
     def _poll(self, begin: Callable[[Sink, bool], Writer]) -> None:
         """Make one round; a failure that `--follow` outlives is a warning."""
         try:
+            if self.writer is None:
+                self.rounds.foresee()
             self.tip = tip = self.service.tip(refresh=True)
             if self.writer is None:  # not before the service has answered: a run in vain changes nothing
                 rewind = self.settings.rewind or 0

@@ -63,6 +63,17 @@ class ReorgCheck:
     only_named: bool = False
     _hashes: Mapping[int, str] = field(default_factory=dict)
     _asked: Later[dict[int, str]] | None = None
+    _foreseen: tuple[int, Later[dict[int, str]]] | None = None  # requested before the tip was known
+
+    def foresee(self, end: int) -> None:
+        """Request what `see` will for this end, as the tip is requested beside it."""
+        if not self.query.method.linked:
+            self._foreseen = end, self._hashes_below(end, MOST_HASHES)
+
+    def _hashes_below(self, end: int, blocks: int) -> Later[dict[int, str]]:
+        """Request the hashes of so many last blocks below a height."""
+        first = max(0, end - min(max(blocks, LEAST_HASHES), MOST_HASHES))
+        return Later(lambda: self.service.block_hashes(HeightRange(first, end)))
 
     def begin(self) -> Position:
         """Begin a round; return the last known block."""
@@ -78,14 +89,15 @@ class ReorgCheck:
         a block must name one of these.
         """
         if self.query.method.linked:  # its rows are blocks, and checked to link
-            return self.service.block_hash(end - 1) is not None
+            deep = tip is not None and end + tuning.NEAR_TIP <= tip.height
+            return deep or self.service.block_hash(end - 1) is not None
         named = {} if tip is None else {tip.height: tip.hash, tip.height - 1: tip.previous_hash}
         self.only_named = bool(named.get(end - 1))
         self._hashes = {height: found for height, found in named.items() if height < end and found}
-        asked = None
-        if not self.only_named or (blocks > len(named) and self.query.method.names_block):
-            first = max(0, end - min(max(blocks + 1, LEAST_HASHES), MOST_HASHES))
-            asked = Later(lambda: self.service.block_hashes(HeightRange(first, end)))
+        foreseen, self._foreseen = self._foreseen, None
+        asked = foreseen[1] if foreseen is not None and foreseen[0] == end else None
+        if asked is None and (not self.only_named or (blocks > len(named) and self.query.method.names_block)):
+            asked = self._hashes_below(end, blocks + 1)
         if asked is not None and not self.only_named:
             self._hashes, asked = asked.result(), None
         self._asked = asked

@@ -23,7 +23,9 @@ from chainq.errors import ChainqError, IncompleteError, Phrase
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip, check_age
 from chainq.formats.protocol import Writer
+from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
+from chainq.planning.exchange import Known
 from chainq.planning.facts import BehindError, WrongHashError
 from chainq.process.progress import Progress
 from chainq.process.signals import signals_deferred
@@ -77,6 +79,7 @@ class Rounds:
     begun: bool = False  # the first round has said how far it goes
     pending: _Pending | None = None
     asking: tuple[_Pending, Later[list[str] | None]] | None = None  # for the hashes of a position
+    density: tuple[int, Later[Known]] | None = None  # of the rows up to a height, before the first round
 
     def __post_init__(self) -> None:
         self.reorg = ReorgCheck(self.service, self.query, self.journal)
@@ -95,6 +98,19 @@ class Rounds:
     def _lag(self) -> int:
         """Return how many blocks below the tip are left out."""
         return max(self.settings.lag, self.journal.learned_lag)
+
+    def foresee(self) -> None:
+        """Before the first round, while the tip is requested: request what a long range with an end needs besides.
+
+        That is the last blocks, and the first rows: these only tell how many heights fill a response, since rows count
+        from when the last block is known.
+        """
+        method, bounds, last = self.query.method, self.query.bounds or Bounds(), self.journal.history.last
+        start, end = last.next if last else bounds.start or 0, bounds.end or 0
+        first = HeightRange(start, start + method.first_heights)
+        if start >= 0 and first.end + 1000 <= end and self.query.limit is None and self.service.known_dialect(method):
+            self.reorg.foresee(end)
+            self.density = first.end, Later(lambda: self.service.density(self.query, first))
 
     def run(self, writer: Writer, tip: Tip) -> None:
         """Make one round: write what is new up to the tip.
@@ -435,8 +451,12 @@ class Rounds:
         edges = edges if query.method.height is None else ()
         try:
             compared = self.reorg.compared(heights)
+            known = None
+            if self.density is not None:  # the first of these rows by themselves: what is to be asked of them waits
+                (upto, later), self.density = self.density, None
+                known, edges = later.result(), (*edges, upto)
             yield from self.service.fetch_range(
-                query, heights, hashes=self.reorg.hashes, compared=compared, edges=edges
+                query, heights, known=known, hashes=self.reorg.hashes, compared=compared, edges=edges
             )
         except (BehindError, WrongHashError):
             raise

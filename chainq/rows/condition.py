@@ -12,7 +12,7 @@ start of a program with one takes longer than this takes to read most ranges.
 import operator
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -175,18 +175,15 @@ class _Parser:
         return f"at character {at + 1}, before {quoted(self._expression[at:], 40)}"
 
     def _any(self) -> Test:
-        tests = [self._all()]
-        while self._token.keyword == "or":
-            self._take()
-            tests.append(self._all())
-        return tests[0] if len(tests) == 1 else lambda values: any(test(values) for test in tests)
+        return self._joined("or", lambda: self._joined("and", self._factor, all), any)
 
-    def _all(self) -> Test:
-        tests = [self._factor()]
-        while self._token.keyword == "and":
+    def _joined(self, word: str, part: Callable[[], Test], holds: Callable[[Iterable[bool]], bool]) -> Test:
+        """Return the test of parts with a word between them."""
+        tests = [part()]
+        while self._token.keyword == word:
             self._take()
-            tests.append(self._factor())
-        return tests[0] if len(tests) == 1 else lambda values: all(test(values) for test in tests)
+            tests.append(part())
+        return tests[0] if len(tests) == 1 else lambda values: holds(test(values) for test in tests)
 
     def _factor(self) -> Test:
         self._depth += 1

@@ -4,31 +4,13 @@ import msgspec
 from msgspec import Raw
 
 from chainq.heights.range import HeightRange
-from chainq.show.parts import (
-    AddressParts,
-    BlockParts,
-    FunctionParts,
-    Parts,
-    ProgramParts,
-    RecordParts,
-    TransactionParts,
-    TransitionParts,
-)
-
-KINDS = {
-    BlockParts: "block",
-    TransactionParts: "transaction",
-    AddressParts: "address",
-    ProgramParts: "program",
-    FunctionParts: "function",
-    TransitionParts: "transition",
-    RecordParts: "record",
-}
+from chainq.show.parts import Parts
 
 
 def encode(parts: Parts) -> bytes:
     """Return a JSON object with `kind` and the fields of the parts; `heights` as `start` and `end`, end excluded."""
-    members = [b'"kind":' + msgspec.json.encode(KINDS[type(parts)])]
+    kind = type(parts).__name__.removesuffix("Parts").lower()  # `block` of BlockParts
+    members = [b'"kind":' + msgspec.json.encode(kind)]
     members += [msgspec.json.encode(name) + b":" + _value(value) for name, value in parts._asdict().items()]
     return b"{" + b",".join(members) + b"}\n"
 

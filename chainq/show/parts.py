@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Raw
 
-from chainq.catalog.kinds import TextKind, kind_of, shown
+from chainq.catalog.kinds import WITH_SCREEN, TextKind, kind_of, shown
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.errors import IncompleteError, NotFoundError, Phrase, UsageError
 from chainq.fetching.service import Service
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 NEWEST = 10  # transactions of an address or of a function
 ADDRESS_BLOCKS = 500_000  # newest blocks in which transactions of an address are looked for
 RECORD_BLOCKS = 1000  # newest blocks in which a record is looked for
-PROGRAM_BLOCKS = (
-    100  # newest blocks in which a transition or calls of a program are looked for: each transition carries its source
-)
+# Newest blocks in which a transition or calls of a program are looked for: each transition carries its source.
+PROGRAM_BLOCKS = 100
 
 
 class BlockParts(NamedTuple):
@@ -262,7 +261,7 @@ def check(text: str) -> str:
         return identifiers.transaction_id(text)
     if kind is TextKind.ADDRESS:
         return identifiers.address(text)
-    if kind in (TextKind.PROGRAM, TextKind.FUNCTION, TextKind.TRANSITION, TextKind.RECORD):
+    if kind in WITH_SCREEN:
         return identifiers.sendable(text)
     if kind is not None:
         raise UsageError(f"cannot show{shown(text)}: this is {kind.title}", Phrase(kind.hint, text, text, trunc=False))

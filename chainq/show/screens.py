@@ -4,6 +4,7 @@ Everything from the service is sanitized in `summary` and shown without markup. 
 wherever its line has room, and in the next commands always; those are never wrapped, so that they can be copied.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Raw
@@ -111,9 +112,7 @@ def _ratifications(block: Raw) -> Iterator[tuple[str, str]]:
 
 
 def _by_status(found: Sequence[Transaction]) -> str:
-    counts: dict[str, int] = {}
-    for one in found:
-        counts[one.status or "without a status"] = counts.get(one.status or "without a status", 0) + 1
+    counts = Counter(one.status or "without a status" for one in found)
     kinds = ", ".join(f"{count:,} {status}" for status, count in counts.items())
     return f"{len(found):,}" + (f": {kinds}" if len(counts) > 1 or (found and "accepted" not in counts) else "")
 
@@ -180,10 +179,7 @@ def _made(parts: TransitionParts | RecordParts, spec: OutputSpec, now: float) ->
         ("transition", _id(made.transition, room)),
         ("output", _value(index)),
         ("ciphertext", _id(text_of(ciphertext), room)),
-        (
-            "records",
-            "" if record is not None else f"{len(parts.records):,}" if isinstance(parts, TransitionParts) else "",
-        ),
+        ("records", f"{len(parts.records):,}" if isinstance(parts, TransitionParts) else ""),
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chainq.errors import BusyError, IncompleteError, OutputError, Phrase
-from chainq.sinks.base import DescriptorSink
+from chainq.sinks.base import Sink
 from chainq.text.sanitize import printable
 
 END_BYTES = 4096  # at the end of a file, by which it is known again
@@ -27,7 +27,7 @@ class Recorded(NamedTuple):
     writing: bool = False
 
 
-class AppendFileSink(DescriptorSink):
+class AppendFileSink(Sink):
     """A file that grows with each run, locked while it is open. What is written stays, also after a failure.
 
     `recorded`: what lies beyond it is removed, as the rest of a run that was killed; from the file of another name

@@ -9,14 +9,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from chainq.errors import BusyError, OutputError
-from chainq.sinks.base import DescriptorSink
+from chainq.sinks.base import Sink
 from chainq.sinks.disk import remove_unlocked
 from chainq.text.sanitize import printable
 
 _SUFFIX = ".chainq"  # of temporary files
 
 
-class AtomicFileSink(DescriptorSink):
+class AtomicFileSink(Sink):
     """A file that appears complete or not at all: written under a temporary name in the same folder, then renamed.
 
     The temporary file is locked. Those that runs which were killed left of the same file, nobody locks: they are

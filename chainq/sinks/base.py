@@ -1,19 +1,19 @@
-"""What every sink can do (`Sink`), and what those that write to a file descriptor share (`DescriptorSink`).
+"""What every sink can do, and writing to a file descriptor, which all of them share.
 
-Each kind has a module of its own: `stdout`, `atomic_file`, `append_file`; `open` chooses the right one.
+Each kind has a module of its own: `stdout`, `atomic_file`, `append_file`, `pager`; `open` chooses the right one.
 """
 
 import os
 from select import select
-from typing import Protocol, Self
+from typing import Self
 
 from chainq.errors import OutputError
 from chainq.process.signals import PipeClosed, note_progress
 
 
-class Sink(Protocol):
-    """Where the bytes of an output go. A context manager: it finishes an output that succeeded and abandons others,
-    unless it was finished before.
+class Sink:
+    """Where the bytes of an output go: a file descriptor. `name` is what error messages call it. A context manager: it
+    finishes an output that succeeded and abandons others, unless it was finished before.
 
     `appends`: rows follow those of earlier runs in the same file, so that a checkpoint can record its length. Only
     then `length` is the number of bytes in the file, `owner` the checkpoint that was noted on it, `sync` makes bytes
@@ -21,50 +21,6 @@ class Sink(Protocol):
     recorded are in another file now. `pipe`: a reader may not have taken what is written. `paged`: a pager has the
     terminal.
     """
-
-    appends: bool
-    length: int
-    pipe: bool
-    paged: bool
-    owner: str
-
-    @property
-    def rotated(self) -> bool: ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool | None: ...
-
-    def write(self, data: bytes, /) -> None:
-        """Write all of `data`. Raises PipeClosed if the reader has closed the pipe, else OutputError."""
-
-    def keep(self) -> None:
-        """Mark what is written so far as valid, whatever happens later: it ends with a complete row."""
-
-    def sync(self) -> None:
-        """Make what is written so far survive a power failure. Raises OutputError."""
-
-    def end_hash(self, length: int) -> str:
-        """Return a hash of the last of the first `length` bytes of a file that it appends to; empty elsewhere."""
-
-    def truncate(self, length: int) -> None:
-        """Leave only the first `length` bytes. Raises OutputError."""
-
-    def reopen(self) -> None:
-        """Go on in the file that has the name now, where `rotated` says so. Raises OutputError, BusyError."""
-
-    def finish(self) -> None:
-        """End an output that is complete. Raises OutputError."""
-
-    def abandon(self) -> None:
-        """End an output that failed: remove what must not be mistaken for a complete one.
-
-        Does nothing after `finish`.
-        """
-
-
-class DescriptorSink:
-    """A sink that writes to a file descriptor; `name` is what error messages call it."""
 
     appends = False
     pipe = False
@@ -105,31 +61,36 @@ class DescriptorSink:
             view = view[count:]
 
     def keep(self) -> None:
-        """Do nothing: only standard output and devices need it."""
+        """Mark what is written so far as valid, whatever happens later: it ends with a complete row.
+
+        Only standard output and devices need it.
+        """
 
     def sync(self) -> None:
-        """Do nothing: only a file that is appended to needs it."""
+        """Make what is written so far survive a power failure. Only a file that is appended to needs it."""
 
     def end_hash(self, _: int) -> str:
-        """Return nothing: only a file that is appended to is known again."""
+        """Return a hash of the last of the first so many bytes, by which a file that is appended to is known again."""
         return ""
 
     def truncate(self, length: int) -> None:
-        """Do nothing: only a file that is appended to can go back."""
+        """Leave only the first `length` bytes; only a file that is appended to can go back. Raises OutputError."""
 
     @property
     def rotated(self) -> bool:
-        """Return False: only a file that is appended to is rotated."""
+        """Return whether the file that is appended to has another name now."""
         return False
 
     def reopen(self) -> None:
-        """Do nothing, as `rotated` says."""
+        """Go on in the file that has the name now, if `rotated` says so. Raises OutputError, BusyError."""
 
     def finish(self) -> None:
-        """Do nothing: all bytes are written already."""
+        """End an output that is complete. Raises OutputError."""
 
     def abandon(self) -> None:
-        """Do nothing: what is written stays."""
+        """End an output that failed: remove what must not be mistaken for a complete one. Does nothing after
+        `finish`.
+        """
 
     def _failure(self, error: OSError) -> OutputError:
         return OutputError(f"{self._name}: {error.strerror} (after {self.written} bytes)")

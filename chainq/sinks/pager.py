@@ -9,7 +9,7 @@ from types import FrameType
 
 from chainq.errors import OutputError
 from chainq.process.signals import PipeClosed
-from chainq.sinks.base import DescriptorSink
+from chainq.sinks.base import Sink
 
 # As gh and git start less: end where all fits on the screen, let colours through, leave the screen as it is.
 _SETTINGS = {"LESS": "FRX", "LV": "-c"}
@@ -25,7 +25,7 @@ def command() -> list[str]:
     return words if words and words[0] != "cat" and shutil.which(words[0]) else []
 
 
-class PagerSink(DescriptorSink):
+class PagerSink(Sink):
     """Writes to a pager, and waits for its end, which is up to who reads; `words` are its program and arguments.
 
     SIGINT is ignored while the pager runs: it owns the terminal, and Ctrl-C is a key of its own there. Raises

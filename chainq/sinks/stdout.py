@@ -5,10 +5,10 @@ import os
 import stat
 from contextlib import suppress
 
-from chainq.sinks.base import DescriptorSink
+from chainq.sinks.base import Sink
 
 
-class StreamSink(DescriptorSink):
+class StreamSink(Sink):
     """A stream that is written straight. If a regular file is behind it (`chainq … > FILE`), `abandon` truncates
     that file to the last `keep`, so that it ends with a complete row."""
 

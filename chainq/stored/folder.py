@@ -46,6 +46,13 @@ class FolderStore:
         except _AbsentError:
             return None
 
+    def has(self, name: str, size: int | None = None) -> bool:
+        """Return whether there is a file, of that size if it is given."""
+        try:
+            return (self._root / name).stat().st_size == size or size is None
+        except OSError:
+            return False
+
     def source(self, listed: Listed) -> str:
         """Return the path of a file."""
         return str(self._root / listed.name)

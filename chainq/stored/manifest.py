@@ -77,15 +77,15 @@ class Seen(NamedTuple):
     listed: bool
 
 
-def look(store: Store, *, listed: bool = False) -> Seen:
+def look(store: Store, *, listed: bool = False, quick: bool = False) -> Seen:
     """Return what is in a data set: by its manifest if a listing is slow or forbidden, else by a listing.
 
     Partitions that only the manifest has are damaged: their file and receipt are gone. `listed`: list in any case.
-    Raises OutputError.
+    `quick`: by the manifest in a folder as well, of which the caller checks what it reads. Raises OutputError.
     """
     found = read(store)
     complete = found is not None and not found.writing
-    if found is not None and complete and not listed and store.lists_slowly:
+    if found is not None and complete and not listed and (quick or store.lists_slowly):
         return Seen(Inventory(found.entries(), {}, []), found, listed=False)
     try:
         inventory = take_inventory(store.listing())

@@ -4,8 +4,8 @@ Nothing is proved anew: a receipt says that a partition is complete, and on what
 the data set that no whole partition has are an error, and never an empty result.
 """
 
+import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -25,13 +25,13 @@ from chainq.query import Batch
 from chainq.rows.full_block import RECORDS
 from chainq.rows.tables import table_rows
 from chainq.stored import data_set, last_run
+from chainq.stored.index import heights_of
 from chainq.stored.manifest import look
 from chainq.stored.open import open_store
-from chainq.stored.receipt import METADATA_KEY, UNKNOWN, Entry, Receipt, entry_of, parse_entry
+from chainq.stored.opened import checked, opened
+from chainq.stored.receipt import UNKNOWN, Entry, Receipt, parse_entry
 from chainq.stored.rows import StoredRows
-from chainq.stored.store import Listed
 from chainq.text.humanize import counted
-from chainq.text.sanitize import excerpt
 
 BLOCKS = ("blocks", SOURCE.command)
 KEYS = (("records", "output_index"), ("outputs", "index"))
@@ -49,14 +49,11 @@ class _Part(NamedTuple):
 
 
 class Reader:
-    """One data set, as its manifest or one listing shows it. Threads may share it.
-
-    Raises UsageError where there is none.
-
-    `tip`: the highest height that it has, -1 for none.
+    """One data set, as its manifest or one listing shows it. Threads may share it. `quick`: not by a listing if the
+    manifest has all that is read. Raises UsageError where there is none.
     """
 
-    def __init__(self, destination: str) -> None:
+    def __init__(self, destination: str, *, quick: bool = True) -> None:
         try:
             import pyarrow
         except ImportError:
@@ -67,23 +64,47 @@ class Reader:
             raise UsageError(f"no data set in {self.label}: no {data_set.NAME}", "chainq export writes one")
         self._seen = self._store.read(last_run.NAME)
         self._entries: dict[str, list[Entry]] = {}
-        inventory = look(self._store).inventory
-        for entry in sorted(inventory.valid.values()):
+        self._listed = False
+        self._look(listed=not (quick or self._store.lists_slowly))
+
+    def _look(self, *, listed: bool) -> None:
+        """Note which partitions there are, by the manifest if possible; `listed`: by a listing."""
+        seen = look(self._store, listed=listed, quick=True)
+        self._listed = seen.listed or self._store.lists_slowly
+        entries: dict[str, list[Entry]] = {}
+        for entry in sorted(seen.inventory.valid.values()):
             if entry.spec.command in TABLES:
-                self._entries.setdefault(entry.spec.command, []).append(entry)
-        some = [table for table in BLOCKS if table in self._entries] or list(self._entries)
-        ends = [self._entries[table][-1].spec.end for table in some]
-        for (table, _), names in inventory.damaged.items():  # it goes further than its last whole partition
+                entries.setdefault(entry.spec.command, []).append(entry)
+        some = [table for table in BLOCKS if table in entries] or list(entries)
+        ends = [entries[table][-1].spec.end for table in some]
+        for (table, _), names in seen.inventory.damaged.items():  # it goes further than its last whole partition
             ends += [entry.spec.end for entry in map(parse_entry, names) if entry and table in some]
-        self.tip = max(ends, default=0) - 1
+        self._entries, self._tip = entries, max(ends, default=0) - 1
+
+    @property
+    def tip(self) -> int:
+        """The highest height that it has, -1 for none."""
+        if not self._listed:
+            self._look(listed=True)
+        return self._tip
+
+    @tip.setter
+    def tip(self, height: int) -> None:
+        self._tip = height
+
+    def _is_there(self, entry: Entry) -> bool:
+        """Return whether a partition has its file and its receipt: the manifest may name it for nothing."""
+        return self._listed or (self._store.has(entry.spec.name, entry.size) and self._store.has(entry.name))
 
     def is_stale(self) -> bool:
         """Return whether an export has ended since the listing."""
         return self._store.read(last_run.NAME) != self._seen
 
-    def has(self, table: str) -> bool:
-        """Return whether there are partitions of a table, or of the full blocks that hold its rows."""
-        return self._source(table) in self._entries
+    def has(self, table: str, *, own: bool = False) -> bool:
+        """Return whether there are partitions of a table, or, unless `own`, of the full blocks that hold its rows."""
+        if not self._listed and (table if own else self._source(table)) not in self._entries:
+            self._look(listed=True)
+        return (table if own else self._source(table)) in self._entries
 
     def check(self, table: str, heights: HeightRange) -> None:
         """Raise IncompleteError if the data set lacks heights of a table below its tip."""
@@ -94,16 +115,15 @@ class Reader:
 
         They contain all rows, as the service sent them: not partitions near the tip of their time, whose rows may
         still appear, nor rows that were read off full blocks, which lack fields, nor what rests on belief if `strict`.
-        Rows without heights count only as whole partitions.
+        Rows without heights count as whole partitions, or if another table of the same blocks has their heights.
         """
-        whole = TABLES[table].height is None
         found = [
             entry
             for entry in self._entries.get(table, ())
             if entry.settled
             and entry.last != UNKNOWN
             and (heights.start < entry.spec.end and entry.spec.start < heights.end)
-            and not (whole and (entry.spec.start < heights.start or heights.end < entry.spec.end))
+            and (TABLES[table].height or _contains(heights, entry.spec.heights) or self._has_keys(entry))
         ]
         if not strict and table != "blocks":  # the only one of these that full blocks can fill
             return found
@@ -116,8 +136,17 @@ class Reader:
 
     def receipt(self, entry: Entry) -> Receipt:
         """Return the receipt of a partition, from the file beside it. Raises IncompleteError if it is damaged."""
-        with self._checked(entry):
+        with checked(self._store, entry):
             return msgspec.json.decode(self._store.read(entry.name) or b"", type=Receipt)
+
+    def occurrences(self, table: str, text: str) -> list[int]:
+        """Return the heights at which rows of an indexed table may have a text; at no others they have it.
+
+        Raises IncompleteError if there is no such table, or if a file that must be scanned is damaged.
+        """
+        if not self.has(table, own=True):
+            raise IncompleteError(f"{self.label} has no table {table}", f"chainq export {table} writes it")
+        return heights_of(self._store, table, self._entries[table], text)
 
     def has_block(self, height: int) -> bool:
         """Return whether any partition shows that there is a block of this height."""
@@ -149,7 +178,8 @@ class Reader:
 
     def _places(self, table: str, heights: HeightRange) -> list[tuple[Entry, HeightRange]]:
         """Return the partitions with these heights, each with those to read of it. Raises IncompleteError."""
-        heights = HeightRange(min(heights.start, self.tip + 1), min(heights.end, self.tip + 1))
+        tip = self._tip if heights.end <= self._tip + 1 else self.tip
+        heights = HeightRange(min(heights.start, tip + 1), min(heights.end, tip + 1))
         found, at, gaps = [], heights.start, []
         for entry in self._entries.get(self._source(table), ()):
             inside = HeightRange(max(at, entry.spec.start), min(heights.end, entry.spec.end))
@@ -160,25 +190,35 @@ class Reader:
                 at = inside.end
         if at < heights.end:
             gaps.append(HeightRange(at, heights.end))
+        if not self._listed and (gaps or not all(self._is_there(entry) for entry, _ in found)):
+            self._look(listed=True)
+            return self._places(table, heights)
         if gaps:
             shown = ", ".join(f"{gap.start}-{gap.end - 1}" for gap in gaps[:SHOWN])
             more = f" and {counted(len(gaps) - SHOWN, 'gap')} more" if len(gaps) > SHOWN else ""
             if not self.has(table):
+                # Who decrypts ownership rows needs the records, too.
+                lacking = " ".join(
+                    one for one in ("records", "ownership") if table == "ownership" and not self.has(one)
+                )
                 raise IncompleteError(
                     f"{self.label} has no table {table}",
-                    f"chainq export {table} {heights.start}:{heights.end} writes it",
+                    self._export(lacking or table, heights.start, heights.end, "writes it"),
                 )
             raise IncompleteError(
                 f"{self.label} has no whole partition of {table} for heights {shown}{more}",
-                f"chainq export {table} {gaps[0].start}:{gaps[-1].end} writes them",
+                self._export(table, gaps[0].start, gaps[-1].end, "writes them"),
             )
         for (one, _), (other, _) in pairwise(found):
             if one.last != other.previous and UNKNOWN not in (one.last, other.previous):
                 raise IncompleteError(
                     f"{other.spec} of {self.label} does not follow on the partition before it: there was a reorg",
-                    f"chainq export {table} {one.spec.start}:{other.spec.end} replaces what is not on the chain",
+                    self._export(table, one.spec.start, other.spec.end, "replaces what is not on the chain"),
                 )
         return found
+
+    def _export(self, tables: str, start: int, end: int, does: str) -> str:
+        return f"chainq export {tables} {start}:{end} --to {shlex.quote(self.label)} {does}"
 
     def _source(self, table: str) -> str:
         """Return the table to read: that of the full blocks, if it alone holds the rows."""
@@ -187,16 +227,8 @@ class Reader:
 
     def _read(self, entry: Entry, heights: HeightRange, reverse: bool) -> Iterator[Batch]:
         """Yield the rows of some heights of a partition."""
-        from pyarrow import parquet
-
         method = TABLES[entry.spec.command]
-        source = self._store.source(Listed(entry.spec.name, entry.size))
-        with self._checked(entry), parquet.ParquetFile(source, page_checksum_verification=True) as file:
-            if file.metadata.num_rows != entry.rows:
-                raise self._damaged(entry, f"{file.metadata.num_rows} rows, the receipt names {entry.rows}")
-            receipt = msgspec.json.decode(file.metadata.metadata[METADATA_KEY.encode()], type=Receipt)
-            if entry_of(receipt, entry.size) != entry:
-                raise self._damaged(entry, f"its own receipt is of {receipt.command} {receipt.start}-{receipt.end - 1}")
+        with opened(self._store, entry) as (file, receipt):
             proof = Proof(Grade.BELIEF if Grade.BELIEF in receipt.proof else Grade(next(iter(receipt.proof), "order")))
             writer = StoredRows(method, derived=receipt.source != "")
             names = [column.path for column in writer.columns] + [EXTRA]
@@ -245,6 +277,16 @@ class Reader:
             table = table.filter(self._arrow.array([pair in wanted for pair in pairs], self._arrow.bool_()))
         return writer.rows(table)
 
+    def _has_keys(self, entry: Entry) -> bool:
+        """Return whether the table that gives rows their heights proves those of a whole partition, of its blocks."""
+        table = next((self._source(name) for name, _ in KEYS if self.has(name)), "")
+        return any(
+            one.settled
+            and (one.spec.heights, one.last) == (entry.spec.heights, entry.last)
+            and (table == SOURCE.command or Grade.BELIEF not in self.receipt(one).proof)
+            for one in self._entries.get(table, ())
+        )
+
     def _keys(self, heights: HeightRange) -> set[tuple[str, int]]:
         """Return what identifies the records of some heights. Raises IncompleteError where no table has them."""
         for name, index in KEYS:
@@ -257,16 +299,9 @@ class Reader:
             "export records or outputs as well, or request whole partitions",
         )
 
-    @contextmanager
-    def _checked(self, entry: Entry) -> Iterator[None]:
-        """Have what is raised for a damaged file raise IncompleteError."""
-        try:
-            yield
-        except (self._arrow.ArrowException, OSError, KeyError, msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise self._damaged(entry, excerpt(" ".join(str(error).split()), 200)) from None
 
-    def _damaged(self, entry: Entry, why: str) -> IncompleteError:
-        return IncompleteError(f"{entry.spec.name} of {self.label} is damaged: {why}", "see chainq verify DEST")
+def _contains(heights: HeightRange, others: HeightRange) -> bool:
+    return heights.start <= others.start and others.end <= heights.end
 
 
 def _whole(

@@ -6,6 +6,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
+from shlex import quote
 from threading import Lock
 from typing import Any
 
@@ -17,6 +18,7 @@ from chainq.catalog.tables import COMMANDS
 from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import object_of, text_of
+from chainq.stored import lookups
 from chainq.stored.reader import Reader
 from chainq.transport.failures import INCOMPLETE, INCOMPLETE_DATA
 
@@ -27,6 +29,7 @@ NO_TABLE = -32002
 PAGE, MOST_ROWS, MOST_BLOCKS = 10_000, 100_000, 1_000
 """Rows of a page whose size the request does not name, rows of any page, and full blocks of any request."""
 _ALSO = {Role.START: "startHeight", Role.END: "endHeight"}  # names that the published description has for getBlocks
+_TEXTS = (Role.ID, Role.PROGRAM, Role.FUNCTION, Role.ADDRESS)
 _SUMMARY = ("transaction_id", "type", "index", "status")  # of a transaction, as lists have it
 
 
@@ -49,10 +52,13 @@ class StoredService:
         self.counts: Counter[tuple[str, str]] = Counter()
         self._lock = Lock()  # of the counts
         self._destination, self.reader = destination, Reader(destination)
-        self._methods: Mapping[str, Callable[[Method, dict[Role, int]], Iterator[Raw] | Raw | None]] = {
+        self._methods: Mapping[str, Callable[[Method, dict[Role, Any]], Iterator[Raw] | Raw | None]] = {
             "block": self._block,
             "latest": self._latest,
             "transactions": self._transactions,
+            "transaction": self._transaction,
+            "program-transactions": self._program_transactions,
+            "address-transactions": self._address_transactions,
             **dict.fromkeys(COMMANDS, self._range),
         }
 
@@ -112,8 +118,6 @@ class StoredService:
         method = BY_NAME.get(name)
         if method is None:
             raise RpcError(UNKNOWN, "Method not found")
-        if method.command not in self._methods:
-            raise RpcError(NO_TABLE, f"a data set has no index for {name}")
         if method.params and not isinstance(params, dict):
             raise RpcError(PARAMETERS, "Invalid params")
         found = self._methods[method.command](method, {p.role: _argument(p, params) for p in method.params})
@@ -128,8 +132,7 @@ class StoredService:
         if heights.end < heights.start or (most is not None and len(heights) > most):
             raise RpcError(PARAMETERS, "Invalid params")
         rows = self.reader.rows(method.command, heights)
-        size = min(given.get(Role.SIZE, PAGE), MOST_ROWS)
-        return rows if Role.SIZE not in given else islice(rows, given[Role.PAGE] * size, (given[Role.PAGE] + 1) * size)
+        return rows if Role.SIZE not in given else _page(rows, given)
 
     def _block(self, _: Method, given: dict[Role, int]) -> Iterator[Raw]:
         self._need("blocks")
@@ -151,9 +154,29 @@ class StoredService:
             kind = {"type": text_of(summary["type"]).capitalize()} if "type" in summary else {}
             yield Raw(msgspec.json.encode({"block_id": height, **summary, **kind}))
 
-    def _need(self, table: str) -> None:
-        if not self.reader.has(table):
-            raise RpcError(NO_TABLE, f"{self.reader.label} has no table {table}")
+    def _transaction(self, method: Method, given: dict[Role, Any]) -> Raw | None:
+        self._need(*lookups.NEEDED[method.command], own=True)
+        return lookups.transaction(self.reader, given[Role.ID])
+
+    def _program_transactions(self, method: Method, given: dict[Role, Any]) -> Iterator[Raw]:
+        self._need(*lookups.NEEDED[method.command], own=True)
+        found = lookups.program_transactions(self.reader, given[Role.PROGRAM], given[Role.FUNCTION])
+        return _page((row for batch in found for row in batch.rows), given, method.page_size_max)
+
+    def _address_transactions(self, method: Method, given: dict[Role, Any]) -> Iterator[Raw]:
+        self._need(*lookups.NEEDED[method.command], own=True)
+        heights = HeightRange(given[Role.START], given[Role.END])
+        if not 0 <= len(heights) <= (method.max_heights or 0):
+            raise RpcError(PARAMETERS, "Invalid params")
+        found = lookups.address_transactions(self.reader, given[Role.ADDRESS], heights)
+        return _page((row for batch in found for row in batch.rows), given)
+
+    def _need(self, *tables: str, own: bool = False) -> None:
+        for table in tables:
+            if not self.reader.has(table, own=own):
+                label = self.reader.label
+                export = f"chainq export {table} --to {quote(label)} writes it"
+                raise RpcError(NO_TABLE, f"{label} has no table {table}; {export}")
 
 
 def _id(request: Any) -> Any:
@@ -169,9 +192,17 @@ def error(id_: Any, code: int, message: str, data: Raw | None = None) -> bytes:
     return msgspec.json.encode({"jsonrpc": "2.0", "id": id_, "error": content})
 
 
-def _argument(param: Param, params: dict[str, Any]) -> int:
+def _page(rows: Iterator[Raw], given: Mapping[Role, Any], most: int | None = None) -> Iterator[Raw]:
+    """Return the rows of the page that a request names. `most`: rows that it may have at most."""
+    size = min(given[Role.SIZE], most or MOST_ROWS)
+    return islice(rows, given[Role.PAGE] * size, (given[Role.PAGE] + 1) * size)
+
+
+def _argument(param: Param, params: dict[str, Any]) -> int | str:
     names = (param.name, _ALSO.get(param.role, param.name))
     value = next((params[name] for name in names if params.get(name) is not None), None)
+    if param.role in _TEXTS and isinstance(value, str):
+        return value
     if value is None and param.role in (Role.PAGE, Role.SIZE):
         value = 0 if param.role is Role.PAGE else PAGE
     if type(value) is not int or value < 0:

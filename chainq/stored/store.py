@@ -36,6 +36,9 @@ class Store(Protocol):
     def read(self, name: str) -> bytes | None:
         """Return the content of a file, None where there is none."""
 
+    def has(self, name: str, size: int | None = None) -> bool:
+        """Return whether there is a file, of that size if it is given; True if finding out takes a request."""
+
     def source(self, listed: Listed) -> "str | BinaryIO":
         """Return what Arrow reads a file by: a path of this machine, or a file that can be read anywhere."""
 

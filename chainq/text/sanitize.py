@@ -25,18 +25,13 @@ _MOST_SENT = 64  # requests whose secrets are known: a process that makes client
 _sent: dict[str, re.Pattern[str]] = {}  # by what finds them
 
 
-def printable(text: str, keep: str = "") -> str:
-    r"""Return the text with every character that could act on a terminal as an escape (`\x1b`, `\u202e`).
-
-    Characters in `keep` stay as they are.
-    """
+def printable(text: str) -> str:
+    r"""Return the text with every character that could act on a terminal as an escape (`\x1b`, `\u202e`)."""
     if text.isascii() and text.isprintable():
         return text
     import unicodedata  # here and below: what most runs do not need is loaded when it is needed
 
-    return "".join(
-        c if c in keep or unicodedata.category(c) not in _HARMFUL else c.encode("unicode_escape").decode() for c in text
-    )
+    return "".join(c if unicodedata.category(c) not in _HARMFUL else c.encode("unicode_escape").decode() for c in text)
 
 
 def printable_json(text: bytes) -> bytes:

@@ -12,6 +12,8 @@ from http.client import BadStatusLine, HTTPException, RemoteDisconnected
 import httpx
 
 from chainq import tuning
+from chainq.text.sanitize import excerpt
+from chainq.transport.base import BrokenResponseError, DeadlineError, NoConnectionError, UnconnectedError
 from chainq.transport.http1 import Incoming, exchange
 from chainq.transport.network import Channel, Now, Tcp, Tls
 from chainq.transport.proxies import Route
@@ -33,7 +35,7 @@ class Adapter(httpx.BaseTransport):
         self._closed = False
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Return the response as soon as its head is there. Raises httpx.TransportError."""
+        """Return the response as soon as its head is there. Raises ExchangeError, and so does reading it."""
         connection, incoming = self._exchange(request)
         return httpx.Response(
             incoming.status,
@@ -67,15 +69,15 @@ class Adapter(httpx.BaseTransport):
 
     def _exchange(self, request: httpx.Request) -> "tuple[_Connection, Incoming]":
         deadline = request.extensions["deadline"]
-        with _httpx_errors(httpx.ReadTimeout, httpx.ReadError):
+        with _plain_errors():
             while (kept := self._kept(deadline)) is not None:
                 try:
                     return kept, self._send(kept, request)
                 except ConnectionError:  # the server closed it at this very moment; all requests only read
                     continue
-        with _httpx_errors(httpx.ConnectTimeout, httpx.ConnectError):
+        with _plain_errors(connecting=True):
             made = self._made(deadline)
-        with _httpx_errors(httpx.ReadTimeout, httpx.ReadError):
+        with _plain_errors():
             return made, self._send(made, request)
 
     def _send(self, connection: "_Connection", request: httpx.Request) -> Incoming:
@@ -123,7 +125,7 @@ class _Body(httpx.SyncByteStream):
         self._complete = False
 
     def __iter__(self) -> Iterator[bytes]:
-        with _httpx_errors(httpx.ReadTimeout, httpx.ReadError):
+        with _plain_errors():
             yield from self._incoming.pieces()
         self._complete = True
 
@@ -132,17 +134,19 @@ class _Body(httpx.SyncByteStream):
 
 
 @contextmanager
-def _httpx_errors(timeout: type[httpx.TransportError], failure: type[httpx.TransportError]) -> Iterator[None]:
-    """Raise errors of sockets and of http.client as httpx's."""
+def _plain_errors(*, connecting: bool = False) -> Iterator[None]:
+    """Raise errors of sockets and of http.client as those of `base`."""
     try:
         yield
     except RemoteDisconnected:
-        raise httpx.RemoteProtocolError("the connection was closed without a response") from None
+        raise BrokenResponseError("the connection was closed without a response") from None
     except BadStatusLine as error:
-        raise httpx.RemoteProtocolError(f"the response is not HTTP: {error}") from None
+        raise BrokenResponseError(f"the response is not HTTP: {excerpt(str(error))}") from None
     except HTTPException as error:
-        raise httpx.RemoteProtocolError(str(error)) from None
-    except TimeoutError as error:
-        raise timeout(str(error)) from None
+        raise BrokenResponseError(excerpt(str(error))) from None
+    except TimeoutError:
+        raise NoConnectionError("timed out while connecting") if connecting else DeadlineError from None
     except (OSError, ValueError) as error:  # ValueError: a host that cannot be named in a certificate or to a proxy
-        raise failure(str(error)) from None
+        raise (UnconnectedError if connecting else NoConnectionError)(
+            excerpt(str(error)) or type(error).__name__
+        ) from None

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from chainq import tuning
 from chainq.errors import (
@@ -22,6 +22,7 @@ from chainq.errors import (
     ServiceError,
     TooHeavyError,
 )
+from chainq.process import Closing
 from chainq.text.sanitize import keep_secret
 from chainq.transport import failures
 from chainq.transport.base import ExchangeError, Report, Request, Response, ServiceOptions, Stopped, Transport
@@ -52,7 +53,7 @@ class Clock:
         return stop.wait(seconds)
 
 
-class Connection:
+class Connection(Closing):
     """Calls one service, from any number of threads. Use it as a context, or `close` it.
 
     `report` is given every attempt, from the thread that made it. `transport`: instead of the network. `observe` is
@@ -83,12 +84,6 @@ class Connection:
         # Workers of an export share the id of the run, and each counts its own requests.
         self._run = f"{options.run or os.urandom(4).hex()}-{os.getpid():x}"
         self._serves_json = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End waiting calls at once, and close the sockets. Nothing is sent afterwards."""

@@ -1,5 +1,5 @@
-"""Sends requests by HTTP POST. httpx is known in this folder only: its URLs, headers, proxies, certificates and errors,
-over connections of our own (`adapter`).
+"""Sends requests by HTTP POST. httpx is known in this folder only: its URLs, headers, requests, responses, proxies and
+certificates, over connections of our own (`adapter`).
 
 Rejected: `httpx.Client` over these, which keeps cookies, reads the target of a redirect that nobody follows,
 decompresses responses of any size, and logs the URL with all secrets in it.
@@ -8,7 +8,6 @@ decompresses responses of any size, and logs the URL with all secrets in it.
 import contextlib
 import time
 from base64 import b64encode
-from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import httpx
@@ -18,16 +17,7 @@ from chainq.catalog.identifiers import is_loopback
 from chainq.errors import UsageError
 from chainq.text.sanitize import excerpt, mask_url
 from chainq.transport.adapter import Adapter
-from chainq.transport.base import (
-    BrokenResponseError,
-    DeadlineError,
-    NoConnectionError,
-    Request,
-    Response,
-    ServiceOptions,
-    UnconnectedError,
-    UnusableRequestError,
-)
+from chainq.transport.base import Request, Response, ServiceOptions
 from chainq.transport.body import read_body
 from chainq.transport.network import Now
 from chainq.transport.proxies import Route, named_proxy
@@ -44,7 +34,7 @@ class HttpTransport:
         try:
             self._url = httpx.URL(options.url)
         except (httpx.InvalidURL, ValueError) as error:
-            raise UsageError(f"invalid URL {mask_url(options.url)!r}: {_reason(error)}") from None
+            raise UsageError(f"invalid URL {mask_url(options.url)!r}: {excerpt(str(error))}") from None
         self._headers = _headers(options, self._url)
         self._adapter = Adapter(Route(self._url, named_proxy(options.url), options.cert), now)
 
@@ -59,7 +49,7 @@ class HttpTransport:
             content=request.body,
             extensions={"deadline": request.deadline},
         )
-        with _plain_errors(), contextlib.closing(self._adapter.handle_request(outgoing)) as incoming:
+        with contextlib.closing(self._adapter.handle_request(outgoing)) as incoming:
             shown = incoming.extensions
             coding = incoming.headers.get("content-encoding", "")
             return Response(
@@ -87,26 +77,3 @@ def _headers(options: ServiceOptions, url: httpx.URL) -> httpx.Headers:
     headers.update(options.headers)
     headers["Content-Type"] = "application/json"
     return headers
-
-
-@contextlib.contextmanager
-def _plain_errors() -> Iterator[None]:
-    """Raise httpx's errors as those of `base`."""
-    try:
-        yield
-    except httpx.LocalProtocolError as error:
-        raise UnusableRequestError(_reason(error)) from None
-    except httpx.RemoteProtocolError as error:
-        raise BrokenResponseError(_reason(error)) from None
-    except httpx.ConnectTimeout:
-        raise NoConnectionError("timed out while connecting") from None
-    except httpx.ConnectError as error:
-        raise UnconnectedError(_reason(error)) from None
-    except httpx.TimeoutException:
-        raise DeadlineError from None
-    except httpx.HTTPError as error:
-        raise NoConnectionError(_reason(error)) from None
-
-
-def _reason(error: Exception) -> str:
-    return excerpt(str(error)) or type(error).__name__

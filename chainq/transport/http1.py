@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from http.client import HTTPConnection, HTTPException, HTTPResponse, InvalidURL
 from typing import Any
 
-import httpx
-
+from chainq.transport.base import UnusableRequestError
 from chainq.transport.network import READ_BYTES, Channel
 
 HEAD_BYTES = 64 * 2**10  # that are read at a time of a head or of small chunks; of other bodies, all that has arrived
@@ -99,7 +98,7 @@ def exchange(
 ) -> Incoming:
     """Send a request with these headers and no others, and return its response as soon as the head is there.
 
-    Raises httpx.LocalProtocolError if the target or a header cannot be sent; OSError; HTTPException.
+    Raises UnusableRequestError if the target or a header cannot be sent; OSError; HTTPException.
     """
     connection = _Socket(channel)
     outgoing = HTTPConnection("", 80)  # of no meaning: it is connected, and has a header Host
@@ -109,7 +108,7 @@ def exchange(
         for name, value in headers:
             outgoing.putheader(name, value)
     except (ValueError, InvalidURL):  # whose texts hold the value, perhaps a secret
-        raise httpx.LocalProtocolError("a character in it cannot be sent") from None
+        raise UnusableRequestError("a character in it cannot be sent") from None
     outgoing.endheaders()
     channel.send(connection.head + body)
     return Incoming(connection, method)

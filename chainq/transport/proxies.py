@@ -12,7 +12,7 @@ import httpx
 
 from chainq.errors import Phrase, UsageError
 from chainq.text.sanitize import excerpt, keep_secret
-from chainq.transport.base import ProxyRefusedError
+from chainq.transport.base import NoConnectionError, ProxyRefusedError
 from chainq.transport.http1 import exchange
 from chainq.transport.network import Channel, Now, Tcp, Tls, connect
 
@@ -58,7 +58,7 @@ class Route:
     def open(self, now: Now, deadline: float) -> tuple[Tcp, Channel]:
         """Connect, and return the connection and, over it, the channel to the server.
 
-        Raises OSError, ValueError, httpx.ProxyError or ProxyRefusedError.
+        Raises OSError, ValueError or NoConnectionError.
         """
         tcp = self._connect(now, deadline)
         try:
@@ -140,23 +140,23 @@ def _load(context: ssl.SSLContext, cert: str) -> None:
 
 
 def _connect_by_tunnel(channel: Channel, host: str, port: int, headers: list[tuple[bytes, bytes]]) -> None:
-    """Have an HTTP proxy connect the channel to a host (RFC 9110, section 9.3.6). Raises OSError, ProxyError or
-    ProxyRefusedError.
+    """Have an HTTP proxy connect the channel to a host (RFC 9110, section 9.3.6). Raises OSError or
+    NoConnectionError.
     """
     target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
         response = exchange(channel, "CONNECT", target, [(b"Host", target.encode()), *headers])
     except HTTPException as error:
-        raise httpx.ProxyError(f"the proxy sent a response that is not HTTP: {error}") from None
+        raise NoConnectionError(f"the proxy sent a response that is not HTTP: {excerpt(str(error))}") from None
     if not 200 <= response.status < 300:
-        refused = ProxyRefusedError if 400 <= response.status < 500 else httpx.ProxyError
+        refused = ProxyRefusedError if 400 <= response.status < 500 else NoConnectionError
         raise refused(excerpt(f"the proxy refused to connect: {response.status} {response.reason}"))
 
 
 def _connect_by_socks(channel: Channel, host: str, port: int, login: tuple[bytes, bytes] | None) -> None:
     """Have a SOCKS5 proxy connect the channel to a host, which it looks up (RFC 1928, RFC 1929).
 
-    Raises OSError, httpx.ProxyError or ProxyRefusedError.
+    Raises OSError or NoConnectionError.
     """
     channel.send(b"\5\1" + (b"\2" if login else b"\0"))  # one method: name and password, or none
     if _received(channel, 2) != (b"\5\2" if login else b"\5\0"):
@@ -173,7 +173,7 @@ def _connect_by_socks(channel: Channel, host: str, port: int, login: tuple[bytes
     channel.send(b"\5\1\0" + address + port.to_bytes(2, "big"))
     _, reply, _, kind = _received(channel, 4)
     if reply:
-        raise httpx.ProxyError(f"the SOCKS proxy could not connect: reply {reply} (RFC 1928, section 6)")
+        raise NoConnectionError(f"the SOCKS proxy could not connect: reply {reply} (RFC 1928, section 6)")
     _received(channel, {1: 4, 3: _received(channel, 1)[0] if kind == 3 else 0, 4: 16}.get(kind, 0) + 2)
 
 
@@ -184,6 +184,6 @@ def _received(channel: Channel, count: int) -> bytes:
     while rest:
         size = channel.receive(rest)
         if not size:
-            raise httpx.ProxyError("the SOCKS proxy closed the connection")
+            raise NoConnectionError("the SOCKS proxy closed the connection")
         rest = rest[size:]
     return bytes(data)

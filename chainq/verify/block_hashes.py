@@ -1,7 +1,7 @@
 """Block hashes recomputed from rows: `chainq verify --hashes`, of a service and of files."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import Raw
@@ -19,12 +19,21 @@ from chainq.verify.file_rows import JsonlRows, nothing
 from chainq.verify.findings import ANCHOR, Contradiction, Finding, Repair, Step
 from chainq.verify.plain import nested
 from chainq.verify.service_rows import BLOCKS, CommandRows
-from chainq.verify.through_blocks import COMMANDS, ThroughBlocks
+from chainq.verify.through_blocks import TABLES, ThroughBlocks
 
 if TYPE_CHECKING:
     from chainq.verify.file_rows import FileRows
 
 _AT_ONCE = 64  # rows of a file that are values of Python at a time; full blocks are large
+UNBOUND = {
+    "full-blocks": "signatures, proof, aborted_transaction_ids, election_certificate_ids and unknown fields; of"
+    " transactions type, status, index, finalize, rejected, owner, deployment and global_state_root; of transitions"
+    " tpk, tag, checksum, dynamic_id, the value of records, and program and function without public values",
+    "blocks": "of blocks id and coinbase_reward",
+    "ownership": "of ownership nonce_x, nonce_y and owner_x",
+    "transitions": "of transitions the source of program",
+}
+"""What no hash binds (docs/hashes.md, "What no check binds"), in words, by the command whose rows hold it."""
 _NOT_HASHED = ("id", "coinbase_reward", "aborted_transaction_ids", "authority.subdag.election_certificate_ids")
 
 
@@ -98,7 +107,7 @@ class BlockHashes:
         Raises UsageError if there are none.
         """
         command, finding, proved, parts = "", None, True, list(parts)
-        others = {(part.method.command, part.heights.start): part for part in parts if part.method.command in COMMANDS}
+        others = {(part.method.command, part.heights.start): part for part in parts if part.method.command in TABLES}
         for part in parts:
             if part.method.command not in BLOCKS:
                 continue
@@ -107,7 +116,7 @@ class BlockHashes:
                 proved = proved and self._walk.anchored
                 self._walk, self._states = Walk(self.anchor), self._new_states()
             command, finding = part.method.command, part.finding
-            explained = [others.pop((name, part.heights.start), None) for name in COMMANDS] if _full(part) else []
+            explained = [others.pop((name, part.heights.start), None) for name in TABLES] if _full(part) else []
             yield from self._of_file(part, [other for other in explained if other is not None])
         self._unbound = {name for name, _ in others}
         if finding is None:
@@ -117,7 +126,7 @@ class BlockHashes:
 
     def _of_file(self, part: "FileRows", others: list["FileRows"]) -> Iterator[Step]:
         """Yield what is wrong with the blocks of a file, and with the rows of `others` that they explain."""
-        full, through = _full(part), ThroughBlocks()
+        full, through = _full(part), ThroughBlocks(others)
         for rows in _rows(part):
             blocks = list(map(nested, rows))
             for block, checked in zip(blocks, self._checks.check(blocks, full=full), strict=True):
@@ -139,8 +148,9 @@ class BlockHashes:
             missing = Contradiction(ANCHOR, f"block_hash={self.anchor.hash}", None)
             yield Step(HeightRange(at, at + 1), [finding(at, missing)], {})
 
-    def verdict(self, naming: str) -> str:
-        """Return what the hashes prove, as the end of a sentence. `naming`: who names the hashes."""
+    def verdict(self, naming: str, commands: Container[str]) -> str:
+        """Return what the hashes prove, as the end of a sentence. `naming`: who names the hashes. `commands`: those
+        whose rows were read."""
         if self.anchor is None:
             agree = "" if self._wrong else f": these rows agree with the block hashes that {naming} names"
             words = f"; not anchored{agree}"
@@ -153,8 +163,9 @@ class BlockHashes:
         if self._unbound:
             words += f"; not compared with full blocks, which are missing: {', '.join(sorted(self._unbound))}"
         self._new_states()
-        counts = ", ".join(f"{count:,} {what}" for what, count in self.skipped.most_common())
-        return f"{words}; not checked: {counts}" if counts else words
+        if counts := ", ".join(f"{count:,} {what}" for what, count in self.skipped.most_common()):
+            words += f"; not checked: {counts}"
+        return f"{words}; no hash binds {'; '.join(said for name, said in UNBOUND.items() if name in commands)}"
 
     def _told(self, checked: Checked) -> Iterator[Contradiction]:
         self.skipped += checked.skipped

@@ -3,13 +3,14 @@
 What is due comes from a full block, from another service, or from the service whose rows a file should have.
 """
 
+import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Raw
 
 from chainq.catalog import bech32
-from chainq.rows.fields import array_of, object_of
+from chainq.rows.fields import array_of, object_of, text_of
 from chainq.rows.full_block import IDENTITY, BlockFacts, Key, Texts, text
 from chainq.text.sanitize import excerpt
 from chainq.verify.findings import Contradiction, label
@@ -105,19 +106,51 @@ def _numbered(command: str, height: int, rows: Iterable[Raw]) -> dict[Key, Texts
     }
 
 
-def _leaves(value: Raw, path: str, without: Iterable[str] = ()) -> Iterator[tuple[str, str | None]]:
+def altered(name: str, due: Texts, found: Texts) -> Iterator[Contradiction]:
+    """Yield the fields of a row that differ, exactly: a number and a text of its digits differ, too."""
+    sides = [dict(one for part, value in side.items() for one in _exact(part, value)) for side in (due, found)]
+    wrong = {part: pair for part in sorted(sides[0].keys() | sides[1].keys()) if (pair := _differing(part, *sides))}
+    fields, row = ({part: pair[side] for part, pair in wrong.items()} for side in (0, 1))
+    yield from _altered(name, fields, row, equal)
+
+
+def _exact(path: str, value: str | None) -> list[tuple[str, str | None]]:
+    """Return what is in a field that holds JSON, by paths; a field of plain text as it is."""
+    try:
+        whole = bool(value) and json.loads(value or "") is not None and (value or "")[0] in '{["'
+        return list(_leaves(Raw((value or "").encode()), path, read=_as_json)) if whole else [(path, value)]
+    except (ValueError, RecursionError):
+        return [(path, value)]
+
+
+def _as_json(value: Raw) -> str | None:
+    """Return a value as JSON that has one form for each text; None for null."""
+    sent = bytes(value).decode()
+    return json.dumps(text_of(value), ensure_ascii=False) if sent[:1] == '"' else None if sent == "null" else sent
+
+
+def _differing(part: str, due: Texts, found: Texts) -> tuple[str | None, str | None] | None:
+    """Return both values of a field if they differ, without quotation marks unless these are the difference."""
+    first, second = due.get(part), found.get(part)
+    plain = first and first.strip('"'), second and second.strip('"')
+    return None if first == second else plain if plain[0] != plain[1] else (first, second)
+
+
+def _leaves(
+    value: Raw, path: str, without: Iterable[str] = (), read: Callable[[Raw], str | None] = text
+) -> Iterator[tuple[str, str | None]]:
     """Yield what is in a value, by paths: values that mean the same have the same, a number and its digits too."""
     opening = bytes(value)[:1]
     if opening == b"{":
         for name, inner in object_of(value).items():
             if name not in without:
-                yield from _leaves(inner, f"{path}.{name}" if path else name)
+                yield from _leaves(inner, f"{path}.{name}" if path else name, (), read)
     elif opening == b"[":
         yield f"{path}[]", str(len(array_of(value)))
         for number, inner in enumerate(array_of(value)):
-            yield from _leaves(inner, f"{path}[{number}]")
+            yield from _leaves(inner, f"{path}[{number}]", (), read)
     else:
-        yield path, text(value)
+        yield path, read(value)
 
 
 def _altered(

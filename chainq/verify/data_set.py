@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import structs
 
-from chainq.catalog.tables import TABLES
+from chainq.catalog.tables import DERIVED, TABLES
 from chainq.errors import missing_package
 from chainq.fetching.hashed import TIERS
 from chainq.formats.arrow_rows import ArrowRows
@@ -108,7 +108,7 @@ class DataSetCheck:
                 file = ParquetRows(partial(source, Listed(spec.name, size)), spec.name)
                 finding = partial(self.partitions.repair.finding, spec)
                 receipt = _receipt(file.metadata.get(METADATA_KEY.encode()))
-                derived = receipt is not None and receipt.source != ""
+                derived = spec.command in DERIVED or (receipt is not None and receipt.source != "")
                 yield FileRows(file, TABLES[spec.command], spec.heights, finding, derived)
 
     def _noted(self, checked: Checked) -> Step:

@@ -8,6 +8,7 @@ import csv
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -20,11 +21,13 @@ from chainq.errors import IncompleteError, OutputError, UsageError
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.formats.parquet_footer import HEIGHTS_KEY, footer_size, is_damaged
 from chainq.heights.range import HeightRange
+from chainq.rows.fields import Key as Undivided
 from chainq.rows.fields import Picker, text_of
-from chainq.rows.full_block import Texts
+from chainq.rows.full_block import IDENTITY, Key, Texts
 from chainq.rows.raw_json import members
 from chainq.text.sanitize import excerpt
 from chainq.verify.compare import OWN
+from chainq.verify.compare import number as whole_number
 from chainq.verify.findings import Contradiction, Finding
 
 BATCH = 4096  # rows that are read at a time
@@ -41,6 +44,7 @@ class RowsFile:
     names: list[str]
     heights: HeightRange | None = None
     path: Path
+    typed = False  # whether columns have types of their own
 
     def length(self) -> int:
         """Return about how many rows there are: as many as lines."""
@@ -58,9 +62,33 @@ class RowsFile:
         names = [column.path for column in columns]
         return _table(names, map(Picker(names), sent))
 
+    def fields(self, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[tuple[Key, Texts]]:
+        """Yield the values of `keys` in each row, and its fields; no null, and nothing of what cannot be read."""
+        for table in self.tables([column.path for column in columns], nothing):
+            yield from _texts(table, keys)
+
+    def as_fields(
+        self, columns: Sequence[Column], keys: Sequence[str], sent: Sequence[Raw]
+    ) -> Iterator[tuple[Key, Texts]]:
+        """Yield the same of rows of a service, as `fields` yields those of the file that they are written to."""
+        return _texts(self.table(columns, sent), keys)
+
     def _values(self, names: Sequence[str], damaged: Damaged) -> Iterator[Sequence[Raw | str | None]]:
         """Yield the values of each row."""
         raise NotImplementedError
+
+
+class Row(NamedTuple):
+    """A row that is compared: what identifies it, its height, None if that is not known, and its fields."""
+
+    key: Key
+    height: int | None
+    fields: Texts
+
+    @property
+    def digest(self) -> int:
+        """A hash of the fields, in any order."""
+        return hash(frozenset(self.fields.items()))
 
 
 class FileRows(NamedTuple):
@@ -74,24 +102,46 @@ class FileRows(NamedTuple):
     derived: bool = False
 
     @property
+    def identity(self) -> Sequence[str]:
+        """The columns that identify a row."""
+        return IDENTITY.get(self.method.command) or self.method.identity or (self.method.height or "",)
+
+    @property
     def columns(self) -> list[Column]:
         """The columns that are compared with a service, in the order of the file."""
-        own = () if self.derived else OWN
-        known = {column.path: column for column in self.method.columns if column.path not in own}
-        return [known[name] for name in self.file.names if name in known]
+        known = {column.path: column for column in self.method.columns}
+        return [known.get(name, Column(name, "string")) for name in self.file.names if name not in self.uncompared]
 
-    def rows(self) -> Iterator[Texts]:
+    @property
+    def uncompared(self) -> list[str]:
+        """The columns that are not compared with a service: row ids, and of Parquet files what the catalogue lacks."""
+        own, known = () if self.derived else OWN, {EXTRA, *(column.path for column in self.method.columns)}
+        return [name for name in self.file.names if name in own or (self.file.typed and name not in known)]
+
+    def rows(self) -> Iterator[Row]:
         """Yield what is compared; nothing of what cannot be read, which was a finding before. May be called again."""
-        for table in self.file.tables([column.path for column in self.columns], nothing):
-            yield from map(_as_texts, table.to_pylist())
+        return self._keyed(self.file.fields(self.columns, self._keys))
 
-    def as_rows(self, sent: Sequence[Raw]) -> Iterator[Texts]:
-        """Yield rows of a service as they would be in the file."""
-        return map(_as_texts, self.file.table(self.columns, sent).to_pylist())
+    def as_rows(self, sent: Sequence[Raw]) -> Iterator[Row]:
+        """Yield rows of a service as they would be in the file, after `rows`."""
+        lacking = {column.path for column in self.method.columns if self.file.typed} - {*self.file.names}
+        for row in self._keyed(self.file.as_fields(self.columns, self._keys, sent)):
+            for name in lacking & row.fields.keys():  # it went to EXTRA
+                del row.fields[name]
+            yield row
+
+    @property
+    def _keys(self) -> list[str]:
+        return [self.method.height or "", *self.identity]
+
+    def _keyed(self, rows: Iterable[tuple[Key, Texts]]) -> Iterator[Row]:
+        return (Row(tuple(key), whole_number(height, 19), fields) for (height, *key), fields in rows)
 
 
 class ParquetRows(RowsFile):
     """A Parquet file. `source` returns its path, or an open file; `name` is for messages. `footer`: to be checked."""
+
+    typed = True
 
     def __init__(self, source: Callable[[], Any], name: str, footer: bytes = b"") -> None:
         import pyarrow
@@ -125,8 +175,8 @@ class ParquetRows(RowsFile):
 
     def table(self, columns: Sequence[Column], sent: Sequence[Raw]) -> Any:
         """Return rows of a service as a table."""
-        made = ArrowRows(columns, self._arrow)
-        return self._arrow.Table.from_batches(made.batches(sent), made.schema).drop_columns(EXTRA)
+        made = ArrowRows([column for column in columns if column.path != EXTRA], self._arrow)
+        return self._arrow.Table.from_batches(made.batches(sent), made.schema).select([one.path for one in columns])
 
 
 def _heights_in(metadata: Mapping[bytes, bytes]) -> HeightRange | None:
@@ -174,6 +224,28 @@ class JsonlRows(RowsFile):
         except ValueError:
             raise IncompleteError(f"{path}: line {number} is not a JSON object") from None
         self._flat = any("." in key for key in members(first))
+        self._seen: set[str] = set()  # names of all rows that `fields` has read
+
+    def fields(self, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[tuple[Key, Texts]]:
+        """Yield the fields of each row as JSON, so that no change of a type is lost."""
+        del columns  # other rows may have fields that the first one lacks
+        pick = Picker([Undivided(key) for key in keys] if self._flat else keys)
+        for _, line in self._lines(nothing):
+            with suppress(ValueError):
+                line.decode()
+                fields = _json(members(line))
+                self._seen.update(fields)
+                yield tuple(map(text_of, pick(line))), fields
+
+    def as_fields(
+        self, columns: Sequence[Column], keys: Sequence[str], sent: Sequence[Raw]
+    ) -> Iterator[tuple[Key, Texts]]:
+        """Yield those fields of each row that the file has in any row."""
+        del columns
+        names = sorted(self._seen)
+        picked, values = Picker(keys), Picker(names if self._flat else [Undivided(name) for name in names])
+        for row in sent:
+            yield tuple(map(text_of, picked(row))), _json(dict(zip(names, values(row), strict=True)))
 
     def _values(self, names: Sequence[str], damaged: Damaged) -> Iterator[Sequence[Raw | str | None]]:
         pick = Picker(names)
@@ -300,8 +372,20 @@ def _is_text(text: str) -> bool:
     return True
 
 
-def _as_texts(row: dict[str, Any]) -> Texts:
-    return {name: None if value is None else str(value) for name, value in row.items()}
+def _texts(table: Any, keys: Sequence[str]) -> Iterator[tuple[Key, Texts]]:
+    """Yield the values of `keys` in each row, and its fields as texts; those in EXTRA as fields of their own."""
+    for row in table.to_pylist():
+        fields: Texts = {name: str(value) for name, value in row.items() if value is not None}
+        with suppress(ValueError):
+            fields |= _json(members((fields.get(EXTRA) or "{}").encode()))
+            fields.pop(EXTRA, None)
+        yield tuple(fields.get(name) or "" for name in keys), fields
+
+
+def _json(fields: Mapping[str, Raw | None]) -> Texts:
+    """Return fields as JSON, without row ids and nulls."""
+    sent = ((name, bytes(value)) for name, value in fields.items() if value is not None and name not in OWN)
+    return {name: value.decode() for name, value in sent if value != b"null"}
 
 
 def _paths(row: bytes, outer: str) -> Iterator[str]:

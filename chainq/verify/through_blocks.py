@@ -1,15 +1,18 @@
-"""Rows of records, ownership and transitions in files, compared with the full blocks of the same files.
+"""Rows of records, ownership, transitions and the tables of full blocks in files, compared with the full blocks there.
 
 What a block hash binds in a full block is so bound in the rows of the other commands, too.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Raw
 
+from chainq.catalog.tables import DERIVED
 from chainq.rows.full_block import Key, Texts, read_block
+from chainq.rows.tables import table_rows
+from chainq.text.sanitize import excerpt
 from chainq.verify.compare import compare_rows, number
 from chainq.verify.file_rows import FileRows, nothing
 from chainq.verify.findings import Contradiction, Finding, label
@@ -17,6 +20,8 @@ from chainq.verify.plain import plain
 from chainq.verify.unlisted import Missing, Unlisted
 
 COMMANDS = ("ownership", "records", "transitions")
+TABLES = (*COMMANDS, *sorted(DERIVED))
+"""The commands and tables whose rows full blocks explain."""
 _FIELDS = {
     *("height", "timestamp", "block_hash", "program", "program_id", "function_name", "record_ciphertext"),
     *("transaction_id", "transition_id", "output_index", "tpk", "tcm"),
@@ -25,16 +30,23 @@ _FIELDS = {
 
 
 class ThroughBlocks:
-    """What the full blocks of a partition say of the rows of other commands: learned first, compared then."""
+    """What the full blocks of a partition say of the rows of `others` there: learned first, compared then."""
 
-    def __init__(self) -> None:
+    def __init__(self, others: Iterable[FileRows] = ()) -> None:
+        self._derived = {part.method.command: part for part in others if part.derived}
+        # By the identity of a row of a table: its height, and a hash of its values.
+        self._rows: dict[str, dict[Key, tuple[int, int]]] = {table: {} for table in self._derived}
         self._due: dict[str, dict[Key, tuple[int, Texts]]] = {command: {} for command in COMMANDS}
         self._optional: set[Key] = set()
         self._kinds: dict[Key, tuple[str, ...]] = {}
 
     def learn(self, block: Mapping[str, Any], height: int) -> None:
         """Take in a full block."""
-        facts = read_block(Raw(json.dumps(block).encode()), height)
+        row = Raw(json.dumps(block).encode())
+        for table, rows in table_rows(row).items() if self._derived else ():
+            if part := self._derived.get(table):
+                self._rows[table].update((due.key, (height, due.digest)) for due in part.as_rows(rows))
+        facts = read_block(row, height)
         for command, due in self._due.items():
             due.update((key, (height, fields)) for key, fields in facts.due[command].items())
         self._optional.update(facts.optional)
@@ -42,6 +54,9 @@ class ThroughBlocks:
 
     def compare(self, part: FileRows, end: int) -> Iterator[Finding]:
         """Yield where the rows of a file are not those that the full blocks below `end` have."""
+        if part.method.command in self._derived:
+            yield from self._table(part, end)
+            return
         command, due = part.method.command, self._due[part.method.command]
         known = part.heights.end <= end or part.method.height is not None  # else rows above `end` cannot be told apart
         seen: set[Key] = set()
@@ -59,6 +74,20 @@ class ThroughBlocks:
         missing = [Missing(at, key, self._kinds.get(key, ())) for key, (at, _) in due.items() if key not in seen]
         for one in self._lost(command, [one for one in missing if one.height < last], seen):
             yield part.finding(one.height, Contradiction("missing", label(command, one.key), None))
+
+    def _table(self, part: FileRows, end: int) -> Iterator[Finding]:
+        """Yield where the rows of a table are not those that the full blocks below `end` hold."""
+        name, due = part.method.command, self._rows[part.method.command]
+        for row in part.rows():
+            height, wanted = due.pop(row.key, (row.height, None))
+            if wanted is None and (height is None or height < end):
+                yield part.finding(height, Contradiction("unexpected", None, label(name, row.key)))
+            elif wanted not in (None, row.digest):
+                whole = f"{label(name, row.key)} as in its full block"
+                yield part.finding(height, Contradiction("altered", whole, excerpt(json.dumps(row.fields), 500)))
+        for key, (at, _) in due.items():
+            if at < part.heights.end:
+                yield part.finding(at, Contradiction("missing", label(name, key), None))
 
     def _lost(self, command: str, missing: list[Missing], seen: set[Key]) -> Iterator[Missing]:
         """Yield what is missing; of transitions, which servers do not list all, those of kinds that are there."""

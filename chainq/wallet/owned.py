@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -13,6 +13,8 @@ from chainq.catalog.owned import OWNER, SHARED, SPENT_HEIGHT, SPENT_TRANSACTION
 from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
+from chainq.planning.exchange import Known
+from chainq.process import Closing
 from chainq.process.progress import UNSEEN, Progress
 from chainq.query import Batch, Query
 from chainq.rows import fields, raw_json
@@ -48,7 +50,7 @@ class Wanted(NamedTuple):
         return self.spent or self.unspent
 
 
-class Wallet:
+class Wallet(Closing):
     """View keys and what is found for them. A context manager, which ends its processes and drops the keys.
 
     `workers`: processes at a time. `progress`: shows rows as they are compared. `malformed`: the rows so far of which
@@ -61,12 +63,6 @@ class Wallet:
         self.malformed: dict[Key, None] = {}  # as a set that keeps their order
         self.amounts: dict[Key, Amount] = {}
         self._examiner: Examiner | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the processes and drop the keys."""
@@ -199,6 +195,10 @@ class OwnedService(Service):
     def __init__(self, wallet: Wallet, network: str | None, *arguments: Any, **listeners: Any) -> None:
         super().__init__(*arguments, **listeners)
         self._wallet, self._network = wallet, network
+
+    def density(self, query: Query, heights: HeightRange) -> Known:
+        """Return the same of the rows that are compared."""
+        return super().density(query._replace(method=_OWNERSHIP), heights)
 
     def fetch_range(self, query: Query, heights: HeightRange, **options: Any) -> Iterator[Batch]:
         """Yield the owned rows of a height range, in height order. The query's `limit` is up to the caller.

@@ -6,8 +6,9 @@ Processes and not threads: the SDK holds the interpreter's lock, so that two thr
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
+from chainq.process import Closing
 from chainq.process.pool import Workers
 from chainq.process.progress import UNSEEN, Progress
 from chainq.process.threads import in_order
@@ -30,7 +31,7 @@ class Scanned(NamedTuple):
     findings: Findings
 
 
-class Scanner:
+class Scanner(Closing):
     """Matches rows with view keys in up to `workers` processes. A context manager, which ends them.
 
     `progress`: shows how far the batch has come that is yielded next.
@@ -40,12 +41,6 @@ class Scanner:
         self._view_keys, self._size, self._progress = list(view_keys), workers, progress
         self._compared = self._found = 0  # rows
         self._workers = Workers(partial(matcher, self._view_keys), without=VARIABLE)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the processes and drop the keys."""

@@ -2,26 +2,29 @@
 
     python tests/benchmarks/partitions.py chain 100000 --every-second
     chainq export blocks 0:1000K --to chain --url demo:
+    python tests/benchmarks/partitions.py chain 10000 --heights 1 --tables full-blocks transactions
+    chainq transaction TRANSACTION_ID --url chain
 
 Files, receipts and their links are the real ones; only requests, proofs and syncs to the disk are left out.
 """
 
 import argparse
-import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec import Raw, structs
 
-from chainq.catalog.methods import BY_COMMAND
+from chainq.catalog.tables import DERIVED, TABLES
 from chainq.demo.chain import DEFAULT_TIP, Chain
-from chainq.demo.results import encoded
+from chainq.demo.results import Call, Results, encoded
 from chainq.heights.grid import PartitionSpec
 from chainq.lake.table import PartitionFile, schema_of
+from chainq.rows.tables import table_rows
 from chainq.stored import data_set
-from chainq.stored.receipt import VERSION, Receipt, entry_of
-
-METHOD = BY_COMMAND["blocks"]
+from chainq.stored.folder import FolderStore
+from chainq.stored.index import INDEXED, keep
+from chainq.stored.receipt import VERSION, Entry, Receipt, entry_of
 
 
 def main() -> None:
@@ -31,29 +34,44 @@ def main() -> None:
     parser.add_argument("count", type=int, help="partitions")
     parser.add_argument("--heights", type=int, default=10, help="in a partition.  [default: 10]")
     parser.add_argument("--every-second", action="store_true", help="leave out each second partition")
+    parser.add_argument("--tables", nargs="+", default=["blocks"], help="blocks, or what full blocks fill.")
     asked = parser.parse_args()
-    make(asked.folder, asked.count, asked.heights, 2 if asked.every_second else 1)
+    make(asked.folder, asked.count, asked.heights, asked.tables, 2 if asked.every_second else 1)
 
 
-def make(root: Path, count: int, size: int, step: int = 1) -> None:
-    """Write `chainq.json` and each `step`th partition of `size` heights, with its receipt."""
+def make(root: Path, count: int, size: int, tables: Sequence[str] = ("blocks",), step: int = 1) -> None:
+    """Write `chainq.json` and each `step`th partition of `size` heights, with its receipts; and indexes."""
     chain = Chain(tip=DEFAULT_TIP)
     origin = data_set.Origin(0, chain.block_hash(0))
     root.mkdir(parents=True, exist_ok=True)
-    made = data_set.DataSet(data_set.VERSION, origin, "chain", size, {"blocks": schema_of(METHOD)})
+    schemas = {table: schema_of(TABLES[table]) for table in tables}
+    made = data_set.DataSet(data_set.VERSION, origin, "chain", size, schemas)
     (root / data_set.NAME).write_bytes(msgspec.json.encode(made))
+    entries: dict[str, list[Entry]] = {table: [] for table in tables}
     for start in range(0, count * size, step * size):
-        write(root, PartitionSpec("blocks", start, start + size), chain)
+        heights = range(start, start + size)
+        full = [full_block(chain, height) for height in heights] if tables != ["blocks"] else []
+        for table in tables:
+            if table in DERIVED:
+                rows = [bytes(row) for block in full for row in table_rows(Raw(block))[table]]
+            else:
+                rows = full if table == "full-blocks" else [encoded(chain.block(height)) for height in heights]
+            entries[table].append(write(root, PartitionSpec(table, start, start + size), chain, rows))
+    for table in INDEXED.keys() & entries.keys():
+        keep(FolderStore(root), table, entries[table])
 
 
-def write(root: Path, spec: PartitionSpec, chain: Chain) -> None:
-    """Write one partition of blocks and its receipt."""
-    rows = [encoded(chain.block(height)) for height in range(spec.start, spec.end)]
-    first, last = json.loads(rows[0]), json.loads(rows[-1])
+def full_block(chain: Chain, height: int) -> bytes:
+    """Return a full block as a service sends it."""
+    return encoded(Results(chain).full_blocks(Call({"start": height, "end": height + 1}, DEFAULT_TIP, 0)))[1:-1]
+
+
+def write(root: Path, spec: PartitionSpec, chain: Chain, rows: Sequence[bytes]) -> Entry:
+    """Write one partition and its receipt; return what that has in its name."""
     path = root / spec.name
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w+b") as file:
-        part = PartitionFile(file, METHOD, lambda _: None)
+        part = PartitionFile(file, TABLES[spec.command], lambda _: None)
         part.write([Raw(row) for row in rows])
         receipt = Receipt(
             receipt=VERSION,
@@ -61,9 +79,9 @@ def write(root: Path, spec: PartitionSpec, chain: Chain) -> None:
             start=spec.start,
             end=spec.end,
             rows=len(rows),
-            first_hash=first["block_hash"],
-            last_hash=last["block_hash"],
-            previous_hash=first["previous_hash"],
+            first_hash=chain.block_hash(spec.start),
+            last_hash=chain.block_hash(spec.end - 1),
+            previous_hash=chain.block_hash(spec.start - 1) if spec.start else "",
             sha256=part.sha256,
             content=part.content,
             proof={"order": 1},
@@ -73,9 +91,11 @@ def write(root: Path, spec: PartitionSpec, chain: Chain) -> None:
             version="0",
         )
         sealed = structs.replace(receipt, file=part.finish(receipt))
-    beside = root / entry_of(receipt, path.stat().st_size).name
+    entry = entry_of(receipt, path.stat().st_size)
+    beside = root / entry.name
     beside.parent.mkdir(parents=True, exist_ok=True)
     beside.write_bytes(sealed.encode())
+    return entry
 
 
 if __name__ == "__main__":

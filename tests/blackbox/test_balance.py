@@ -8,58 +8,24 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from chainq.demo.faults import NO_FAULTS, Faults
-from chainq.demo.faulty_results import FaultyResults
-from chainq.demo.service import Service
-from harness.program import DIALECT, Program, Ran, finish, one_line
+from harness.program import Program, Ran, finish, one_line
 from harness.services import serving
 from harness.wallet import PUBLISHED, VARIABLE, fresh_key, key_file
 
 pytest.importorskip("aleo")
 
+from harness.bank import Bank, checked
 from harness.ledger import Wallet
 
 FIRST = 2_400
 STEPS, RECORDS = int(os.environ.get("CHAINQ_STEPS", "8")), int(os.environ.get("CHAINQ_RECORDS", "12"))
 STRIDE, KILLS = int(os.environ.get("CHAINQ_STRIDE", "4")), int(os.environ.get("CHAINQ_KILLS", "5"))
-
-
-class Bank(Service):
-    """The sample service on the chain of a wallet; it counts its calls."""
-
-    def __init__(self, wallet: Wallet, dialect: str = DIALECT, faults: Faults = NO_FAULTS) -> None:
-        super().__init__(wallet.chain, faults, dialect, tip=lambda: self.tip)
-        self.tip, self.calls = wallet.height, 0
-        self.hook: Callable[[], object] = lambda: None
-
-    def respond(self, body: bytes) -> Any:
-        self.calls += 1
-        self.hook()
-        return super().respond(body)
-
-    def replaced(self) -> None:
-        """Take in that the chain was reorganized."""
-        self._results = FaultyResults(self.chain, self.faults, True)
-
-
-def checked(ran: Ran, wallet: Wallet) -> int:
-    """Compare a balance as JSON with the wallet's book as of its block; return that height."""
-    assert ran.code == 0, ran.err
-    found = json.loads(ran.out)
-    totals = {
-        one["owner"]: (one["records"], int(one["received"]), one["unspent_records"], int(one["unspent"]))
-        for one in found["totals"]
-    }
-    assert totals == wallet.totals(found["height"])
-    assert found["block_hash"] == wallet.chain.block_hash(found["height"])
-    return int(found["height"])
 
 
 def lived(chainq: Program, service: Bank, wallet: Wallet, steps: int, records: int) -> None:
@@ -190,6 +156,11 @@ def test_a_second_run_is_cheap_and_the_checkpoint_holds_no_key(chainq: Program) 
         assert checked(chainq(*words, url=url, env=env), wallet) == service.tip
         assert service.calls <= 2
         other = chainq(*words, url=url, env={VARIABLE: fresh_key().text})
+    assert chainq(*words, url=url, env=env).code == 4
+    status = chainq("status", str(kept), "--max-age", "1h")
+    assert f"/kept: balance up to block {service.tip}, 0 blocks below tip {service.tip}, " in status.out.decode()
+    assert " ago, 1 view key, 1 record, 1 unspent\nlast error, " in status.out.decode()
+    assert status.code == 0
     assert kept.stat().st_mode & 0o777 == 0o600
     text = kept.read_text()
     for secret in (str(key.view_key), str(key.address), str(key.view_key.to_scalar()).removesuffix("scalar")):

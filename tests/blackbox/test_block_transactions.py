@@ -69,7 +69,7 @@ def test_the_rows_are_those_of_the_block(
     assert due(truth, 653, heights=False) == []
 
 
-@pytest.mark.parametrize("height", [12_345, FOREIGN, 640, 653])
+@pytest.mark.parametrize("height", [12_345, FOREIGN, 653])
 @pytest.mark.parametrize("heights", [False, True], ids=["row ids in rows", "heights in rows"])
 @pytest.mark.parametrize(
     ("names", "by_row_id", "stated"),

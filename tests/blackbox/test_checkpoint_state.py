@@ -2,6 +2,7 @@
 
 import json
 import signal
+import threading
 from functools import partial
 from typing import Any
 
@@ -83,6 +84,23 @@ def test_positions_cost_hardly_a_call(chainq: Program) -> None:
     others = [method for method in service.calls if method not in ("records/all", "getChainBlocks")]
     assert others.count("latest/block") == 1
     assert len(others) <= 4, others
+
+
+def test_a_long_range_asks_for_all_that_it_needs_first_at_once(chainq: Program, truth: Truth) -> None:
+    """The tip, the hash of the last block and the number of rows: none of them waits for another."""
+    service, met = Moving(FIRST + 2000), threading.Barrier(3)
+
+    def meet(_: str) -> None:
+        if len(service.calls) <= 3:
+            met.wait(30)
+
+    service.hook = meet
+    with serving(service) as url:
+        job = Job(chainq, url, "ownership", "--start", str(FIRST), "--end", str(FIRST + 1600))
+        said(job(), 0)
+    assert sorted(service.calls[:3]) == ["getBlocks", "latest/block", "records/isOwner"]
+    groups = truth.groups("ownership", FIRST, FIRST + 1600)
+    assert difference(job.out.read_bytes().split(b"\n")[:-1], groups) == ""
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 from chainq._docgen import root
 from chainq._docgen.surface import read
-from chainq.catalog.methods import METHODS, Method
+from chainq.catalog.methods import BY_COMMAND
 
 pexpect = pytest.importorskip("pexpect", reason="pexpect drives the shells")
 
@@ -191,12 +191,12 @@ def test_options_are_shown_with_their_help(shell: Shell) -> None:
     assert "--start" not in shown
 
 
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.command)
-def test_columns_are_those_of_the_command(shell: Shell, method: Method) -> None:
-    """Tab after --columns shows every column of that command."""
-    _, shown = shell.tab(f"chainq {method.command} --columns ")
+@pytest.mark.parametrize("command", ["records", "full-blocks"])
+def test_columns_are_those_of_the_command(shell: Shell, command: str) -> None:
+    """Tab after --columns shows every column of that command; the table with those of all is compared by docgen."""
+    _, shown = shell.tab(f"chainq {command} --columns ")
     words = set(re.findall(r"[\w.]+", shown))
-    assert {column.path for column in method.columns} - words == set()
+    assert {column.path for column in BY_COMMAND[command].columns} - words == set()
 
 
 def test_chosen_columns_are_not_offered_again(shell: Shell) -> None:

@@ -55,7 +55,7 @@ def refused(code: Any) -> Callable[[Any], Canned]:
     return lambda request: Canned(json.dumps({"jsonrpc": "2.0", "id": request["id"], "error": error}).encode())
 
 
-@pytest.mark.parametrize("code", [-32602, -32601, 0, "22P02"])
+@pytest.mark.parametrize("code", [-32602, "22P02"])
 def test_3_an_error_of_the_service(code: int | str, chainq: Program) -> None:
     """A JSON-RPC error is exit 3 with its code and message, also a string code; it is asked for once only."""
     for words in (["block", "5"], ["records", "--start", "0", "--end", "1"], ["rpc", "x"]):
@@ -74,7 +74,7 @@ def test_3_an_error_names_command_method_and_heights(chainq: Program) -> None:
     assert all(word in said for word in ("records/all heights 40000-", "resume with --start 40000 --end 40100"))
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 405])
+@pytest.mark.parametrize("status", [401, 404])
 def test_3_http_4xx(status: int, chainq: Program) -> None:
     """HTTP 4xx other than 408 and 429 is exit 3, at the first attempt."""
     with canned(lambda _: Canned(b"<html><h1>No</h1></html>", status, "text/html")) as (url, seen):
@@ -125,7 +125,7 @@ def test_4_a_long_retry_after_is_named(status: int, chainq: Program) -> None:
     assert len(seen) == 1
 
 
-@pytest.mark.parametrize("status", [408, 500, 502, 503, 504])
+@pytest.mark.parametrize("status", [408, 504])
 def test_4_refused_for_ever(status: int, chainq: Program) -> None:
     """A service that keeps answering 5xx is asked 1 + --retries times, then exit 4."""
     with canned(lambda _: Canned(b"<html><h1>Down</h1></html>", status, "text/html")) as (url, seen):
@@ -146,37 +146,26 @@ def body(text: str) -> Callable[[Any], Canned]:
 BROKEN: dict[str, Callable[[Any], Canned]] = {
     "html": lambda _: Canned(b"<html><h1>Welcome</h1></html>", 200, "text/html"),
     "empty": body(""),
-    "white space": body(" \n"),
     "no content": lambda _: Canned(b"", 204),
     "cut JSON": body('{"jsonrpc":"2.0","id":ID,"result":[{"heig'),
-    "more after": body('{"jsonrpc":"2.0","id":ID,"result":[]}{}'),
     "wrong id": body('{"jsonrpc":"2.0","id":9ID,"result":[]}'),
-    "id as a string": body('{"jsonrpc":"2.0","id":"ID","result":[]}'),
-    "id missing": body('{"jsonrpc":"2.0","result":[]}'),
-    "id null": body('{"jsonrpc":"2.0","id":null,"result":[]}'),
-    "version 1.0": body('{"jsonrpc":"1.0","id":ID,"result":[]}'),
-    "version as a number": body('{"jsonrpc":2.0,"id":ID,"result":[]}'),
-    "version missing": body('{"id":ID,"result":[]}'),
-    "neither": body('{"jsonrpc":"2.0","id":ID}'),
-    "both": body('{"jsonrpc":"2.0","id":ID,"result":[],"error":{"code":1,"message":"x"}}'),
     "array": body('[{"jsonrpc":"2.0","id":ID,"result":[]}]'),
-    "number": body("5"),
-    "null": body("null"),
     "not UTF-8": lambda _: Canned(b'{"jsonrpc":"2.0","id":1,"result":["\xff"]}'),
     "redirect": lambda _: Canned(b"", 302, headers=(("Location", "http://127.0.0.1:1/"),)),
 }
 ROWS: dict[str, Callable[[Any], Canned]] = {
     "result null": result("null"),
     "result object": result("{}"),
-    "result string": result('"rows"'),
     "rows are numbers": result("[1,2]"),
-    "rows are null": result("[null]"),
 }
 
 
 @pytest.mark.parametrize("answer", BROKEN.values(), ids=BROKEN)
 def test_5_no_valid_answer(answer: Callable[[Any], Canned], chainq: Program) -> None:
-    """What is not a JSON-RPC 2.0 answer to the question is exit 5, and nothing of it reaches stdout."""
+    """What is not a JSON-RPC 2.0 answer to the question is exit 5, and nothing of it reaches stdout.
+
+    `tests/transport/test_jsonrpc.py` has every other way.
+    """
     with canned(answer) as (url, _):
         ran = chainq("records", "--end", "5", "--start", "0", "--retries", "0", url=url)
     one_line(ran, 5)
@@ -210,7 +199,6 @@ def test_5_a_web_page_in_between(chainq: Program) -> None:
     assert (ran.code, len(ran.rows), len(seen)) == (0, 2, 3), ran.err
 
 
-@pytest.mark.parametrize("name", ["result null", "rows are numbers"])
 @pytest.mark.parametrize(
     "words",
     [
@@ -224,9 +212,9 @@ def test_5_a_web_page_in_between(chainq: Program) -> None:
     ],
     ids=lambda words: words[0],
 )
-def test_5_no_rows(name: str, words: list[str], chainq: Program) -> None:
-    """Where an array of objects is due, neither null nor an array of something else will do, whatever the command."""
-    with canned(ROWS[name]) as (url, _):
+def test_5_no_rows(words: list[str], chainq: Program) -> None:
+    """Where an array of objects is due, an array of something else will not do, whatever the command."""
+    with canned(ROWS["rows are numbers"]) as (url, _):
         ran = chainq(*words, "--retries", "0", url=url)
     one_line(ran, 5)
     assert ran.out == b""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,13 +11,15 @@ from chainq.demo.chain import Chain
 from chainq.demo.fork import Fork
 from chainq.heights.grid import partition_name
 from harness.jobs import said
+from harness.lake import Lake
 from harness.program import DIALECT, Program, Servers, one_line
-from harness.services import Call, Moving, serving, witnessed
+from harness.services import Call, Moving, heights_of, serving, witnessed
 from harness.truth import Truth
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
+from chainq.stored.folder import FolderStore  # noqa: E402
 from chainq.stored.receipt import parse_entry  # noqa: E402
 
 COMMANDS = ("blocks", "full-blocks", "records", "transitions", "ownership")
@@ -46,7 +49,7 @@ def seen() -> Iterator[Seen]:
     "words",
     [
         *((command, STORED) for command in COMMANDS),
-        *((command, "2433:2651") for command in COMMANDS if command != "ownership"),
+        *((command, "2433:2651") for command in COMMANDS),
         ("records", "2433:2651", "--reverse"),
         ("records", STORED, "--limit", "7", "--reverse"),
         ("transitions", "--start", "2500", "--end", "2600", "--csv"),
@@ -79,14 +82,6 @@ def test_the_rest_is_requested(
     assert [call.params for call in calls if call.method == "block"] == [{"block": END - 1}], "the link at the seam"
     if command != "ownership":
         assert ran.out == chainq(command, "2380:2720", *order, url=url).out
-
-
-def heights_of(call: Call) -> Iterator[int]:
-    """The heights that a call asks for."""
-    found = {name.lower(): value for name, value in call.params.items()}
-    start = next((found[name] for name in ("start", "startheight", "start_height") if name in found), None)
-    end = next((found[name] for name in ("end", "endheight", "end_height") if name in found), None)
-    return iter(range(int(start), int(end)) if start is not None and end is not None else ())
 
 
 def test_a_limit_counts_over_all_parts(chainq: Program, lake: str, seen: Seen, truth: Truth) -> None:
@@ -159,6 +154,20 @@ def test_rows_that_lack_fields_are_requested(chainq: Program, seen: Seen, truth:
     assert calls
     calls.clear()
     assert chainq("full-blocks", "2300:2400", "--lake", "lake", url=url).code == 0
+    assert calls == []
+
+
+def test_rows_whose_heights_nothing_stored_tells_are_requested(chainq: Program, seen: Seen, truth: Truth) -> None:
+    """Ownership rows inside of a partition, without records or outputs of the same blocks; a whole one is read."""
+    url, calls = seen
+    words = ("ownership", "2300:2400", "--partition", "100", "--to", "lake", "-q")
+    assert chainq("export", *words, url=url).code == 0
+    calls.clear()
+    ran = chainq("ownership", "2310:2400", "--lake", "lake", url=url)
+    assert sorted(ran.rows) == sorted(truth.rows("ownership", 2310, 2400))
+    assert calls
+    calls.clear()
+    assert chainq("ownership", "2300:2400", "--lake", "lake", url=url).code == 0
     assert calls == []
 
 
@@ -245,6 +254,53 @@ def test_dry_run_lists_what_is_requested(chainq: Program, lake: str, seen: Seen)
     ]
     assert chainq("records", STORED, "--dry-run", "--lake", lake, url=url).out == b""
     assert calls == []
+
+
+def test_fill_writes_what_was_requested(chainq: Program, seen: Seen, truth: Truth) -> None:
+    """Whole partitions with receipts, of the range and what their grid adds to it; a second run requests nothing."""
+    url, calls = seen
+    words = ("records", "2400:2500", "--partition", "100", "--to", "cache", "-q")
+    assert chainq("export", *words, url=url).code == 0
+    asked = ("records", "2380:2720", "--lake", "cache")
+    ran = chainq(*asked, "--fill", url=url)
+    assert (ran.code, ran.err, ran.rows) == (0, "", truth.rows("records", 2380, 2720))
+    calls.clear()
+    again = chainq(*asked, "--fill", "--reverse", url=url)
+    assert (sorted(again.rows), calls) == (sorted(ran.rows), [])
+    receipts = Lake(chainq.home / "cache").receipts("records")
+    assert [(one["start"], one["end"]) for one in receipts] == [(at, at + 100) for at in range(2300, 2800, 100)]
+    assert chainq("verify", "cache").code == 0
+
+
+def test_fill_begins_a_data_set(chainq: Program, seen: Seen, truth: Truth) -> None:
+    """With the grid of an export, up to heights where rows may still appear. That partition is written again only when
+    it is complete."""
+    url, calls = seen
+    for bounds in ("2880:2890", "2885:"):
+        start, _, end = bounds.partition(":")
+        ran = chainq("blocks", bounds, "--lake", "cache", "--fill", url=url)
+        assert ran.rows == truth.rows("blocks", int(start), int(end or TIP + 1)), ran.err
+        assert [(one["start"], one["end"]) for one in Lake(chainq.home / "cache").receipts("blocks")] == [(0, 2891)]
+    asked = {height for call in calls[-3:] for height in heights_of(call)}
+    assert asked <= {*range(2890, TIP + 2)}
+    calls.clear()
+    assert chainq("blocks", "17:2891", "--lake", "cache", "--fill", url=url).code == 0
+    assert calls == []
+
+
+def test_fill_beside_an_export(chainq: Program, lake: str, seen: Seen, truth: Truth) -> None:
+    """Two writers are one too many: the rows come all the same, with a warning."""
+    with FolderStore(Path(lake)).lock():
+        ran = chainq("records", "2300:2410", "--lake", lake, "--fill", url=seen[0])
+    assert "another export" in one_line(ran, 0)
+    assert ran.rows == truth.rows("records", 2300, 2410)
+
+
+def test_fill_needs_a_range_and_a_place(chainq: Program, seen: Seen) -> None:
+    """Without --lake there is nothing to fill, and a limit does not say how far."""
+    assert "--fill needs --lake" in one_line(chainq("records", "5:9", "--fill", url=seen[0]), 2)
+    limited = chainq("records", "5:9", "--fill", "--lake", "cache", "--limit", "3", url=seen[0])
+    assert "--fill cannot be combined with --limit" in one_line(limited, 2)
 
 
 def test_what_is_no_data_set(chainq: Program, seen: Seen) -> None:

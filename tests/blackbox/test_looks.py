@@ -186,16 +186,6 @@ def test_a_format_that_contradicts_the_extension_is_a_warning(chainq: Program) -
     assert chainq(*LAST, "--table", "-o", "x.txt", url="demo:").err == ""
 
 
-def test_what_to_do_about_a_file_that_was_left(chainq: Program, server: Servers) -> None:
-    """A run that fails while it writes a file says how to keep what comes."""
-    faulty = server("--missing-height", "3500")
-    for before, now in ((None, "not created"), (b"old\n", "left unchanged")):
-        if before is not None:
-            (chainq.home / "x.jsonl").write_bytes(before)
-        ran = chainq("blocks", "--start", "0", "--end", "4000", "-o", "x.jsonl", url=faulty)
-        assert f"x.jsonl was {now}; run the command again, or add --checkpoint FILE to keep what came" in ran.err
-
-
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.command)
 def test_columns_help_needs_no_arguments(method: Method, chainq: Program) -> None:
     """--columns help lists every column, aligned, with a mark at those of a table; without arguments or a URL."""

@@ -20,12 +20,14 @@ def test_a_table_shows_what_records_hold_and_the_totals(chainq: Program) -> None
     """Height, time, program, name, amount in credits, sender, plaintext on one line; no nonces."""
     ran = chainq(*FEW, "--table", url="demo:", env=ENV)
     header, row, count, *_ = ran.out.decode().splitlines()
-    assert header.split()[:6] == ["height", "timestamp", "program_id", "record_name", "amount", "sender"]
+    assert header.split()[:6] == ["height", "timestamp", "amount", "program_id", "record_name", "sender"]
     assert row.split()[:3] == ["116", "2023-06-01", "00:19:21Z"]
-    assert "credits.aleo  credits      2.000000 credits  aleo1" in row
+    assert "  2.000000 credits  credits.aleo  credits      aleo1" in row
     assert "{ owner: aleo1" in row
     assert count == "1 row"
     assert (ran.code, ran.err) == (0, "chainq: credits.aleo: 1 record, 2.000000 credits\n")
+    narrow = chainq(*FEW, "--table", url="demo:", env={**ENV, "COLUMNS": "60"}).out.decode()
+    assert narrow.splitlines()[1] == "   116  2023-06-01 00:19:21Z  2.000000 credits  credits.aleo"
 
 
 def test_several_keys_have_a_column_and_unspent_ones_the_total(chainq: Program) -> None:
@@ -35,7 +37,7 @@ def test_several_keys_have_a_column_and_unspent_ones_the_total(chainq: Program) 
     file = key_file(chainq.home, *keys)
     with serving(service) as url:
         ran = chainq("owned", "0:120", "--unspent", "--table", "--view-key-file", file, url=url, env={"COLUMNS": "200"})
-    assert ran.out.decode().split()[:3] == ["height", "timestamp", "owner"]
+    assert ran.out.decode().split()[:4] == ["height", "timestamp", "amount", "owner"]
     assert (ran.code, ran.err) == (0, "chainq: credits.aleo: 4 records, 6.000000 credits\n")
 
 

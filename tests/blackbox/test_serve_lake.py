@@ -108,7 +108,7 @@ def test_single_rows(program: Program, url: str, truth: Truth) -> None:
     assert program("latest", "--jsonl", *CHAIN, url=url).rows == [truth.block(END - 1)]
     assert program("block", "2500", "2400", "--jsonl", *CHAIN, url=url).rows == [truth.block(2500), truth.block(2400)]
     assert program("block", "99999", *CHAIN, url=url).code == 1
-    said(program("transaction", "at1" + "q" * 58, "--no-check", *CHAIN, url=url), 3, "no index for chainTransaction")
+    said(program("transaction", "at1" + "q" * 58, "--no-check", *CHAIN, url=url), 3, "has no table transactions")
 
 
 def test_what_is_missing_is_an_error_with_the_heights(chainq: Program, lake: Path) -> None:

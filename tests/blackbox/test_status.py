@@ -112,7 +112,10 @@ def test_an_export(chainq: Program, server: Servers) -> None:
     assert chainq("status", "lake", "--max-age", "1h").code == 0
     sorted(files["blocks"])[1].unlink()
     blocks = seen(chainq, "lake")
-    assert (blocks["next"], blocks["rows"]) == (100, 100)
+    assert (blocks["next"], blocks["rows"], blocks["missing"]) == (100, 100, [[100, 200]])
+    sorted(files["blocks"])[3].unlink()
+    assert "lake: blocks up to block 99, " in (text := chainq("status", "lake").out.decode())
+    assert ", missing heights 100-199, 300-349\nlake: records up to block 349" in text
 
 
 def test_an_export_without_news_and_one_that_failed(chainq: Program) -> None:
@@ -167,6 +170,17 @@ def test_what_is_no_status(chainq: Program, text: str) -> None:
     assert "no checkpoint and no data set at nothing" in one_line(chainq("status", "nothing"), 2)
     Path(chainq.home, "kept").write_text(text)
     assert "checkpoint kept is damaged" in one_line(chainq("status", "kept"), 2)
+
+
+def test_an_output_file_is_no_checkpoint(chainq: Program, server: Servers) -> None:
+    """It names the checkpoint in the same folder, if there is one."""
+    url = server("--tip", "50")
+    for file, kept in (("rows.csv", ()), ("rows.jsonl", ("--checkpoint", "rows.ckpt"))):
+        assert chainq("blocks", "0:5", *kept, "-o", file, url=url).code == 0
+    assert "rows.csv is not a checkpoint; pass its" in one_line(chainq("status", "rows.csv"), 2)
+    told = one_line(chainq("status", "rows.jsonl"), 2)
+    assert "rows.jsonl is not a checkpoint; chainq status rows.ckpt" in told
+    assert chainq("status", "rows.ckpt").code == 0
 
 
 def test_the_log_as_json(chainq: Program, server: Servers) -> None:

@@ -78,6 +78,67 @@ def test_rows_that_a_file_lacks_has_besides_and_has_otherwise(program: Program, 
     assert altered["repair"] == f"chainq records --start {altered['height']} --end {altered['height'] + 1}"
 
 
+CHANGES = {
+    ".foo": ("full-blocks", "jsonl", 1),
+    ".header.metadata.round": ("full-blocks", "json", 0),
+    ".transactions": ("full-blocks", "jsonl", 1),
+    ".timestamp": ("blocks", "jsonl", 0),
+    "foo": ("blocks", "csv", 1),
+    "authority.type": ("full-blocks", "csv", 0),
+}
+
+
+@pytest.mark.parametrize(("field", "file"), CHANGES.items())
+def test_every_field_of_a_file_is_compared(
+    field: str, file: tuple[str, str, int], program: Program, url: str, tmp_path: Path
+) -> None:
+    """A changed value, one of another type, an invented field and one that is gone are each a finding that names it."""
+    (command, kind, place), (*outer, name) = file, field.removeprefix(".").split(".")
+    path = tmp_path / f"rows.{kind}"
+    assert program(command, "100:103", "-o", str(path), "-q", url=url).code == 0
+    assert "heights compared with the service" in program("verify", str(path), "--full", url=url).err
+    if kind == "csv":
+        with path.open(newline="") as opened:
+            rows = list(csv.DictReader(opened))
+        rows = [row | ({field: f"x{place}"} if place == at or field == "foo" else {}) for at, row in enumerate(rows)]
+        with path.open("w", newline="") as opened:
+            writer = csv.DictWriter(opened, list(rows[place]))
+            writer.writeheader()
+            writer.writerows(rows)
+    else:
+        lines = path.read_text().splitlines(keepends=True)
+        number = place + (kind == "json")
+        row = json.loads(lines[number].rstrip(",\n"))
+        there = row
+        for part in outer:
+            there = there[part]
+        if name == "transactions":
+            del there[name]
+        else:
+            there[name] = int(there[name]) if name == "timestamp" else "ab1x"
+        lines[number] = lines[number].replace(lines[number].rstrip(",\n"), json.dumps(row, separators=(",", ":")))
+        path.write_text("".join(lines))
+    ran = program("verify", str(path), "--full", "--jsonl", url=url)
+    assert ran.code == 6, ran.err
+    found = [json.loads(line) for line in ran.rows]
+    assert {row["height"] for row in found} == ({100, 101, 102} if field == "foo" else {100 + place})
+    assert {row["check"] for row in found} <= {"altered"}
+    assert all(field.removeprefix(".") in row["expected"] for row in found)
+
+
+def test_fields_that_no_column_holds_are_compared(program: Program, url: str, tmp_path: Path) -> None:
+    """What the column extra of an export holds; row ids are not compared, and the verdict says so."""
+    root = tmp_path / "lake"
+    assert program("export", "blocks", "100:105", "--to", str(root), "-q", url=url).code == 0
+    path = root / "blocks" / "start=000000000" / "data.parquet"
+    table = parquet.read_table(path)
+    assert "compared with the service, except id" in program("verify", str(root), "--full", url=url).err
+    extra = table.schema.get_field_index("extra")
+    parquet.write_table(table.set_column(extra, "extra", pa.array(['{"foo":"x"}'] * table.num_rows)), path)
+    found = [json.loads(row) for row in program("verify", str(root), "--full", "--jsonl", url=url).rows]
+    assert ("altered", "foo=x") in {(row["check"], row["found"]) for row in found}
+
+
 def test_a_block_that_a_file_lacks_is_one_finding(program: Program, url: str, tmp_path: Path) -> None:
     """The file shows it by itself; the service has it, which says the same."""
     path = tmp_path / "blocks.jsonl"

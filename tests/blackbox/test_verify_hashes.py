@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -53,6 +54,8 @@ def test_without_an_anchor_the_verdict_says_so(program: Program, url: str) -> No
     ran = program("verify", f"0:{BLOCKS}", "--hashes", url=url)
     assert ran.code == 0, ran.err
     assert "not anchored: these rows agree with the block hashes that the server names" in ran.err
+    assert "no hash binds signatures, " in ran.err
+    assert ran.err.rstrip().endswith("of ownership nonce_x, nonce_y and owner_x; of transitions the source of program")
 
 
 def test_the_repair_that_a_data_set_is_told_runs(program: Program, server: Servers) -> None:
@@ -336,3 +339,27 @@ def test_other_rows_of_an_export_are_bound_through_its_full_blocks(
         assert program("export", command, "0:20", "--to", str(without), "--partition", "25", url=url).code == 0
     said = program("verify", str(without), "--hashes").err
     assert "not compared with full blocks, which are missing: records" in said
+
+
+def test_tables_of_an_export_are_bound_through_its_full_blocks(program: Program, url: str, tmp_path: Path) -> None:
+    """A value that only a table has otherwise, a row that it lacks, and tables without full blocks."""
+    parquet, lake = pytest.importorskip("pyarrow.parquet"), tmp_path / "lake"
+    assert program("export", "chain", "0:20", "--to", str(lake), url=url).code == 0
+    ran = program("verify", str(lake), "--hashes")
+    assert ran.code == 0, ran.err
+    compared = "compared with full blocks: calls, finalize, inputs, outputs, ratifications, transactions"
+    assert f"; {compared}; " in ran.err
+    for table in ("outputs", "calls"):
+        (path,) = (lake / table).glob("*/data.parquet")
+        file = parquet.read_table(path)
+        rows = file.to_pylist()
+        if table == "calls":
+            del rows[7]
+        else:
+            rows[0]["value"] = "1u64"
+        parquet.write_table(type(file).from_pylist(rows, file.schema), path)
+    ran = program("verify", str(lake), "--hashes", "--jsonl")
+    found = {one[1:] for one in findings(ran.rows)}
+    assert {("outputs", "altered"), ("calls", "missing")} <= found
+    shutil.rmtree(lake / "full-blocks")
+    assert f"not {compared.replace(':', ', which are missing:')}" in program("verify", str(lake), "--hashes").err

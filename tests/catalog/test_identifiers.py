@@ -126,6 +126,7 @@ def test_urls(text: str) -> None:
         "",
         "demo",
         "DEMO:x",
+        "demo:x",
         "127.0.0.1:8545",
         "ftp://host/",
         "file:///etc/passwd",

@@ -132,6 +132,8 @@ def test_an_unknown_name_lists_the_known(write: Write) -> None:
         ),
         ("[profiles.x]\nurl = 'http://[x'\n", 2, "profiles.x.url: "),
         (f"[profiles.x]\nurl = 'http://a:{SECRET}@h:x'\n", 2, "profiles.x.url: "),
+        ("\x00", 1, "not valid TOML"),
+        ("default-profile = 5\n", 1, "default-profile: expected a string"),
         ("profiles = 3\n", 1, "profiles: expected a table"),
         ("[profiles]\nx = 'http://h'\n", 2, "profiles.x: expected a table"),
         ("default-profile = 'y'\n[profiles.x]\n", 1, "default-profile: no such profile; profiles there: x"),

@@ -1,28 +1,21 @@
 """The sample service without a socket and on one: the same responses, also broken ones."""
 
 import json
-import re
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
 import orjson
 import pytest
 
-from chainq.demo import layout
 from chainq.demo.faults import Faults
 from chainq.demo.http_server import DemoServer, serve
 from chainq.demo.service import Service
 from chainq.demo.transport import DemoTransport
 from chainq.transport.base import BrokenResponseError
 from harness.calls import request
-from harness.sample import (
-    CHAIN,
-    QUIET,
-    paged,
-)
+from harness.sample import CHAIN, QUIET, paged
 
 
 def test_the_transport_responds_as_a_server_does_and_cuts_bodies_too() -> None:
@@ -111,8 +104,3 @@ def test_serve_says_its_port_and_ends_quietly_when_interrupted(capfd: pytest.Cap
     serve(lambda: QUIET, "127.0.0.1", 0, ready=ready)
     assert ports[0] > 0
     assert capfd.readouterr() == ("", "")
-
-
-def test_importing_the_package_imports_nothing_of_it() -> None:
-    text = Path(layout.__file__).with_name("__init__.py").read_text()
-    assert "import" not in re.sub(r'""".*?"""', "", text, flags=re.DOTALL)

@@ -70,6 +70,14 @@ class Call(NamedTuple):
     params: dict[str, Any]
 
 
+def heights_of(call: Call) -> Iterator[int]:
+    """The heights that a call asks for."""
+    found = {name.lower(): value for name, value in call.params.items()}
+    start = next((found[name] for name in ("start", "startheight", "start_height") if name in found), None)
+    end = next((found[name] for name in ("end", "endheight", "end_height") if name in found), None)
+    return iter(range(int(start), int(end)) if start is not None and end is not None else ())
+
+
 class _Witness(Service):
     def __init__(self, tip: int, faults: Faults) -> None:
         super().__init__(Chain(tip=tip), faults, DIALECT)

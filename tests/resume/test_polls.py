@@ -40,7 +40,7 @@ def test_a_swallowed_signal_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     journal = SimpleNamespace(
         position=start, history=History(), begin=lambda *_: "writer", checkpoint=None, succeeded=lambda *_: None
     )
-    rounds = SimpleNamespace(written=0, left=None, run=lambda *_: None)
+    rounds = SimpleNamespace(written=0, left=None, run=lambda *_: None, foresee=lambda: None)
     loop = follow._Polls(
         cast("Any", service),
         Query(BY_COMMAND["records"]),

@@ -1,0 +1,110 @@
+"""The checkpoint of `chainq balance`: a book with what identifies it, and how the last runs ended.
+
+Without aleo-sdk, so that `chainq status` reads it as fast as others.
+"""
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+from msgspec import Raw
+from msgspec.structs import replace
+
+from chainq.errors import OutputError, UsageError
+from chainq.process.signals import signals_deferred
+from chainq.resume.checkpoint import State
+from chainq.resume.kept_file import locked, replace_file
+from chainq.text.sanitize import excerpt, mask_keys, printable
+from chainq.wallet.book import Book
+
+VERSION = 1  # of the checkpoint's fields
+MODE = 0o600  # of the checkpoint, which holds amounts
+
+
+class Kept(msgspec.Struct, forbid_unknown_fields=True):
+    """The file: what identifies the wallet and the service, the book, how many keys, and how the last runs ended."""
+
+    chainq_balance: int
+    query: dict[str, Any]
+    book: Book
+    keys: int = 0
+    state: State = State()
+
+
+class Checkpoint:
+    """The book of a run, and the file that keeps it, locked; no file if `path` is None. A context manager.
+
+    `identity`: what identifies the wallet and the service; `start`: of a new book; `keys`: how many there are. Raises
+    BusyError, and UsageError for a file that is damaged or of other arguments.
+    """
+
+    def __init__(self, path: Path | None, identity: dict[str, Any], start: int, keys: int) -> None:
+        self._path = None if path is None else path.resolve()
+        self._name = printable(excerpt(str(self._path), 200))
+        self._kept, self._lock = Kept(VERSION, identity, Book(start)), None
+        if self._path is not None:
+            self._lock = locked(self._path, self._name)
+            self._kept = self._read(self._path, identity) or self._kept
+        self._kept.keys = keys
+        self._saved = Raw(msgspec.json.encode(self._kept.book))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+
+    @property
+    def book(self) -> Book:
+        """Return the book, which the caller changes."""
+        return self._kept.book
+
+    def save(self) -> None:
+        """Record the book as it is now. Raises OutputError."""
+        self._saved = Raw(msgspec.json.encode(self._kept.book))
+        self._write()
+
+    def succeeded(self, tip: int, tip_time: int | None) -> None:
+        """Record the book, brought up to a tip, unless that is below it. Raises OutputError."""
+        if tip + 1 >= self.book.next:
+            self._kept.state = replace(self._kept.state, success=time.time(), tip=tip, tip_time=tip_time)
+            self.save()
+
+    def failed(self, message: str) -> None:
+        """Record why it was not, beside the book as it was recorded last: an error may leave half a block in it."""
+        shown = excerpt(printable(mask_keys(message)), 300)
+        self._kept.state = replace(self._kept.state, failure=time.time(), error=shown)
+        with suppress(OutputError):  # which the error may be about
+            self._write()
+
+    def _write(self) -> None:
+        if self._path is not None:
+            fields = {name: getattr(self._kept, name) for name in self._kept.__struct_fields__}
+            content = msgspec.json.encode({**fields, "book": self._saved})
+            with signals_deferred():
+                replace_file(self._path, msgspec.json.format(content, indent=1) + b"\n", self._name, MODE)
+
+    def _read(self, path: Path, identity: dict[str, Any]) -> Kept | None:
+        """Return what a checkpoint has; None where there is none. Raises UsageError."""
+        try:
+            kept = msgspec.json.decode(path.read_bytes(), type=Kept)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise UsageError(f"cannot read checkpoint {self._name}: {error.strerror}") from None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise UsageError(
+                f"checkpoint {self._name} is damaged, or not one of balance: {excerpt(str(error), 80)}",
+                "use another file",
+            ) from None
+        if kept.chainq_balance != VERSION or kept.query != identity:
+            different = [key for key in identity if kept.query.get(key) != identity[key]] or ["version"]
+            raise UsageError(
+                f"checkpoint {self._name} was made with other arguments ({', '.join(different)})",
+                "use the arguments of its first run, or another checkpoint",
+            )
+        return kept

@@ -1,0 +1,99 @@
+"""Transactions by what has no height: their IDs, the functions that they call, the addresses in their public inputs.
+
+An index tells at which heights they may be (`index.py`), and the rows there tell whether they are. That there are none
+is certain only if the data set has all heights.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from msgspec import Raw
+
+from chainq.catalog.tables import SOURCE
+from chainq.heights.range import HeightRange
+from chainq.query import Batch
+from chainq.rows.fields import array_of, object_of, text_of
+from chainq.rows.full_block import transitions_of
+from chainq.stored.index import key_of
+from chainq.stored.reader import Reader
+
+NEEDED = {
+    "transaction": ("transactions", SOURCE.command),
+    "program-transactions": ("calls", SOURCE.command),
+    "address-transactions": ("inputs",),
+}
+"""The tables that each command reads."""
+_NEAR = 100  # heights that are read together: a row group holds more blocks than one
+
+
+def transaction(reader: Reader, name: str) -> Raw | None:
+    """Return a transaction by its ID, None if there is none. Raises IncompleteError if heights are missing."""
+    for height in reader.occurrences("transactions", name):
+        for batch in _transactions(reader, HeightRange(height, height + 1), reverse=False):
+            for row in batch.rows:
+                if text_of(object_of(object_of(row).get("transaction")).get("id")) == name:
+                    return row
+    reader.check("transactions", HeightRange(0, reader.tip + 1))
+    return None
+
+
+def program_transactions(reader: Reader, program: str, function: str, *, newest: bool = False) -> Iterator[Batch]:
+    """Yield the transactions that call a function, once for each call, by height. Raises IncompleteError."""
+    reader.check("calls", HeightRange(0, reader.tip + 1))
+    for part in _near(reader.occurrences("calls", key_of(program, function)), reverse=newest):
+        for batch in _transactions(reader, part, reverse=newest):
+            yield batch._replace(rows=[row for row in batch.rows for _ in range(_calls(row, program, function))])
+
+
+def address_transactions(
+    reader: Reader, address: str, heights: HeightRange, *, reverse: bool = False
+) -> Iterator[Batch]:
+    """Yield references to transactions in a range with an address in a public input, once for each such input.
+
+    Raises IncompleteError.
+    """
+    reader.check("inputs", heights)
+    found = [height for height in reader.occurrences("inputs", address) if height in heights]
+    start, end = heights.edges  # of what is left
+    for part in _near(found, reverse=reverse):
+        for batch in reader.batches("inputs", part, reverse=reverse):
+            rows = [
+                Raw(msgspec.json.encode({"transaction_id": row["transaction_id"]}))
+                for row in map(object_of, batch.rows)
+                if text_of(row.get("type")) == "public" and text_of(row.get("value")) == address
+            ]
+            done = batch.heights or part
+            yield Batch(rows, HeightRange(done.start, end) if reverse else HeightRange(start, done.end), batch.proof)
+            start, end = (start, done.start) if reverse else (done.end, end)
+    yield Batch([], HeightRange(start, end))
+
+
+def _transactions(reader: Reader, heights: HeightRange, *, reverse: bool) -> Iterator[Batch]:
+    """Yield the transactions of full blocks as lookups have them: with the time of the block."""
+    for batch in reader.batches(SOURCE.command, heights, reverse=reverse):
+        rows = []
+        for block in map(object_of, batch.rows):
+            metadata = object_of(object_of(block.get("header")).get("metadata"))
+            time = b',"finalizedAt":' + msgspec.json.encode(text_of(metadata.get("timestamp"))) + b"}"
+            rows += [Raw(bytes(row)[:-1] + time) for row in array_of(block.get("transactions"))]
+        yield batch._replace(rows=rows)
+
+
+def _calls(row: Raw, program: str, function: str) -> int:
+    """Return how often a transaction calls a function."""
+    inner = object_of(object_of(row).get("transaction"))
+    called = (object_of(transition) for transition, _ in transitions_of(inner))
+    return sum((text_of(one.get("program")), text_of(one.get("function"))) == (program, function) for one in called)
+
+
+def _near(heights: Sequence[int], *, reverse: bool) -> list[HeightRange]:
+    """Return ranges with these heights, of those near each other one.
+
+    >>> [str(part) for part in _near([5, 8, 900], reverse=False)]
+    ['heights 5-8', 'height 900']
+    """
+    parts: list[HeightRange] = []
+    for height in heights:
+        near = parts and height - parts[-1].end < _NEAR
+        parts.append(HeightRange(parts.pop().start if near else height, height + 1))
+    return parts[::-1] if reverse else parts

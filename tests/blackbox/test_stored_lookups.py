@@ -1,0 +1,95 @@
+"""Transactions by ID, function and address from the files of an export: the rows of the service, exactly."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from harness.jobs import said
+from harness.program import Program, Servers, one_line
+
+pytest.importorskip("pyarrow")
+TIP = ("--tip", "219")
+CALLS = ("program-transactions", "credits.aleo", "transfer_public")
+
+
+@pytest.fixture(scope="module")
+def made(program: Program, server: Servers) -> Path:
+    """A data set of a whole chain, with indexes of most partitions: those of the last run are too few for them."""
+    root = program.home / "lookups"
+    for bounds in (":200", ":"):
+        words = ("chain", bounds, "--partition", "5", "--to", str(root), "-w", "2", "-q")
+        ran = program("export", *words, url=server(*TIP))
+        assert ran.code == 0, ran.err
+    return root
+
+
+@pytest.fixture(params=["indexed", "bare", "damaged", "old"])
+def lake(request: pytest.FixtureRequest, chainq: Program, made: Path) -> str:
+    """The data set, or a copy whose indexes are missing, damaged in each bucket, or of other partitions."""
+    if request.param == "indexed":
+        return str(made)
+    root = chainq.home / "lake"
+    shutil.copytree(made, root)
+    for path in (root / "_chainq/index").iterdir():
+        data = bytearray(path.read_bytes())
+        if request.param == "bare":
+            path.unlink()
+        elif request.param == "damaged":
+            data[-2000::50] = bytes(byte ^ 1 for byte in data[-2000::50])
+        else:
+            data[40] ^= 1
+        if path.exists():
+            path.write_bytes(data)
+    return str(root)
+
+
+def test_the_rows_of_the_service(chainq: Program, server: Servers, lake: str) -> None:
+    """Each transaction, each call once, each public input once; an ID that no block has is not found."""
+    url = server(*TIP)
+    called = chainq(*CALLS, "--jsonl", url=lake)
+    assert (called.code, called.err) == (0, "")
+    assert sorted(called.rows) == sorted(chainq(*CALLS, "--jsonl", url=url).rows)
+    assert chainq(*CALLS, "--limit", "3", "--jsonl", url=lake).rows == called.rows[:3]
+    some = {json.loads(row)["transaction"]["id"]: row for row in called.rows[::20]}
+    found = chainq("transaction", *some, "--jsonl", url=lake)
+    assert found.rows == list(some.values()), found.err
+    (address,) = {
+        inner["value"]
+        for transition in json.loads(called.rows[0])["transaction"]["execution"]["transitions"]
+        for inner in transition["inputs"]
+        if inner["type"] == "public" and inner["value"].startswith("aleo1")
+    }
+    for order in ((), ("--reverse",)):
+        words = ("address-transactions", address, "10:215", "--no-details", "--jsonl", *order)
+        ran = chainq(*words, "--strict", url=lake)
+        assert (ran.code, ran.err) == (0, "")
+        assert sorted(ran.rows) == sorted(chainq(*words, "-q", url=url).rows)
+        assert len(ran.rows) == 2
+    absent = next(iter(some))[:-1] + "x"
+    assert "not found" in one_line(chainq("transaction", absent, "--no-check", url=lake), 1)
+    assert chainq("program-transactions", "credits.aleo", "nothing", url=lake).out == b""
+
+
+def test_screens(chainq: Program, server: Servers, made: Path) -> None:
+    """What is shown of a transaction, an address and a function."""
+    url = server(*TIP)
+    transaction = json.loads(chainq(*CALLS, "--limit", "1", "--jsonl", url=str(made)).rows[0])["transaction"]["id"]
+    screens = [chainq("show", transaction, "--json", url=where) for where in (url, str(made))]
+    assert [ran.code for ran in screens] == [0, 0], screens[1].err
+    assert json.loads(screens[0].out)["transaction"] == json.loads(screens[1].out)["transaction"]
+    assert chainq("show", "credits.aleo/transfer_public", "--last", "50", url=str(made)).code == 0
+
+
+def test_heights_that_are_missing(chainq: Program, made: Path) -> None:
+    """What another block has is found; that there is none cannot be known, and no list is complete."""
+    shutil.copytree(made, chainq.home / "lake")
+    first = json.loads(chainq(*CALLS, "--limit", "1", "--jsonl", url="lake").rows[0])["transaction"]["id"]
+    for table in ("transactions", "calls", "inputs"):
+        shutil.rmtree(chainq.home / "lake" / table / "start=000000100")
+    assert chainq("transaction", first, url="lake").code == 0
+    said(chainq("transaction", "at1" + "q" * 58, "--no-check", url="lake"), 6, "no whole partition of transactions")
+    said(chainq(*CALLS, url="lake"), 6, "no whole partition of calls for heights 100-104")
+    shutil.rmtree(chainq.home / "lake" / "full-blocks")
+    said(chainq("transaction", first, url="lake"), 6, "lake has no table full-blocks")
