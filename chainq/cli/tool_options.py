@@ -160,7 +160,7 @@ def _balance() -> "Command":
         "what is spent. With --checkpoint, later runs read only new blocks; that file holds amounts, but no key and no "
         "address. The service has no method for public balances. Needs the package aleo-sdk: "
         "pip install 'chainq[wallet]'.",
-        "Examples:\n  chainq balance --end 800\n  chainq balance --end 500 --json\n",
+        "Examples:\n  chainq balance --end 400\n  chainq balance --end 500 --json\n",
     )
 
 

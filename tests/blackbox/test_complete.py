@@ -112,8 +112,8 @@ def test_a_cap_below_what_a_height_holds(chainq: Program, server: Servers, truth
 
 @pytest.mark.parametrize(
     ("command", "faults"),
-    [("records", IGNORED), ("records", HEAVY), ("ownership", (*CAP, "--fail-rate", "0.005"))],
-    ids=["ignored", "heavy", "ownership, cap, failing"],
+    [("records", HEAVY), ("ownership", (*CAP, "--fail-rate", "0.005"))],
+    ids=["heavy", "ownership, cap, failing"],
 )
 @pytest.mark.search
 def test_an_overfull_height(

@@ -15,7 +15,6 @@ from chainq.demo.chain import DEFAULT_TIP
 from chainq.demo.planted import VIEW_KEY
 from harness.program import DIALECT, LONGEST, Program, Servers
 from harness.screen import screen
-from harness.search import some
 from harness.services import Moving, serving
 
 pexpect = pytest.importorskip("pexpect", reason="pseudo-terminals need pexpect")
@@ -31,7 +30,10 @@ FOUND = r"[1-9][0-9,]* rows compared with 1 key, [0-9]+ found"
 
 
 class Case(NamedTuple):
-    """A command, after how many calls the service falls silent, and what the bar says by then."""
+    """A command, after how many calls the service falls silent, and what the bar says by then.
+
+    `calls`: so many that the first rows are among the responses, in whatever order the parallel calls arrive.
+    """
 
     words: str
     calls: int
@@ -40,10 +42,10 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "range": Case("records 0:200K -o x.jsonl", 8, rf"{SOME}/200,000 heights.*rows"),
-    "lookups": Case("transactions 0:2000 -o x.jsonl", 12, rf"{SOME}/2,000 heights"),
-    "list": Case("program-transactions credits.aleo transfer_public -o x.jsonl", 8, rf"{SOME} rows .*MB"),
-    "checkpoint": Case("records 0:200K --checkpoint c -o x.jsonl", 12, rf"{SOME}/200,000 heights"),
+    "range": Case("records 0:200K -o x.jsonl", 40, rf"{SOME}/200,000 heights.*rows"),
+    "lookups": Case("transactions 0:2000 -o x.jsonl", 200, rf"{SOME}/2,000 heights"),
+    "list": Case("program-transactions credits.aleo transfer_public -o x.jsonl", 40, rf"{SOME} rows .*MB"),
+    "checkpoint": Case("records 0:200K --checkpoint c -o x.jsonl", 40, rf"{SOME}/200,000 heights"),
     "follow": Case(
         "blocks --start -50 --follow --interval 3600 -o x.jsonl", 999, r"50 heights .*next poll in [0-9]+ s"
     ),
@@ -54,12 +56,12 @@ CASES = {
     "balance": Case("balance --start 10K --end 210K --workers 1", 24, rf"{SOME}/200,000 heights .*{FOUND}", "aleo"),
     "export": Case(
         "export records 0:200K --partition 50K --to lake -w 1",
-        12,
+        30,
         rf"{SOME}/200,000 heights .*0 of 4 partitions  worker 1: records 0-49999 [1-9][0-9]*%",
         "pyarrow",
     ),
     "verify": Case("verify 0:200K --commands records", 12, rf"{SOME}/600,000 heights of 3 commands"),
-    "sql": Case("sql --start 0 --end 200K 'select count(*) from records'", 8, rf"{SOME}/200,000 heights", "duckdb"),
+    "sql": Case("sql --start 0 --end 200K 'select count(*) from records'", 40, rf"{SOME}/200,000 heights", "duckdb"),
 }
 
 
@@ -141,13 +143,12 @@ def test_a_bar_moves_and_leaves_nothing(case: Case, chainq: Program, holding: Ca
     )
 
 
-@pytest.mark.parametrize("case", CASES, indirect=True)
-@pytest.mark.parametrize("how", some(["-q", "2> errors"], "-q"))
+@pytest.mark.parametrize("case", ["range", "checkpoint", "export"], indirect=True)
+@pytest.mark.parametrize("how", ["-q", "2> errors"])
 def test_no_bar(how: str, case: Case, chainq: Program, holding: Callable[[int], Holding]) -> None:
     """-q, and an stderr that is no terminal, get none of it, however long the run waits."""
     service = holding(min(case.calls, 8))
-    words = case.words if "follow" not in case.words else case.words.replace("-50", "-50K")
-    child = started(chainq, words, service.url, shell=how)
+    child = started(chainq, case.words, service.url, shell=how)
     assert service.silent.wait(LONGEST)
     child.sendintr()
     child.expect(pexpect.EOF)
@@ -223,7 +224,7 @@ def test_rows_on_the_terminal_are_whole(chainq: Program, server: Servers) -> Non
     assert [int(row["height"]) for row in json.loads(text)] == list(range(3000))
 
 
-@pytest.mark.parametrize("name", ["lake", "rows.jsonl", "rows.csv", "rows.parquet"])
+@pytest.mark.parametrize("name", ["lake", "rows.jsonl", "rows.parquet"])
 def test_files_are_counted_by_rows(name: str, chainq: Program) -> None:
     """`verify` of a data set and of a file says how many of their rows it has read."""
     pytest.importorskip("pyarrow")
