@@ -136,7 +136,7 @@ class Reader:
 
     def receipt(self, entry: Entry) -> Receipt:
         """Return the receipt of a partition, from the file beside it. Raises IncompleteError if it is damaged."""
-        with checked(self._store, entry):
+        with checked(self._store, entry.spec.name):
             return msgspec.json.decode(self._store.read(entry.name) or b"", type=Receipt)
 
     def occurrences(self, table: str, text: str) -> list[int]:
