@@ -18,11 +18,11 @@ from chainq.heights.range import HeightRange
 from chainq.query import Batch, Query
 from chainq.rows import fields
 from chainq.rows.outputs import RecordOutput, record_outputs
-from chainq.rows.transaction import program_of
+from chainq.rows.transaction import CREDITS, program_of
 from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
 from chainq.wallet import genuine
-from chainq.wallet.genuine import NATIVE, Opened
+from chainq.wallet.genuine import Opened
 from chainq.wallet.records import Fetch, Key, key_of, shown
 
 NAMED = 5  # findings that get a warning of their own, and are named in the error
@@ -66,7 +66,7 @@ class Names:
         `height`: that of a record of it, None if not known.
         """
         if program not in self._known:
-            source = genuine.native_source() if program == NATIVE else self._source(program, height)
+            source = genuine.native_source() if program == CREDITS else self._source(program, height)
             self._known[program] = genuine.record_names(source)
             if not self._known[program]:
                 self.unnamed[program] = None
