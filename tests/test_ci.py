@@ -9,7 +9,6 @@ import pytest
 
 from harness.program import ROOT
 
-LINTERS = ["ruff check .", "ruff format --check .", "mypy", "lint-imports"]
 PYTHON = """#!/bin/bash
 bin=$3/bin
 mkdir -p "$bin"
@@ -29,7 +28,10 @@ def run(folder: Path, failing: str = "") -> tuple[int, list[str]]:
     (folder / "bin" / "python3").chmod(0o755)
     (folder / "project" / ".ci").mkdir(parents=True)
     shutil.copy(ROOT / ".ci" / "run", folder / "project" / ".ci")
-    shutil.copy(ROOT / "README.md", folder / "project")
+    for name in ("README.md", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder / "project")
+    (folder / "project" / "tests").mkdir()
+    (folder / "project" / "tests" / "test_any.py").write_text("@pytest.mark.search")
     calls = folder / "calls"
     path = f"{folder / 'bin'}:{os.environ['PATH']}"
     env = {"PATH": path, "CALLS": str(calls), "FAILING": failing, "TMPDIR": str(folder)}
@@ -38,22 +40,30 @@ def run(folder: Path, failing: str = "") -> tuple[int, list[str]]:
     return code, [line.strip() for line in calls.read_text().splitlines()]
 
 
-def test_linters_come_first_and_tests_have_an_environment_of_their_own(tmp_path: Path) -> None:
+def test_ruff_comes_first_and_tests_have_an_environment_of_their_own(tmp_path: Path) -> None:
     """The README's command installs all that the tests need: nothing that was installed for the linters helps."""
     code, calls = run(tmp_path)
-    assert (code, calls[0], calls[1][:12]) == (0, "environment", "pip install ")
-    assert calls[2:6] == LINTERS
-    assert calls[6:9] == ["environment", "pip install -e .[test]", "pytest"]
-    assert calls[9] == "pytest -m search"
-    assert [line.split()[0] for line in calls[10:]] == ["pytest"]
+    assert (code, calls[0], calls[1][:20]) == (0, "environment", "pip install --quiet ")
+    assert calls[2:4] == ["ruff check .", "ruff format --check ."]
+    beside = ["pip install --quiet -e .[test,lint]", "lint-imports", "mypy"]
+    assert [line for line in calls if line in beside] == beside
+    tested = [line for line in calls[4:] if line not in beside]
+    assert tested[:3] == ["environment", "pip install -e .[test]", "pytest"]
+    assert tested[3] == "pytest -m search tests/test_any.py"
+    assert [line.split()[0] for line in tested[4:]] == ["pytest"]
 
 
-@pytest.mark.parametrize("tool", ["ruff", "mypy", "lint-imports"])
-def test_no_test_runs_after_a_linter_that_fails(tool: str, tmp_path: Path) -> None:
+def test_no_test_runs_after_ruff_that_fails(tmp_path: Path) -> None:
     """That is known within seconds, and the suite takes minutes."""
-    code, calls = run(tmp_path, tool)
+    code, calls = run(tmp_path, "ruff")
     assert code != 0
     assert "pytest" not in calls
+
+
+@pytest.mark.parametrize("tool", ["mypy", "lint-imports"])
+def test_a_linter_that_fails_beside_the_tests_is_told(tool: str, tmp_path: Path) -> None:
+    """By the exit code."""
+    assert run(tmp_path, tool)[0] != 0
 
 
 def test_a_test_that_fails_is_told(tmp_path: Path) -> None:

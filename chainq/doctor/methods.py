@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from chainq.catalog.dialects import DIALECTS, Dialect, Names, Value, Wire
 from chainq.catalog.methods import BY_COMMAND, METHODS, Method, Role
 from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober
-from chainq.errors import TooHeavyError
+from chainq.errors import IncompleteError, LackingError, TooHeavyError
 from chainq.stored.service import NO_TABLE
 from chainq.text.sanitize import excerpt
 
-_LACKING = re.compile(r"a data set has no index.*|\S+ has no table.*")  # as a served export says it
+_LACKING = re.compile(r"a data set has no index.*|(this export|\S+) has no table.*")  # as a served export says it
 WORKS = "the command works"
 """What the check of a method means where all is well."""
 
@@ -105,6 +105,8 @@ class MethodProber:
             return Check(name, f"{known}, but slow", "chainq will request shorter ranges")
         if outcome.code == str(NO_TABLE) and (lacking := _LACKING.search(str(outcome.error))):
             return Check(name, "not in this export", lacking[0])
+        if isinstance(outcome.error, LackingError | IncompleteError):
+            return Check(name, f"{known}, of some heights", str(outcome.error))
         if outcome.code:
             meaning = f"the command will fail: {outcome.error}"
             return Check(name, f"error {excerpt(outcome.code, 20)}", meaning, outcome.error)

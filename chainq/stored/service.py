@@ -176,7 +176,7 @@ class StoredService:
             if not self.reader.has(table, own=own):
                 label = self.reader.label
                 export = f"chainq export {table} --to {quote(label)} writes it"
-                raise RpcError(NO_TABLE, f"{label} has no table {table}; {export}")
+                raise RpcError(NO_TABLE, f"this export has no table {table}; {export}")
 
 
 def _id(request: Any) -> Any:

@@ -24,7 +24,7 @@ from harness.bank import Bank, checked
 from harness.ledger import Wallet
 
 FIRST = 2_400
-STEPS, RECORDS = int(os.environ.get("CHAINQ_STEPS", "8")), int(os.environ.get("CHAINQ_RECORDS", "12"))
+STEPS, RECORDS = int(os.environ.get("CHAINQ_STEPS", "5")), int(os.environ.get("CHAINQ_RECORDS", "8"))
 STRIDE, KILLS = int(os.environ.get("CHAINQ_STRIDE", "4")), int(os.environ.get("CHAINQ_KILLS", "5"))
 
 
@@ -65,7 +65,7 @@ def lived(chainq: Program, service: Bank, wallet: Wallet, steps: int, records: i
 def test_the_balance_is_that_of_the_wallet(chainq: Program, faults: Faults) -> None:
     """Records received, split, joined, sent on, and used for fees, also of rejected transactions; with reorgs."""
     wallet = Wallet(2, FIRST, "small")
-    lived(chainq, Bank(wallet, faults=faults), wallet, 4, 3)
+    lived(chainq, Bank(wallet, faults=faults), wallet, 3, 3)
 
 
 @pytest.mark.search

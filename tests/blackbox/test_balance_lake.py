@@ -12,7 +12,7 @@ from harness.services import serving
 
 pytest.importorskip("pyarrow")
 
-END = FIRST + 300
+END = FIRST + 200
 
 
 def test_what_an_export_has_is_not_requested(chainq: Program) -> None:
@@ -21,7 +21,7 @@ def test_what_an_export_has_is_not_requested(chainq: Program) -> None:
     for _ in range(6):
         wallet.act()
     service = Bank(wallet)
-    service.tip = wallet.height = FIRST + 400
+    service.tip = wallet.height = FIRST + 230
     file = chainq.home / "keys"
     file.write_text(wallet.key_text)
     file.chmod(0o600)

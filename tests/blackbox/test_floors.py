@@ -75,7 +75,7 @@ KINDS = {
     "row cap, pages by the size asked, stable order": still(row_cap=30, offset_by_asked=True),
     "heights as text": wrong("text-order", floor=6),
     "heights as text, row cap": wrong("text-order", row_cap=30, floor=6),
-    "nothing after a long row": wrong("long-row-ends:629", commands=("records",), floor=2, most=350),
+    "nothing after a long row": wrong("long-row-ends:629", commands=("records",), floor=2, most=500),
     "no long row": wrong("long-row-hides:629", commands=("records",), most=500),
     "nothing after a long transition": wrong(
         "long-row-ends:1930", commands=("transitions",), most=300, believed=("transitions",)

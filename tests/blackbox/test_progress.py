@@ -20,7 +20,7 @@ from harness.services import Moving, serving
 pexpect = pytest.importorskip("pexpect", reason="pseudo-terminals need pexpect")
 
 AT_ONCE = (
-    "import chainq.process.progress as bar; bar.DELAY *= 0; bar.PERIOD /= 20; bar.SILENCE /= 10;"
+    "import chainq.process.progress as bar; bar.DELAY *= 0; bar.PERIOD /= 5; bar.SILENCE /= 10;"
     "from chainq.__main__ import main; main()"
 )
 """The program with its bar from the first moment on; people see it after a second, and no test waits for that."""

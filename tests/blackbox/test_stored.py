@@ -153,7 +153,7 @@ def test_show_reads_tables_of_full_blocks(chainq: Program, server: Servers) -> N
     ran = chainq("doctor", "--json", url="lake")
     assert ran.code == 0, ran.err
     checks = {one["check"]: one for one in json.loads(ran.out)["checks"]}
-    lacking = ("program-transactions", "records", "ownership", "transitions", "address-transactions")
+    lacking = ("program-transactions", "records", "ownership", "transitions")
     assert [name for name, one in checks.items() if one["finding"] == "not in this export"] == [*lacking]
     assert "chainq export ownership --to" in checks["ownership"]["meaning"]
 

@@ -62,12 +62,13 @@ def test_the_repair_that_a_data_set_is_told_runs(program: Program, server: Serve
     """The commands of the error, word for word: the findings of the hashes, and an export that writes them again."""
     pytest.importorskip("pyarrow")
     bad = server("--sealed", str(BLOCKS), "--plant", "altered-block:20")
-    assert program("export", "blocks", f"0:{BLOCKS}", "--to", "lake", "--partition", "20", "-q", url=bad).code == 0
-    told = one_line(program("verify", "lake", "--hashes", "-q"), 6)
+    job = ("export", "blocks", f"0:{BLOCKS}", "--to", "altered", "--partition", "20", "-q")
+    assert program(*job, url=bad).code == 0
+    told = one_line(program("verify", "altered", "--hashes", "-q"), 6)
     first, then = told.partition("again: ")[2].split(", then ")
     assert program(*first.split()[1:]).code == 6
     assert program(*then.split()[1:], url=server("--sealed", str(BLOCKS))).code == 0
-    assert program("verify", "lake", "--hashes").code == 0
+    assert program("verify", "altered", "--hashes").code == 0
 
 
 def test_another_anchor_is_not_repaired(program: Program, url: str) -> None:
