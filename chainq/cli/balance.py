@@ -20,14 +20,14 @@ from chainq.heights.bounds import parse_height
 from chainq.process.pool import cores
 from chainq.process.signals import raise_if_ending
 from chainq.sinks.open import open_sink
-from chainq.text.humanize import in_credits
 from chainq.text.sanitize import mask_url, printable
 from chainq.text.width import GAP, width_of
-from chainq.wallet import genuine, keys
+from chainq.wallet import keys
 from chainq.wallet.balance import Bookkeeper
 from chainq.wallet.book import Book, Mark, Total
 from chainq.wallet.examine import requests_of
 from chainq.wallet.owned import check_network
+from chainq.wallet.shown import Amount
 
 PUBLIC = "This is the private balance: the service has no method that shows the public balance of an account."
 _HEADER = ("program", "token", "records", "received", "unspent records", "unspent")
@@ -163,9 +163,10 @@ def _table(book: Book, totals: Sequence[Total], addresses: Sequence[str]) -> byt
     several = len(addresses) > 1
     lines = [("owner", *_HEADER) if several else _HEADER]
     for total in totals:
+        received, unspent = (str(Amount(total.program, "", one)) for one in (total.sum, total.unspent))
         cells = (
             *(printable(total.program), _short(printable(total.token)), f"{total.records:,}"),
-            *(_amount(total.program, total.sum), f"{total.unspent_records:,}", _amount(total.program, total.unspent)),
+            *(received, f"{total.unspent_records:,}", unspent),
         )
         lines.append((_short(addresses[total.owner]), *cells) if several else cells)
     widths = [max(width_of(line[at]) for line in lines) for at in range(len(lines[0]))]
@@ -199,13 +200,8 @@ def _changes(book: Book, before: Sequence[Total], now: Sequence[Total], addresse
 def _change(total: Total, unspent: int | None, records: int, addresses: Sequence[str]) -> str:
     owner = f"{_short(addresses[total.owner])} " if len(addresses) > 1 else ""
     token = f" {_short(printable(total.token))}" if total.token else ""
-    return f"{owner}{printable(total.program)}{token} {_amount(total.program, unspent)} in {records:,} unspent records"
-
-
-def _amount(program: str, amount: int | None) -> str:
-    if amount is None:
-        return "-"
-    return f"{in_credits(amount)} credits" if program == genuine.NATIVE else f"{amount:,}"
+    amount = Amount(total.program, "", unspent)
+    return f"{owner}{printable(total.program)}{token} {amount} in {records:,} unspent records"
 
 
 def _short(text: str) -> str:

@@ -7,13 +7,14 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
 from chainq.errors import OutputError, UsageError
+from chainq.process import Closing
 from chainq.process.signals import signals_deferred
 from chainq.resume.checkpoint import State
 from chainq.resume.kept_file import locked, replace_file
@@ -34,7 +35,7 @@ class Kept(msgspec.Struct, forbid_unknown_fields=True):
     state: State = State()
 
 
-class Checkpoint:
+class Checkpoint(Closing):
     """The book of a run, and the file that keeps it, locked; no file if `path` is None. A context manager.
 
     `identity`: what identifies the wallet and the service; `start`: of a new book; `keys`: how many there are. Raises
@@ -51,10 +52,8 @@ class Checkpoint:
         self._kept.keys = keys
         self._saved = Raw(msgspec.json.encode(self._kept.book))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Release the lock."""
         if self._lock is not None:
             os.close(self._lock)
 

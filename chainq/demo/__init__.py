@@ -1,9 +1,9 @@
 """The built-in sample chain: `demo:` in process and `chainq serve` on a socket.
 
 It holds a chain that is computed and never stored, and a service that responds for it as deployed servers do, faults
-included. The client side may import only `transport.DemoTransport` and `server.serve` from here, and nothing here may
-import the client but the plain values of `transport.base`: the two sides meet in bytes only, so that neither can hide
-a mistake of the other.
+included. Nothing here may import the client but the plain values of `transport.base`, and of the client only
+`fetching.service` makes the service and its transport: the two sides meet in bytes only, so that neither can hide a
+mistake of the other.
 
 ```
 ids.py             numbers -> bech32m texts and field elements, and back
@@ -20,10 +20,13 @@ samples.py         sample results of methods that have no handler yet
 results.py         Results: arguments -> the rows of a result; slices and the order of rows
 faults.py          Faults: what a server can do wrong
 plants.py          Plant: one row that a service holds wrongly; PlantedResults: the results with them
+list_faults.py     the faults of lists, by name; faulty_lists.py: applies them to the rows of a range
+sealed.py          Sealed: a chain whose hashes, roots and IDs are true ones
+planted.py         records that a published test key owns; curve.py: points for the nonces of others
 faulty_results.py  FaultyResults: the results with the faults of arguments and rows
 service.py         Service: the JSON-RPC envelope, errors and their faults; bytes in, Reply out
 transport.py       DemoTransport: the service as a transport of the client, without a socket
-server.py          serve: the service behind HTTP/1.1
+http_server.py     serve: the service behind HTTP/1.1
 ```
 This package imports nothing when it is imported, since start-up time counts for every command.
 """

@@ -1,7 +1,7 @@
 """Service: one JSON-RPC body in, one Reply out. Envelope, argument checks, errors, and the faults of these.
 
-No sockets and no httpx: `transport.py` and `server.py` bring the bytes. Methods and their parameters are in `wire.py`,
-their results in `results.py`. Codes and bodies follow docs/protocol.md, "Envelope and errors".
+No sockets and no httpx: `transport.py` and `http_server.py` bring the bytes. Methods and their parameters are in
+`wire.py`, their results in `results.py`. Codes and bodies follow docs/protocol.md, "Envelope and errors".
 """
 
 import time

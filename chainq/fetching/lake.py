@@ -16,7 +16,7 @@ from chainq.errors import IncompleteError
 from chainq.heights.bounds import HIGHEST
 from chainq.heights.range import HeightRange
 from chainq.query import Batch, Query
-from chainq.stored.reader import Reader, split
+from chainq.stored.reader import Reader
 from chainq.stored.receipt import Entry, digest
 from chainq.text.sanitize import excerpt
 
@@ -115,7 +115,7 @@ class Lake:
         command = "blocks" if query.method.command == "block" else query.method.command
         parts: list[_Part] = []
         # Rows without heights can only be read as whole partitions, which no edge may divide.
-        whole = split(heights, edges if query.method.height is None else (), reverse=False)
+        whole = heights.split(edges if query.method.height is None else ())
         for entry in (one for part in whole for one in self.reader.proved(command, part, strict=self._strict)):
             start = parts[-1].heights.end if parts else heights.start
             inside = HeightRange(max(start, entry.spec.start), min(heights.end, entry.spec.end))

@@ -30,11 +30,10 @@ def fetch_stored(
     lacks, before the first row.
     """
     from chainq.stored.lookups import address_transactions
-    from chainq.stored.reader import split
 
     method, address = query.method, query.arguments.get(Role.ADDRESS)
     reader.check("inputs" if address else method.command, heights)
-    for part in split(heights, edges, reverse=query.reverse):
+    for part in heights.split(edges, reverse=query.reverse):
         if address:
             batches = address_transactions(reader, str(address), part, reverse=query.reverse)
         else:

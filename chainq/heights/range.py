@@ -1,6 +1,8 @@
 """A range of heights."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +30,13 @@ class HeightRange:
         """Return the lower and the higher half of a range of at least two heights."""
         middle = (self.start + self.end) // 2
         return HeightRange(self.start, middle), HeightRange(middle, self.end)
+
+    def split(self, edges: Iterable[int], *, reverse: bool = False) -> "list[HeightRange]":
+        """Return the range cut at some heights, from its first part on or from its last.
+
+        >>> [str(part) for part in HeightRange(0, 10).split([4, 20])]
+        ['heights 0-3', 'heights 4-9']
+        """
+        cuts = [self.start, *sorted({edge for edge in edges if self.start < edge < self.end}), self.end]
+        parts = [HeightRange(start, end) for start, end in pairwise(cuts)]
+        return parts[::-1] if reverse else parts

@@ -9,18 +9,17 @@ Rejected: one Arrow dataset of all files. For 100,000 files it takes 7 GB, and t
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from chainq.catalog.methods import Method
-from chainq.errors import ChainqError, IncompleteError
+from chainq.errors import ChainqError
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.grid import PARTITION_COLUMN
 from chainq.process.threads import in_order
+from chainq.stored.opened import check_rows, checked
 from chainq.stored.receipt import Entry
 from chainq.stored.store import Listed, Store
-from chainq.text.sanitize import excerpt
 
 T = TypeVar("T")
 GROUP = 64  # files that are left out, or scanned, together
@@ -92,10 +91,10 @@ class Files:
             return
         for entry in self._entries:
             with (
-                self._checked(entry.spec.name),
+                checked(self._store, entry.spec.name),
                 self._parquet.ParquetFile(self._source(entry), page_checksum_verification=True) as file,
             ):
-                self._check(entry, file.metadata)
+                check_rows(self._store, entry, file.metadata)
                 for batch in file.iter_batches(columns=stored):
                     arrays = dict(zip(stored, batch.columns, strict=True))
                     if len(stored) < len(columns):
@@ -104,8 +103,8 @@ class Files:
 
     def _rows(self, entry: Entry) -> int:
         """Return how many rows a file says that it has, the number of its receipt."""
-        with self._checked(entry.spec.name):
-            self._check(entry, self._parquet.read_metadata(self._source(entry)))
+        with checked(self._store, entry.spec.name):
+            check_rows(self._store, entry, self._parquet.read_metadata(self._source(entry)))
         return entry.rows
 
     def _filtered(self, columns: list[str], where: Any) -> Iterator[Any]:
@@ -118,7 +117,7 @@ class Files:
             jobs = (partial(self._fragment, entry) for entry in hit)
             fragments = list(in_order(OPENED, jobs, len(hit)))
             names = " to ".join(dict.fromkeys(entry.spec.name for entry in (hit[0], hit[-1])))
-            with self._checked(names):
+            with checked(self._store, names):
                 yield from self._made(fragments).to_batches(columns=columns, filter=where)
 
     def _hit(self, groups: list[list[Entry]], where: Any) -> list[list[Entry]]:
@@ -144,26 +143,10 @@ class Files:
         source, file_system = self._source(entry), self._local
         if not isinstance(source, str):
             source, file_system = self._arrow.PythonFile(source, mode="r"), None
-        with self._checked(entry.spec.name):
+        with checked(self._store, entry.spec.name):
             fragment = self._format.make_fragment(source, file_system, self._held([entry]))
-            self._check(entry, fragment.metadata)
+            check_rows(self._store, entry, fragment.metadata)
         return fragment
 
     def _source(self, entry: Entry) -> Any:
         return self._store.source(Listed(entry.spec.name, entry.size))
-
-    def _check(self, entry: Entry, footer: Any) -> None:
-        """Raise IncompleteError for a file with another number of rows than its receipt names."""
-        if footer.num_rows != entry.rows:
-            raise self._damaged(entry.spec.name, f"{footer.num_rows} rows, the receipt names {entry.rows}")
-
-    @contextmanager
-    def _checked(self, name: str) -> Iterator[None]:
-        """Have what Arrow raises for a damaged file raise IncompleteError."""
-        try:
-            yield
-        except (self._arrow.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise self._damaged(name, excerpt(" ".join(str(error).split()), 200)) from None
-
-    def _damaged(self, name: str, why: str) -> IncompleteError:
-        return IncompleteError(f"{name} of {self._store.label} is damaged: {why}", "see chainq verify DEST")

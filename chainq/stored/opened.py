@@ -18,27 +18,31 @@ def opened(store: Store, entry: Entry) -> Iterator[tuple[Any, Receipt]]:
     from pyarrow import parquet
 
     source = store.source(Listed(entry.spec.name, entry.size))
-    with checked(store, entry), parquet.ParquetFile(source, page_checksum_verification=True) as file:
-        if file.metadata.num_rows != entry.rows:
-            raise damaged(store, entry, f"{file.metadata.num_rows} rows, the receipt names {entry.rows}")
+    with checked(store, entry.spec.name), parquet.ParquetFile(source, page_checksum_verification=True) as file:
+        check_rows(store, entry, file.metadata)
         receipt = msgspec.json.decode(file.metadata.metadata[METADATA_KEY.encode()], type=Receipt)
         if entry_of(receipt, entry.size) != entry:
             heights = f"{receipt.start}-{receipt.end - 1}"
-            raise damaged(store, entry, f"its own receipt is of {receipt.command} {heights}")
+            raise _damaged(store, entry.spec.name, f"its own receipt is of {receipt.command} {heights}")
         yield file, receipt
 
 
+def check_rows(store: Store, entry: Entry, footer: Any) -> None:
+    """Raise IncompleteError for a footer with another number of rows than the receipt names."""
+    if footer.num_rows != entry.rows:
+        raise _damaged(store, entry.spec.name, f"{footer.num_rows} rows, the receipt names {entry.rows}")
+
+
 @contextmanager
-def checked(store: Store, entry: Entry) -> Iterator[None]:
-    """Have what is raised for a damaged file raise IncompleteError."""
+def checked(store: Store, name: str) -> Iterator[None]:
+    """Have what is raised for a damaged file raise IncompleteError. `name`: of the file, or of several."""
     import pyarrow
 
     try:
         yield
     except (pyarrow.ArrowException, OSError, KeyError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise damaged(store, entry, excerpt(" ".join(str(error).split()), 200)) from None
+        raise _damaged(store, name, excerpt(" ".join(str(error).split()), 200)) from None
 
 
-def damaged(store: Store, entry: Entry, why: str) -> IncompleteError:
-    """Return the error for a damaged file."""
-    return IncompleteError(f"{entry.spec.name} of {store.label} is damaged: {why}", "see chainq verify DEST")
+def _damaged(store: Store, name: str, why: str) -> IncompleteError:
+    return IncompleteError(f"{name} of {store.label} is damaged: {why}", "see chainq verify DEST")

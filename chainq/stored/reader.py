@@ -5,7 +5,7 @@ the data set that no whole partition has are an error, and never an empty result
 """
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -136,7 +136,7 @@ class Reader:
 
     def receipt(self, entry: Entry) -> Receipt:
         """Return the receipt of a partition, from the file beside it. Raises IncompleteError if it is damaged."""
-        with checked(self._store, entry):
+        with checked(self._store, entry.spec.name):
             return msgspec.json.decode(self._store.read(entry.name) or b"", type=Receipt)
 
     def occurrences(self, table: str, text: str) -> list[int]:
@@ -331,14 +331,3 @@ def _whole(
 def _ordered(rows: list[tuple[int, Raw]], reverse: bool) -> list[Raw]:
     groups = [[row for _, row in group] for _, group in groupby(rows, itemgetter(0))]
     return [row for group in (groups[::-1] if reverse else groups) for row in group]
-
-
-def split(heights: HeightRange, edges: Sequence[int], *, reverse: bool) -> list[HeightRange]:
-    """Return a range cut at some heights, from its first part on or from its last.
-
-    >>> [str(part) for part in split(HeightRange(0, 10), [4, 20], reverse=False)]
-    ['heights 0-3', 'heights 4-9']
-    """
-    cuts = [heights.start, *sorted({edge for edge in edges if heights.start < edge < heights.end}), heights.end]
-    parts = [HeightRange(start, end) for start, end in pairwise(cuts)]
-    return parts[::-1] if reverse else parts

@@ -41,12 +41,12 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `start` and `end`: its heights, the end excluded. `first_hash`, `last_hash`: of its first and last block;
     `previous_hash`: of the block before. `sha256`: of its rows in their order as `--jsonl` prints them. `content`: of
-    the same rows as the file holds them (`content.py`), which can be computed again from it. `proof`: how many chunks
-    were proved in which way (docs/completeness.md). `calls`: requests of its read, which may have filled other tables
-    too. `tip`: the tip height then. `version`: of chainq. `source`: the command whose rows it was read off, if that is
-    another (`reads.py`). `hashes`: what block hashes were recomputed from, `summary` or `full`, empty if they were not;
-    `unhashed`: what could not be checked, counted. `file`: the SHA-256 of all bytes of the file, its footer included;
-    only in the receipt beside it, and empty in those of older versions.
+    the same rows as the file holds them (`lake/content.py`), which can be computed again from it. `proof`: how many
+    chunks were proved in which way (docs/completeness.md). `calls`: requests of its read, which may have filled other
+    tables too. `tip`: the tip height then. `version`: of chainq. `source`: the command whose rows it was read off, if
+    that is another (`lake/reads.py`). `hashes`: what block hashes were recomputed from, `summary` or `full`, empty if
+    they were not; `unhashed`: what could not be checked, counted. `file`: the SHA-256 of all bytes of the file, its
+    footer included; only in the receipt beside it, and empty in those of older versions.
     """
 
     receipt: int

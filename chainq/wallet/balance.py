@@ -7,12 +7,13 @@ long range is read by its ownership rows alone.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError
 from chainq.fetching.tip import Tip
 from chainq.heights.range import HeightRange
+from chainq.process import Closing
 from chainq.process.progress import UNSEEN, Progress
 from chainq.query import Query
 from chainq.rows.outputs import BlockRecords, RecordOutput, read_block_records
@@ -21,14 +22,13 @@ from chainq.wallet import genuine
 from chainq.wallet.book import Book, Entry, Mark
 from chainq.wallet.examine import Names, Requests
 from chainq.wallet.keys import ViewKey
-from chainq.wallet.records import Key, key_of, opened_by, shown
+from chainq.wallet.records import Key, in_words, key_of, opened_by, shown
 from chainq.wallet.scan import Scanner
 from chainq.wallet.shown import Style, shown_plaintext
 from chainq.wallet.spends import Tags
 
 WINDOW = 1_000  # heights that are read before the book is recorded
 SETTLED = 10  # blocks below the tip whose rows may still be on their way (docs/completeness.md, "Following the tip")
-NAMED = 5  # findings that are named in the error
 
 _OWNERSHIP, _FULL_BLOCKS = BY_COMMAND["ownership"], BY_COMMAND["full-blocks"]
 
@@ -40,7 +40,7 @@ class _Window(NamedTuple):
     owned: dict[Key, int]
 
 
-class Bookkeeper:
+class Bookkeeper(Closing):
     """Reads what view keys own and spend. A context manager, which ends its processes and drops the keys.
 
     `keys`: sorted by their address. `recorded` is called with the book after every `WINDOW` heights. `findings`: what
@@ -63,10 +63,8 @@ class Bookkeeper:
         self._tags, self._names = Tags(keys), Names(requests, warn)
         self.findings: dict[Key, str] = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """End the processes and drop the keys."""
         self._scanner.close()
         self._keys.clear()
 
@@ -96,11 +94,9 @@ class Bookkeeper:
     def check(self) -> None:
         """Raise IncompleteError if something keeps the book from being exact."""
         if self.findings:
-            named = [f"{shown(key)} {problem}" for key, problem in self.findings.items()][:NAMED]
-            more = len(self.findings) - len(named)
             raise IncompleteError(
-                f"the balance is not exact: {counted(len(self.findings), 'record')} left out: {'; '.join(named)}"
-                f"{f'; and {more:,} more' if more else ''}",
+                f"the balance is not exact: {counted(len(self.findings), 'record')} left out:"
+                f" {in_words(self.findings)}",
                 "report it to the operator of the server",
             )
 
@@ -144,7 +140,7 @@ class Bookkeeper:
             window.listed.update(map(key_of, rows))
             window.owned.update((key_of(rows[number]), key) for number, key in scanned.findings.owned)
             for number, problem in scanned.findings.malformed:
-                self._find(key_of(rows[number]), f"is malformed: {problem}")
+                self.findings.setdefault(key_of(rows[number]), f"is malformed: {problem}")
         return window
 
     def _enter(self, book: Book, block: BlockRecords, window: _Window, open_tags: dict[str, Entry]) -> None:
@@ -171,11 +167,11 @@ class Bookkeeper:
         key, place = self._keys[owner], (output.transition, output.place)
         opened = opened_by(key, output.ciphertext)
         if opened is None:
-            self._find(place, "does not decrypt, although its ownership row is that of the key")
+            self.findings.setdefault(place, "does not decrypt, although its ownership row is that of the key")
             return None
         names = self._names.of(output.program, height)
         if names and genuine.name_of(opened, output, names) is None:
-            self._find(place, "has a plaintext that its commitment, the id of its output, does not match")
+            self.findings.setdefault(place, "has a plaintext that its commitment, the id of its output, does not match")
             return None
         _, worth = shown_plaintext(str(opened.plaintext), output.program, Style.LINE)
         amount = None if worth.amount is None else str(worth.amount)
@@ -183,9 +179,6 @@ class Bookkeeper:
             *(owner, output.program, worth.token, amount),
             *(self._tags.of(key.address, output), height, output.transaction),
         )
-
-    def _find(self, key: Key, problem: str) -> None:
-        self.findings.setdefault(key, problem)
 
     def _say_behind(self, height: int, tip: Tip) -> None:
         words = f"records/isOwner height {height}: the service lists fewer records than the full block has"

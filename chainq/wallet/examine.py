@@ -18,14 +18,13 @@ from chainq.heights.range import HeightRange
 from chainq.query import Batch, Query
 from chainq.rows import fields
 from chainq.rows.outputs import RecordOutput, record_outputs
-from chainq.rows.transaction import program_of
+from chainq.rows.transaction import CREDITS, program_of
 from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
 from chainq.wallet import genuine
-from chainq.wallet.genuine import NATIVE, Opened
-from chainq.wallet.records import Fetch, Key, key_of, shown
+from chainq.wallet.genuine import Opened
+from chainq.wallet.records import NAMED, Fetch, Key, in_words, key_of, shown
 
-NAMED = 5  # findings that get a warning of their own, and are named in the error
 NEWEST = 100  # blocks in which the source text of a program is looked for, where its record's block does not have it
 
 _TRANSACTION, _TRANSITIONS = BY_COMMAND["transaction"], BY_COMMAND["transitions"]
@@ -66,7 +65,7 @@ class Names:
         `height`: that of a record of it, None if not known.
         """
         if program not in self._known:
-            source = genuine.native_source() if program == NATIVE else self._source(program, height)
+            source = genuine.native_source() if program == CREDITS else self._source(program, height)
             self._known[program] = genuine.record_names(source)
             if not self._known[program]:
                 self.unnamed[program] = None
@@ -116,11 +115,8 @@ class Examiner:
     def check(self) -> None:
         """Raise IncompleteError if a record is not what its transaction says."""
         if self.findings:
-            named = [f"{shown(key)} {problem}" for key, problem in self.findings.items()][:NAMED]
-            more = len(self.findings) - len(named)
             raise IncompleteError(
-                f"records/all: {counted(len(self.findings), 'record')} not genuine: {'; '.join(named)}"
-                f"{f'; and {more:,} more' if more else ''}",
+                f"records/all: {counted(len(self.findings), 'record')} not genuine: {in_words(self.findings)}",
                 "do not rely on these rows, and report them to the operator of the server",
             )
 

@@ -1,7 +1,7 @@
 """What the output of a record says beyond its plaintext: who sent it, and whether it is the record that was decrypted.
 
 The network accepted the commitment of a record, which is the `id` of its output, and not the plaintext, which a server
-could have altered. Formulas: docs/protocol.md, "Records".
+could have altered. Formulas: docs/protocol.md, "Records and their outputs".
 """
 
 import re
@@ -12,7 +12,6 @@ from chainq.rows.outputs import RecordOutput
 from chainq.wallet.ownership import DOMAIN
 
 SENDER_HASH = "AleoPoseidon4"
-NATIVE = "credits.aleo"
 _RECORD = re.compile(r"^\s*record\s+([A-Za-z][A-Za-z0-9_]*)\s*:", re.MULTILINE)
 
 

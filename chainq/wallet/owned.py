@@ -19,9 +19,9 @@ from chainq.process.progress import UNSEEN, Progress
 from chainq.query import Batch, Query
 from chainq.rows import fields, raw_json
 from chainq.text.humanize import counted
-from chainq.wallet.examine import NAMED, Examiner, Requests
+from chainq.wallet.examine import Examiner, Requests
 from chainq.wallet.keys import ViewKey
-from chainq.wallet.records import Key, RecordFinder, decrypt, key_of, shown
+from chainq.wallet.records import NAMED, Key, RecordFinder, decrypt, key_of, shown
 from chainq.wallet.scan import Scanned, Scanner
 from chainq.wallet.shown import Amount, Style, shown_plaintext
 from chainq.wallet.spends import Spend, Spends

@@ -5,7 +5,8 @@ same height: one request for the record at that place shows the height, and one 
 its row. Where a server's pages do not bear that out, the records of the whole chunk are fetched.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from msgspec import Raw
@@ -22,6 +23,7 @@ from chainq.wallet.keys import ViewKey
 
 Fetch = Callable[[Query, HeightRange], Iterator[Batch]]
 Key = tuple[str, int | None]
+NAMED = 5  # findings that get a warning of their own, and are named in the error
 
 _METHOD = BY_COMMAND["records"]
 _PLACE = fields.Picker(["transition_id", "output_index"])
@@ -37,6 +39,13 @@ def key_of(row: Raw) -> Key:
 def shown(key: Key) -> str:
     """Return the key of a record for a message."""
     return f"output {key[1]} of transition {excerpt(key[0], 80) or '(none)'}"
+
+
+def in_words(findings: Mapping[Key, str]) -> str:
+    """Return what is wrong with records, of the first `NAMED` ones in full, for the end of a message."""
+    named = [f"{shown(key)} {problem}" for key, problem in islice(findings.items(), NAMED)]
+    more = len(findings) - len(named)
+    return f"{'; '.join(named)}{f'; and {more:,} more' if more else ''}"
 
 
 class RecordFinder:

@@ -6,9 +6,9 @@ byte format of snarkVM: version and kind of owner, owner, number of entries, ent
 
 from typing import Any, NamedTuple
 
-from chainq.catalog.bech32 import ALPHABET, BECH32M, expand, polymod
 from chainq.errors import Phrase, UsageError
 from chainq.hashes.sdk import load
+from chainq.hashes.trees import bech32m
 from chainq.wallet.genuine import SENDER_HASH
 from chainq.wallet.ownership import DOMAIN, HASH
 
@@ -65,7 +65,7 @@ def _record(sdk: Any, owner: Any, microcredits: int, sender_x: Any, version: int
     entry = _ENTRY_PRIVATE + _fields(amount + mask)
     name = b"microcredits"
     data = b"\1" + bytes([len(name)]) + name + len(entry).to_bytes(2, "little") + entry
-    text = _bech32m("record", head + data + bytes(nonce.to_bytes_le()))
+    text = bech32m("record", head + data + bytes(nonce.to_bytes_le()))
     plaintext = sdk.RecordCiphertext.from_string(text).decrypt_with_record_view_key(record_view_key)
     program, record = sdk.ProgramID.from_string("credits.aleo"), sdk.Identifier.from_string("credits")
     mask = sdk.Poseidon4.setup(SENDER_HASH).hash([domain, record_view_key, sdk.Field.one()])
@@ -81,13 +81,3 @@ def _record(sdk: Any, owner: Any, microcredits: int, sender_x: Any, version: int
 def _fields(field: Any) -> bytes:
     """Return a ciphertext of one field element."""
     return b"\1\0" + bytes(field.to_bytes_le())
-
-
-def _bech32m(prefix: str, data: bytes) -> str:
-    """Return bytes as a bech32m string (BIP 350)."""
-    bits = len(data) * 8
-    number, symbols = int.from_bytes(data, "big") << -bits % 5, -(-bits // 5)
-    values = [number >> 5 * (symbols - 1 - at) & 31 for at in range(symbols)]
-    checksum = polymod(expand(prefix) + values + [0] * 6) ^ BECH32M
-    values += [checksum >> 5 * (5 - at) & 31 for at in range(6)]
-    return prefix + "1" + "".join(ALPHABET[value] for value in values)

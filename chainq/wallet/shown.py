@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog.owned import AMOUNT, PLAINTEXT, PLAINTEXT_JSON, TOKEN
+from chainq.rows.transaction import CREDITS
 from chainq.text.humanize import counted, in_credits
-from chainq.wallet.genuine import NATIVE
 from chainq.wallet.plaintext import Members, amount_of, members_of
 
 
@@ -33,12 +33,12 @@ class Amount(NamedTuple):
     def __str__(self) -> str:
         if self.amount is None:
             return "-"
-        return f"{in_credits(self.amount)} credits" if self.program == NATIVE else f"{self.amount:,}"
+        return f"{in_credits(self.amount)} credits" if self.program == CREDITS else f"{self.amount:,}"
 
 
 def amount_in(program: str, members: Members) -> Amount:
     """Return what a record of a program amounts to: `microcredits` of credits.aleo, `amount` of other programs."""
-    amount = amount_of(members.get("microcredits" if program == NATIVE else "amount"))
+    amount = amount_of(members.get("microcredits" if program == CREDITS else "amount"))
     token = members.get("token_id")
     return Amount(program, token if isinstance(token, str) else "", amount)
 
