@@ -52,7 +52,7 @@ def run(given: OwnedOptions) -> None:
         key_count = counted(len(found), "key")
         found.clear()
         run_command.run(method, given, partial(OwnedService, wallet, network), identity, reporter)
-        if not wallet.found:
+        if not wallet.found and format_name == "table":
             reporter.note(f"compared {counted(wallet.compared, 'row')} with {key_count}: 0 found")
         if format_name == "table" and given.limit is None and not given.follow:
             for line in totals(wallet.amounts.values()):

@@ -82,7 +82,7 @@ def _query(words: list[str]) -> str | None:
         query = words.pop()
         if not piped:
             return query
-    return stdin.everything().strip() or None if piped or not _interactive() else None
+    return stdin.everything().strip() or None if piped or (sys.stdin and not sys.stdin.isatty()) else None
 
 
 def _interactive() -> bool:
