@@ -18,6 +18,7 @@ from chainq.cli.tool_options import OwnedOptions
 from chainq.errors import UsageError
 from chainq.hashes import sdk
 from chainq.process.pool import cores
+from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
 from chainq.wallet import keys
 from chainq.wallet.owned import NETWORKS, OwnedService, Wallet, Wanted
@@ -48,8 +49,11 @@ def run(given: OwnedOptions) -> None:
     reporter = connect.reporter(given)
     with Wallet(found, wanted, given.workers or cores(), reporter) as wallet:
         method = _method(wanted, given, several=len(found) > 1)
+        key_count = counted(len(found), "key")
         found.clear()
         run_command.run(method, given, partial(OwnedService, wallet, network), identity, reporter)
+        if not wallet.found:
+            reporter.note(f"compared {counted(wallet.compared, 'row')} with {key_count}: 0 found")
         if format_name == "table" and given.limit is None and not given.follow:
             for line in totals(wallet.amounts.values()):
                 reporter.note(printable(line))

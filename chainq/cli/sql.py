@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method, Shape
 from chainq.catalog.tables import COMMANDS
-from chainq.cli import connect, output
+from chainq.cli import connect, output, stdin
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.sql_prompt import SqlPrompt
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def run(given: "SqlOptions") -> None:
     """Print the result of a query, or of those that are typed at a prompt. Raises ChainqError."""
     words = list(given.words or ())
-    query = words.pop() if len(words) > 1 or (words and _looks_like_query(words[0])) else None
+    query = _query(words)
     if len(words) > 1:
         raise UsageError(f"unexpected argument {words[1]}: expected [DEST] and one query in quotes")
     if query is None and not _interactive():
@@ -73,6 +73,16 @@ def run(given: "SqlOptions") -> None:
             SqlPrompt(database.schema(), partial(answer, None), database.ends).run()
         else:
             answer(file, query)
+
+
+def _query(words: list[str]) -> str | None:
+    """Take the query off the arguments, or read it from standard input; None if there is none. Raises UsageError."""
+    piped = words[-1:] == ["-"]
+    if piped or len(words) > 1 or (words and _looks_like_query(words[0])):
+        query = words.pop()
+        if not piped:
+            return query
+    return stdin.everything().strip() or None if piped or not _interactive() else None
 
 
 def _interactive() -> bool:

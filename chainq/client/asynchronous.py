@@ -37,7 +37,7 @@ class AsyncRows(AsyncIterator[R], Generic[R]):
     def _next_part(self) -> list[Raw] | None:
         if self._rows is None:
             self._rows = self._open()
-        return self._rows.part()
+        return self._rows._part()
 
 
 def _rows(method: Callable[Concatenate[Client, P], Rows[R]]) -> Callable[Concatenate["AsyncClient", P], AsyncRows[R]]:
@@ -89,6 +89,9 @@ class AsyncClient:
     def __init__(self, url: str | None = None, **options: Any) -> None:
         self.client = Client(url, **options)
         self._thread = ThreadPoolExecutor(1, "chainq")
+
+    def __repr__(self) -> str:
+        return f"<Async{repr(self.client)[1:]}"
 
     async def __aenter__(self) -> Self:
         return self

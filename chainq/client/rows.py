@@ -74,7 +74,7 @@ class Rows(Iterator[R], Generic[R]):
     def __next__(self) -> R:
         return self.decode(next(self._raws))
 
-    def part(self) -> list[Raw] | None:
+    def _part(self) -> list[Raw] | None:
         """Return the rows that one response or more made complete, for `decode`; None at the end."""
         return list(islice(self._raws, _AT_ONCE)) or None if self._peeked else next(self._parts, None)
 

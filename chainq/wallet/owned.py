@@ -55,6 +55,7 @@ class Wallet(Closing):
 
     `workers`: processes at a time. `progress`: shows rows as they are compared. `malformed`: the rows so far of which
     nobody can say whose they are. `amounts`: what the decrypted records amount to, of the rows that are wanted.
+    `compared`, `found`: the rows that were compared with the keys, and those of them that a key owns.
     """
 
     def __init__(self, keys: Sequence[ViewKey], wanted: Wanted, workers: int, progress: Progress = UNSEEN) -> None:
@@ -62,6 +63,7 @@ class Wallet(Closing):
         self._scanner = Scanner([key.text for key in keys], workers, progress)
         self.malformed: dict[Key, None] = {}  # as a set that keeps their order
         self.amounts: dict[Key, Amount] = {}
+        self.compared = self.found = 0
         self._examiner: Examiner | None = None
 
     def close(self) -> None:
@@ -89,6 +91,8 @@ class Wallet(Closing):
     ) -> Iterator[Batch]:
         for scanned in self._scanner.scan(batches):
             self._report(scanned, warn)
+            self.compared += len(scanned.batch.rows)
+            self.found += len(scanned.findings.owned)
             yield scanned.batch._replace(rows=self._rows(scanned, finder), scanned=len(scanned.batch.rows))
             del scanned  # its rows are large, and the next wait may be long
 

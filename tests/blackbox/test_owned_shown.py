@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import pytest
 
@@ -27,6 +28,9 @@ def test_a_table_shows_what_records_hold_and_the_totals(chainq: Program) -> None
     assert count == "1 row"
     assert (ran.code, ran.err) == (0, "chainq: credits.aleo: 1 record, 2.000000 credits\n")
     narrow = chainq(*FEW, "--table", url="demo:", env={**ENV, "COLUMNS": "60"}).out.decode()
+    none = chainq("owned", "0:1", "--table", url="demo:", env=ENV)
+    assert re.fullmatch(r"chainq: compared [0-9]+ rows? with 1 key: 0 found\n", none.err), none.err
+    assert chainq("owned", "0:1", "-q", url="demo:", env=ENV).err == ""
     assert narrow.splitlines()[1] == "   116  2023-06-01 00:19:21Z  2.000000 credits  credits.aleo"
 
 

@@ -53,6 +53,13 @@ def test_tables_of_an_export(exported: Program, truth: Truth) -> None:
     assert str(found['max(b."timestamp")']).endswith("Z")
 
 
+@pytest.mark.parametrize("words", [("lake",), ("lake", "-")])
+def test_a_query_on_standard_input(words: tuple[str, ...], exported: Program) -> None:
+    """From a file or a pipe, as other SQL programs take it."""
+    ran = exported("sql", *words, "--jsonl", stdin=b"select count(*) as n from blocks\n")
+    assert (ran.code, ran.rows) == (0, [b'{"n":100}']), ran.err
+
+
 def test_joins_with_using(exported: Program, truth: Truth) -> None:
     """A join may name its columns by USING, also over rows of the service; an unknown column is an error."""
     join = "select count(*) as n from records r join blocks b using ({})"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chainq import ChainqError, Client
+from chainq import AsyncClient, ChainqError, Client
 from chainq.demo.chain import Chain
 from chainq.demo.service import Service as DemoService
 from harness.services import Canned, canned, serving
@@ -21,6 +21,7 @@ def test_a_client_and_its_rows_say_what_they_are() -> None:
         assert "secret" not in "".join(shown)
         host = url.split("//")[1]
         assert shown[0].startswith("<Client of http://")
+        assert repr(AsyncClient(url.replace("//", "//me:secret@"))) == shown[0].replace("<", "<Async")
         assert [text.partition(" of ")[0] for text in shown[1:]] == ["<Rows: records 0:5", "<Rows: blocks last=3"]
         assert all(host.rstrip("/") in text for text in shown)
 
@@ -35,8 +36,8 @@ def test_a_notebook_shows_ten_rows_that_can_still_be_read() -> None:
         assert [row["height"] for row in rows] == [str(height) for height in range(25)]
         parts = client.blocks(0, 25)
         parts._repr_html_()
-        assert len(parts.part() or ()) == 25
-        assert parts.part() is None
+        assert len(parts._part() or ()) == 25
+        assert parts._part() is None
 
 
 def test_what_a_service_sends_is_escaped_in_a_notebook() -> None:
