@@ -18,7 +18,7 @@ from chainq.process import Closing
 from chainq.process.signals import signals_deferred
 from chainq.resume.checkpoint import State
 from chainq.resume.kept_file import locked, replace_file
-from chainq.text.sanitize import excerpt, mask_keys, printable
+from chainq.text.sanitize import excerpt, printable, recordable
 from chainq.wallet.book import Book
 
 VERSION = 1  # of the checkpoint's fields
@@ -75,8 +75,7 @@ class Checkpoint(Closing):
 
     def failed(self, message: str) -> None:
         """Record why it was not, beside the book as it was recorded last: an error may leave half a block in it."""
-        shown = excerpt(printable(mask_keys(message)), 300)
-        self._kept.state = replace(self._kept.state, failure=time.time(), error=shown)
+        self._kept.state = replace(self._kept.state, failure=time.time(), error=recordable(message))
         with suppress(OutputError):  # which the error may be about
             self._write()
 

@@ -21,7 +21,7 @@ from chainq.heights.range import HeightRange
 from chainq.process import Closing
 from chainq.resume.history import History, Position
 from chainq.resume.kept_file import locked, replace_file
-from chainq.text.sanitize import abridged, excerpt, mask_keys, printable
+from chainq.text.sanitize import abridged, excerpt, printable, recordable
 
 VERSION = 2  # of the file's fields; 1 was written by chainq 0.1
 
@@ -138,8 +138,7 @@ class Checkpoint(Closing):
 
     def failed(self, message: str) -> None:
         """Take in why a run or a round failed; to be recorded as in `succeeded`."""
-        shown = excerpt(printable(mask_keys(message)), 300)
-        self._content.state = replace(self._content.state, failure=time.time(), error=shown)
+        self._content.state = replace(self._content.state, failure=time.time(), error=recordable(message))
         self._noted = False
 
     def note(self) -> None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from chainq.errors import BusyError, ChainqError, OutputError, UsageError
 from chainq.stored import data_set
 from chainq.stored.store import Store
-from chainq.text.sanitize import excerpt, mask_keys, printable
+from chainq.text.sanitize import recordable
 
 NAME = "_chainq/last_run.json"
 
@@ -42,8 +42,7 @@ def recorded(store: Store, tip: Callable[[], int]) -> Iterator[None]:
     except ChainqError as error:
         with suppress(OutputError, UsageError):
             if data_set.read(store) is not None:
-                message = excerpt(printable(mask_keys(error.message)), 300)
-                _save(store, replace(read(store), failure=time.time(), error=message))
+                _save(store, replace(read(store), failure=time.time(), error=recordable(error.message)))
         raise
     _save(store, replace(read(store), success=time.time(), tip=tip()))
 

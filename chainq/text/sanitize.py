@@ -58,6 +58,11 @@ def excerpt(text: str, length: int = 200) -> str:
     return printable(abridged(" ".join(re.sub(r"<[^>]*>", " ", mask_sent(text)).split()), length))
 
 
+def recordable(message: str) -> str:
+    """Return the message of an error for a file that `chainq status` reads: an excerpt without keys."""
+    return excerpt(printable(mask_keys(message)), 300)
+
+
 def abridged(text: str, length: int) -> str:
     """Return the text, of one with more than `length` characters its beginning and its end, with `…` between them."""
     if len(text) <= length:
