@@ -139,7 +139,10 @@ class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, op
 
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[DEST] [QUERY]", help="Folder or URL of an export, and one SELECT in quotes, or - to read it from stdin."),
+        typer.Argument(
+            metavar="[DEST] [QUERY]",
+            help="Folder or URL of an export, and one SELECT in quotes, or - to read it from stdin.",
+        ),
     ] = None
 
 
