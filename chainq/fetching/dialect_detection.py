@@ -12,7 +12,7 @@ from msgspec import Raw
 from chainq.catalog.dialects import DIALECTS, NO_NAMES, Dialect, Names
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.config.dialect_cache import forget, remember, remembered
-from chainq.errors import IncompleteError, Phrase, ServiceError, TooHeavyError
+from chainq.errors import IncompleteError, LackingError, Phrase, ServiceError, TooHeavyError
 from chainq.rows import fields, raw_json
 from chainq.transport.failures import is_misunderstood
 
@@ -83,7 +83,7 @@ def _fits(call: Call, dialect: Dialect, method: Method, arguments: dict[Role, in
     name, params = dialect.call(method, arguments)
     try:
         result = bytes(call(name, params))
-    except IncompleteError:  # an export that lacks this height knows the method
+    except (IncompleteError, LackingError):  # an export that lacks this height knows the method
         return True
     except TooHeavyError:
         raise

@@ -103,6 +103,13 @@ def test_eight_readers_at_once(program: Program, url: str, truth: Truth) -> None
         assert list(pool.map(read, range(8))) == [due] * 8
 
 
+def test_the_dialect_of_an_export_without_block_0_is_detected(program: Program, url: str) -> None:
+    """Detection calls for block 0; the error of an export that lacks it shows that the method exists."""
+    for words in (("blocks", f"{START}:{START + 2}"), ("show", str(START))):
+        ran = program(*words, url=url)
+        assert ran.code == 0, ran.err
+
+
 def test_single_rows(program: Program, url: str, truth: Truth) -> None:
     """latest, block and what does not exist."""
     assert program("latest", "--jsonl", *CHAIN, url=url).rows == [truth.block(END - 1)]
