@@ -62,7 +62,7 @@ def run(given: VerifyCommand) -> None:
             if hashes is None:
                 verdict.compared += files.hashed
             else:
-                write_findings(hashes.of_files(files.parts()), writer, verdict)
+                write_findings(hashes.of_files(files.parts(), damaged=bool(verdict.findings)), writer, verdict)
                 verdict.compared += verify.hashed(hashes, "the file", verdict)
         finally:
             reporter.end()

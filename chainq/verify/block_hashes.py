@@ -103,11 +103,12 @@ class BlockHashes:
             yield Step(part.heights, found, {"summaries up to the anchor": len(part.rows)})
         yield from self._ended(lambda height, one: repair.finding(height, "blocks", one))
 
-    def of_files(self, parts: Iterable["FileRows"]) -> Iterator[Step]:
+    def of_files(self, parts: Iterable["FileRows"], *, damaged: bool) -> Iterator[Step]:
         """Yield what is wrong with the blocks and the full blocks of files, in order of command and height, and with
         the rows of other commands that full blocks of the same heights explain.
 
-        Raises UsageError if there are none.
+        `damaged`: something is wrong with the files, so blocks may be missing. Raises UsageError if they are
+        missing otherwise.
         """
         command, finding, proved, parts = "", None, True, list(parts)
         others = {(part.method.command, part.heights.start): part for part in parts if part.method.command in TABLES}
@@ -123,7 +124,10 @@ class BlockHashes:
             yield from self._of_file(part, [other for other in explained if other is not None])
         self._unbound = {name for name, _ in others}
         if finding is None:
-            raise UsageError(Phrase("{hashes} needs the rows of blocks or of full-blocks", hashes=True))
+            if not damaged:
+                raise UsageError(Phrase("{hashes} needs the rows of blocks or of full-blocks", hashes=True))
+            self._wrong = True  # no rows, so none that agree
+            return
         yield from self._ended(finding)
         self._walk.anchored = self._walk.anchored and proved
 

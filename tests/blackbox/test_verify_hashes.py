@@ -65,6 +65,12 @@ def test_the_repair_that_a_data_set_is_told_runs(program: Program, server: Serve
     job = ("export", "blocks", f"0:{BLOCKS}", "--to", "altered", "--partition", "20", "-q")
     assert program(*job, url=bad).code == 0
     told = one_line(program("verify", "altered", "--hashes", "-q"), 6)
+    shutil.copytree(program.home / "altered", program.home / "torn")
+    for path in (program.home / "torn").rglob("*.parquet"):
+        path.write_bytes(path.read_bytes()[:-9])
+    ran = program("verify", "torn", "--hashes", "--anchor", f"{LAST}:{OTHER}", "--jsonl")
+    assert (ran.code, {check for _, _, check in findings(ran.rows)}) == (6, {"invalid", "receipt"})
+    assert f"not anchored at block {LAST}" in ran.err
     first, then = told.partition("again: ")[2].split(", then ")
     assert program(*first.split()[1:]).code == 6
     assert program(*then.split()[1:], url=server("--sealed", str(BLOCKS))).code == 0
