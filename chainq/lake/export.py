@@ -137,6 +137,8 @@ class Export:
         else:
             todo = plan.make_plan(specs, inventory, self._hash_at, self._service.tip_height(), self._look_up)
         self._tell_of_reorgs(todo)
+        if write and found is None and any(not name.startswith("_chainq/") for name in inventory.others):
+            self._warn(f"{self._store.label} has other files; the data set is written beside them")
         if write:
             data_set.save(self._store, wanted, origin, found)
         todo = _in_order(todo, self._tables)

@@ -76,13 +76,18 @@ def test_the_receipt_says_what_the_file_holds(chainq: Program, server: Servers, 
 
 
 def test_a_data_set_says_what_it_is(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
-    """chainq.json names the chain, the grid and the schema of each command."""
-    assert export(chainq, server(), "records", "2400:2410", "--partition", "1K").code == 0
+    """chainq.json names the chain, the grid and the schema of each command; a folder of other files is warned of."""
+    lake.root.mkdir()
+    (lake.root / "notes").touch()
+    ran = chainq("export", "records", "2400:2410", "--partition", "1K", "--to", "lake", url=server())
+    assert ran.code == 0, ran.err
+    assert "lake has other files; the data set is written beside them" in ran.err
     found = json.loads((lake.root / "chainq.json").read_bytes())
     assert found["chain"] == {"height": 0, "hash": truth.chain.block_hash(0)}
     assert found["partition"] == 1000
     assert list(found["schemas"]) == ["records"]
-    assert export(chainq, server(), "blocks", "2400:2410").code == 0
+    ran = chainq("export", "blocks", "2400:2410", "--to", "lake", url=server())
+    assert (ran.code, "other files" in ran.err) == (0, False)
     grown = json.loads((lake.root / "chainq.json").read_bytes())
     assert list(grown["schemas"]) == ["records", "blocks"]
     assert grown["partition"] == 1000
