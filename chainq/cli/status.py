@@ -143,13 +143,14 @@ def _of_checkpoint(target: str, now: float) -> Status:
 def _of_runs(target: str, command: str, next_height: int, state: State, now: float) -> Status:
     """Return what the last runs of a command say of themselves."""
     seen = state.success > 0
+    tip = max(state.tip, next_height - 1)  # --follow records positions more often than the tip
     return Status(
         printable(target),
         command,
         next_height,
-        state.tip if seen else None,
+        tip if seen else None,
         state.tip_time,
-        max(0, state.tip + 1 - next_height) if seen else None,
+        tip + 1 - next_height if seen else None,
         state.success or None,
         max(0.0, now - state.success) if seen else None,
         None,

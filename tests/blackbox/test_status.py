@@ -84,6 +84,9 @@ def test_an_old_success_is_exit_6(chainq: Program) -> None:
         job = Job(chainq, url, "blocks")
         said(job(), 0)
     content = json.loads(job.kept.read_bytes())
+    job.kept.write_text(json.dumps({**content, "state": {**content["state"], "tip": 19}}))  # during --follow
+    behind = seen(chainq, job.kept)
+    assert (behind["next"], behind["tip"], behind["lag"]) == (21, 20, 0)
     for state, words in (
         ({**content["state"], "success": content["state"]["success"] - 7200}, "the last success was 2 hours ago"),
         ({}, "no run went well yet"),
