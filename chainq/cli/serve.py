@@ -147,8 +147,8 @@ def _serve_lake(given: ServeCommand, destination: str) -> None:
     from chainq.stored.service import StoredService
 
     _refuse(given, "{} cannot be combined with --lake", vars(given).keys() - {"lake", "host", "port", "verbose"})
-    http.check_packages()
     service = StoredService(destination)
+    http.check_packages()
     with _listening(given) as ready:
         http.serve(service, given.host, given.port, ready, verbose=given.verbose)
 
