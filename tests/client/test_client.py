@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
@@ -250,6 +250,8 @@ def test_ranges_by_number_time_and_limit() -> None:
         found = list(client.blocks(since=hour, until=hour + timedelta(hours=1)))
         assert found[0]["timestamp"] >= hour > client.block(found[0]["height"] - 1)["timestamp"]
         assert found[-1]["timestamp"] < hour + timedelta(hours=1) <= client.block(found[-1]["height"] + 1)["timestamp"]
+        day = client.blocks(since=date(2023, 6, 2), limit=1)
+        assert next(day) == next(client.blocks(since="2023-06-02T00:00:00Z", limit=1))
         in_text = client.blocks(since="2023-06-02T10:00:00", until=hour.timestamp() + 3600)
         assert [row["height"] for row in in_text] == [row["height"] for row in found]
         assert [row["height"] for row in client.records(reverse=True, limit=2)] == [tip, tip]
