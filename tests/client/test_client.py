@@ -210,6 +210,20 @@ def test_a_closed_client_says_so() -> None:
             call()
 
 
+def test_rows_are_read_once() -> None:
+    """Reading goes on where it was; once at the end, or after an error, whatever starts anew is refused, not empty."""
+    with Client("demo:") as client:
+        rows = client.blocks(0, 5)
+        assert next(rows)["height"] == "0"
+        rows._repr_html_()
+        assert [row["height"] for row in rows] == ["1", "2", "3", "4"]
+        assert next(rows, None) is None
+        for again in (lambda: list(rows), rows.to_pandas, lambda: list(rows.chunks(2))):
+            with pytest.raises(UsageError, match=r"have been read; call the method again, or keep list\(rows\)"):
+                again()
+        assert "have been read" in rows._repr_html_()
+
+
 def test_the_package_shows_its_api() -> None:
     """`dir(chainq)` and `__all__` name the client and every error; each can be imported from the package."""
     exceptions = {
