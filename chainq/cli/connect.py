@@ -1,6 +1,5 @@
 """Connects: from options, environment and profile to a service (docs/reference.md, "Service options")."""
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -15,7 +14,6 @@ from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.block_time import parse_age
 from chainq.process.signals import end_at
-from chainq.text.sanitize import mask_url
 from chainq.transport.base import ServiceOptions
 
 if TYPE_CHECKING:
@@ -30,7 +28,7 @@ def service_options(
     Who says how many retries there are is patient as well: they are made also if no connection was ever made.
     """
     return ServiceOptions(
-        url=identifiers.url(given.url) if given.url else "",
+        url=identifiers.url(given.url) if given.url and not _outranked(given) else "",
         profile=given.profile,
         dialect=given.dialect,
         timeout=None if given.timeout is None else config_values.checked_number("--timeout", given.timeout),
@@ -62,8 +60,6 @@ def open_service(given: ServiceOptions, reporter: Reporter, make: Callable[..., 
             f"profile {given.profile!r} has no url" if given.profile else "no service URL",
             "pass --url URL, set CHAINQ_URL or a profile, or try --url demo:",
         )
-    if _shadowed(given):
-        reporter.warn(f"CHAINQ_URL takes precedence over the profile's URL: using {mask_url(options.url)}")
     return make(options, report=reporter.call, warn=reporter.warn, trace=reporter.trace)
 
 
@@ -83,11 +79,10 @@ def warn_of_unhashed(unhashed: Mapping[str, int], reporter: Reporter) -> None:
         reporter.warn(f'not checked: {counts} (docs/hashes.md, "What is not checked")')
 
 
-def _shadowed(given: ServiceOptions) -> bool:
-    """Return whether CHAINQ_URL takes precedence over the URL of `--profile NAME`, which the user may not expect."""
-    by_flag = given.profile and given.profile != os.environ.get("CHAINQ_PROFILE")
-    if not (by_flag and given.url and given.url == os.environ.get("CHAINQ_URL")):
+def _outranked(given: "ServiceFlags") -> bool:
+    """Return whether the URL of `--profile NAME` takes precedence over CHAINQ_URL: an option over the environment."""
+    if not given.profile_first:
         return False
     from chainq.config import profiles
 
-    return profiles.read().profiles[given.profile or ""].url not in (None, given.url)
+    return profiles.profile(given.profile, profiles.read()).url is not None

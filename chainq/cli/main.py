@@ -150,6 +150,7 @@ def _complain(arguments: list[str], message: str, error: BaseException) -> None:
     """Print one line on stderr: which command failed, why, and what to do."""
     command = f" {arguments[0]}" if arguments and arguments[0] in PlainGroup.catalogue else ""
     parts = abridged("; ".join(map(spelled, [message, *getattr(error, "__notes__", [])])), _LONGEST)
+    parts = re.sub("\N{MINUS SIGN}(?=[0-9])", "-", parts)  # of `-100:`, for the parser (`heights.bounds.MINUS`)
     try:
         log.write("error", mask_keys(f"chainq{command}: {' '.join(parts.split())}"))
     except (OSError, AttributeError, ValueError):  # stderr is closed; the exit code has to do

@@ -247,7 +247,12 @@ class DetailOptions(Group):
 
 
 class ServiceFlags(Group):
-    """Where the data comes from, and how it is requested."""
+    """Where the data comes from, and how it is requested.
+
+    `profile_first`: `--profile` is on the command line, and the URL comes from the environment.
+    """
+
+    profile_first = False
 
     url: Annotated[
         str | None,

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, METHODS, Column, Method, Shape
 from chainq.cli.spelling import spelled
-from chainq.errors import UsageError
+from chainq.errors import OutputError, UsageError
 from chainq.formats import registry
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, capabilities
 from chainq.sinks.open import descriptor_of, open_sink
-from chainq.text.sanitize import quoted
+from chainq.text.sanitize import printable, quoted
 from chainq.text.width import terminal_width
 
 if TYPE_CHECKING:
@@ -111,11 +111,16 @@ def settings(
 
 
 def file_of(given: "OutputOptions") -> Path | None:
-    """Return the file to write, None for standard output, which `-` and `/dev/stdout` name too. Raises UsageError."""
+    """Return the file to write, None for standard output, which `-` and `/dev/stdout` name too.
+
+    Raises UsageError, and OutputError for what can only be a folder.
+    """
     name = given.output
     if name == "":
         raise UsageError("invalid --output '': expected the name of a file, or - for standard output")
     file = None if name is None else Path(name)
+    if file is not None and name is not None and (name.endswith("/") or not file.name):  # `.` has no name
+        raise OutputError(f"cannot write {printable(name)}: is a directory", "no request was sent yet")
     return None if file is None or name == "-" or descriptor_of(file) == 1 else file
 
 

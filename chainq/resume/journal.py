@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -79,15 +80,15 @@ class Journal:
         first = history.last is None
         rotated = sink.rotated
         same = self.continues_output and not rotated
-        rewound = False
+        switched, rewound = not (first or same or rotated), False
         if first:
             history.add(Position(first_height(), length=sink.length, total=0))
             if checkpoint and sink.pipe:
                 warn("the output is a pipe: rows that its reader does not take are lost; " + _KEEPS)
         elif rewind:
             rewound = self._rewind(rewind, warn)
-        if checkpoint and sink.length and not same:
-            warn(f"{self._output} already has content that is not from this checkpoint; rows are appended to it")
+        if checkpoint and not same:
+            self._warn_other(checkpoint, warn, switched=switched)
         if not first and not same:
             history.move(sink.length)
         # Before the first row, and before the file is cut: a crash must not leave less on disk.
@@ -100,6 +101,14 @@ class Journal:
         if rotated:
             sink.reopen()
         return self._write_header(open_writer, first)
+
+    def _warn_other(self, checkpoint: Checkpoint, warn: Callable[[str], None], *, switched: bool) -> None:
+        """Say what is odd about an output that is not the recorded one; `switched`: another file has earlier rows."""
+        if self.sink.length:
+            warn(f"{self._output} already has content that is not from this checkpoint; rows are appended to it")
+        elif self.sink.appends and switched and Path(checkpoint.output).is_file():
+            now = f"{self._output} gets the rows from height {self.position.next} on"
+            warn(f"{now}, and {checkpoint.output} has the earlier ones")
 
     def _write_header(self, open_writer: Callable[[Sink, bool], Writer], first: bool) -> Writer:
         """Return the writer, which may begin with a header."""

@@ -218,6 +218,8 @@ def of_status(response: Response, url: str, now: float) -> ChainqError | Transie
         return TransientFailure(kind(message), retry_after(response, now), timed_out=status == 504)
     if 400 <= status < 500:
         return ServiceError(message, _HINTS.get(status, ""), code=f"HTTP {status}")
+    if status == 501 and (page := of_web_page(response, url)):  # of a server that knows no POST
+        return ResponseError(page.message, page.hint)
     if status >= 500:
         return UnreachableError(message)
     if 300 <= status < 400:

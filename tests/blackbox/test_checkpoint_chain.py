@@ -56,7 +56,7 @@ def test_6_a_reorg_below_all_positions(chainq: Program) -> None:
         job = Job(chainq, url, "blocks")
         said(job(), 0)
         service.tip = 30
-        said(job(out=str(job.folder / "other")), 0)
+        said(job(out=str(job.folder / "other")), 0, "has the earlier ones")
         service.swap(Fork(Chain(), 10))
         ran = job(out=str(job.folder / "other"))
     said(ran, 6, "reorg: block 30 is", "no position before the reorg", "a new checkpoint and a new output file")

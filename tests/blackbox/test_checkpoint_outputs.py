@@ -106,7 +106,7 @@ def test_another_output_gets_the_rows_from_there_on(flag: str, chainq: Program) 
         said(job(), 0)
         old, other = job.out.read_bytes(), job.folder / "other"
         service.tip = 11
-        said(job(out=str(other)), 0)
+        said(job(out=str(other)), 0, f"{other} gets the rows from height 10 on, and {job.out} has the earlier ones")
         service.tip = 12
         with other.open("ab") as file:
             file.write(b"half a ro")
@@ -132,7 +132,7 @@ def test_2_an_earlier_output_is_refused(between: str, chainq: Program, truth: Tr
         assert "a new file gets the rows from height 13 on" in ran.err
         assert (job.files(), len(service.calls)) == (before, calls)
         job.out.unlink()
-        said(job(), 0)
+        said(job(), 0, *[f"{last} has the earlier ones"][: bool(last)])
     assert job.out.read_bytes() == lines(truth.rows("blocks", 13, 16))
 
 

@@ -197,7 +197,7 @@ def configured(chainq: Program, text: str, *args: str, url: str | None = None, *
 
 
 def test_flags_beat_the_environment_and_that_beats_the_file(chainq: Program, server: Servers, nowhere: str) -> None:
-    """The URL comes from --url, else CHAINQ_URL, else --profile or CHAINQ_PROFILE, else the default profile."""
+    """The URL comes from --url, else --profile, else CHAINQ_URL, else CHAINQ_PROFILE, else the default profile."""
     good, bad = server(), nowhere
     both = f'default-profile = "bad"\n[profiles.good]\nurl = "{good}"\n[profiles.bad]\nurl = "{bad}"\n'
     call = ("block", "5", "--retries", "0")
@@ -207,8 +207,9 @@ def test_flags_beat_the_environment_and_that_beats_the_file(chainq: Program, ser
     assert configured(chainq, both, *call, CHAINQ_URL=good).code == 0
     assert configured(chainq, both, *call, url=good, CHAINQ_URL=bad).code == 0
     assert configured(chainq, both, *call, "--profile", "bad", CHAINQ_PROFILE="good").code == 4
-    ran = configured(chainq, both, *call, "--profile", "bad", CHAINQ_URL=good)
-    assert (ran.code, ran.err.count("\n"), "CHAINQ_URL takes precedence" in ran.err) == (0, 1, True)
+    assert configured(chainq, both, *call, "--profile", "bad", CHAINQ_URL=good, CHAINQ_PROFILE="bad").code == 4
+    assert configured(chainq, both, *call, "--profile", "bad", url=good, CHAINQ_URL=good).code == 0
+    assert configured(chainq, "[profiles.slow]\nrate = 5\n", *call, "--profile", "slow", CHAINQ_URL=good).code == 0
     assert configured(chainq, both, *call, CHAINQ_URL=good, CHAINQ_PROFILE="bad").err == ""
     ran = configured(chainq, "[profiles.empty]\nrate = 5\n", *call, "--profile", "empty")
     assert (ran.code, "'empty' has no url" in ran.err) == (2, True)

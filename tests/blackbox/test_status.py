@@ -46,7 +46,7 @@ def test_a_checkpoint(chainq: Program) -> None:
         assert second["success"] > first["success"]
         assert second["rows"] == rows
         service.tip = 60
-        said(job("--lag", "10", out=str(job.folder / "other")), 0)
+        said(job("--lag", "10", out=str(job.folder / "other")), 0, "has the earlier ones")
         second, other = seen(chainq, job.kept), (job.folder / "other").read_bytes()
         assert other.count(b"\n") > 0  # rows and bytes are of the same file
         assert (second["next"], second["rows"], second["bytes"]) == (51, other.count(b"\n"), len(other))

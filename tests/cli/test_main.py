@@ -14,6 +14,7 @@ from harness.program import Program, one_line
         ("block 5 -j x", "chainq block: invalid --concurrency / -j: 'x' is not a valid number; see --help"),
         ("records --interval 0", "chainq records: invalid --interval: 0.0 is not at least 0.01; see --help"),
         ("records --limit", "chainq records: option --limit requires an argument; see --help"),
+        ("balance -5:", "chainq balance: cannot read -5:: No such file or directory"),
         ("latest 5", "chainq latest: unexpected argument 5; see --help"),
         ("--foo", "chainq: unknown option --foo; see --help"),
         ("blokc 5", "chainq: unknown command 'blokc'; did you mean block?"),
