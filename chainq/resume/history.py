@@ -24,7 +24,7 @@ class Position(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `next`: the first height that is not written yet. `hash`: the hash of the block before it, empty if it is not
     known. `length`: bytes of the output file up to there, 0 for standard output. `rows`: digests of the rows since the
-    position before, until these are settled. `total`: the number of all rows up to there, if it is known.
+    position before, until these are settled. `total`: the number of rows in this output up to there, if it is known.
     """
 
     next: int
@@ -120,8 +120,8 @@ class History:
             self.positions = [position for position in self.positions if position.next <= target] or self.positions[:1]
 
     def move(self, length: int) -> None:
-        """Go on in another output, which holds `length` bytes: it has no earlier position to go back to."""
+        """Go on in another output, of `length` bytes and no row yet: it has no earlier position to go back to."""
         if self.unsettled:
             self.unite(self.rows.elements())
         since = self.positions.index(self.settled)
-        self.positions = [replace(position, length=length) for position in self.positions[since:]]
+        self.positions = [replace(position, length=length, total=0) for position in self.positions[since:]]

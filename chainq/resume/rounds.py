@@ -2,7 +2,7 @@
 
 Each round requests the tip, checks the last known block for a reorg, looks at the rows near the tip again, and writes
 what is new, batch by batch: rows written, synced and recorded, in this order. In a file a position is recorded every
-few seconds and at the end of a round; what was written after the last one is cut off when a run ends before the next.
+5 seconds and at the end of a round; what was written after the last one is cut off when a run ends before the next.
 docs/completeness.md, "Following the tip", says what that proves.
 
 `reorg` checks that what is written is of one chain, `settling` up to which height the rows of a response are settled.

@@ -29,6 +29,8 @@ from chainq.wallet.spends import Spend, Spends
 NETWORKS = {"mainnet": (0,), "testnet": (1, 3)}
 """What `--network` takes, and the numbers that blocks of that network carry; 3 was that of an early testnet."""
 
+MANY = 10_000  # full blocks, of which the user is told before they are read
+
 _OWNERSHIP, _FULL_BLOCKS = BY_COMMAND["ownership"], BY_COMMAND["full-blocks"]
 _OWNER = fields.Picker([OWNER.path])
 
@@ -77,14 +79,15 @@ class Wallet(Closing):
         Where it matters what spends a record, nothing is yielded before the full blocks are read, from the first owned
         row to the tip.
 
-        `warn` is called with each malformed row and each record that is not genuine, up to `NAMED`. Raises what
+        `warn` is called with each malformed row and each record that is not genuine, up to `NAMED`, and before more
+        than `MANY` full blocks are read. Raises what
         `batches` raises, and IncompleteError for an owned row without a record that decrypts.
         """
         finder = RecordFinder(requests.fetch_range, requests.fetch_page) if self._wanted.records else None
         if self._wanted.plaintext and self._examiner is None:
             self._examiner = Examiner(requests, warn)
         owned = self._owned(batches, finder, warn)
-        return self._with_spends(owned, requests) if self._wanted.spends else owned
+        return self._with_spends(owned, requests, warn) if self._wanted.spends else owned
 
     def _owned(
         self, batches: Iterator[Batch], finder: RecordFinder | None, warn: Callable[[str], None]
@@ -96,7 +99,9 @@ class Wallet(Closing):
             yield scanned.batch._replace(rows=self._rows(scanned, finder), scanned=len(scanned.batch.rows))
             del scanned  # its rows are large, and the next wait may be long
 
-    def _with_spends(self, batches: Iterator[Batch], requests: Requests) -> Iterator[Batch]:
+    def _with_spends(
+        self, batches: Iterator[Batch], requests: Requests, warn: Callable[[str], None]
+    ) -> Iterator[Batch]:
         """Yield the batches with the wanted rows, and what spends them."""
         found = list(batches)
         owners = {key_of(row): fields.text_of(_OWNER(row)[0]) for batch in found for row in batch.rows}
@@ -104,6 +109,9 @@ class Wallet(Closing):
         first = min((batch.heights.start for batch in found if batch.rows and batch.heights), default=None)
         if first is not None:
             heights = HeightRange(first, max(first, requests.tip_height() + 1))
+            if len(heights) > MANY:
+                text = "{} of {} are read for spends; fewer are with chainq balance {end}, or requested with {lake}"
+                warn(Phrase(text, counted(len(heights), "full block"), heights, end="HEIGHT", lake="DEST"))
             self._progress.begin(len(heights), "full blocks")
             for blocks in requests.fetch_range(Query(_FULL_BLOCKS), heights):
                 spends.read([blocks])

@@ -74,6 +74,26 @@ def test_reverse_and_limit(chainq: Program) -> None:
     assert rows(chainq, service, key, "--unspent", "--limit", "3") == forward[:3]
 
 
+def test_many_full_blocks_are_announced(chainq: Program) -> None:
+    """Before the first of more than 10,000 is requested, one line says how many there are, and what reads fewer."""
+    key = fresh_key()
+    service = holding(key, ())
+    service.tip = service.chain.tip = 20_000
+    first = service.planted(0, 120)[0][0]
+
+    def refuse(method: str) -> None:
+        if method == "getChainBlocks":
+            raise ConnectionError
+
+    service.hook = refuse
+    words = (*RANGE, "--unspent", "--dialect", "chain", "--retries", "0")
+    with serving(service) as url:
+        ran = chainq("owned", *words, "--view-key-file", key_file(chainq.home, key), url=url)
+    told, _ = ran.err.splitlines()
+    assert f"{20_001 - first:,} full blocks of heights {first}-20000 are read for spends" in told
+    assert "chainq balance --end HEIGHT, or requested with --lake DEST" in told
+
+
 def test_nothing_owned_reads_no_block(chainq: Program) -> None:
     """A wallet without records needs no tags."""
     key = fresh_key()

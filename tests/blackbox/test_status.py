@@ -45,7 +45,12 @@ def test_a_checkpoint(chainq: Program) -> None:
         second = seen(chainq, job.kept)
         assert second["success"] > first["success"]
         assert second["rows"] == rows
-    failed = job()
+        service.tip = 60
+        said(job("--lag", "10", out=str(job.folder / "other")), 0, "has the earlier ones")
+        second, other = seen(chainq, job.kept), (job.folder / "other").read_bytes()
+        assert other.count(b"\n") > 0  # rows and bytes are of the same file
+        assert (second["next"], second["rows"], second["bytes"]) == (51, other.count(b"\n"), len(other))
+    failed = job(out=str(job.folder / "other"))
     assert failed.code == 4
     third = seen(chainq, job.kept)
     assert third["success"] == second["success"]
