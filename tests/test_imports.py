@@ -110,8 +110,8 @@ BUDGETS: dict[str, Set[str]] = {
     "records --start 0 --end 5 --table": WITNESSED | TABLE,
     "records --start 0 --end 5 --jsonl --dry-run": LOOKED_UP
     | {"formats.jsonl", "cli.dry_run", "planning", "planning.chunking", "planning.exchange"},
-    "program-transactions a.aleo b --limit 1 --jsonl": PAGED | DETECTED | {"formats.jsonl"},
-    "program-transactions a.aleo b --newest --limit 1 --jsonl": PAGED | DETECTED | {"formats.jsonl"},
+    "program-transactions a.aleo b --limit 1 --jsonl -q": PAGED | DETECTED | {"formats.jsonl"},
+    "program-transactions a.aleo b --newest --limit 1 --jsonl -q": PAGED | DETECTED | {"formats.jsonl"},
     "show --help": SHELL | {"cli.tool_options"},
     "show 5 --json": (WITNESSED - {"cli.run", "cli.query", "cli.stdin"})
     | DETECTED
