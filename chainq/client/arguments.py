@@ -3,7 +3,7 @@
 import operator
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TypedDict, cast
@@ -20,7 +20,7 @@ from chainq.query import Query
 from chainq.rows.where import Where
 from chainq.text.sanitize import excerpt
 
-Time = datetime | float | str
+Time = date | float | str  # a datetime is a date
 
 
 class RangeOptions(TypedDict, total=False):
@@ -150,11 +150,16 @@ def headers(given: Mapping[str, str] | None) -> dict[str, str]:
 
 
 def _seconds(name: str, value: Time) -> float:
-    """Return a time as seconds since 1970; a datetime without a zone is UTC, as times of the service are."""
+    """Return a time as seconds since 1970; a datetime without a zone is UTC, as times of the service are, and a
+    date its midnight."""
     if isinstance(value, str):
         return parse_time(value, time.time())
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= HIGHEST:
-        raise UsageError(f"invalid {name} {values.shown(value)}: expected a datetime, seconds since 1970 or a text")
+        raise UsageError(
+            f"invalid {name} {values.shown(value)}: expected a datetime, a date, seconds since 1970 or a text"
+        )
     return float(value)

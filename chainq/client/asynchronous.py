@@ -18,12 +18,19 @@ T = TypeVar("T")
 
 
 class AsyncRows(AsyncIterator[R], Generic[R]):
-    """The rows of one method, for `async for`. Raises ChainqError as it is read, after every row that was complete."""
+    """The rows of one method, for `async for`. Raises ChainqError as it is read, after every row that was complete; and
+    UsageError if it is read anew after its end.
+    """
 
     def __init__(self, client: "AsyncClient", rows: Callable[[], Rows[R]]) -> None:
         self._client, self._open = client, rows
         self._rows: Rows[R] | None = None
         self._part: Iterator[Raw] = iter(())
+
+    def __aiter__(self) -> Self:
+        if self._rows is not None:
+            iter(self._rows)
+        return self
 
     async def __anext__(self) -> R:
         while (raw := next(self._part, None)) is None:

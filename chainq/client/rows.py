@@ -1,10 +1,11 @@
 """Rows of the Python API: decoded one by one as they arrive, or all at once for data tools."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from importlib import import_module
+from inspect import GEN_CLOSED, getgeneratorstate
 from itertools import chain, islice
 from typing import Any, Generic, NamedTuple, Self, TypeVar, cast
 
@@ -37,15 +38,16 @@ class Rows(Iterator[R], Generic[R]):
     """The rows of one method, an iterator that requests ahead while it is read; what was read is not kept.
 
     `chunks` cuts it into parts of a limited size; `to_arrow`, `to_pandas` and `to_polars` take all that is left, or all
-    of a part. Raises ChainqError as it is read, after every row that was complete.
+    of a part. Raises ChainqError as it is read, after every row that was complete. One that was partly read goes on
+    where it was; one that was read to its end gives nothing more to `next`, and whatever reads it anew raises
+    UsageError.
     """
 
     def __init__(self, method: Method, batches: Iterable[Batch], *, typed: bool = False, of: str = "") -> None:
         """Make the rows of batches. `of`: their range and where they come from, as it may be shown."""
         self._method, self._typed, self._of = method, typed, of
-        self._parts = (batch.rows for batch in _guarded(batches))
+        self._parts: Generator[list[Raw]] = (batch.rows for batch in _guarded(batches))
         self._raws = chain.from_iterable(self._parts)
-        self._peeked = False
         self.decode: Callable[[Raw], R] = cast("Any", decoder(method, typed=typed))
 
     def __repr__(self) -> str:
@@ -61,14 +63,16 @@ class Rows(Iterator[R], Generic[R]):
         first: list[Raw] = []
         error = None
         try:
-            for raw in islice(self._raws, _SHOWN):
+            for raw in islice(self._unread(), _SHOWN):
                 first.append(raw)  # noqa: PERF402  # what came before an error is kept
         except ChainqError as failure:
             error, self._raws = failure, chain(_raising(failure))
-        self._raws, self._peeked = chain(first, self._raws), True
+        self._parts = ([raw] for raw in chain(first, self._raws))
+        self._raws = chain.from_iterable(self._parts)
         return html_table(self._method, first, repr(self), "" if error is None else str(error))
 
     def __iter__(self) -> Self:
+        self._unread()
         return self
 
     def __next__(self) -> R:
@@ -76,7 +80,13 @@ class Rows(Iterator[R], Generic[R]):
 
     def _part(self) -> list[Raw] | None:
         """Return the rows that one response or more made complete, for `decode`; None at the end."""
-        return list(islice(self._raws, _AT_ONCE)) or None if self._peeked else next(self._parts, None)
+        return next(self._parts, None)
+
+    def _unread(self) -> Iterator[Raw]:
+        """Return the rows that are left. Raises UsageError if their end was reached, or an error was raised there."""
+        if getgeneratorstate(self._parts) == GEN_CLOSED:
+            raise UsageError("these rows have been read", "call the method again, or keep list(rows)")
+        return self._raws
 
     def chunks(self, rows: int) -> Iterator["Rows[R]"]:
         """Yield the rows in parts of `rows`, the last one of what is left; each part is in memory, as it was sent.
@@ -88,7 +98,8 @@ class Rows(Iterator[R], Generic[R]):
         """
         if rows < 1:
             raise UsageError(f"invalid number of rows {rows}: expected 1 or more")
-        while part := list(islice(self._raws, rows)):
+        raws = self._unread()
+        while part := list(islice(raws, rows)):
             yield Rows(self._method, [Batch(part)], typed=self._typed, of=self._of)
 
     def to_arrow(self) -> Any:
@@ -109,7 +120,8 @@ class Rows(Iterator[R], Generic[R]):
 
         arrow = ArrowRows(self._method.columns, pyarrow)
         batches: list[Any] = []
-        while part := list(islice(self._raws, _AT_ONCE)):
+        raws = self._unread()
+        while part := list(islice(raws, _AT_ONCE)):
             batches += arrow.batches(part)
         return pyarrow.Table.from_batches(batches, arrow.schema)
 

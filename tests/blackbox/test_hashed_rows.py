@@ -19,7 +19,6 @@ pytest.importorskip("aleo")
 BLOCKS = 60
 WRONG = 41
 CIPHERTEXT = re.compile("ciphertext1[a-z0-9]+")
-BOTH = pytest.mark.parametrize("command", ["blocks", "full-blocks"])
 
 
 @pytest.fixture
@@ -33,8 +32,7 @@ def altered(server: Servers) -> str:
     return server("--sealed", str(BLOCKS), "--plant", f"round:{WRONG}")
 
 
-@BOTH
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize(("command", "workers"), [("blocks", "1"), ("full-blocks", "2")])
 def test_rows_that_make_their_hashes_are_printed_as_they_are(
     program: Program, url: str, command: str, workers: str
 ) -> None:
@@ -47,10 +45,9 @@ def test_rows_that_make_their_hashes_are_printed_as_they_are(
     assert "rows, proof: hash (" in ran.err
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_the_first_wrong_row_ends_the_output(program: Program, altered: str, workers: str) -> None:
+def test_the_first_wrong_row_ends_the_output(program: Program, altered: str) -> None:
     """Exit code 6; all rows before it are printed, and the message says which block it is and how to resume."""
-    ran = program("blocks", f"5:{BLOCKS}", "--hashes", "-w", workers, url=altered)
+    ran = program("blocks", f"5:{BLOCKS}", "--hashes", "-w", "2", url=altered)
     assert ran.code == 6
     assert [int(json.loads(row)["height"]) for row in ran.rows] == list(range(5, WRONG))
     message = one_line(ran._replace(out=b""), 6)
@@ -87,8 +84,7 @@ def test_a_full_block_is_checked_to_its_values(program: Program) -> None:
     assert f"block {WRONG} contradicts its own hashes (value)" in ran.err
 
 
-@BOTH
-@pytest.mark.parametrize("follow", [[], ["--follow", "--interval", "0.05"]])
+@pytest.mark.parametrize(("command", "follow"), [("full-blocks", []), ("blocks", ["--follow", "--interval", "0.05"])])
 def test_a_wrong_row_is_never_written_to_a_file(
     program: Program, altered: str, url: str, command: str, follow: list[str], tmp_path: Path
 ) -> None:

@@ -53,6 +53,21 @@ def test_the_same_rows() -> None:
     assert asyncio.run(asked()) == due
 
 
+def test_rows_are_read_once() -> None:
+    """Rows that were read to their end are refused when they are read anew."""
+
+    async def read_twice() -> None:
+        async with AsyncClient("demo:") as client:
+            rows = client.blocks(0, 5)
+            async for _ in rows:
+                break
+            assert len([row async for row in rows]) == 4
+            with pytest.raises(UsageError, match="have been read"):
+                [row async for row in rows]
+
+    asyncio.run(read_twice())
+
+
 def test_rows_before_an_error_are_given() -> None:
     """An error comes after every row that was complete, and is the one that `Client` raises."""
 

@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
@@ -210,6 +210,20 @@ def test_a_closed_client_says_so() -> None:
             call()
 
 
+def test_rows_are_read_once() -> None:
+    """Reading goes on where it was; once at the end, or after an error, whatever starts anew is refused, not empty."""
+    with Client("demo:") as client:
+        rows = client.blocks(0, 5)
+        assert next(rows)["height"] == "0"
+        rows._repr_html_()
+        assert [row["height"] for row in rows] == ["1", "2", "3", "4"]
+        assert next(rows, None) is None
+        for again in (lambda: list(rows), rows.to_pandas, lambda: list(rows.chunks(2))):
+            with pytest.raises(UsageError, match=r"have been read; call the method again, or keep list\(rows\)"):
+                again()
+        assert "have been read" in rows._repr_html_()
+
+
 def test_the_package_shows_its_api() -> None:
     """`dir(chainq)` and `__all__` name the client and every error; each can be imported from the package."""
     exceptions = {
@@ -250,6 +264,8 @@ def test_ranges_by_number_time_and_limit() -> None:
         found = list(client.blocks(since=hour, until=hour + timedelta(hours=1)))
         assert found[0]["timestamp"] >= hour > client.block(found[0]["height"] - 1)["timestamp"]
         assert found[-1]["timestamp"] < hour + timedelta(hours=1) <= client.block(found[-1]["height"] + 1)["timestamp"]
+        day = client.blocks(since=date(2023, 6, 2), limit=1)
+        assert next(day) == next(client.blocks(since="2023-06-02T00:00:00Z", limit=1))
         in_text = client.blocks(since="2023-06-02T10:00:00", until=hour.timestamp() + 3600)
         assert [row["height"] for row in in_text] == [row["height"] for row in found]
         assert [row["height"] for row in client.records(reverse=True, limit=2)] == [tip, tip]

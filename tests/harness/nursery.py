@@ -1,10 +1,10 @@
 """A process that has loaded chainq and forks for each run, as a script of the tests: `python -P nursery.py FD`.
 
-Nothing but the imports and the constants of hash functions is shared: each run is a process of its own, with its own
-arguments, environment, folder, streams and signals, and ends as the program ends. The worker processes of a run are
-forked here, too, so they are not its children. Requests come over the socket FD as JSON with four descriptors: stdin,
-stdout, stderr, and a socket that is told the process id and, at the end, how the run ended. The nursery ends when the
-other end of the socket FD is closed.
+Nothing but the imports is shared: each run is a process of its own, with its own arguments, environment, folder,
+streams and signals, and ends as the program ends. The worker processes of a run are forked here, too, so they are not
+its children. Requests come over the socket FD as JSON with four descriptors: stdin, stdout, stderr, and a socket that
+is told the process id and, at the end, how the run ended. The nursery ends when the other end of the socket FD is
+closed.
 """
 
 import contextlib
@@ -33,15 +33,16 @@ else:  # the package `harness` would load pytest
 
 # What is loaded by some format only, or writes the documentation, is left to those who need it.
 LATER = ("chainq.__main__", "chainq._docgen", "chainq.formats.chart", "chainq.formats.parquet")
-HASHED = {"--hashes", "--sealed"}  # whose constants take half a second to make
-# Packages that take as long to load as a run with such a word takes otherwise; a machine may lack them.
+# Packages that take as long to load as a run with such a word takes otherwise; a machine may lack them. They are only
+# loaded: what the first call of aleo-sdk starts are threads, which no fork has, and a run that needs them would hang.
 PACKAGES = {
     "export": ("numpy", "pandas", "pyarrow.dataset", "obstore"),
     "verify": ("numpy", "pandas", "pyarrow.dataset"),
     "sql": ("numpy", "pandas", "pyarrow.dataset", "duckdb"),
     "owned": ("aleo",),
     "balance": ("aleo",),
-    **dict.fromkeys(HASHED, ("aleo",)),
+    "--hashes": ("aleo",),
+    "--sealed": ("aleo",),
     "--delta": ("deltalake",),
     "--iceberg": ("pyiceberg.catalog.sql", "pyiceberg.io.pyarrow"),
 }
@@ -114,10 +115,6 @@ def start(request: dict[str, Any], streams: list[int], told: socket.socket, work
         for name in PACKAGES.get(word, ()):
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
-    if HASHED & {*request["line"]} and "aleo" in sys.modules:
-        from chainq.hashes.trees import hashes
-
-        hashes()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})  # until its end can be told
     child = os.fork()
     if child == 0:
