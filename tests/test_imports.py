@@ -144,7 +144,8 @@ def loaded(program: Program, line: str, url: str | None = None) -> set[str]:
         timeout=60,
         check=True,
     )
-    ran = besides_belief(Ran(ended.returncode, b"", ended.stderr), line.split()[0])
+    told = [line for line in ended.stderr.splitlines(keepends=True) if "no transactions call" not in line]
+    ran = besides_belief(Ran(ended.returncode, b"", "".join(told)), line.split()[0])
     code, *names = (name for name in ran.err.split() if name != "click")
     assert code == "0", ended.stderr
     return set(names)

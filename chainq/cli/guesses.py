@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.kinds import WITH_SCREEN, kind_of
 from chainq.catalog.methods import METHODS
+from chainq.cli.help import PlainGroup
 
 if TYPE_CHECKING:
     from typer._click import Command
@@ -34,6 +35,7 @@ _WORDS = {
     "mock": "serve",
     "man": "help",
 }
+MOST_NAMED = 5  # commands that have an option
 _LIKENESS = 0.75  # of 1; below it `--start` is like `--text`, and `--where` like `--header`
 # Options of other programs, and of other commands of this one: the first one that the command has is meant.
 _OPTIONS = {
@@ -72,4 +74,12 @@ def guess_option(option: str, command: "Command | None") -> str:
     if meant is None and option in _BY_RANGE and command and command.name in ("block", "transactions"):
         return "use a range: -100: or 12000:12100"
     near = [meant] if meant else get_close_matches(option, known, 1, _LIKENESS)
-    return f"did you mean {near[0]}?" if near else "see --help"
+    return f"did you mean {near[0]}?" if near else _owners(option)
+
+
+def _owners(option: str) -> str:
+    """Return which commands have an option, or help if none has it."""
+    built = ((name, entry[2]()) for name, entry in PlainGroup.catalogue.items())
+    names = [name for name, command in built if any(option in param.opts for param in command.params)]
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"it is an option of {', '.join(names[:MOST_NAMED])}{more}" if names else "see --help"

@@ -125,7 +125,7 @@ def _usage(error: typer.TyperException, arguments: list[str]) -> str:
     problem = re.sub(r"Got unexpected extra argument\(?s?\)? \((.*)\)", r"unexpected argument \1", problem)
     problem = problem.replace("Invalid value for", "invalid").replace("'", "")
     value = re.sub(r"valid (int|integer|float)( range)?$", "valid number", value)
-    return f"{problem[:1].lower()}{problem[1:]}{colon}{value}; {_range_hint(error) or 'see --help'}"
+    return f"{problem[:1].lower()}{problem[1:]}{colon}{value}; {_range_hint(error) or _digits(value) or 'see --help'}"
 
 
 def _range_hint(error: typer.TyperException) -> str:
@@ -134,6 +134,12 @@ def _range_hint(error: typer.TyperException) -> str:
     context: Context | None = getattr(error, "ctx", None)
     start = context and context.params.get("range")
     return f"a range is one argument, {start.rstrip(':')}:{end[1]}" if end and start and ":" not in start[:-1] else ""
+
+
+def _digits(value: str) -> str:
+    """Return how a number with a unit is written where only heights have units; empty for other errors."""
+    found = re.match(r"'([0-9]{1,15})([KkMm])' is not a valid number", value)
+    return f"use {found[1]}{'000' if found[2] in 'Kk' else '000000'}" if found else ""
 
 
 def _command_of(option: str, arguments: list[str]) -> str | None:

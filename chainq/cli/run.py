@@ -206,13 +206,15 @@ def _write_rows(
             from chainq.cli.screenful import Screenful
 
             screenful = Screenful(query, lambda found: _batches(service, found, None, reporter))
-            _copy(screenful.batches(), writer, sink, None, reporter)
+            found = _copy(screenful.batches(), writer, sink, None, reporter)
+            _warn_uncalled(query, reporter, found=found)
             reporter.note(screenful.note)
             return
         batches = _rows(service, query, rest.heights if rest else None, settings._replace(spec=spec), reporter)
         if account is not None:
             batches = account.counted(batches)
-        _copy(batches, writer, sink, rest, reporter, filtered=query.where is not None)
+        found = _copy(batches, writer, sink, rest, reporter, filtered=query.where is not None)
+        _warn_uncalled(query, reporter, found=found)
         if rest is not None and query.limit is None and query.page is None:
             _warn_unreached(service, query.bounds, rest.read, reporter)
     except (NotFoundError, PipeClosed, UsageError):  # these leave nothing to resume
@@ -296,10 +298,22 @@ def _warn_empty(service: Service, bounds: Bounds, heights: HeightRange, reporter
         return
     if bounds.start is not None and bounds.start == bounds.end:
         reporter.warn(f"no heights from {bounds.start} to {bounds.end}: --end is exclusive")
+    elif bounds.last == 0:
+        reporter.warn("the range is empty")
     elif not bounds.fixed:
         tip = service.tip()
+        if bounds.until is not None and heights.end == 0 <= tip.height:
+            reporter.warn(f"no blocks in that range: block 0 is of {_utc(service.time_of(0))}")
+            return
         time = "" if tip.time is None else f", of {_utc(tip.time)}"
         reporter.warn(f"no blocks in that range: {_chain_end(tip.height)}{time}")
+
+
+def _warn_uncalled(query: Query, reporter: Reporter, *, found: bool) -> None:
+    """Say that nothing calls a program's function: a misspelt name looks the same to the service."""
+    program, function = map(query.arguments.get, (Role.PROGRAM, Role.FUNCTION))
+    if function and not (found or query.page or query.where or query.limit == 0):
+        reporter.warn(f"no transactions call {program}/{function}: check the names")
 
 
 def _warn_unreached(service: Service, bounds: Bounds | None, read: HeightRange, reporter: Reporter) -> None:
@@ -386,8 +400,8 @@ def _copy(
     reporter: Reporter,
     *,
     filtered: bool = False,
-) -> None:
-    """Write batches until they end; a signal waits for the end of a batch.
+) -> bool:
+    """Write batches until they end, and return whether there was a row; a signal waits for the end of a batch.
 
     NotFoundError is raised after the last row that exists: with a row the output is finished, without one it is left to
     be abandoned, so that no file is replaced by nothing.
@@ -414,3 +428,4 @@ def _copy(
         raise
     with signals_deferred():
         writer.close()
+    return found

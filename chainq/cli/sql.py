@@ -157,7 +157,10 @@ class _Fetched:
             calls = sum(1 for name in commands for _ in first_requests(BY_COMMAND[name], heights, None))
             if not reporter.quiet:
                 names = ", ".join(map(view_name, commands))
-                reporter.line(f"chainq: fetching {names} of {heights}: about {counted(calls, 'call')}")
+                what = (
+                    f"{heights}: about {counted(calls, 'call')}" if len(heights) else "no heights: the range is empty"
+                )
+                reporter.line(f"chainq: fetching {names} of {what}")
             reporter.begin(len(heights) * len(commands), heights_of(len(commands)))
             try:
                 for command in commands:

@@ -262,9 +262,10 @@ class Service(Closing):
         """Return the first height whose block time is `time` (seconds since 1970) or later; tip + 1 for none."""
         from chainq.heights import block_time
 
-        return block_time.first_at(time, self.tip_height(), self._time_of)
+        return block_time.first_at(time, self.tip_height(), self.time_of)
 
-    def _time_of(self, height: int) -> int:
+    def time_of(self, height: int) -> int:
+        """Return the block time of a height, in seconds since 1970. Raises ChainqError."""
         if height not in self._times:
             (batch,) = self.fetch_lookups(BY_COMMAND["block"], [height])
             time = _seconds(fields.Picker(["timestamp"])(batch.rows[0])[0])

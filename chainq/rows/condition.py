@@ -168,6 +168,11 @@ class _Parser:
     def _expected(self, what: str) -> UsageError:
         return _wrong(f"expected {what} {self._place()}")
 
+    def _expected_number(self, after: str, field: Field) -> UsageError:
+        hint = Phrase("; times are Unix seconds; for blocks by time use {since}", since=None)
+        error = self._expected(f"a number after {after}")
+        return UsageError(error.message + hint) if field.kind is Kind.TIME else error
+
     def _place(self) -> str:
         at = self._token.at
         if self._token.kind == "end":
@@ -212,6 +217,8 @@ class _Parser:
         if self._token.kind != "operator":
             raise self._expected(_OPERATORS)
         sign = self._take().text
+        if sign == "=" and self._token.text == ">" and self._token.kind == "operator":
+            raise _wrong(f"unexpected => at character {self._token.at}; did you mean >=?")
         one = self._matcher(sign, field)
         test: Test = lambda values: any(one(value) for value in field.read(values))  # noqa: E731  # a def for each would hide that they are alike
         return _not(test) if sign in ("!=", "!~") else test
@@ -225,7 +232,7 @@ class _Parser:
         number = self._number(token)
         if sign in _ORDERS:
             if number is None:
-                raise self._expected(f"a number after {sign}")
+                raise self._expected_number(sign, field)
             self._take()
             return _compared(_ORDERS[sign], number)
         if sign in ("~", "!~"):
@@ -238,7 +245,7 @@ class _Parser:
             and field.kind in _NUMBERS
             and not _NUMBER.fullmatch(text.encode())
         ):
-            raise self._expected(f"a number after {field.name} {sign}")
+            raise self._expected_number(f"{field.name} {sign}", field)
         self._take()
         if token.keyword == "null":
             return is_null

@@ -175,17 +175,16 @@ def test_5_no_valid_answer(answer: Callable[[Any], Canned], chainq: Program) -> 
 @pytest.mark.parametrize(
     "words", [["block", "5"], ["records", "0:5"], ["records", "--last", "5"], ["rpc", "x"], ["show", "5"]]
 )
-def test_5_a_web_page(words: list[str], chainq: Program) -> None:
+@pytest.mark.parametrize("status", [200, 501])
+def test_5_a_web_page(status: int, words: list[str], chainq: Program) -> None:
     """A web page in place of JSON is one line at once: its status, content type, title, and what to check."""
     page = b"\n<!DOCTYPE html><html><head><title>Welcome &amp; more\n to \x1b[1mnginx!</title></head></html>"
-    for status in (200, 501):
-        answers = {status: Canned(page, status, "text/html; charset=utf-8")}
-        with canned(lambda _: next(iter(answers.values()))) as (url, seen):
-            said = one_line(chainq(*words, url=url), 5)
-        assert f"HTTP {status}, text/html, page title 'Welcome & more to " in said
-        assert said.endswith("this looks like a web page: is the URL right?\n") or "; resume with" in said
-        assert "attempts" not in said
-        assert len(seen) <= 3
+    with canned(lambda _: Canned(page, status, "text/html; charset=utf-8")) as (url, seen):
+        said = one_line(chainq(*words, url=url), 5)
+    assert f"HTTP {status}, text/html, page title 'Welcome & more to " in said
+    assert said.endswith("this looks like a web page: is the URL right?\n") or "; resume with" in said
+    assert "attempts" not in said
+    assert len(seen) <= 3
 
 
 def test_5_a_web_page_in_between(chainq: Program) -> None:

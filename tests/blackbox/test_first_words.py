@@ -92,8 +92,9 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
         ("records --tail 5", "did you mean --last?"),
         ("records --count 5", "did you mean --limit?"),
         ("program-transactions credits.aleo f --reverse", "did you mean --newest?"),
-        ("block 5 --where x", "see --help"),
-        ("show 5 --table", "see --help"),
+        ("block 5 --where x", "it is an option of blocks, full-blocks, transactions, records, ownership and 1 more"),
+        ("blocks --program x", "it is an option of full-blocks, records, transitions"),
+        ("show 5 --tabel", "see --help"),
     ],
 )
 def test_2_an_option_of_another_command_or_program(line: str, said: str, chainq: Program) -> None:

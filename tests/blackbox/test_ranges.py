@@ -216,3 +216,11 @@ def test_an_empty_range_of_times_says_when_the_chain_ends(chainq: Program) -> No
     ran = chainq("blocks", "--since", "7d", url="demo:")
     due = "chainq: warning: no blocks in that range: the tip is 3000000, of 2024-05-13 05:20:01Z\n"
     assert (ran.code, ran.out, ran.err) == (0, b"", due)
+    for words, said in (
+        (["--since", "2020-01-01", "--until", "2020-01-02"], "no blocks in that range: block 0 is of 20"),
+        (["--last", "0"], "the range is empty"),
+    ):
+        assert said in one_line(chainq("blocks", *words, url="demo:"), 0)
+    for function, count in (("nope", 1), ("transfer_public", 0)):
+        ran = chainq("program-transactions", "credits.aleo", function, "--limit", "1", url="demo:")
+        assert (ran.code, ran.err.count(f"no transactions call credits.aleo/{function}: check the names")) == (0, count)

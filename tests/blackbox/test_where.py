@@ -288,6 +288,7 @@ def test_transactions_by_height_and_limit(chainq: Program, server: Servers, trut
         ("height", "expected =, !=, <, <=, >, >=, ~ or !~ at its end"),
         ("height > and id = 3", "expected a value at character 10, before 'and id = 3'"),
         ("height > tall", "expected a number after > at character 10, before 'tall'"),
+        ("height => 5", "unexpected => at character 8; did you mean >=?"),
         ("height > null", "expected a number after > at character 10, before 'null'"),
         ("program_id ~ '(a'", "invalid regular expression at character 14, before \"'(a'\": missing ), unterminated"),
         ("program_id = 'a", "the quote at character 14 has no end"),

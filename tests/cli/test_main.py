@@ -13,6 +13,7 @@ from harness.program import Program, one_line
         ("block 5 -j 99", "chainq block: invalid --concurrency / -j: 99 is not from 1 to 64; see --help"),
         ("block 5 -j x", "chainq block: invalid --concurrency / -j: 'x' is not a valid number; see --help"),
         ("records --interval 0", "chainq records: invalid --interval: 0.0 is not at least 0.01; see --help"),
+        ("records --limit 1K", "chainq records: invalid --limit: '1K' is not a valid number; use 1000"),
         ("records --limit", "chainq records: option --limit requires an argument; see --help"),
         ("balance -5:", "chainq balance: cannot read -5:: No such file or directory"),
         ("latest 5", "chainq latest: unexpected argument 5; see --help"),
