@@ -132,7 +132,10 @@ def start(request: dict[str, Any], streams: list[int], told: socket.socket, work
 def reap(*_: object) -> None:
     """Tell of the runs that have ended."""
     while RUNS:
-        child, status = os.waitpid(-1, os.WNOHANG)
+        try:
+            child, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:  # a signal in between ran this function within itself, and it told of the last one
+            return
         if not child:
             return
         with RUNS.pop(child) as told, contextlib.suppress(BrokenPipeError):  # a test that failed waits for nothing
