@@ -158,7 +158,8 @@ def test_a_list_without_heights_stops_after_a_screenful(chainq: Program, truth: 
 def test_a_short_list_is_whole_on_a_terminal(chainq: Program) -> None:
     """A list that ends with the screenful is not said to go on."""
     text, code = seen(chainq, "program-transactions", "nobody.aleo", "nothing", "--url", "demo:", TERM="dumb")
-    assert besides_belief(Ran(code, b"", text), "program-transactions") == (0, b"", "no rows\r\n")
+    hint = "chainq: warning: no transactions call nobody.aleo/nothing: check the names\r\n"
+    assert besides_belief(Ran(code, b"", text), "program-transactions") == (0, b"", f"no rows\r\n{hint}")
 
 
 @pytest.mark.parametrize("columns", some([60, 80, 200], 60))
