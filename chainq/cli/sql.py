@@ -33,7 +33,7 @@ from chainq.text.humanize import counted
 from chainq.text.sanitize import quoted
 
 if TYPE_CHECKING:
-    from chainq.cli.commands import SqlOptions
+    from chainq.cli.tool_options import SqlOptions
     from chainq.formats.protocol import Writer
 
 
