@@ -47,8 +47,8 @@ class Status(NamedTuple):
     lag: int | None
     success: float | None
     age: float | None
-    rows: int | None
-    bytes: int | None
+    rows: int | None = None
+    bytes: int | None = None
     failure: float | None = None
     error: str = ""
     missing: tuple[tuple[int, int], ...] = ()
@@ -145,18 +145,16 @@ def _of_runs(target: str, command: str, next_height: int, state: State, now: flo
     seen = state.success > 0
     tip = max(state.tip, next_height - 1)  # --follow records positions more often than the tip
     return Status(
-        printable(target),
-        command,
-        next_height,
-        tip if seen else None,
-        state.tip_time,
-        tip + 1 - next_height if seen else None,
-        state.success or None,
-        max(0.0, now - state.success) if seen else None,
-        None,
-        None,
-        state.failure or None,
-        printable(state.error),
+        target=printable(target),
+        command=command,
+        next=next_height,
+        tip=tip if seen else None,
+        tip_time=state.tip_time,
+        lag=tip + 1 - next_height if seen else None,
+        success=state.success or None,
+        age=max(0.0, now - state.success) if seen else None,
+        failure=state.failure or None,
+        error=printable(state.error),
     )
 
 
@@ -185,10 +183,21 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
         older = max(written[entry.name] for entry in entries)  # older exports recorded no run
         success = (last.success or None) if recorded_run else older
         whole = [entry for entry in entries if entry.spec.end <= end]
-        rows, size = sum(entry.rows for entry in whole), sum(entry.size for entry in whole)
-        lag, age = max(0, tip + 1 - end), None if success is None else max(0.0, now - success)
-        failure, error = last.failure or None, printable(last.error)
-        yield Status(store.label, command, end, tip, None, lag, success, age, rows, size, failure, error, missing)
+        yield Status(
+            target=store.label,
+            command=command,
+            next=end,
+            tip=tip,
+            tip_time=None,
+            lag=max(0, tip + 1 - end),
+            success=success,
+            age=None if success is None else max(0.0, now - success),
+            rows=sum(entry.rows for entry in whole),
+            bytes=sum(entry.size for entry in whole),
+            failure=last.failure or None,
+            error=printable(last.error),
+            missing=missing,
+        )
 
 
 def _lines(status: Status) -> Iterator[str]:
