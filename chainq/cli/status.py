@@ -3,7 +3,7 @@
 import os
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -57,22 +57,16 @@ class Status(NamedTuple):
     unspent: int | None = None
 
 
-class _Metric(NamedTuple):
-    name: str
-    text: str
-    value: Callable[[Status], float | None]
-
-
-METRICS = (
-    _Metric("chainq_next_height", "First height that is not there yet.", lambda status: status.next),
-    _Metric("chainq_tip_height", "Height of the tip that the last run saw.", lambda status: status.tip),
-    _Metric("chainq_lag_blocks", "Blocks from there to the tip.", lambda status: status.lag),
-    _Metric("chainq_last_success_timestamp_seconds", "When a run went well last.", lambda status: status.success),
-    _Metric("chainq_last_failure_timestamp_seconds", "When a run failed last.", lambda status: status.failure),
-    _Metric("chainq_rows", "Rows of the output.", lambda status: status.rows),
-    _Metric("chainq_output_bytes", "Bytes of the output.", lambda status: status.bytes),
-)
-"""The gauges of `--prometheus`, which docs/cookbook.md names."""
+METRICS = {
+    "next": ("chainq_next_height", "First height that is not there yet."),
+    "tip": ("chainq_tip_height", "Height of the tip that the last run saw."),
+    "lag": ("chainq_lag_blocks", "Blocks from there to the tip."),
+    "success": ("chainq_last_success_timestamp_seconds", "When a run went well last."),
+    "failure": ("chainq_last_failure_timestamp_seconds", "When a run failed last."),
+    "rows": ("chainq_rows", "Rows of the output."),
+    "bytes": ("chainq_output_bytes", "Bytes of the output."),
+}
+"""The gauges of `--prometheus`, which docs/cookbook.md names: what a field of Status is there."""
 
 
 def run(given: "StatusCommand") -> None:
@@ -226,12 +220,12 @@ def _lines(status: Status) -> Iterator[str]:
 def _prometheus(found: list[Status]) -> str:
     """Return the text format of Prometheus, as its node_exporter reads it from *.prom files."""
     lines = []
-    for metric in METRICS:
-        values = [(status, value) for status in found if (value := metric.value(status)) is not None]
+    for field, (metric, text) in METRICS.items():
+        values = [(status, value) for status in found if (value := getattr(status, field)) is not None]
         if values:
-            lines += [f"# HELP {metric.name} {metric.text}", f"# TYPE {metric.name} gauge"]
+            lines += [f"# HELP {metric} {text}", f"# TYPE {metric} gauge"]
             lines += [
-                f'{metric.name}{{target="{_escaped(status.target)}",command="{_escaped(status.command)}"}} {value}'
+                f'{metric}{{target="{_escaped(status.target)}",command="{_escaped(status.command)}"}} {value}'
                 for status, value in values
             ]
     return "".join(f"{line}\n" for line in lines)
