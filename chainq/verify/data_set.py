@@ -29,8 +29,9 @@ from chainq.process.worker import Say
 from chainq.stored.open import open_store
 from chainq.stored.receipt import METADATA_KEY, Receipt, entry_of
 from chainq.stored.store import Listed, Store
-from chainq.verify.file_rows import FileRows, ParquetRows, reason, tables_of, unreadable
+from chainq.verify.file_rows import FileRows
 from chainq.verify.findings import Contradiction, Finding, Located, Step, by_height
+from chainq.verify.parquet_rows import ParquetRows, reason, tables_of, unreadable
 from chainq.verify.partitions import Partition, PartitionRepair, Partitions
 
 MANY, MUCH = 64, 64 << 20  # partitions, and bytes, for which worker processes are worth their start
