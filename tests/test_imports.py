@@ -76,7 +76,7 @@ RANGED = LOOKED_UP | {
         "planning.naming",
     ),
     *("planning.links", "planning.order", "rows.sorting", "planning.questions", "planning.range_plan"),
-    *("planning.spans", "planning.exchange"),
+    *("planning.seen", "planning.spans", "planning.exchange"),
 }
 WITNESSED = RANGED | {"fetching.witness", "rows.full_block"}
 PAGED = LOOKED_UP | {
