@@ -208,7 +208,9 @@ def _lines(status: Status) -> Iterator[str]:
     if status.missing:
         shown = ", ".join(f"{start}-{end - 1}" for start, end in status.missing[:SHOWN])
         more = f" and {counted(len(status.missing) - SHOWN, 'gap')} more" if len(status.missing) > SHOWN else ""
-        parts.append(f"missing heights {shown}{more}")
+        heights = f"{status.missing[0][0]}:{status.missing[-1][1]}"
+        writes = f"chainq export {status.command} {heights} --to {shlex.quote(status.target)} writes them"
+        parts.append(f"missing heights {shown}{more} ({writes})")
     if status.keys is not None:
         parts += [counted(status.keys, "view key"), counted(status.records or 0, "record")]
         parts.append(f"{status.unspent:,} unspent")

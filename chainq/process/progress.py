@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 DELAY = 1.0  # seconds without a row on the same terminal; shorter runs get no bar
 PERIOD = 0.2  # seconds between two drawings
 SILENCE = 5.0  # seconds without news, after which they are shown
+ROWS, HASHES = "rows", "block hashes"
+"""Units beside which no rows are counted: these are rows, and those are of rows that were counted before."""
 
 
 class Progress:
@@ -117,7 +119,7 @@ class Bar(Progress):
         del passed  # which is said at the end
         with self._lock:
             self._heard = time.monotonic()
-            self._done += rows if self._unit == "rows" else units
+            self._done += rows if self._unit == ROWS else units
             self._rows += rows
             self._ahead = (0, 0)
 
@@ -165,7 +167,7 @@ class Bar(Progress):
             if not self._drawn:
                 return None
         seconds = time.monotonic() - self._began
-        done = f"{self._done:,} {self._unit}, " if self._unit != "rows" else ""
+        done = f"{self._done:,} {self._unit}, " if self._unit != ROWS else ""
         retries = f", retries: {self._retries:,}" if self._retries else ""
         return (
             f"{done}{self._rows:,} rows in {seconds:.1f} s ({self._rows / seconds:,.0f} rows/s),"

@@ -111,7 +111,7 @@ def _ratifications(block: Raw) -> Iterator[tuple[str, str]]:
 
 
 def _by_status(found: Sequence[Transaction]) -> str:
-    counts = Counter(one.status or "without a status" for one in found)
+    counts = Counter(one.status or f"{one.type or 'other'} whose status the service does not give" for one in found)
     kinds = ", ".join(f"{count:,} {status}" for status, count in counts.items())
     return f"{len(found):,}" + (f": {kinds}" if len(counts) > 1 or (found and "accepted" not in counts) else "")
 

@@ -48,6 +48,7 @@ class Audit:
         known = [command for command in COMMANDS if command in wanted]
         self._service, self._heights, self._repair, self._hashes = service, heights, repair, hashes
         self._commands, self._listed = known, range(*heights.edges) if listed is None else listed
+        self._progress = progress
         progress.begin(len(heights) * len(known), heights_of(len(known)))
         self._source = ServiceRows(service, heights, known, self._listed, progress=progress, hashes=hashes)
         end = heights.start if witness is None else witness.tip_for(heights.end) + 1
@@ -71,7 +72,7 @@ class Audit:
             self._source.counts.clear()
             yield Step(heights, findings, counts, self._chains["full-blocks"].last_hash, self._unlisted.counts)
         if self._hashes is not None:
-            yield from self._hashes.above(self._service, self._heights.end, self._repair)
+            yield from self._hashes.above(self._service, self._heights.end, self._repair, self._progress)
 
     def _height(self, height: int) -> Iterator[Finding]:
         """Yield what is wrong at one height; forget the height."""
