@@ -69,6 +69,7 @@ RANGED = LOOKED_UP | {
         "planning",
         "fetching.ranges",
         "planning.belief",
+        "planning.chunk_line",
         "planning.chunking",
         "planning.evidence",
         "planning.exact_heights",
