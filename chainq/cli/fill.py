@@ -8,7 +8,7 @@ Rejected: files of the rows that a run prints anyway. A range that begins inside
 """
 
 from chainq.cli import connect
-from chainq.cli.export import Progress, absolute
+from chainq.cli.export import Progress
 from chainq.cli.report import Reporter
 from chainq.config.server import completed
 from chainq.defaults import SETTLE
@@ -21,7 +21,7 @@ from chainq.lake.local import LocalEngine
 from chainq.process.pool import cores
 from chainq.query import Query
 from chainq.stored import data_set
-from chainq.stored.open import open_store
+from chainq.stored.open import absolute, open_store
 from chainq.transport.base import ServiceOptions
 
 
