@@ -10,7 +10,7 @@ import msgspec
 
 from chainq.catalog.tables import TABLES
 from chainq.cli import connect
-from chainq.cli.exporting import Progress, absolute
+from chainq.cli.export_progress import Progress
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import ExportCommand
@@ -26,7 +26,7 @@ from chainq.lake.registered import DELTA, ICEBERG, KINDS
 from chainq.lake.repair_list import read_findings
 from chainq.process.pool import cores
 from chainq.sinks.open import open_sink
-from chainq.stored.open import open_store
+from chainq.stored.open import absolute, open_store
 from chainq.text.humanize import counted, duration, in_bytes
 from chainq.text.sanitize import quoted
 from chainq.transport.base import Report, ServiceOptions

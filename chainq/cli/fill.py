@@ -8,7 +8,7 @@ Rejected: files of the rows that a run prints anyway. A range that begins inside
 """
 
 from chainq.cli import connect
-from chainq.cli.exporting import Progress, absolute
+from chainq.cli.export_progress import Progress
 from chainq.cli.report import Reporter
 from chainq.config.server import completed
 from chainq.errors import BusyError, UsageError
@@ -20,7 +20,7 @@ from chainq.lake.plan import to_fill
 from chainq.process.pool import cores
 from chainq.query import Query
 from chainq.stored import data_set
-from chainq.stored.open import open_store
+from chainq.stored.open import absolute, open_store
 from chainq.transport.base import ServiceOptions
 
 

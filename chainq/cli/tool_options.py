@@ -101,7 +101,8 @@ class ShowCommand(ShowOptions, ColorOptions, ServiceFlags):
     object: str = argument(
         "OBJECT",
         "Height, latest, transaction ID, address, program such as credits.aleo, PROGRAM/FUNCTION, transition ID, or "
-        "a record's ciphertext; - reads them from stdin, one per line.",
+        "a record's ciphertext; with an export also the tag of a record that was spent; - reads them from stdin, one "
+        "per line.",
     )
 
 
@@ -288,7 +289,7 @@ TOOLS = {
         "Show an object on one screen: what it is and what happened.\n\n"
         "A block with its transactions and records, a transaction as a tree, the newest transactions of an address or"
         " of a function, the newest calls of a program. No method looks up transitions and records:"
-        " show looks for them in the newest blocks.",
+        " show looks for them in the newest blocks. An export (--url DEST) has an index of transitions.",
         "Examples:\n  chainq show 12345\n  chainq show latest\n  chainq show credits.aleo/transfer_public\n"
         "  chainq records --last 1 --limit 5 --jsonl | chainq show -\n",
     ),

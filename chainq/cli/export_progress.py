@@ -1,6 +1,5 @@
-"""What `chainq export` and `--fill` share: the destination as all processes name it, and the progress."""
+"""The progress of `chainq export` and `--fill`."""
 
-from pathlib import Path
 from threading import Lock
 
 from chainq.cli.report import Reporter
@@ -8,12 +7,6 @@ from chainq.lake.export import ExportPlan
 from chainq.lake.job import Advance, Done
 from chainq.process.progress import heights_of
 from chainq.text.humanize import counted, in_bytes
-
-
-def absolute(destination: str) -> str:
-    """Return a destination that means the same in every process: paths from the root. An empty one stays so."""
-    kept = not destination or ":" in destination.partition("/")[0]
-    return destination if kept else str(Path(destination).absolute())
 
 
 class Progress:
