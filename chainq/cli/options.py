@@ -55,7 +55,7 @@ class RangeOptions(Group):
             RANGE,
             "--since",
             "T",
-            "First block time: 2024-06-02, 2024-06-02T11:36Z, 2h or '2 hours ago', yesterday, or Unix seconds.",
+            "First block time: 2024-06-02T11:36Z, yesterday or 2h.\fAlso 2024-06-02, '2 hours ago' or Unix seconds.",
         ),
     ] = None
     until: Annotated[str | None, option(RANGE, "--until", "T", "End block time, exclusive.")] = None
@@ -110,11 +110,11 @@ class VerifyOptions(Group):
         False
     )
     hashes: Annotated[
-        bool, option(RANGE, "--hashes", "", "Recompute block hashes; exit with code 6 before the first wrong row.")
+        bool, option(RANGE, "--hashes", "", "Recompute block hashes.\fExit with code 6 before the first wrong row.")
     ] = False
     workers: Annotated[
         int | None,
-        option(RANGE, "--workers -w", "N", "Processes that recompute hashes. Default: one per core.", min=1, max=256),
+        option(RANGE, "--workers -w", "N", "Processes that recompute hashes.\fDefault: one per core.", min=1, max=256),
     ] = None
 
 
@@ -136,7 +136,7 @@ class FilterOptions(Group):
             FILTER,
             "--where",
             "EXPRESSION",
-            "Print the rows that meet a condition, such as 'output_index > 0 and program_id ~ token'. Operators: "
+            "Print the rows that meet a condition, such as 'output_index > 0 and program_id ~ token'.\fOperators: "
             "=, !=, <, <=, >, >=, ~ and !~ (regular expressions), and, or, not, ( ).",
         ),
     ] = None
@@ -155,11 +155,10 @@ class ResumeOptions(Group):
 
     lag: Annotated[int, option(RESUME, "--lag", "N", "Leave out the last N blocks.", min=0)] = 0
     rewind: Annotated[
-        int | None, option(RESUME, "--rewind", "N", "Fetch the last N or more blocks again, then resume.", min=1)
+        int | None,
+        option(RESUME, "--rewind", "N", "Fetch the last N or more blocks again.\fThe run then resumes.", min=1),
     ] = None
-    adopt: Annotated[
-        bool, option(RESUME, "--adopt", "", "Resume after the rows of -o FILE if the checkpoint does not exist.")
-    ] = False
+    adopt: Annotated[bool, option(RESUME, "--adopt", "", "Resume after -o FILE if there is no checkpoint.")] = False
     max_age: Annotated[
         str | None, option(RESUME, "--max-age", "AGE", "Exit with code 6 if the tip is older: 10m, 2h, 7d.")
     ] = None
@@ -193,8 +192,8 @@ class OutputOptions(ColorOptions):
             OUTPUT,
             "--format",
             "NAME",
-            "table, jsonl, json, csv, tsv, text, chart, parquet, plug-ins. Default: by the extension of FILE, "
-            "else CHAINQ_FORMAT, else table on a terminal and jsonl elsewhere.",
+            "table, jsonl, json, csv, tsv, text, chart, parquet. Default: table, or jsonl in a pipe.\f"
+            "Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default.",
         ),
     ] = None
     table: Annotated[bool, option(OUTPUT, "--table", "", "Human-readable table.")] = False
@@ -209,7 +208,7 @@ class OutputOptions(ColorOptions):
             OUTPUT,
             "--columns",
             "A,B.C",
-            "Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list.",
+            "Columns, such as a,b.c; `help` lists them.\fAlso a.b[].c of the items of an array, or `all`.",
             callback=_list_columns,
             is_eager=True,
         ),
@@ -217,7 +216,12 @@ class OutputOptions(ColorOptions):
     no_trunc: Annotated[bool, option(OUTPUT, "--no-trunc", "", "Do not abbreviate values.")] = False
     output: Annotated[
         str | None,
-        option(OUTPUT, "--output -o", "FILE", "Output file, replaced when complete; its extension selects the format."),
+        option(
+            OUTPUT,
+            "--output -o",
+            "FILE",
+            "Output file; its extension selects the format.\fIt is replaced when it is complete.",
+        ),
     ] = None
 
 
@@ -226,7 +230,12 @@ class ReceiptOptions(Group):
 
     receipt: Annotated[
         bool,
-        option(OUTPUT, "--receipt", "", "Write FILE.receipt.json: range, rows, SHA-256; chainq verify FILE uses it."),
+        option(
+            OUTPUT,
+            "--receipt",
+            "",
+            "Write FILE.receipt.json for chainq verify FILE.\fIt contains the range, the row count and the SHA-256.",
+        ),
     ] = False
 
 
@@ -234,7 +243,7 @@ class FlattenOptions(Group):
     """Whether jsonl has nested objects."""
 
     flatten: Annotated[
-        bool, option(OUTPUT, "--flatten", "", "jsonl with a key for each column (b.c) instead of nested objects.")
+        bool, option(OUTPUT, "--flatten", "", "jsonl with a key for each column (b.c).\fIt has no nested objects.")
     ] = False
 
 
@@ -270,14 +279,17 @@ class ServiceFlags(Group):
     dialect: Annotated[
         str | None,
         option(
-            SERVICE, "--dialect", "NAME", "Dialect of the server: chain, aleo, or auto to detect it.  [default: auto]"
+            SERVICE,
+            "--dialect",
+            "NAME",
+            "chain, aleo, or auto to detect it.\fThe dialect of the server.  [default: auto]",
         ),
     ] = None
     timeout: Annotated[
         float | None, option(SERVICE, "--timeout", "SECONDS", f"Seconds per request.  [default: {TIMEOUT:g}]")
     ] = None
     deadline: Annotated[
-        str | None, option(SERVICE, "--deadline", "AGE", "Exit with code 4 if the run takes longer: 90s, 10m, 2h.")
+        str | None, option(SERVICE, "--deadline", "AGE", "Exit with code 4 if it takes longer: 90s, 10m, 2h.")
     ] = None
     retries: Annotated[
         int | None, option(SERVICE, "--retries", "N", f"Retries for transient failures.  [default: {RETRIES}]", min=0)
@@ -285,16 +297,17 @@ class ServiceFlags(Group):
     concurrency: Annotated[int, option(SERVICE, "--concurrency -j", "N", "Parallel requests.", min=1, max=64)] = (
         CONCURRENCY
     )
-    max_memory: Annotated[str, option(SERVICE, "--max-memory", "SIZE", "Maximum memory for responses: 512M, 2G.")] = (
+    max_memory: Annotated[str, option(SERVICE, "--max-memory", "SIZE", "Memory for responses: 512M, 2G.")] = (
         f"{MAX_MEMORY // 2**30}G"
     )
     rate: Annotated[float | None, option(SERVICE, "--rate", "N", "Maximum requests per second.")] = None
     header: Annotated[
         list[str] | None,
-        option(SERVICE, "--header", "'NAME: VALUE'", "HTTP header for every request; keep secrets in a profile."),
+        option(SERVICE, "--header", "'NAME: VALUE'", "HTTP header for every request.\fKeep secrets in a profile."),
     ] = None
     cert: Annotated[
-        str | None, option(SERVICE, "--cert", "FILE[:KEY]", "Client certificate (PEM), and its key if not in FILE.")
+        str | None,
+        option(SERVICE, "--cert", "FILE[:KEY]", "Client certificate (PEM).\fAnd its key, if that is not in FILE."),
     ] = None
     quiet: Annotated[bool, option(SERVICE, "--quiet -q", "", "Suppress warnings and progress.")] = False
     verbose: Annotated[bool, option(SERVICE, "--verbose -v", "", "Log every request to stderr.")] = False
@@ -312,9 +325,7 @@ class LakeOptions(Group):
 class FillOptions(Group):
     """What is kept of what was requested."""
 
-    fill: Annotated[
-        bool, option(SERVICE, "--fill", "", "Write partitions that --lake lacks of the range into it first.")
-    ] = False
+    fill: Annotated[bool, option(SERVICE, "--fill", "", "First write what --lake lacks of the range into it.")] = False
 
 
 class CheckOptions(Group):
@@ -332,8 +343,8 @@ class StrictOptions(Group):
             SERVICE,
             "--strict",
             "",
-            "Exit with code 6 before rows that are not proved complete, and compare a few heights with their full"
-            " blocks.",
+            "Exit with code 6 before rows without proof.\fThat is, before rows that are not proved complete. A few "
+            "heights are compared with their full blocks, too.",
         ),
     ] = False
 
@@ -341,9 +352,9 @@ class StrictOptions(Group):
 class RequestOptions(Group):
     """Whether the requests of a command are sent."""
 
-    dry_run: Annotated[
-        bool, option(SERVICE, "--dry-run", "", "Print the requests as JSON Lines without sending them.")
-    ] = False
+    dry_run: Annotated[bool, option(SERVICE, "--dry-run", "", "Print the requests as JSON Lines and send none.")] = (
+        False
+    )
 
 
 class ReportOptions(Group):
