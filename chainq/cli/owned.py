@@ -30,7 +30,7 @@ SALT_BYTES = 16
 def run(given: OwnedOptions) -> None:
     """Run the command. Raises ChainqError, PipeClosed, Interrupted.
 
-    IncompleteError at the end, after all rows, where some could not be compared.
+    IncompleteError at the end, after all rows, if some could not be compared.
     """
     wanted, format_name = _wanted(given)
     method = _method(wanted, given, several=True)
@@ -117,7 +117,7 @@ class _Checkpoint(msgspec.Struct):
 
 
 def recorded_salt(checkpoint: Path | None) -> bytes:
-    """Return the salt in a checkpoint; a new one where there is none. What is wrong with the file shows later."""
+    """Return the salt in a checkpoint; a new one if there is none. What is wrong with the file shows later."""
     try:
         text = checkpoint.read_bytes() if checkpoint else b"{}"
         return bytes.fromhex(msgspec.json.decode(text, type=_Checkpoint).query.owner.partition(":")[0]) or _new_salt()

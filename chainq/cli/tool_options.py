@@ -44,7 +44,7 @@ WALLET, EXPORT = "Wallet", "Export"
 
 
 class KeyOptions(Group):
-    """Whose records, where nothing is said of how they are printed."""
+    """Whose records, if nothing is said of how they are printed."""
 
     view_key_file: Annotated[
         Path | None,

@@ -35,13 +35,13 @@ class RangeOptions(TypedDict, total=False):
 
 
 class WhereOptions(RangeOptions, total=False):
-    """What is taken where rows can be left out, too."""
+    """What is taken if rows can be left out, too."""
 
     where: str | None
 
 
 class CallOptions(WhereOptions, total=False):
-    """What is taken where rows name the program and the function that was called, too."""
+    """What is taken if rows name the program and the function that was called, too."""
 
     program: str | None
     function: str | None
@@ -57,7 +57,7 @@ def range_query(
     *,
     verify: bool = True,
 ) -> Query:
-    """Return the query of a range command: the whole chain where no bound is given.
+    """Return the query of a range command: the whole chain if no bound is given.
 
     `caller`: the method that was called; `sent`: the arguments of each request. Raises UsageError, and TypeError for an
     unknown option.

@@ -56,7 +56,7 @@ class Client(Closing):
     (docs/export.md, "In front of a service"). `concurrency`: parallel requests, up to 64. `max_memory`: bytes that
     responses may take up, all of them together. `strict`: IncompleteError before rows whose completeness is not proved
     (docs/completeness.md, "Belief"). `typed`: rows hold heights and other numbers as int and times as datetime (UTC)
-    where the service sends strings; a value that is not of its column's kind stays as sent. `progress`: draw a bar by
+    if the service sends strings; a value that is not of its column's kind stays as sent. `progress`: draw a bar by
     rich for ranges that take long, in a notebook too.
     Raises UsageError for an invalid argument.
 

@@ -158,7 +158,7 @@ def first_requests(
 ) -> Iterator[RowsRequest]:
     """Yield the first request of each chunk of a range, as if nothing were learned from responses.
 
-    With a `limit` only those that are sure to be sent: where heights may have any number of rows, that is the first.
+    With a `limit` only those that are sure to be sent: if heights may have any number of rows, that is the first.
     """
     heights = within_limit(method, heights, limit, reverse=reverse)
     page_size, chunk_rows = page_sizes(method, page_size)

@@ -36,7 +36,7 @@ Damaged = Callable[[str], None]
 
 
 class RowsFile:
-    """A file of rows: of text here, where all columns are texts. `names`: its columns by their dotted paths.
+    """A file of rows: of text here, if all columns are texts. `names`: its columns by their dotted paths.
 
     `heights`: the height range that it says it completes, None if it does not say.
     """
@@ -93,7 +93,7 @@ class Row(NamedTuple):
 
 class FileRows(NamedTuple):
     """The rows of one command in a file. `heights`: what the rows are of. `finding` makes a finding about them of a
-    height, None where that is not known, and what is wrong. `derived`: they were read off full blocks."""
+    height, None if that is not known, and what is wrong. `derived`: they were read off full blocks."""
 
     file: RowsFile
     method: Method
@@ -291,7 +291,7 @@ class JsonRows(JsonlRows):
 
 
 def open_file(path: Path) -> RowsFile:
-    """Return a file by its extension. Raises UsageError for another format, and ChainqError where it cannot be read."""
+    """Return a file by its extension. Raises UsageError for another format, and ChainqError if it cannot be read."""
     kinds: dict[str, Callable[[Path], RowsFile]] = {
         ".parquet": lambda path: ParquetRows(lambda: path, str(path), _footer(path)),
         ".jsonl": JsonlRows,
@@ -342,7 +342,7 @@ def unreadable() -> tuple[type[Exception], ...]:
 
 
 def reason(error: Exception) -> str:
-    """Return the first line of an error, or its type where it has none."""
+    """Return the first line of an error, or its type if it has none."""
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
