@@ -172,7 +172,7 @@ class Export:
             }
             begin(made)
             dialect = self._dialect() or self._service.dialect_name
-            job = Job(destination, options._replace(dialect=dialect), self._service.tip(), self._query.hashes)
+            job = Job(options._replace(dialect=dialect), self._service.tip(), destination, self._query.hashes)
             totals = Totals(kept=made.kept)
             entries: dict[Key, Entry] = {}  # of what this run has written
             hashes: dict[Key, str] = {}  # of the same files

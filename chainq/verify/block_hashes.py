@@ -16,10 +16,11 @@ from chainq.heights.range import HeightRange
 from chainq.process.progress import HASHES, Progress
 from chainq.rows.full_block import Texts, texts
 from chainq.verify.compare import ChainCheck, number
-from chainq.verify.file_rows import JsonlRows, nothing
+from chainq.verify.file_rows import nothing
 from chainq.verify.findings import ANCHOR, Contradiction, Finding, Repair, Step
 from chainq.verify.plain import nested
 from chainq.verify.service_rows import BLOCKS, CommandRows
+from chainq.verify.text_rows import JsonlRows
 from chainq.verify.through_blocks import TABLES, ThroughBlocks
 
 if TYPE_CHECKING:
