@@ -69,6 +69,7 @@ RANGED = LOOKED_UP | {
         "planning",
         "fetching.ranges",
         "planning.belief",
+        "planning.chunk_line",
         "planning.chunking",
         "planning.evidence",
         "planning.exact_heights",
@@ -76,7 +77,7 @@ RANGED = LOOKED_UP | {
         "planning.naming",
     ),
     *("planning.links", "planning.order", "rows.sorting", "planning.questions", "planning.range_plan"),
-    *("planning.spans", "planning.exchange"),
+    *("planning.seen", "planning.spans", "planning.exchange"),
 }
 WITNESSED = RANGED | {"fetching.witness", "rows.full_block"}
 PAGED = LOOKED_UP | {

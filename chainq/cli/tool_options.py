@@ -68,9 +68,10 @@ class OwnedOptions(WalletOptions, MethodOptions):
     """What `owned` is given: what a method with heights is, and the keys."""
 
 
-class BookOptions(Group):
-    """From where on, and how often."""
+class BalanceCommand(CheckpointOptions, KeyOptions, ReportOptions, ServiceFlags, LakeOptions):
+    """What `balance` is given."""
 
+    keys: list[str] | None = argument("[KEYFILE]...", "Files of view keys, one per line.", None)
     start: str | None = option(RANGE, "H", "Height before the first record.  [default: 0]")
     end: str | None = option(
         RANGE, "H", "End height, exclusive: balance as of the block before. Not with --checkpoint."
@@ -79,23 +80,7 @@ class BookOptions(Group):
     interval: float | None = option(RESUME, "SECONDS", f"Seconds between polls.  [default: {INTERVAL:g}]", min=0.01)
 
 
-class BalanceCommand(BookOptions, CheckpointOptions, KeyOptions, ReportOptions, ServiceFlags, LakeOptions):
-    """What `balance` is given."""
-
-    keys: list[str] | None = argument("[KEYFILE]...", "Files of view keys, one per line.", None)
-
-
-class ShowOptions(Group):
-    """What `show` looks at, and how it prints it."""
-
-    last: str | None = option(
-        "", "N", "Newest blocks to look at. Default: 500K for an address, 1000 for a record, else 100."
-    )
-    json: bool = switch(OUTPUT, "All parts as one JSON object.")
-    no_trunc: bool = switch(OUTPUT, "Do not abbreviate values.")
-
-
-class ShowCommand(ShowOptions, ColorOptions, ServiceFlags):
+class ShowCommand(ColorOptions, ServiceFlags):
     """What `show` is given."""
 
     object: str = argument(
@@ -104,11 +89,19 @@ class ShowCommand(ShowOptions, ColorOptions, ServiceFlags):
         "a record's ciphertext; with an export also the tag of a record that was spent; - reads them from stdin, one "
         "per line.",
     )
+    last: str | None = option(
+        "", "N", "Newest blocks to look at. Default: 500K for an address, 1000 for a record, else 100."
+    )
+    json: bool = switch(OUTPUT, "All parts as one JSON object.")
+    no_trunc: bool = switch(OUTPUT, "Do not abbreviate values.")
 
 
-class ExportOptions(Group):
-    """Where a data set is, how it is divided, and who does the work."""
+class ExportCommand(RangeOptions, ServiceFlags, StrictOptions):
+    """What `export` is given."""
 
+    words: list[str] | None = argument(
+        "COMMAND... [RANGE]", "Range commands or chain, then heights: A:B, A:, :B or H. Default: the whole chain.", None
+    )
     to: str = option(EXPORT, "DEST", "Folder, or s3://, gs:// or az:// URL.", REQUIRED, show_default=False)
     partition: str | None = option(EXPORT, "N", "Heights in a partition.  [default: 10K]")
     no_full_blocks: bool = switch(EXPORT, "With chain: leave out the table of the full blocks themselves.")
@@ -126,14 +119,6 @@ class ExportOptions(Group):
     hashes: bool = switch(EXPORT, "Recompute block hashes before partitions of blocks and full-blocks are written.")
     no_lock: bool = switch(EXPORT, "Do not keep other exports out; for disjoint partitions.")
     dry_run: bool = switch(EXPORT, "List the partitions to write, write none.")
-
-
-class ExportCommand(ExportOptions, RangeOptions, ServiceFlags, StrictOptions):
-    """What `export` is given."""
-
-    words: list[str] | None = argument(
-        "COMMAND... [RANGE]", "Range commands or chain, then heights: A:B, A:, :B or H. Default: the whole chain.", None
-    )
 
 
 class SaveOptions(Group):

@@ -18,7 +18,6 @@ Rejected: to compare numbers of rows or bytes of responses, and "two responses a
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
@@ -29,11 +28,11 @@ from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Due, DueRequest, Grade, Key, Located, RowsRequest
 from chainq.planning.order import Order, same_digits
+from chainq.planning.seen import AGAIN, Said, Shown
 from chainq.planning.spans import Points, Spans, Whole
 from chainq.rows.sorting import Page
 from chainq.text.sanitize import excerpt
 
-_AGAIN = "the data changed while it was read, or the service contradicts itself; run the command again"
 _RANK = {Grade.ORDER: 0, Grade.WITNESS: 1, Grade.BELIEF: 2}
 
 
@@ -45,39 +44,6 @@ class Proved(NamedTuple):
     rows: list[Raw]
     row_heights: list[int]
     grade: Grade
-
-
-@dataclass(slots=True, eq=False)
-class _Response:
-    """Page 0 of a range, or what is believed of one.
-
-    `complete`: the heights whose rows it holds, of rows with heights. Of rows without: `keys`, the place of each;
-    `points`: where they lie, and `far`: the highest height that one has at least, None if these are to be found out
-    (again); `names`: the rows by what identifies each, once that is asked for.
-    """
-
-    heights: HeightRange
-    rows: list[Raw]
-    row_heights: list[int]
-    complete: list[HeightRange] = field(default_factory=list)
-    keys: dict[bytes, int] = field(default_factory=dict)
-    points: Points | None = None
-    far: int | None = None
-    names: dict[Key, Raw] | None = None
-
-
-@dataclass(slots=True, eq=False)
-class _Witness:
-    """What another method said, and the rows shown so far that it names."""
-
-    due: Due
-    by_order: bool = False
-    found: dict[Key, Raw] = field(default_factory=dict)
-    by_height: list[tuple[int, Key]] = field(default_factory=list)
-
-    def named(self, heights: HeightRange) -> list[tuple[int, Key]]:
-        """Return the rows that are due at some heights."""
-        return self.by_height[slice(*(bisect_left(self.by_height, (edge,)) for edge in heights.edges))]
 
 
 class Evidence:
@@ -96,13 +62,13 @@ class Evidence:
         block_hash: Callable[[Raw], str] | None = None,
     ) -> None:
         self.with_heights, self._names, self._block_hash = heights, names, block_hash
-        self._responses: list[_Response] = []
-        self._witnesses: list[_Witness] = []
-        self._beliefs: list[_Response] = []
+        self._responses: list[Shown] = []
+        self._witnesses: list[Said] = []
+        self._beliefs: list[Shown] = []
         self._spans = Spans()
         self._hashes: dict[int, str] = {}
         self._located: list[tuple[DueRequest, Located]] = []  # until the order of rows is seen
-        self._dropped: list[_Response] = []  # with heights: their rows must come again
+        self._dropped: list[Shown] = []  # with heights: their rows must come again
         self.order = Order(linked)
         self.start_shown = False  # a response had rows at the first height that was asked for
         self.widest = 0  # heights of the widest request that showed a row at its far end
@@ -111,7 +77,7 @@ class Evidence:
 
     def see(self, request: RowsRequest, page: Page) -> None:
         """Take in a response. Raises IncompleteError if it contradicts what was seen before."""
-        shown = _Response(request.heights, page.rows, page.heights)
+        shown = Shown(request.heights, page.rows, page.heights)
         if self.with_heights:
             self._see_heights(shown, page, first=not request.page)
         else:
@@ -122,11 +88,11 @@ class Evidence:
         for witness in self._witnesses:
             self._match(witness, shown)
         for other in before if self.order.usable else ():
-            _agree(shown, other)
+            shown.check(other)
         for complete in shown.complete:
             self._check_due(complete)
 
-    def _see_heights(self, shown: _Response, page: Page, *, first: bool) -> None:
+    def _see_heights(self, shown: Shown, page: Page, *, first: bool) -> None:
         """Take in rows that carry their height. `first`: of page 0."""
         self._check_hashes(page.rows, page.heights)
         if page.ordered:
@@ -139,16 +105,16 @@ class Evidence:
             self.widest = max(self.widest, page.heights[-1] - shown.heights.start + 1)
             self.start_shown |= page.heights[0] == shown.heights.start
 
-    def _see_rows(self, shown: _Response) -> None:
+    def _see_rows(self, shown: Shown) -> None:
         """Take in rows without heights: one that two responses show lies in the heights of both."""
         rows = list(map(bytes, shown.rows))
         shown.keys = {row: place for place, row in enumerate(rows)}
         shown.rows = list(map(Raw, rows))  # a row of a body keeps all of it in memory
         for belief in self._beliefs:
             if belief.heights.common(shown.heights) == shown.heights and not shown.keys.keys() <= belief.keys.keys():
-                raise IncompleteError(f"{shown.heights}: two responses differ in their rows", _AGAIN)
+                raise IncompleteError(f"{shown.heights}: two responses differ in their rows", AGAIN)
         # A narrower response from the same height on says more of its rows than the one before it.
-        self._responses = [other for other in self._responses if not _narrower(shown, other)]
+        self._responses = [other for other in self._responses if not shown.narrows(other)]
         for other in self._responses:
             other.points = other.far = None  # where rows of one response lie may rest on a third one
             for row in shown.keys.keys() & other.keys.keys():
@@ -162,11 +128,11 @@ class Evidence:
 
         It is kept when responses contradict each other: of the two it does not depend on the page that was asked for.
         """
-        witness = _Witness(due, by_order, by_height=sorted((height, key) for key, height in due.at.items()))
+        witness = Said(due, by_order, by_height=sorted((height, key) for key, height in due.at.items()))
         for other in self._witnesses:
             both = due.heights.common(other.due.heights)
             if witness.named(both) != other.named(both):
-                raise IncompleteError(f"{both}: other methods differ in the rows that are due", _AGAIN)
+                raise IncompleteError(f"{both}: other methods differ in the rows that are due", AGAIN)
         self.know_hashes(due.hashes)
         for shown in self._responses:
             shown.points = shown.far = None
@@ -211,7 +177,7 @@ class Evidence:
 
     def believe(self, heights: HeightRange, rows: list[Raw], row_heights: list[int]) -> None:
         """Take in that these are all rows of the heights, as far as can be found out without a proof (rule 3)."""
-        believed = _Response(
+        believed = Shown(
             heights, rows, row_heights if self.with_heights else [], keys=dict.fromkeys(map(bytes, rows), 0)
         )
         believed.complete = [heights] if len(believed.row_heights) == len(rows) else []
@@ -240,9 +206,9 @@ class Evidence:
             return None
         best = min(proofs, key=lambda proof: (_RANK[proof.grade], -len(proof.heights)))
         for dropped in self._dropped:
-            part = _rows_in(dropped, best.heights)
+            part = dropped.at(best.heights)
             if not set(map(bytes, dropped.rows[part])) <= set(map(bytes, best.rows)):
-                raise IncompleteError(f"{best.heights}: a row that came before is missing now", _AGAIN)
+                raise IncompleteError(f"{best.heights}: a row that came before is missing now", AGAIN)
         return best
 
     def reach(self, start: int, end: int) -> int:
@@ -254,7 +220,7 @@ class Evidence:
     def known_row(self, start: int) -> tuple[int, int] | None:
         """Return between which heights [low, high) the lowest known row lies that is not below `start`, if any."""
         if self.with_heights:
-            rows = (_first_from(r.row_heights, start) for r in self._responses)
+            rows = (shown.first_from(start) for shown in self._responses)
             lowest = min((height for height in rows if height is not None), default=None)
             return None if lowest is None else (lowest, lowest + 1)
         found = [r.heights.edges for r in self._responses if r.heights.start >= start]
@@ -323,7 +289,7 @@ class Evidence:
 
     # Rule 1 for rows without heights
 
-    def _points(self, shown: _Response) -> Points | None:
+    def _points(self, shown: Shown) -> Points | None:
         """Return where rows of a response lie; None while it is not known whether the order is numeric.
 
         A row that is missing where another response or method holds all rows does not lie there; and rows are in order.
@@ -351,20 +317,20 @@ class Evidence:
         shown.points = points
         return points
 
-    def _far(self, shown: _Response) -> int:
+    def _far(self, shown: Shown) -> int:
         if shown.far is None:
             shown.far = self._spans.far(shown.keys)
         return shown.far
 
-    def _names_of(self, shown: _Response) -> dict[Key, Raw]:
+    def _names_of(self, shown: Shown) -> dict[Key, Raw]:
         """Return the rows of a response by what identifies each. Raises IncompleteError for two that have the same."""
         if shown.names is None:
             shown.names = dict(zip(self._names(shown.rows), shown.rows, strict=True))
             if len(shown.names) < len(shown.rows):
-                raise IncompleteError(f"{shown.heights}: two rows of a response have the same identity", _AGAIN)
+                raise IncompleteError(f"{shown.heights}: two rows of a response have the same identity", AGAIN)
         return shown.names
 
-    def _cut_without_heights(self, shown: _Response, heights: HeightRange, *, reverse: bool) -> Iterator[Proved]:
+    def _cut_without_heights(self, shown: Shown, heights: HeightRange, *, reverse: bool) -> Iterator[Proved]:
         """Yield the rows of a response in the widest heights whose edges no row may lie across."""
         points = self._points(shown)
         start = max(heights.start, shown.heights.start)
@@ -381,19 +347,19 @@ class Evidence:
 
     # Rule 2
 
-    def _match(self, witness: _Witness, shown: _Response) -> None:
+    def _match(self, witness: Said, shown: Shown) -> None:
         """Hold the rows of a response against those that are due, and keep these. Raises IncompleteError."""
         due = witness.due
         if self.with_heights:
-            part = _rows_in(shown, due.heights)
+            part = shown.at(due.heights)
             keys, row_heights = self._names(shown.rows[part]), shown.row_heights[part]
             found = {key: Raw(bytes(row)) for key, row in zip(keys, shown.rows[part], strict=True)}
             wrong = (height for key, height in zip(keys, row_heights, strict=True) if due.at.get(key) != height)
             if len(found) < len(keys):
-                raise IncompleteError(f"{shown.heights}: two rows of a response have the same identity", _AGAIN)
+                raise IncompleteError(f"{shown.heights}: two rows of a response have the same identity", AGAIN)
             if (height := next(wrong, None)) is not None:
                 raise IncompleteError(
-                    f"height {height}: a row is not in the block at that height, by its full block", _AGAIN
+                    f"height {height}: a row is not in the block at that height, by its full block", AGAIN
                 )
         else:
             lie = [*due.heights.edges, *due.shown.values()]
@@ -409,16 +375,16 @@ class Evidence:
                     self._spans.narrow(row, height, height + 1)
         for key, raw in found.items():
             if bytes(witness.found.setdefault(key, raw)) != bytes(raw):
-                raise IncompleteError(f"{shown.heights}: a row differs between responses", _AGAIN)
+                raise IncompleteError(f"{shown.heights}: a row differs between responses", AGAIN)
 
     def _check_due(self, complete: HeightRange) -> None:
         """Raise IncompleteError if a row is due at heights of which all rows were shown, and is none of them."""
         for witness in self._witnesses:
             for height, key in witness.named(complete) if witness.due.strict else ():
                 if key not in witness.found:
-                    raise IncompleteError(f"height {height}: a row that another method has is not listed", _AGAIN)
+                    raise IncompleteError(f"height {height}: a row that another method has is not listed", AGAIN)
 
-    def _witnessed(self, witness: _Witness, heights: HeightRange, *, reverse: bool) -> Proved:
+    def _witnessed(self, witness: Said, heights: HeightRange, *, reverse: bool) -> Proved:
         """Return the rows of the heights that a witness names, up to the first one of which a row was not shown."""
         low, high = heights.common(witness.due.heights).edges
         due = witness.named(HeightRange(low, high))
@@ -447,36 +413,8 @@ class Evidence:
                     )
 
 
-def _narrower(one: _Response, other: _Response) -> bool:
-    return one.heights.start == other.heights.start and one.heights.end <= other.heights.end and bool(one.rows)
-
-
-def _first_from(row_heights: Sequence[int], start: int) -> int | None:
-    at = bisect_left(row_heights, start)
-    return row_heights[at] if at < len(row_heights) else None
-
-
-def _rows_in(shown: _Response, heights: HeightRange) -> slice:
-    """Return which rows of a response lie at some heights."""
-    return slice(*(bisect_left(shown.row_heights, edge) for edge in heights.edges))
-
-
-def _cut(shown: _Response, heights: HeightRange, complete: HeightRange) -> Proved:
+def _cut(shown: Shown, heights: HeightRange, complete: HeightRange) -> Proved:
     """Return the rows of a response at those of some heights of which it holds all."""
     part = heights.common(complete)
-    rows = _rows_in(shown, part)
+    rows = shown.at(part)
     return Proved(part, shown.rows[rows], shown.row_heights[rows], Grade.ORDER)
-
-
-def _agree(one: _Response, other: _Response) -> None:
-    """Raise IncompleteError if one response has a row at heights of which the other, without it, holds all."""
-    if not one.heights.overlaps(other.heights):
-        return
-    for whole, some in ((one, other), (other, one)):
-        for complete in whole.complete:
-            both = complete.common(some.heights)
-            rows = set(map(bytes, whole.rows[_rows_in(whole, both)]))
-            shown = _rows_in(some, both)
-            for row, height in zip(some.rows[shown], some.row_heights[shown], strict=True):
-                if bytes(row) not in rows:
-                    raise IncompleteError(f"height {height}: two responses differ in its rows", _AGAIN)

@@ -49,12 +49,10 @@ def check_packages() -> None:
 
 
 class Checked(NamedTuple):
-    """What was found in the partitions of the same heights: the fields of a `Step`, which cannot be pickled, the names
-    of the files that cannot be read, and the receipts that say that block hashes were recomputed, by command."""
+    """What was found in the partitions of the same heights, the names of the files that cannot be read, and how many
+    receipts say that block hashes were recomputed, by command."""
 
-    heights: HeightRange
-    findings: list[Finding]
-    rows: dict[str, int]
+    step: Step
     unreadable: set[str]
     hashed: dict[str, int]
 
@@ -115,8 +113,8 @@ class DataSetCheck:
     def _noted(self, checked: Checked) -> Step:
         self._unreadable |= checked.unreadable
         self._hashed.update(checked.hashed)
-        self._progress.wrote(0, sum(checked.rows.values()))
-        return Step(checked.heights, checked.findings, checked.rows)
+        self._progress.wrote(0, sum(checked.step.rows.values()))
+        return checked.step
 
 
 class GroupCheck:
@@ -146,7 +144,8 @@ class GroupCheck:
             findings.append(self._repair.finding(specs[command].spec, at, one))
         heights = HeightRange(group[0].spec.start, max(partition.spec.end for partition in group))
         rows = {command: table.num_rows for command, table in tables.items()}
-        return Checked(heights, sorted(findings, key=by_height), rows, self._unreadable, dict(self._hashed))
+        step = Step(heights, sorted(findings, key=by_height), rows)
+        return Checked(step, self._unreadable, dict(self._hashed))
 
     def source(self, listed: Listed) -> Any:
         """Return what Arrow reads a file by: its path, or an object that was fetched as a whole, in one request."""

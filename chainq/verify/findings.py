@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -71,7 +70,7 @@ class Step(NamedTuple):
     findings: list[Finding]
     rows: Mapping[str, int]
     last_hash: str = ""
-    unlisted: Mapping[str, int] = MappingProxyType({})
+    unlisted: Mapping[str, int] = {}  # never changed; a mapping proxy could not be pickled for workers
 
 
 ANCHOR = "anchor"
