@@ -349,7 +349,7 @@ class Service(Closing):
 
     def has_index(self, table: str) -> bool:
         """Return whether `find` can look up rows of a table: in a data set that has it."""
-        return self._stored is not None and self._stored.reader.has(table, own=True)
+        return self._stored is not None and self._stored.reader.can_find(table)
 
     def find(self, table: str, column: str, text: str) -> Raw | None:
         """Return the row of a data set with a text in an indexed column (`has_index`), None if there is none.

@@ -102,9 +102,17 @@ class Reader:
 
     def has(self, table: str, *, own: bool = False) -> bool:
         """Return whether there are partitions of a table, or, unless `own`, of the full blocks that hold its rows."""
-        if not self._listed and (table if own else self._source(table)) not in self._entries:
+        name = table if own else self._source(table)
+        if not self._listed and name not in self._entries and self._store.has(name):
             self._look(listed=True)
         return (table if own else self._source(table)) in self._entries
+
+    def can_find(self, table: str) -> bool:
+        """Return whether there is a table in which `occurrences` looks texts up."""
+        entries = self._entries.get(table)
+        if entries and not self._is_there(entries[0]):
+            self._look(listed=True)
+        return self.has(table, own=True)
 
     def check(self, table: str, heights: HeightRange) -> None:
         """Raise IncompleteError if the data set lacks heights of a table below its tip."""
