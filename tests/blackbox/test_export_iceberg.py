@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 
-from chainq.demo.chain import Chain
-from chainq.demo.fork import Fork
 from chainq.installer import install_command
 from harness.chain_tables import TABLES, table_rows
-from harness.lake import Lake, due
+from harness.lake import Lake
 from harness.program import Program, Ran, Servers, one_line
-from harness.services import Moving, fork_truth, serving
+from harness.services import Moving, serving
 from harness.truth import Truth
 
 pytest.importorskip("pyiceberg")
@@ -85,6 +83,23 @@ def test_a_filter_on_heights_opens_the_files_that_have_them(chainq: Program, ser
         assert "start=000002400" in task.file.file_path
 
 
+def test_duckdb_reads_the_tables(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
+    """All rows, and those of some heights; its extension for Iceberg is loaded if it is there, and never downloaded."""
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect(config={"autoinstall_known_extensions": "false"})
+    try:
+        connection.execute("LOAD iceberg")
+    except duckdb.Error as error:
+        pytest.skip(f"DuckDB has no extension for Iceberg here: {str(error).splitlines()[0]}")
+    assert export(chainq, server(), "records", "blocks", "2400:2600", "--partition", "100").code == 0
+    for command in ("records", "blocks"):
+        scan = f"from iceberg_scan('{table(lake, command).metadata_location}')"
+        found = connection.execute(f"select height {scan} order by 1").fetchall()
+        assert [height for (height,) in found] == expected(truth, command, 2400, 2600)
+        (count,) = connection.execute(f"select count(*) {scan} where height < 2500").fetchone()
+        assert count == len(truth.rows(command, 2400, 2500))
+
+
 def test_rows_of_all_tables_that_full_blocks_fill(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
     """Also partitions without rows, which a repeated run does not commit again."""
     url = server()
@@ -113,32 +128,6 @@ def test_the_partition_that_grows_follows_when_it_is_full(chainq: Program, lake:
             assert starts(lake, "records") == due_starts
             assert len(table(lake, "records").snapshots()) == snapshots
             assert heights(lake, "records") == expected(Truth(tip), "records", 2500, due_starts[-1] + 100)
-
-
-def test_a_reorg_takes_partitions_out_before_they_are_replaced(chainq: Program, lake: Lake) -> None:
-    """One snapshot is without the partitions that the fork touches, the next one has the new ones."""
-    service, trunk = Moving(2749), Chain(tip=2749)
-    with serving(service) as url:
-        words = ("records", "blocks", "2300:", "--partition", "100")
-        assert export(chainq, url, *words).code == 0
-        service.swap(Fork(trunk, 2450))
-        seen: set[str] = set()
-
-        def fail(method: str) -> None:
-            seen.add(method)
-            if "records/all" in seen:
-                raise ConnectionError
-
-        service.hook = fail
-        assert export(chainq, url, *words, "--retries", "0").code == 5
-        assert starts(lake, "records") == [2300], "half a run is no snapshot"
-        assert heights(lake, "records") == expected(fork_truth(2450, 2749), "records", 2300, 2400)
-        service.hook = lambda _: None
-        assert export(chainq, url, *words).code == 0
-    for command in ("records", "blocks"):
-        assert starts(lake, command) == [2300, 2400, 2500, 2600]
-        assert heights(lake, command) == expected(fork_truth(2450, 2749), command, 2300, 2700)
-    assert lake.rows("records") == due(fork_truth(2450, 2749).rows("records", 2300, 2750))
 
 
 def test_with_delta_tables(chainq: Program, server: Servers, lake: Lake) -> None:
