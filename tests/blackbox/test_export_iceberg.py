@@ -12,12 +12,12 @@ from chainq.demo.fork import Fork
 from chainq.installer import install_command
 from harness.chain_tables import TABLES, table_rows
 from harness.lake import Lake, due
+from harness.packages import needs
 from harness.program import Program, Ran, Servers, one_line
 from harness.services import Moving, fork_truth, serving
 from harness.truth import Truth
 
-pytest.importorskip("pyiceberg")
-sql = pytest.importorskip("pyiceberg.catalog.sql")
+needs("pyiceberg")
 parquet = pytest.importorskip("pyarrow.parquet")
 
 
@@ -34,7 +34,9 @@ def lake(chainq: Program) -> Lake:
 
 def table(lake: Lake, command: str) -> Any:
     """The Iceberg table of a command, as a reader opens it."""
-    catalog = sql.SqlCatalog("chainq", uri=f"sqlite:///{lake.root}/_chainq/iceberg.db")
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    catalog = SqlCatalog("chainq", uri=f"sqlite:///{lake.root}/_chainq/iceberg.db")
     return catalog.load_table(f"chainq.{command.replace('-', '_')}")
 
 
