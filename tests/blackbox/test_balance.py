@@ -141,7 +141,7 @@ def test_a_second_run_is_cheap_and_the_checkpoint_holds_no_key(chainq: Program) 
     """A tip 100 blocks further on costs at most 12 calls; the file is for its owner only."""
     wallet = Wallet(1, FIRST, "cheap")
     service = Bank(wallet)
-    service.tip = FIRST + 150
+    service.tip = FIRST + 50
     wallet.receive(5_000_000)
     (key,) = wallet.private
     kept = chainq.home / "kept"
@@ -210,7 +210,7 @@ def test_a_record_that_is_not_genuine_is_left_out(chainq: Program) -> None:
 
 def test_a_long_range_without_records_is_read_by_ownership_rows_alone(chainq: Program) -> None:
     """Full blocks are read from the first record on."""
-    wallet = Wallet(1, FIRST + 2_500, "late")
+    wallet = Wallet(1, FIRST + 1_050, "late")  # the book is recorded every 1,000 heights
     wallet.receive(5_000_000)
     service = Bank(wallet)
     env = {VARIABLE: str(wallet.private[0].view_key)}
