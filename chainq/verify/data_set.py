@@ -29,9 +29,10 @@ from chainq.process.worker import Say
 from chainq.stored.open import open_store
 from chainq.stored.receipt import METADATA_KEY, Receipt, entry_of
 from chainq.stored.store import Listed, Store
-from chainq.verify.file_rows import FileRows, ParquetRows, reason, tables_of, unreadable
+from chainq.verify.file_rows import FileRows
 from chainq.verify.findings import Contradiction, Finding, Located, Step, by_height
-from chainq.verify.partitions import Partition, Partitions, Repair
+from chainq.verify.parquet_rows import ParquetRows, reason, tables_of, unreadable
+from chainq.verify.partitions import Partition, PartitionRepair, Partitions
 
 MANY, MUCH = 64, 64 << 20  # partitions, and bytes, for which worker processes are worth their start
 
@@ -61,7 +62,7 @@ class Checked(NamedTuple):
 class DataSetCheck:
     """A data set that is to be verified, in so many worker processes, None for one per core, but none for little work.
 
-    `progress` counts its rows. Raises UsageError where there is none.
+    `progress` counts its rows. Raises UsageError if there is none.
     """
 
     unseen = ""  # its receipts show which rows are due
@@ -121,7 +122,7 @@ class DataSetCheck:
 class GroupCheck:
     """Checks the partitions of the same heights, one of each command, against their receipts and each other."""
 
-    def __init__(self, store: Store, repair: Repair) -> None:
+    def __init__(self, store: Store, repair: PartitionRepair) -> None:
         import pyarrow
 
         self._arrow, self._store, self._repair = pyarrow, store, repair
@@ -161,7 +162,7 @@ class GroupCheck:
             return file_digest(file, "sha256").hexdigest()
 
     def _check(self, partition: Partition) -> tuple[Any | None, list[Located]]:
-        """Return what other commands are compared with, None where nothing can be read, and what is wrong."""
+        """Return what other commands are compared with, None if nothing can be read, and what is wrong."""
         from pyarrow import parquet
 
         spec, entry, size = partition
@@ -237,7 +238,7 @@ class GroupCheck:
             said["rows in its name"] = (receipt.rows, entry.rows)
             said["hash of the last block in its name"] = (other.last, entry.last)
             said["hash before the first block in its name"] = (other.previous, entry.previous)
-        if spec.command in ("blocks", "full-blocks") and table.num_rows:
+        if TABLES[spec.command].linked and table.num_rows:
             said["first_hash"] = (receipt.first_hash, table["block_hash"][0].as_py())
             said["last_hash"] = (receipt.last_hash, table["block_hash"][-1].as_py())
             said["previous_hash"] = (receipt.previous_hash, table["previous_hash"][0].as_py())
@@ -257,13 +258,13 @@ class GroupCheck:
             yield Contradiction("receipt", f"SHA-256 of the file: {outer.file}", digest)
 
 
-def _group_check(destination: str, repair: Repair, _say: Say | None = None) -> GroupCheck:
+def _group_check(destination: str, repair: PartitionRepair, _say: Say | None = None) -> GroupCheck:
     """Return what checks partitions, also in a worker process."""
     return GroupCheck(open_store(destination), repair)
 
 
 def _receipt(sealed: bytes | None) -> Receipt | None:
-    """Return the receipt in the metadata of a file, None where it cannot be read."""
+    """Return the receipt in the metadata of a file, None if it cannot be read."""
     try:
         return msgspec.json.decode(sealed or b"null", type=Receipt)
     except msgspec.DecodeError:
