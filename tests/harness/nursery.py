@@ -23,6 +23,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from io import BufferedReader, BufferedWriter, FileIO
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -40,7 +41,7 @@ LATER = ("chainq.__main__", "chainq._docgen", "chainq.formats.chart", "chainq.fo
 # Packages that take as long to load as a run with such a word takes otherwise; a machine may lack them. They are only
 # loaded: what the first call of aleo-sdk starts are threads, which no fork has, and a run that needs them would hang.
 GROUPS = {
-    ("numpy", "pandas", "pyarrow.dataset", "obstore"): {"export", "verify", "sql"},
+    ("numpy", "pandas", "pyarrow.dataset", "obstore"): {"export", "verify", "sql", "--lake", "--fill", "--parquet"},
     ("duckdb",): {"sql"},
     ("deltalake",): {"--delta"},
     ("pyiceberg.catalog.sql", "pyiceberg.io.pyarrow"): {"--iceberg"},
@@ -128,6 +129,14 @@ def start(request: dict[str, Any], streams: list[int], told: socket.socket, work
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
 
 
+def needed(line: Sequence[str]) -> list[Group]:
+    """The groups of packages that a run needs: by its words, a file, or a data set in the place of a service."""
+    places = {after for word, after in pairwise(line) if word == "--url" and not after.startswith(("http", "demo:"))}
+    stored = places or any(word.endswith(".parquet") for word in line)
+    words = {*line[1:], *(["--lake"] if stored else [])}
+    return [group for group, those in GROUPS.items() if those & words]
+
+
 def other(group: Group, loaded: Sequence[Group]) -> socket.socket:
     """Where runs with another group of packages are requested, of a nursery that is forked with the first one."""
     if group not in OTHERS:
@@ -182,8 +191,7 @@ def serve(control: socket.socket, loaded: Sequence[Group] = ()) -> None:
             if not message:
                 return
             request = json.loads(message)
-            groups = [group for group, words in GROUPS.items() if words.intersection(request["line"][1:])]
-            if missing := [group for group in groups if group not in loaded]:
+            if missing := [group for group in needed(request["line"]) if group not in loaded]:
                 socket.send_fds(other(missing[0], loaded), [message], descriptors)
                 os.close(descriptors[-1])
             else:
