@@ -15,6 +15,7 @@ import pytest
 
 from chainq.demo.faults import NO_FAULTS, Faults
 from harness.program import Program, Ran, finish, one_line
+from harness.search import some
 from harness.services import serving
 from harness.wallet import PUBLISHED, VARIABLE, fresh_key, key_file
 
@@ -61,7 +62,9 @@ def lived(chainq: Program, service: Bank, wallet: Wallet, steps: int, records: i
     assert len(ran.rows) == sum(held.height >= since for held in wallet.left())
 
 
-@pytest.mark.parametrize("faults", [NO_FAULTS, Faults(late_records=6)], ids=["whole", "late"])
+@pytest.mark.parametrize(
+    "faults", some([NO_FAULTS, Faults(late_records=6)], Faults(late_records=6)), ids=["whole", "late"]
+)
 def test_the_balance_is_that_of_the_wallet(chainq: Program, faults: Faults) -> None:
     """Records received, split, joined, sent on, and used for fees, also of rejected transactions; with reorgs."""
     wallet = Wallet(2, FIRST, "small")

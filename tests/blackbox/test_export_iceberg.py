@@ -59,7 +59,7 @@ def expected(truth: Truth, command: str, start: int, end: int) -> list[int]:
 def test_a_table_for_each_command(chainq: Program, server: Servers, lake: Lake) -> None:
     """The rows as the files have them; a run is one snapshot with the hash of its receipts; a repeated run is none."""
     url, commands = server(), ("records", "blocks", "full-blocks", "ownership")
-    ran = export(chainq, url, *commands, "2400:2800", "--partition", "100")
+    ran = export(chainq, url, *commands, "2400:2480", "--partition", "20")
     assert ran.code == 0, ran.err
     assert "16 committed to Iceberg tables" in ran.err
     for command in commands:
@@ -72,7 +72,7 @@ def test_a_table_for_each_command(chainq: Program, server: Servers, lake: Lake) 
         assert len(found.snapshots()) == 1
         assert found.current_snapshot().summary["chainq.receipts"] == sha256("".join(names).encode()).hexdigest()
     before = lake.files()
-    ran = export(chainq, url, *commands, "2400:2800")
+    ran = export(chainq, url, *commands, "2400:2480")
     assert "Iceberg" not in ran.err
     assert lake.files() == before
     assert chainq("verify", "lake").code == 0
@@ -81,22 +81,22 @@ def test_a_table_for_each_command(chainq: Program, server: Servers, lake: Lake) 
 
 def test_a_filter_on_heights_opens_the_files_that_have_them(chainq: Program, server: Servers, lake: Lake) -> None:
     """The statistics of the files leave out the others, although the table is not partitioned."""
-    assert export(chainq, server(), "chain", "2400:2800", "--partition", "100", "--no-full-blocks").code == 0
+    assert export(chainq, server(), "chain", "2400:2480", "--partition", "20", "--no-full-blocks").code == 0
     for command in (name for name in TABLES if name != "full-blocks"):
-        (task,) = table(lake, command).scan("height >= 2450 and height < 2460").plan_files()
+        (task,) = table(lake, command).scan("height >= 2410 and height < 2415").plan_files()
         assert "start=000002400" in task.file.file_path
 
 
 def test_rows_of_all_tables_that_full_blocks_fill(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
     """Also partitions without rows, which a repeated run does not commit again."""
     url = server()
-    assert export(chainq, url, "chain", "2400:2420", "--partition", "1").code == 0
-    ran = export(chainq, url, "chain", "2400:2420")
+    assert export(chainq, url, "chain", "2400:2410", "--partition", "1").code == 0
+    ran = export(chainq, url, "chain", "2400:2410")
     assert (ran.code, "Iceberg" in ran.err) == (0, False), ran.err
     for command in TABLES:
         rows = table(lake, command).scan().to_arrow().num_rows
-        assert rows == len(table_rows(truth, command, 2400, 2420))
-        assert starts(lake, command) == list(range(2400, 2420))
+        assert rows == len(table_rows(truth, command, 2400, 2410))
+        assert starts(lake, command) == list(range(2400, 2410))
 
 
 def test_the_partition_that_grows_follows_when_it_is_full(chainq: Program, lake: Lake) -> None:
