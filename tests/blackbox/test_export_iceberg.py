@@ -10,12 +10,12 @@ import pytest
 from chainq.installer import install_command
 from harness.chain_tables import TABLES, table_rows
 from harness.lake import Lake
+from harness.packages import needs
 from harness.program import Program, Ran, Servers, one_line
 from harness.services import Moving, serving
 from harness.truth import Truth
 
-pytest.importorskip("pyiceberg")
-sql = pytest.importorskip("pyiceberg.catalog.sql")
+needs("pyiceberg")
 parquet = pytest.importorskip("pyarrow.parquet")
 
 
@@ -32,7 +32,9 @@ def lake(chainq: Program) -> Lake:
 
 def table(lake: Lake, command: str) -> Any:
     """The Iceberg table of a command, as a reader opens it."""
-    catalog = sql.SqlCatalog("chainq", uri=f"sqlite:///{lake.root}/_chainq/iceberg.db")
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    catalog = SqlCatalog("chainq", uri=f"sqlite:///{lake.root}/_chainq/iceberg.db")
     return catalog.load_table(f"chainq.{command.replace('-', '_')}")
 
 
@@ -55,7 +57,7 @@ def expected(truth: Truth, command: str, start: int, end: int) -> list[int]:
 def test_a_table_for_each_command(chainq: Program, server: Servers, lake: Lake) -> None:
     """The rows as the files have them; a run is one snapshot with the hash of its receipts; a repeated run is none."""
     url, commands = server(), ("records", "blocks", "full-blocks", "ownership")
-    ran = export(chainq, url, *commands, "2400:2800", "--partition", "100")
+    ran = export(chainq, url, *commands, "2400:2480", "--partition", "20")
     assert ran.code == 0, ran.err
     assert "16 committed to Iceberg tables" in ran.err
     for command in commands:
@@ -68,7 +70,7 @@ def test_a_table_for_each_command(chainq: Program, server: Servers, lake: Lake) 
         assert len(found.snapshots()) == 1
         assert found.current_snapshot().summary["chainq.receipts"] == sha256("".join(names).encode()).hexdigest()
     before = lake.files()
-    ran = export(chainq, url, *commands, "2400:2800")
+    ran = export(chainq, url, *commands, "2400:2480")
     assert "Iceberg" not in ran.err
     assert lake.files() == before
     assert chainq("verify", "lake").code == 0
@@ -77,9 +79,9 @@ def test_a_table_for_each_command(chainq: Program, server: Servers, lake: Lake) 
 
 def test_a_filter_on_heights_opens_the_files_that_have_them(chainq: Program, server: Servers, lake: Lake) -> None:
     """The statistics of the files leave out the others, although the table is not partitioned."""
-    assert export(chainq, server(), "chain", "2400:2800", "--partition", "100", "--no-full-blocks").code == 0
+    assert export(chainq, server(), "chain", "2400:2480", "--partition", "20", "--no-full-blocks").code == 0
     for command in (name for name in TABLES if name != "full-blocks"):
-        (task,) = table(lake, command).scan("height >= 2450 and height < 2460").plan_files()
+        (task,) = table(lake, command).scan("height >= 2410 and height < 2415").plan_files()
         assert "start=000002400" in task.file.file_path
 
 
@@ -103,13 +105,13 @@ def test_duckdb_reads_the_tables(chainq: Program, server: Servers, truth: Truth,
 def test_rows_of_all_tables_that_full_blocks_fill(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
     """Also partitions without rows, which a repeated run does not commit again."""
     url = server()
-    assert export(chainq, url, "chain", "2400:2420", "--partition", "1").code == 0
-    ran = export(chainq, url, "chain", "2400:2420")
+    assert export(chainq, url, "chain", "2400:2410", "--partition", "1").code == 0
+    ran = export(chainq, url, "chain", "2400:2410")
     assert (ran.code, "Iceberg" in ran.err) == (0, False), ran.err
     for command in TABLES:
         rows = table(lake, command).scan().to_arrow().num_rows
-        assert rows == len(table_rows(truth, command, 2400, 2420))
-        assert starts(lake, command) == list(range(2400, 2420))
+        assert rows == len(table_rows(truth, command, 2400, 2410))
+        assert starts(lake, command) == list(range(2400, 2410))
 
 
 def test_the_partition_that_grows_follows_when_it_is_full(chainq: Program, lake: Lake) -> None:
