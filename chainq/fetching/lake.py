@@ -104,7 +104,7 @@ class Lake:
                 batches = ask(one, part.heights, edges, taught, learn, hashes)
             for batch in batches:
                 left = None if left is None else left - len(batch.rows)
-                yield batch
+                yield batch._replace(confirmed=batch.confirmed and len(parts) == 1)
 
     def missing(self, query: Query, heights: HeightRange) -> list[HeightRange]:
         """Return the heights whose rows are requested, as ranges in the order of the query."""

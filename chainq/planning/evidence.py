@@ -39,12 +39,13 @@ _RANK = {Grade.ORDER: 0, Grade.WITNESS: 1, Grade.BELIEF: 2}
 
 class Proved(NamedTuple):
     """All rows of `heights`, in order of height, and on what that rests. `row_heights` is empty if rows of the
-    method carry none."""
+    method carry none. `beyond`: the next row of the same response, and its height."""
 
     heights: HeightRange
     rows: list[Raw]
     row_heights: list[int]
     grade: Grade
+    beyond: tuple[int, Raw] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -279,6 +280,10 @@ class Evidence:
         """Return whether a row that is due at a height must be listed."""
         return all(w.due.strict for w in self._witnesses if _holds(w.due.heights, height))
 
+    def requested(self, heights: HeightRange) -> bool:
+        """Return whether one response is to some heights and others."""
+        return any(r.heights.start <= heights.start and heights.end <= r.heights.end for r in self._responses)
+
     def witnessed(self, height: int) -> int:
         """Return up to which height another method has said what is due from a height on; 0 if it has not."""
         ends = (w.due.heights.end for w in self._witnesses if _holds(w.due.heights, height))
@@ -483,7 +488,8 @@ def _cut(shown: _Response, heights: HeightRange, complete: HeightRange) -> Prove
     """Return the rows of a response at those of some heights of which it holds all."""
     low, high = _common(heights, complete)
     rows = _rows_in(shown, low, high)
-    return Proved(HeightRange(low, high), shown.rows[rows], shown.row_heights[rows], Grade.ORDER)
+    beyond = (shown.row_heights[rows.stop], shown.rows[rows.stop]) if rows.stop < len(shown.rows) else None
+    return Proved(HeightRange(low, high), shown.rows[rows], shown.row_heights[rows], Grade.ORDER, beyond)
 
 
 def _agree(one: _Response, other: _Response) -> None:

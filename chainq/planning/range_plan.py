@@ -17,7 +17,7 @@ handed on, whichever chunk's response showed it. An error is raised when its tur
 it is printed, in every run alike.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
@@ -49,6 +49,7 @@ from chainq.planning.exchange import (
 )
 from chainq.planning.facts import BehindError, Facts
 from chainq.planning.links import Links
+from chainq.planning.one_chain import OneChain
 from chainq.planning.questions import pursue
 from chainq.rows.fields import Picker, text_of
 from chainq.rows.response import name_reader
@@ -121,6 +122,7 @@ class RangePlan:
             block_hash=_hash_reader(method),
         )
         self.evidence.widest = known.shown_width
+        self._chain = OneChain(heights.end, _hash_reader(method))
         identified = bool(method.identity) and witness
         self.facts = Facts(
             self.evidence,
@@ -152,6 +154,11 @@ class RangePlan:
         """Return whether an outcome is due."""
         return bool(self._waiting)
 
+    def know_hashes(self, hashes: Mapping[int, str]) -> None:
+        """Take in the hashes of blocks by height, of one chain, before the first response. Raises IncompleteError."""
+        self._chain.last = "" if self._reverse else hashes.get(self.facts.end - 1, "")
+        self.evidence.know_hashes(hashes)
+
     def requests(self) -> Iterator[tuple[int, RowsRequest | TipRequest | DueRequest]]:
         """Yield the requests to send now, each with the number under which `receive` wants its outcome."""
         self._end_at_tip()
@@ -172,13 +179,22 @@ class RangePlan:
             if isinstance(chunk.request, Wait) and self._has_waited(place, chunk):
                 self._step(chunk)
             if isinstance(chunk.request, RowsRequest | TipRequest | DueRequest):
-                self._number += 1
-                self._waiting[self._number] = chunk
-                chunk.sent = True
-                yield self._number, chunk.request
+                yield from self._send(chunk, chunk.request)
         if not self._waiting and (stuck := next((c for c in line if isinstance(c.request, Wait)), None)):
             self._step(stuck)  # nothing is under way that it could wait for
             yield from self.requests()
+
+    def _send(
+        self, chunk: _Chunk, request: RowsRequest | TipRequest | DueRequest
+    ) -> Iterator[tuple[int, RowsRequest | TipRequest | DueRequest]]:
+        """Yield a request of a chunk with its number, unless it is better sent later."""
+        if self._chain.waits(request, under_way=self.waiting):
+            return
+        self._number += 1
+        self._chain.sent(self._number, request, under_way=self.waiting)
+        self._waiting[self._number] = chunk
+        chunk.sent = True
+        yield self._number, request
 
     def _has_waited(self, place: int, chunk: _Chunk) -> bool:
         """Return whether the responses are there that a chunk waits for, or have become needless."""
@@ -216,6 +232,7 @@ class RangePlan:
 
     def receive(self, number: int, outcome: object) -> None:
         """Take in the outcome of a request: a page, what is due, a tip height, or the failure."""
+        self._chain.came(number, outcome)
         chunk = self._waiting.pop(number)
         request, chunk.sent = chunk.request, False
         chunk.responses += 1
@@ -305,7 +322,8 @@ class RangePlan:
         if proved.grade is Grade.WITNESS and proved.row_heights:  # in the order of the other method
             page = self._sort(proved.rows, proved.heights, verify=self._verify)
             proved = proved._replace(rows=page.rows, row_heights=page.heights)
-        result = ChunkResult(*proved[:3], Proof(proved.grade, max(1, chunk.responses)))
+        proof = Proof(proved.grade, max(1, chunk.responses))
+        result = ChunkResult(*proved[:3], proof, self._chain.given(proved))
         chunk.responses = 0
         self._shorten(chunk, proved.heights)
         if self._reverse:

@@ -205,7 +205,8 @@ class Rounds:
     def _limited(self, heights: HeightRange) -> BatchStream:
         """Request all rows of some heights, as far as the limit allows."""
         batches = self._batches(self.query._replace(limit=self.left), heights)
-        return BatchStream(self.query.method, limited(batches, self.left, self.query.where))
+        alone = (batch._replace(confirmed=False) for batch in batches)  # says nothing of the part before
+        return BatchStream(self.query.method, limited(alone, self.left, self.query.where))
 
     def _existing(self, tip: Tip | None, end: int) -> int:
         """Return `end`, or less where the service does not have the block below it, although it names its tip."""
