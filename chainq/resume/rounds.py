@@ -9,7 +9,7 @@ docs/completeness.md, "Following the tip", says what that proves.
 """
 
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -49,6 +49,22 @@ class _Pending(NamedTuple):
     rows: int
 
 
+class _Early:
+    """Rows that are requested, and the first batch of them awaited, while something else is."""
+
+    def __init__(self, service: Service, query: Query, heights: HeightRange) -> None:
+        self.query, self.heights = query, heights
+        self._batches = iter(service.fetch_range(query, heights))
+        self._first = Later(lambda: next(self._batches, None))
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the batches."""
+        if (first := self._first.result()) is not None:
+            yield first
+            del first
+            yield from self._batches
+
+
 def _sum(total: int | UnsetType, more: int) -> int | UnsetType:
     return UNSET if total is UNSET else total + more
 
@@ -80,6 +96,7 @@ class Rounds:
     pending: _Pending | None = None
     asking: tuple[_Pending, Later[list[str] | None]] | None = None  # for the hashes of a position
     density: tuple[int, Later[Known]] | None = None  # of the rows up to a height, before the first round
+    early: "_Early | None" = None  # rows that are requested beside the tip
 
     def __post_init__(self) -> None:
         self.reorg = ReorgCheck(self.service, self.query, self.journal)
@@ -103,12 +120,17 @@ class Rounds:
         """Before the first round, while the tip is requested: request what a long range with an end needs besides.
 
         That is the last blocks, and the first rows: these only tell how many heights fill a response, since rows count
-        from when the last block is known.
+        from when the last block is known. Rows that are blocks count at once, as they name the ones before them.
         """
         method, bounds, last = self.query.method, self.query.bounds or Bounds(), self.journal.history.last
         start, end = last.next if last else bounds.start or 0, bounds.end or 0
         first = HeightRange(start, start + method.first_heights)
-        if start >= 0 and first.end + 1000 <= end and self.query.limit is None and self.service.known_dialect(method):
+        known = self.query.limit is None and not self.settings.rewind and self.service.known_dialect(method) is not None
+        if start < 0 or first.end + 1000 > end or not known:
+            return
+        if method.linked:
+            self.early = _Early(self.service, self.query, HeightRange(start, end))
+        else:
             self.reorg.foresee(end)
             self.density = first.end, Later(lambda: self.service.density(self.query, first))
 
@@ -451,6 +473,10 @@ class Rounds:
         """Request rows; no batch of rows without heights spans an edge, since only others can be cut there."""
         edges = edges if query.method.height is None else ()
         try:
+            early, self.early = self.early, None
+            if early is not None and early.heights == heights and query == early.query:
+                yield from early.batches()
+                return
             compared = self.reorg.compared(heights)
             known = None
             if self.density is not None:  # the first of these rows by themselves: what is to be asked of them waits
