@@ -91,7 +91,7 @@ class Lake:
                 self._take(part.last)
             for batch in (ask if part.last is None else read)(one, part.heights):
                 left = None if left is None else left - len(batch.rows)
-                yield batch
+                yield batch._replace(confirmed=batch.confirmed and len(parts) == 1)
 
     def missing(self, query: Query, heights: HeightRange) -> list[HeightRange]:
         """Return the heights whose rows are requested, as ranges in the order of the query."""
