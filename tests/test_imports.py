@@ -43,7 +43,7 @@ SHELL = {
 }
 ANSWERED = SHELL | {
     *("catalog.bech32", "catalog.dialects", "catalog.identifiers", "config", "config.server", "config.values"),
-    *("cli.connect", "cli.output", "cli.query", "cli.report", "cli.run", "cli.stdin"),
+    *("cli.connect", "cli.output", "cli.query", "cli.report", "cli.run", "cli.single_run", "cli.stdin"),
     *("fetching", "fetching.service", "fetching.tip", "formats", "formats.protocol", "formats.registry"),
     *("heights", "heights.block_time", "heights.bounds", "heights.range", "query"),
     *(

@@ -62,8 +62,9 @@ class Column(NamedTuple):
     """A field of a row: its dotted path, its type in the published interface, a note, how a person reads it.
 
     `brief`: its place among the columns that a table shows by default, from 1, of which the last ones are left out
-    where they do not fit; 0: only shown by request. A `computed` one is no field of the service's rows: chainq adds it,
-    except where rows are written as the server sent them.
+    where they do not fit; 0: only shown by request. `folds`: narrower than its values before any column is left out. A
+    `computed` one is no field of the service's rows: chainq adds it, except where rows are written as the server sent
+    them.
     """
 
     path: str
@@ -72,6 +73,7 @@ class Column(NamedTuple):
     kind: Kind = Kind.PLAIN
     brief: int = 0
     computed: bool = False
+    folds: bool = False
 
 
 class Method(NamedTuple):

@@ -48,7 +48,11 @@ class Checkpoint(Closing):
         self._kept, self._lock = Kept(VERSION, identity, Book(start)), None
         if self._path is not None:
             self._lock = locked(self._path, self._name)
-            self._kept = self._read(self._path, identity) or self._kept
+            try:
+                self._kept = self._read(self._path, identity) or self._kept
+            except BaseException:
+                self.close()
+                raise
         self._kept.keys = keys
         self._saved = Raw(msgspec.json.encode(self._kept.book))
 

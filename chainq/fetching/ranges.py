@@ -68,12 +68,8 @@ def fetch_range(
     rest on belief are an error. `edges`: heights that no batch spans. Raises ChainqError, and what `hashes` raises.
     """
     plan = RangePlan(
-        query.method,
+        query,
         heights,
-        page_size=query.page_size,
-        reverse=query.reverse,
-        limit=query.limit,
-        verify=query.verify,
         tip=tip,
         window=concurrency + 2,
         known=known,

@@ -347,6 +347,19 @@ class Service(Closing):
                 return found
         return self.fetch_range(query, heights)
 
+    def has_index(self, table: str) -> bool:
+        """Return whether `find` can look up rows of a table: in a data set that has it."""
+        return self._stored is not None and self._stored.reader.has(table, own=True)
+
+    def find(self, table: str, column: str, text: str) -> Raw | None:
+        """Return the row of a data set with a text in an indexed column (`has_index`), None if there is none.
+
+        Raises IncompleteError if it lacks heights, so that this is not known.
+        """
+        from chainq.stored.lookups import row_of
+
+        return None if self._stored is None else row_of(self._stored.reader, table, column, text)
+
     def requested(self, query: Query, heights: HeightRange) -> list[HeightRange]:
         """Return the heights of a range whose rows `fetch_range` would request. Sends nothing."""
         if self._lake is None or not query.method.stored:

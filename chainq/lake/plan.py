@@ -8,12 +8,14 @@ Blocks are linked by hash, and a receipt names the hash before its partition: so
 of one chain, and the last one of such a stretch decides for all of them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from chainq.defaults import SETTLE
 from chainq.errors import IncompleteError
 from chainq.heights.grid import PartitionSpec
+from chainq.heights.range import HeightRange
 from chainq.stored.inventory import Inventory
 from chainq.stored.receipt import Entry, digest, is_settled, parse_entry
 
@@ -66,6 +68,19 @@ def make_plan(
 def make_repair(specs: Iterable[PartitionSpec], inventory: Inventory) -> list[Todo]:
     """Return partitions to write whether or not they are complete."""
     return [_todo(spec, "repair", inventory) for spec in specs]
+
+
+def to_fill(missing: Sequence[HeightRange], tip: int, size: int) -> HeightRange:
+    """Return the heights to export that hold the missing ones, which begin with a partition of `size` heights.
+
+    They end where rows may still appear, but before a partition below the tip that is there, if not yet complete.
+    """
+    start = missing[0].start - missing[0].start % size
+    settled = max(start, tip + 1 - SETTLE)
+    end, full = min(-(-missing[-1].end // size) * size, settled), settled - settled % size
+    if end > full and not any(full in part for part in missing):
+        end = max(start, full)
+    return HeightRange(start, end)
 
 
 def _todo(spec: PartitionSpec, reason: str, inventory: Inventory) -> Todo:

@@ -145,10 +145,7 @@ class Evidence:
         shown.keys = {row: place for place, row in enumerate(rows)}
         shown.rows = list(map(Raw, rows))  # a row of a body keeps all of it in memory
         for belief in self._beliefs:
-            if (
-                _common(belief.heights, shown.heights) == shown.heights.edges
-                and not shown.keys.keys() <= belief.keys.keys()
-            ):
+            if belief.heights.common(shown.heights) == shown.heights and not shown.keys.keys() <= belief.keys.keys():
                 raise IncompleteError(f"{shown.heights}: two responses differ in their rows", _AGAIN)
         # A narrower response from the same height on says more of its rows than the one before it.
         self._responses = [other for other in self._responses if not _narrower(shown, other)]
@@ -167,7 +164,7 @@ class Evidence:
         """
         witness = _Witness(due, by_order, by_height=sorted((height, key) for key, height in due.at.items()))
         for other in self._witnesses:
-            both = HeightRange(*_common(due.heights, other.due.heights))
+            both = due.heights.common(other.due.heights)
             if witness.named(both) != other.named(both):
                 raise IncompleteError(f"{both}: other methods differ in the rows that are due", _AGAIN)
         self.know_hashes(due.hashes)
@@ -203,7 +200,7 @@ class Evidence:
         proved = [] if request.page else self.order.complete(request.heights, located.heights)
         complete = proved[0] if proved else HeightRange(request.heights.start, request.heights.start)
         at = dict(zip(located.keys, located.heights, strict=True))
-        inside = {key: height for key, height in at.items() if complete.start <= height < complete.end}
+        inside = {key: height for key, height in at.items() if height in complete}
         self.witness(Due(complete, inside, shown=at), by_order=True)
 
     def know_hashes(self, hashes: Mapping[int, str]) -> None:
@@ -226,10 +223,10 @@ class Evidence:
         A row that was seen must come again: else a response that lacks it would only have to come twice. If other
         rows lie without a height may rest on what is wrong: all of it is dropped.
         """
-        self._beliefs = [one for one in self._beliefs if not _overlap(one.heights, heights)]
+        self._beliefs = [one for one in self._beliefs if not one.heights.overlaps(heights)]
         if self.with_heights:
-            self._dropped += [one for one in self._responses if _overlap(one.heights, heights)]
-            self._responses = [one for one in self._responses if not _overlap(one.heights, heights)]
+            self._dropped += [one for one in self._responses if one.heights.overlaps(heights)]
+            self._responses = [one for one in self._responses if not one.heights.overlaps(heights)]
         else:
             self._responses, self._spans = [], Spans()
 
@@ -243,7 +240,7 @@ class Evidence:
             return None
         best = min(proofs, key=lambda proof: (_RANK[proof.grade], -len(proof.heights)))
         for dropped in self._dropped:
-            part = _rows_in(dropped, *best.heights.edges)
+            part = _rows_in(dropped, best.heights)
             if not set(map(bytes, dropped.rows[part])) <= set(map(bytes, best.rows)):
                 raise IncompleteError(f"{best.heights}: a row that came before is missing now", _AGAIN)
         return best
@@ -271,17 +268,17 @@ class Evidence:
 
     def missing(self, heights: HeightRange) -> tuple[int, int]:
         """Return how many rows witnesses name at some heights, and how many of them no response has shown."""
-        witnesses = [witness for witness in self._witnesses if _overlap(witness.due.heights, heights)]
+        witnesses = [witness for witness in self._witnesses if witness.due.heights.overlaps(heights)]
         named = {key for witness in witnesses for _, key in witness.named(heights)}
         return len(named), len(named.difference(*(witness.found for witness in witnesses)))
 
     def strict_at(self, height: int) -> bool:
         """Return whether a row that is due at a height must be listed."""
-        return all(w.due.strict for w in self._witnesses if _holds(w.due.heights, height))
+        return all(w.due.strict for w in self._witnesses if height in w.due.heights)
 
     def witnessed(self, height: int) -> int:
         """Return up to which height another method has said what is due from a height on; 0 if it has not."""
-        ends = (w.due.heights.end for w in self._witnesses if _holds(w.due.heights, height))
+        ends = (w.due.heights.end for w in self._witnesses if height in w.due.heights)
         return max(ends, default=0)
 
     def given(self, heights: HeightRange, *, reverse: bool, edge: int = 16) -> None:
@@ -311,14 +308,14 @@ class Evidence:
         edge = heights.end - 1 if reverse else heights.start
         for shown in self._responses if self.order.proves or not self.with_heights else ():
             if self.with_heights:
-                yield from (_cut(shown, heights, complete) for complete in shown.complete if _holds(complete, edge))
-            elif self.order.usable and _holds(shown.heights, edge):
+                yield from (_cut(shown, heights, complete) for complete in shown.complete if edge in complete)
+            elif self.order.usable and edge in shown.heights:
                 yield from self._cut_without_heights(shown, heights, reverse=reverse)
         for witness in self._witnesses:
-            if _holds(witness.due.heights, edge):
+            if edge in witness.due.heights:
                 yield self._witnessed(witness, heights, reverse=reverse)
         for belief in self._beliefs:
-            if _holds(belief.heights, edge):
+            if edge in belief.heights:
                 if belief.complete:
                     yield _cut(belief, heights, belief.heights)._replace(grade=Grade.BELIEF)
                 elif heights.start <= belief.heights.start and belief.heights.end <= heights.end:
@@ -344,7 +341,7 @@ class Evidence:
             if self.order.numeric or same_digits(other.heights)
         ]
         for witness in self._witnesses:
-            if _overlap(witness.due.heights, shown.heights):
+            if witness.due.heights.overlaps(shown.heights):
                 names = self._names_of(shown)
                 named = {bytes(names[key]) for key in names.keys() & witness.due.at.keys()}
                 whole.append(Whole(*witness.due.heights.edges, named))
@@ -388,7 +385,7 @@ class Evidence:
         """Hold the rows of a response against those that are due, and keep these. Raises IncompleteError."""
         due = witness.due
         if self.with_heights:
-            part = _rows_in(shown, *due.heights.edges)
+            part = _rows_in(shown, due.heights)
             keys, row_heights = self._names(shown.rows[part]), shown.row_heights[part]
             found = {key: Raw(bytes(row)) for key, row in zip(keys, shown.rows[part], strict=True)}
             wrong = (height for key, height in zip(keys, row_heights, strict=True) if due.at.get(key) != height)
@@ -400,7 +397,7 @@ class Evidence:
                 )
         else:
             lie = [*due.heights.edges, *due.shown.values()]
-            if not _overlap(shown.heights, HeightRange(min(lie), max(lie) + 1)):
+            if not shown.heights.overlaps(HeightRange(min(lie), max(lie) + 1)):
                 return
             names = self._names_of(shown)
             at = {**due.shown, **due.at}
@@ -423,7 +420,7 @@ class Evidence:
 
     def _witnessed(self, witness: _Witness, heights: HeightRange, *, reverse: bool) -> Proved:
         """Return the rows of the heights that a witness names, up to the first one of which a row was not shown."""
-        low, high = _common(heights, witness.due.heights)
+        low, high = heights.common(witness.due.heights).edges
         due = witness.named(HeightRange(low, high))
         lacking = [height for height, key in due if key not in witness.found]
         if lacking and reverse:
@@ -450,23 +447,8 @@ class Evidence:
                     )
 
 
-def _common(one: HeightRange, other: HeightRange) -> tuple[int, int]:
-    """Return the edges of what two ranges have in common, of an empty range where that is nothing."""
-    low = max(one.start, other.start)
-    return low, max(low, min(one.end, other.end))
-
-
-def _overlap(one: HeightRange, other: HeightRange) -> bool:
-    low, high = _common(one, other)
-    return low < high
-
-
 def _narrower(one: _Response, other: _Response) -> bool:
     return one.heights.start == other.heights.start and one.heights.end <= other.heights.end and bool(one.rows)
-
-
-def _holds(heights: HeightRange, height: int) -> bool:
-    return heights.start <= height < heights.end
 
 
 def _first_from(row_heights: Sequence[int], start: int) -> int | None:
@@ -474,27 +456,27 @@ def _first_from(row_heights: Sequence[int], start: int) -> int | None:
     return row_heights[at] if at < len(row_heights) else None
 
 
-def _rows_in(shown: _Response, low: int, high: int) -> slice:
-    """Return which rows of a response lie in [low, high)."""
-    return slice(bisect_left(shown.row_heights, low), bisect_left(shown.row_heights, high))
+def _rows_in(shown: _Response, heights: HeightRange) -> slice:
+    """Return which rows of a response lie at some heights."""
+    return slice(*(bisect_left(shown.row_heights, edge) for edge in heights.edges))
 
 
 def _cut(shown: _Response, heights: HeightRange, complete: HeightRange) -> Proved:
     """Return the rows of a response at those of some heights of which it holds all."""
-    low, high = _common(heights, complete)
-    rows = _rows_in(shown, low, high)
-    return Proved(HeightRange(low, high), shown.rows[rows], shown.row_heights[rows], Grade.ORDER)
+    part = heights.common(complete)
+    rows = _rows_in(shown, part)
+    return Proved(part, shown.rows[rows], shown.row_heights[rows], Grade.ORDER)
 
 
 def _agree(one: _Response, other: _Response) -> None:
     """Raise IncompleteError if one response has a row at heights of which the other, without it, holds all."""
-    if not _overlap(one.heights, other.heights):
+    if not one.heights.overlaps(other.heights):
         return
     for whole, some in ((one, other), (other, one)):
         for complete in whole.complete:
-            low, high = _common(complete, some.heights)
-            rows = set(map(bytes, whole.rows[_rows_in(whole, low, high)]))
-            shown = _rows_in(some, low, high)
+            both = complete.common(some.heights)
+            rows = set(map(bytes, whole.rows[_rows_in(whole, both)]))
+            shown = _rows_in(some, both)
             for row, height in zip(some.rows[shown], some.row_heights[shown], strict=True):
                 if bytes(row) not in rows:
                     raise IncompleteError(f"height {height}: two responses differ in its rows", _AGAIN)

@@ -4,7 +4,7 @@ A pure state machine, in the manner of sans-I/O protocol libraries: no threads, 
 sends what `requests` gives, has the rows of each response put in order by `page`, hands each outcome to `receive`, and
 takes what is proved from `ready`:
 
-    plan = RangePlan(method, HeightRange(0, 5000), ...)
+    plan = RangePlan(query, HeightRange(0, 5000), ...)
     while not plan.done:
         for number, request in plan.requests(): send(number, request)
         number, outcome = next_outcome()
@@ -50,6 +50,7 @@ from chainq.planning.exchange import (
 from chainq.planning.facts import BehindError, Facts
 from chainq.planning.links import Links
 from chainq.planning.questions import pursue
+from chainq.query import Query
 from chainq.rows.fields import Picker, text_of
 from chainq.rows.response import name_reader
 from chainq.rows.sorting import Page, Sorter, turned
@@ -76,23 +77,18 @@ class _Chunk:
 
 
 class RangePlan:
-    """One run of a method over `heights`.
+    """One run of a query over `heights`, to which its bounds come down.
 
-    `tip`: the tip height, None if it is not known yet (it is then requested only if needed). `limit`: rows after
-    which no further request is made. `window`: requests at one time. `verify`: blocks must be all there and linked.
-    `known`: by ranges before. `witness`: whether other methods may be asked what is due. `strict`: rows that rest on
-    belief are an error. `edges`: heights that no result spans.
+    `tip`: the tip height, None if it is not known yet (it is then requested only if needed). `window`: requests at one
+    time. `known`: by ranges before. `witness`: whether other methods may be asked what is due. `strict`: rows that rest
+    on belief are an error. `edges`: heights that no result spans.
     """
 
     def __init__(
         self,
-        method: Method,
+        query: Query,
         heights: HeightRange,
         *,
-        page_size: int | None = None,
-        reverse: bool = False,
-        limit: int | None = None,
-        verify: bool = True,
         tip: int | None = None,
         window: int = 10,
         known: Known = NOTHING_KNOWN,
@@ -100,17 +96,18 @@ class RangePlan:
         strict: bool = False,
         edges: Sequence[int] = (),
     ) -> None:
-        self._method, self._reverse, self._verify, self._strict = method, reverse, verify, strict
+        method = query.method
+        self._method, self._reverse, self._verify, self._strict = method, query.reverse, query.verify, strict
         self._edges = edges
-        heights = within_limit(method, heights, limit, reverse=reverse)
-        size, chunk_rows = page_sizes(method, page_size)
+        heights = within_limit(query, heights)
+        size, chunk_rows = page_sizes(query)
         self._rest = self._left = heights  # that are in no chunk yet; that are not handed on
         # With a limit, one after the other: a request too many would be one that was not needed.
-        self._alone = limit is not None and not method.linked
+        self._alone = query.limit is not None and not method.linked
         self.window = 1 if self._alone else window
         self._chunker = Chunker(method, chunk_rows, known)
         self._sort = Sorter(method)
-        self._links = Links(method, reverse) if method.linked and verify else None
+        self._links = Links(method, query.reverse) if method.linked and query.verify else None
         self._line: list[_Chunk] = []  # in the order of the output
         self._waiting: dict[int, _Chunk] = {}  # by the number of their request
         self._number = 0
@@ -131,7 +128,7 @@ class RangePlan:
             tip,
             blocks=identified,
             locate=identified and method.height is None,
-            spot_checked=limit is not None,
+            spot_checked=query.limit is not None,
             strict=strict,
             repeats=method.repeats,
         )

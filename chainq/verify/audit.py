@@ -47,7 +47,7 @@ def audit(
     listed = range(*heights.edges) if listed is None else listed
     yield from _Audit(service, heights, known, repair, listed, witness, progress, hashes).steps()
     if hashes is not None:
-        yield from hashes.above(service, heights.end, repair)
+        yield from hashes.above(service, heights.end, repair, progress)
 
 
 class _Audit:

@@ -29,9 +29,10 @@ from chainq.process.worker import Say
 from chainq.stored.open import open_store
 from chainq.stored.receipt import METADATA_KEY, Receipt, entry_of
 from chainq.stored.store import Listed, Store
-from chainq.verify.file_rows import FileRows, ParquetRows, reason, tables_of, unreadable
+from chainq.verify.file_rows import FileRows
 from chainq.verify.findings import Contradiction, Finding, Located, Step, by_height
-from chainq.verify.partitions import Partition, Partitions, Repair
+from chainq.verify.parquet_rows import ParquetRows, reason, tables_of, unreadable
+from chainq.verify.partitions import Partition, PartitionRepair, Partitions
 
 MANY, MUCH = 64, 64 << 20  # partitions, and bytes, for which worker processes are worth their start
 
@@ -121,7 +122,7 @@ class DataSetCheck:
 class GroupCheck:
     """Checks the partitions of the same heights, one of each command, against their receipts and each other."""
 
-    def __init__(self, store: Store, repair: Repair) -> None:
+    def __init__(self, store: Store, repair: PartitionRepair) -> None:
         import pyarrow
 
         self._arrow, self._store, self._repair = pyarrow, store, repair
@@ -237,7 +238,7 @@ class GroupCheck:
             said["rows in its name"] = (receipt.rows, entry.rows)
             said["hash of the last block in its name"] = (other.last, entry.last)
             said["hash before the first block in its name"] = (other.previous, entry.previous)
-        if spec.command in ("blocks", "full-blocks") and table.num_rows:
+        if TABLES[spec.command].linked and table.num_rows:
             said["first_hash"] = (receipt.first_hash, table["block_hash"][0].as_py())
             said["last_hash"] = (receipt.last_hash, table["block_hash"][-1].as_py())
             said["previous_hash"] = (receipt.previous_hash, table["previous_hash"][0].as_py())
@@ -257,7 +258,7 @@ class GroupCheck:
             yield Contradiction("receipt", f"SHA-256 of the file: {outer.file}", digest)
 
 
-def _group_check(destination: str, repair: Repair, _say: Say | None = None) -> GroupCheck:
+def _group_check(destination: str, repair: PartitionRepair, _say: Say | None = None) -> GroupCheck:
     """Return what checks partitions, also in a worker process."""
     return GroupCheck(open_store(destination), repair)
 

@@ -26,7 +26,7 @@ class Partition(NamedTuple):
     size: int | None
 
 
-class Repair(NamedTuple):
+class PartitionRepair(NamedTuple):
     """Makes findings about partitions. `label`: of the data set; `grid`: heights in a partition."""
 
     label: str
@@ -55,7 +55,7 @@ class Partitions:
         if stored is None:
             raise UsageError(f"{store.label} is not a data set that chainq export wrote", "it has no chainq.json")
         self._commands, self.grid = tuple(stored.schemas), stored.partition
-        self.repair = Repair(store.label, stored.partition)
+        self.repair = PartitionRepair(store.label, stored.partition)
         sizes: dict[tuple[str, int], int] = {}
         entries: dict[tuple[str, int], list[Entry]] = {}
         foreign: list[Finding] = []

@@ -248,7 +248,7 @@ def test_the_process_is_left_alone() -> None:
 
 def test_errors_are_exceptions() -> None:
     """What goes wrong is raised as the errors of chainq.errors, with what to do."""
-    with pytest.raises(UsageError, match=r"invalid URL '\*\*\*': expected"):
+    with pytest.raises(UsageError, match=r"invalid URL 'nonsense': expected"):
         Client("nonsense")
     with Client("http://127.0.0.1:1/", retries=0) as client, pytest.raises(UnreachableError, match="could not reach"):
         next(client.records(0, 5))
