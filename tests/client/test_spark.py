@@ -50,8 +50,9 @@ def test_rows_are_those_of_the_command(spark: Spark, chainq: Program, server: Se
 def test_columns_and_types_are_those_of_exported_files(spark: Spark, chainq: Program, server: Servers) -> None:
     """Spark finds the same columns and types in the files of an export."""
     url = server()
-    assert chainq("export", "blocks", "records", "2400:2500", "--to", "lake", "--partition", "100", url=url).code == 0
-    for table in ("blocks", "records"):
+    tables = ("blocks", "full-blocks", "records")
+    assert chainq("export", *tables, "2400:2500", "--to", "lake", "--partition", "100", url=url).code == 0
+    for table in tables:
         files = f"spark.read.parquet({str(chainq.home / 'lake' / table)!r}).drop('start')"
         assert spark(f"{files}.dtypes") == spark(f"{reading(table, url, 2400, 2500)}.dtypes")
         assert spark.rows(files) == spark.rows(reading(table, url, 2400, 2500))
