@@ -91,7 +91,7 @@ class Checkpoint(Closing):
                 replace_file(self._path, msgspec.json.format(content, indent=1) + b"\n", self._name, MODE)
 
     def _read(self, path: Path, identity: dict[str, Any]) -> Kept | None:
-        """Return what a checkpoint has; None where there is none. Raises UsageError."""
+        """Return what a checkpoint has; None if there is none. Raises UsageError."""
         try:
             kept = msgspec.json.decode(path.read_bytes(), type=Kept)
         except FileNotFoundError:

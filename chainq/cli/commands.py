@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from chainq._version import __version__
-from chainq.catalog.methods import METHODS, Method, Role
+from chainq.catalog.methods import METHODS, Kind, Method, Role
 from chainq.cli import options
 from chainq.cli.build import CONTEXT, build, marked, parameters
 from chainq.cli.help import PlainGroup
@@ -87,7 +87,9 @@ def _filters(method: Method) -> str:
     array, _, program = method.program.rpartition("[].")
     function = method.function.rpartition("[].")[2]
     inside = f" of any of {array}" if array else ""
-    return f"\n\n--program compares {program}, --function {function}{inside}." if program else ""
+    if any(column.path == program and column.kind is Kind.TEXT for column in method.columns):
+        program = f"the ID in {program}"
+    return f" --program compares {program}, --function {function}{inside}." if program else ""
 
 
 def _sentence(purpose: str) -> str:

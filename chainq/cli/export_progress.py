@@ -20,7 +20,7 @@ class Progress:
         self._workers: dict[int, Advance] = {}  # by the number of the worker
 
     def begin(self, plan: ExportPlan) -> None:
-        """Start the bar; where no range was given, say how much that is."""
+        """Start the bar; if no range was given, say how much that is."""
         if plan.todo and self._everything:
             what = f"{counted(len(plan.todo), 'partition')} of {plan.heights} to write"
             self._reporter.note(f"{what}, {plan.kept:,} complete")

@@ -2,7 +2,7 @@
 
 Partitions are written as `chainq export` writes them, with the same proofs and receipts. Each is whole, from its first
 height on, so up to one partition more is requested on either side of the range, once. The partition below the tip ends
-where rows may still appear. It is written again only when it is complete, because each time takes all of its requests.
+if rows may still appear. It is written again only when it is complete, because each time takes all of its requests.
 
 Rejected: files of the rows that a run prints anyway. A range that begins inside a partition could not be kept.
 """

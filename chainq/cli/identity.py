@@ -52,7 +52,7 @@ def owner_hash(addresses: Sequence[str], salt: bytes) -> str:
 
 
 def recorded_salt(checkpoint: Path | None) -> bytes:
-    """Return the salt in a checkpoint; a new one where there is none. What is wrong with the file shows later."""
+    """Return the salt in a checkpoint; a new one if there is none. What is wrong with the file shows later."""
     try:
         text = checkpoint.read_bytes() if checkpoint else b"{}"
         salt = bytes.fromhex(msgspec.json.decode(text, type=_Checkpoint).query.owner.partition(":")[0])

@@ -46,7 +46,7 @@ class Declared:
 def option(heading: str, metavar: str, text: str, default: Any = None, *, names: str = "", **more: Any) -> Any:
     """Declare an option under a heading of the help.
 
-    `names`: with blanks between, where they are not that of the attribute alone; `more`: as Typer's `Option` takes it.
+    `names`: with blanks between, if they are not that of the attribute alone; `more`: as Typer's `Option` takes it.
     """
     more = {"metavar": metavar or None, "rich_help_panel": heading or None, "help": text, **more}
     return Declared(Option(..., *names.split(), **more), default)
@@ -76,7 +76,9 @@ class RangeOptions(Group):
     end: str | None = option(RANGE, "H", "End height, exclusive. Default, and latest: through the tip.")
     last: str | None = option(RANGE, "N", "The last N blocks.")
     since: str | None = option(
-        RANGE, "T", "First block time: 2024-06-02, 2024-06-02T11:36Z, 2h or '2 hours ago', yesterday, or Unix seconds."
+        RANGE,
+        "T",
+        "First block time: 2024-06-02T11:36Z, yesterday or 2h.\fAlso 2024-06-02, '2 hours ago' or Unix seconds.",
     )
     until: str | None = option(RANGE, "T", "End block time, exclusive.")
 
@@ -125,9 +127,9 @@ class VerifyOptions(Group):
     """Verification of the chain."""
 
     no_verify: bool = switch(RANGE, "Skip the check for missing and unlinked blocks.")
-    hashes: bool = switch(RANGE, "Recompute block hashes; exit with code 6 before the first wrong row.")
+    hashes: bool = switch(RANGE, "Recompute block hashes.\fExit with code 6 before the first wrong row.")
     workers: int | None = option(
-        RANGE, "N", "Processes that recompute hashes. Default: one per core.", names="--workers -w", min=1, max=256
+        RANGE, "N", "Processes that recompute hashes.\fDefault: one per core.", names="--workers -w", min=1, max=256
     )
 
 
@@ -146,7 +148,7 @@ class FilterOptions(Group):
     where: str | None = option(
         FILTER,
         "EXPRESSION",
-        "Print the rows that meet a condition, such as 'output_index > 0 and program_id ~ token'. Operators: =, !=, "
+        "Print the rows that meet a condition, such as 'output_index > 0 and program_id ~ token'.\fOperators: =, !=, "
         "<, <=, >, >=, ~ and !~ (regular expressions), and, or, not, ( ).",
     )
 
@@ -161,8 +163,8 @@ class ResumeOptions(Group):
     """Incremental runs."""
 
     lag: int = option(RESUME, "N", "Leave out the last N blocks.", 0, min=0)
-    rewind: int | None = option(RESUME, "N", "Fetch the last N or more blocks again, then resume.", min=1)
-    adopt: bool = switch(RESUME, "Resume after the rows of -o FILE if the checkpoint does not exist.")
+    rewind: int | None = option(RESUME, "N", "Fetch the last N or more blocks again.\fThe run then resumes.", min=1)
+    adopt: bool = switch(RESUME, "Resume after -o FILE if there is no checkpoint.")
     max_age: str | None = option(RESUME, "AGE", "Exit with code 6 if the tip is older: 10m, 2h, 7d.")
     follow: bool = switch(RESUME, "Keep running and print new blocks.", names="--follow -f")
     interval: float | None = option(RESUME, "SECONDS", f"Seconds between polls.  [default: {INTERVAL:g}]", min=0.01)
@@ -186,8 +188,8 @@ class OutputOptions(ColorOptions):
     format: str | None = option(
         OUTPUT,
         "NAME",
-        "table, jsonl, json, csv, tsv, text, chart, parquet, plug-ins. Default: by the extension of FILE, else "
-        "CHAINQ_FORMAT, else table on a terminal and jsonl elsewhere.",
+        "table, jsonl, json, csv, tsv, text, chart, parquet. Default: table, or jsonl in a pipe.\f"
+        "Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default.",
     )
     table: bool = switch(OUTPUT, "Human-readable table.")
     jsonl: bool = switch(OUTPUT, "One JSON object per line, as the service sent it.")
@@ -198,26 +200,31 @@ class OutputOptions(ColorOptions):
     columns: list[str] | None = option(
         OUTPUT,
         "A,B.C",
-        "Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list.",
+        "Columns, such as a,b.c; `help` lists them.\fAlso a.b[].c of the items of an array, or `all`.",
         callback=_list_columns,
         is_eager=True,
     )
     no_trunc: bool = switch(OUTPUT, "Do not abbreviate values.")
     output: str | None = option(
-        OUTPUT, "FILE", "Output file, replaced when complete; its extension selects the format.", names="--output -o"
+        OUTPUT,
+        "FILE",
+        "Output file; its extension selects the format.\fIt is replaced when it is complete.",
+        names="--output -o",
     )
 
 
 class ReceiptOptions(Group):
     """What is written beside a file."""
 
-    receipt: bool = switch(OUTPUT, "Write FILE.receipt.json: range, rows, SHA-256; chainq verify FILE uses it.")
+    receipt: bool = switch(
+        OUTPUT, "Write FILE.receipt.json for chainq verify FILE.\fIt contains the range, the row count and the SHA-256."
+    )
 
 
 class FlattenOptions(Group):
     """Whether jsonl has nested objects."""
 
-    flatten: bool = switch(OUTPUT, "jsonl with a key for each column (b.c) instead of nested objects.")
+    flatten: bool = switch(OUTPUT, "jsonl with a key for each column (b.c).\fIt has no nested objects.")
 
 
 class DetailOptions(Group):
@@ -242,18 +249,18 @@ class ServiceFlags(Group):
     )
     profile: str | None = option(SERVICE, "NAME", "Profile from config.toml.", envvar="CHAINQ_PROFILE")
     dialect: str | None = option(
-        SERVICE, "NAME", "Dialect of the server: chain, aleo, or auto to detect it.  [default: auto]"
+        SERVICE, "NAME", "chain, aleo, or auto to detect it.\fThe dialect of the server.  [default: auto]"
     )
     timeout: float | None = option(SERVICE, "SECONDS", f"Seconds per request.  [default: {TIMEOUT:g}]")
-    deadline: str | None = option(SERVICE, "AGE", "Exit with code 4 if the run takes longer: 90s, 10m, 2h.")
+    deadline: str | None = option(SERVICE, "AGE", "Exit with code 4 if it takes longer: 90s, 10m, 2h.")
     retries: int | None = option(SERVICE, "N", f"Retries for transient failures.  [default: {RETRIES}]", min=0)
     concurrency: int = option(SERVICE, "N", "Parallel requests.", CONCURRENCY, names="--concurrency -j", min=1, max=64)
-    max_memory: str = option(SERVICE, "SIZE", "Maximum memory for responses: 512M, 2G.", f"{MAX_MEMORY // 2**30}G")
+    max_memory: str = option(SERVICE, "SIZE", "Memory for responses: 512M, 2G.", f"{MAX_MEMORY // 2**30}G")
     rate: float | None = option(SERVICE, "N", "Maximum requests per second.")
     header: list[str] | None = option(
-        SERVICE, "'NAME: VALUE'", "HTTP header for every request; keep secrets in a profile."
+        SERVICE, "'NAME: VALUE'", "HTTP header for every request.\fKeep secrets in a profile."
     )
-    cert: str | None = option(SERVICE, "FILE[:KEY]", "Client certificate (PEM), and its key if not in FILE.")
+    cert: str | None = option(SERVICE, "FILE[:KEY]", "Client certificate (PEM).\fAnd its key, if that is not in FILE.")
     quiet: bool = switch(SERVICE, "Suppress warnings and progress.", names="--quiet -q")
     verbose: bool = switch(SERVICE, "Log every request to stderr.", names="--verbose -v")
     log_format: str = option(SERVICE, "text|json", "Format of the lines on stderr.", "text")
@@ -268,7 +275,7 @@ class LakeOptions(Group):
 class FillOptions(Group):
     """What is kept of what was requested."""
 
-    fill: bool = switch(SERVICE, "Write partitions that --lake lacks of the range into it first.")
+    fill: bool = switch(SERVICE, "First write what --lake lacks of the range into it.")
 
 
 class CheckOptions(Group):
@@ -282,14 +289,15 @@ class StrictOptions(Group):
 
     strict: bool = switch(
         SERVICE,
-        "Exit with code 6 before rows that are not proved complete, and compare a few heights with their full blocks.",
+        "Exit with code 6 before rows without proof.\fThat is, before rows that are not proved complete. A few "
+        "heights are compared with their full blocks, too.",
     )
 
 
 class RequestOptions(Group):
     """Whether the requests of a command are sent."""
 
-    dry_run: bool = switch(SERVICE, "Print the requests as JSON Lines without sending them.")
+    dry_run: bool = switch(SERVICE, "Print the requests as JSON Lines and send none.")
 
 
 class ReportOptions(Group):

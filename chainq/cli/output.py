@@ -24,7 +24,7 @@ class OutputSettings(NamedTuple):
     """What is written and where to.
 
     `format`: name of the format; `make`: the format itself; `can`: what it can do. `file`: the file to write, None for
-    standard output. `requested`: the value of `--columns`, empty where it was not given. `stated`: an option
+    standard output. `requested`: the value of `--columns`, empty if it was not given. `stated`: an option
     states the format. `spec`: what the format needs to know.
     """
 
@@ -138,7 +138,7 @@ def _stated_format(given: "OutputOptions") -> str | None:
 
 
 def _default_format(file: Path | None, *, appended: bool) -> str:
-    """Return the name of the format where no option states one: by the extension of `file`, else by environment.
+    """Return the name of the format if no option states one: by the extension of `file`, else by environment.
 
     Else it is a table on a terminal, unless later runs add to the output (`appended`).
     """

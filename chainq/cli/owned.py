@@ -21,7 +21,7 @@ from chainq.wallet.shown import Style, totals
 def run(given: OwnedOptions) -> None:
     """Run the command. Raises ChainqError, PipeClosed, Interrupted.
 
-    IncompleteError at the end, after all rows, where some could not be compared.
+    IncompleteError at the end, after all rows, if some could not be compared.
     """
     wanted, format_name = _wanted(given)
     method = _method(wanted, given, several=True)

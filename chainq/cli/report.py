@@ -124,7 +124,7 @@ class Reporter(Progress):
             self._limited = True
 
     def _show_status(self, text: str) -> None:
-        """Overwrite the line of the status, in place; remove it where `text` is empty."""
+        """Overwrite the line of the status, in place; remove it if `text` is empty."""
         if text or self._status:
             sys.stderr.write("\r\x1b[K" + printable(text)[: shutil.get_terminal_size().columns - 1])
             sys.stderr.flush()
@@ -184,7 +184,7 @@ class Reporter(Progress):
         self.note(f"{read} read{until} {passed:,} passed the filter{why and f'; {why}'}")
 
     def beside(self, sink: Sink) -> Output:
-        """Return what writes to the sink, with no bar meanwhile where both are on one terminal."""
+        """Return what writes to the sink, with no bar meanwhile if both are on one terminal."""
         return sink if self._bar is None or self._totals else _Beside(sink, self._bar)
 
     def end(self) -> None:

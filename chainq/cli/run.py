@@ -1,6 +1,6 @@
 """One data command from its query to its last byte: requests, rows, format, sink.
 
-What fails is raised, with a note on how to get the rest where that is known; `main` prints it.
+What fails is raised, with a note on how to get the rest if that is known; `main` prints it.
 """
 
 import gc

@@ -241,6 +241,8 @@ class SingleRun:
         chain_end = _chain_end(read.end - 1 if len(read) else self.service.tip_for(end))
         if bounds.one_word and bounds.start == end - 1:
             self.reporter.warn(f"block {bounds.start} does not exist: {chain_end}")
+        elif bounds.start is not None and bounds.start >= max(0, read.end) and not len(read):
+            self.reporter.warn(f"no blocks in that range: {chain_end}")
         else:
             self.reporter.warn(f"--end {end} is not reached: {chain_end}")
 

@@ -43,7 +43,7 @@ WALLET, EXPORT = "Wallet", "Export"
 
 
 class KeyOptions(Group):
-    """Whose records, where nothing is said of how they are printed."""
+    """Whose records, if nothing is said of how they are printed."""
 
     view_key_file: Path | None = option(
         WALLET, "FILE", "View keys, one per line; - for stdin. Default: CHAINQ_VIEW_KEY, else a hidden prompt."

@@ -14,7 +14,7 @@ from chainq.wallet.keys import ViewKey
 class TokenBalance(NamedTuple):
     """What an address has of a program, and of a token of it; amounts in the smallest unit, such as microcredits.
 
-    `owner`: the address. `token_id`: None for a program without tokens. `received`, `unspent`: None where records have
+    `owner`: the address. `token_id`: None for a program without tokens. `received`, `unspent`: None if records have
     no amount.
     """
 

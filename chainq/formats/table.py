@@ -142,7 +142,7 @@ class Table:
     def _settle(self, cells: Sequence[Sequence[Cell]]) -> None:
         for column, values in zip(self._columns, zip(*cells, strict=True), strict=True):
             column.measure(values)
-        # What --columns names is never left out: where it does not fit, each row is drawn upright.
+        # What --columns names is never left out: if it does not fit, each row is drawn upright.
         self._lanes = settle(self._columns, self._width, keep=self._spec.selected)
         if len(self._lanes) > 1 and _total(self._lanes) > self._width:
             self._lanes, self._upright = [], True

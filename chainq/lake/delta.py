@@ -29,13 +29,13 @@ from chainq.text.sanitize import excerpt
 
 T = TypeVar("T")
 APPLICATION = "chainq"
-ATTEMPTS = 5  # of a commit, where others commit to the same table
+ATTEMPTS = 5  # of a commit, if others commit to the same table
 
 
 class DeltaTable:
     """The Delta table of one command, which may not exist yet. Raises UsageError without deltalake.
 
-    OutputError where the table cannot be read or written, UsageError where others have rewritten it.
+    OutputError if the table cannot be read or written, UsageError if others have rewritten it.
     """
 
     def __init__(self, store: Store, command: str) -> None:

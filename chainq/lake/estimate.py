@@ -14,7 +14,7 @@ from chainq.query import Query
 
 class Estimate(msgspec.Struct, frozen=True):
     """A partition to write. `calls`: requests, 0 if the read of another table fills it. `bytes`: of its file, null
-    where none of its command is known."""
+    if none of its command is known."""
 
     command: str
     start: int

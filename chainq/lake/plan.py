@@ -20,7 +20,7 @@ from chainq.stored.inventory import Inventory
 from chainq.stored.receipt import Entry, digest, is_settled, parse_entry
 
 HashAt = Callable[[int], str | None]
-"""The hash of a block as the chain has it now; None where there is no such block."""
+"""The hash of a block as the chain has it now; None if there is no such block."""
 
 
 class Todo(NamedTuple):
@@ -43,7 +43,7 @@ def make_plan(
 
     `expect` is given the heights whose hashes are about to be looked up.
 
-    Raises IncompleteError where the chain is shorter than the partitions.
+    Raises IncompleteError if the chain is shorter than the partitions.
     """
     specs = list(wanted)
     kept: list[Entry] = []
@@ -107,7 +107,7 @@ def _comparable(before: Entry, after: Entry) -> bool:
 
 
 def first_broken(entries: Iterable[Entry]) -> PartitionSpec | None:
-    """Return the first partition that is not of the chain of the one before; None where there is none."""
+    """Return the first partition that is not of the chain of the one before; None if there is none."""
     in_order = sorted(entries, key=lambda entry: entry.spec)
     return next((after.spec for before, after in pairwise(in_order) if broken(before, after)), None)
 

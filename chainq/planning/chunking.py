@@ -154,7 +154,7 @@ def within_limit(query: Query, heights: HeightRange) -> HeightRange:
 def first_requests(query: Query, heights: HeightRange) -> Iterator[RowsRequest]:
     """Yield the first request of each chunk of a range, as if nothing were learned from responses.
 
-    With a limit only those that are sure to be sent: where heights may have any number of rows, that is the first.
+    With a limit only those that are sure to be sent: if heights may have any number of rows, that is the first.
     """
     heights = within_limit(query, heights)
     page_size, chunk_rows = page_sizes(query)

@@ -5,7 +5,7 @@ is what `Evidence.prove` returns. Its three rules, and the assumption under each
 
 1.  Order. Assumption A: page 0 of a range is a prefix of the rows due, in order of height, of whatever length.
     Assumption B: rows lie in the range that was requested. So page 0 that shows a row known to lie at height m or above
-    holds every row below m. That is all a response proves: never its own last height, nothing where it is empty,
+    holds every row below m. That is all a response proves: never its own last height, nothing if it is empty,
     and pages above 0 prove nothing. Of blocks each height has one: a height that is shown is complete.
 2.  Witness. Assumption C: two methods of the service tell of the same chain. If another method names the rows that
     are due at a height, that height is complete when all of them were shown, in whatever response.

@@ -255,7 +255,7 @@ class RangePlan:
         self._chunker.learn(covered, len(page.rows), _bytes(page.rows), complete=not full)
 
     def _contradicted(self, chunk: _Chunk, error: IncompleteError) -> None:
-        """Ask for a chunk anew whose responses contradict others, or end in an error where they do so again."""
+        """Ask for a chunk anew whose responses contradict others, or end in an error if they do so again."""
         chunk.steps = chunk.request = None
         chunk.retries += 1
         if chunk.retries > tuning.CONTRADICTIONS:

@@ -134,7 +134,7 @@ def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str) -> Non
 
 
 def _check_other(other: Path, output: str) -> None:
-    """Raise UsageError if another checkpoint is about the output file, or where that cannot be read in it."""
+    """Raise UsageError if another checkpoint is about the output file, or if that cannot be read in it."""
     remedy = Phrase("use another {output}, or that checkpoint", output="FILE")
     try:
         of_other = recorded(other).output if other.exists() else ""

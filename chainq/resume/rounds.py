@@ -208,7 +208,7 @@ class Rounds:
         return BatchStream(self.query.method, limited(batches, self.left, self.query.where))
 
     def _existing(self, tip: Tip | None, end: int) -> int:
-        """Return `end`, or less where the service does not have the block below it, although it names its tip."""
+        """Return `end`, or less if the service does not have the block below it, although it names its tip."""
         step, least = 1, self.journal.history.settled.next
         while end > least and self.query.verify:
             if self.reorg.see(tip, end, end - self._next):
@@ -238,7 +238,7 @@ class Rounds:
 
     @property
     def _if_reset(self) -> str:
-        """Return what to do where the chain is a new one."""
+        """Return what to do if the chain is a new one."""
         output = "a new checkpoint and a new output file" if self.journal.checkpoint else "a new output"
         return f"if the chain was reset, start over with {output}"
 
@@ -339,7 +339,7 @@ class Rounds:
         return self.left != 0
 
     def _write_batch(self, writer: Writer, batch: Batch, heights: HeightRange, deep: int | None, last: int) -> bool:
-        """Write the rows of a batch, and record that at the end of a round or where it is due; return whether the
+        """Write the rows of a batch, and record that at the end of a round or if it is due; return whether the
         service had all its blocks.
 
         `deep`: the end of what can be settled, None if nothing of the batch can; `last`: the end of the round.

@@ -226,7 +226,7 @@ def _fields(*pairs: tuple[str, str]) -> Padding:
 
 
 def _id(text: str, room: int) -> str:
-    """Return an ID whole where there is room, else abbreviated as in tables."""
+    """Return an ID whole if there is room, else abbreviated as in tables."""
     return id_cell(text).text(room)
 
 

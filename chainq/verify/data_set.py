@@ -62,7 +62,7 @@ class Checked(NamedTuple):
 class DataSetCheck:
     """A data set that is to be verified, in so many worker processes, None for one per core, but none for little work.
 
-    `progress` counts its rows. Raises UsageError where there is none.
+    `progress` counts its rows. Raises UsageError if there is none.
     """
 
     unseen = ""  # its receipts show which rows are due
@@ -162,7 +162,7 @@ class GroupCheck:
             return file_digest(file, "sha256").hexdigest()
 
     def _check(self, partition: Partition) -> tuple[Any | None, list[Located]]:
-        """Return what other commands are compared with, None where nothing can be read, and what is wrong."""
+        """Return what other commands are compared with, None if nothing can be read, and what is wrong."""
         from pyarrow import parquet
 
         spec, entry, size = partition
@@ -264,7 +264,7 @@ def _group_check(destination: str, repair: PartitionRepair, _say: Say | None = N
 
 
 def _receipt(sealed: bytes | None) -> Receipt | None:
-    """Return the receipt in the metadata of a file, None where it cannot be read."""
+    """Return the receipt in the metadata of a file, None if it cannot be read."""
     try:
         return msgspec.json.decode(sealed or b"null", type=Receipt)
     except msgspec.DecodeError:

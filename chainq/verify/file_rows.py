@@ -74,7 +74,7 @@ class Row(NamedTuple):
 
 class FileRows(NamedTuple):
     """The rows of one command in a file. `heights`: what the rows are of. `finding` makes a finding about them of a
-    height, None where that is not known, and what is wrong. `derived`: they were read off full blocks."""
+    height, None if that is not known, and what is wrong. `derived`: they were read off full blocks."""
 
     file: RowsFile
     method: Method

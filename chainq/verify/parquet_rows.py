@@ -95,5 +95,5 @@ def unreadable() -> tuple[type[Exception], ...]:
 
 
 def reason(error: Exception) -> str:
-    """Return the first line of an error, or its type where it has none."""
+    """Return the first line of an error, or its type if it has none."""
     return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -33,7 +33,7 @@ class PartitionRepair(NamedTuple):
     grid: int
 
     def finding(self, spec: PartitionSpec, height: int | None, contradiction: Contradiction) -> Finding:
-        """Return a finding about a partition, at its first height where no other is known.
+        """Return a finding about a partition, at its first height if no other is known.
 
         It is repaired by an export; off the grid by none, for no export writes there, nor if another anchor is wanted.
         """
@@ -44,7 +44,7 @@ class PartitionRepair(NamedTuple):
 
 
 class Partitions:
-    """The partitions of a data set. Raises UsageError where there is none.
+    """The partitions of a data set. Raises UsageError if there is none.
 
     `grid`: heights in a partition. `repair`: makes findings. `found`: those with a file or a receipt, sorted by command
     and height. `findings`: what the listing shows to be wrong, by height.

@@ -23,7 +23,7 @@ from chainq.verify.file_rows import BATCH, Damaged, RowsFile, json_texts, nothin
 
 
 class TextRows(RowsFile):
-    """A file of text, where all columns are texts."""
+    """A file of text, in which all columns are texts."""
 
     path: Path
 
