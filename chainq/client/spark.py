@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 LEAST_HEIGHTS = 1000  # of a part, where the option `partitions` is not given
 _TEXTS = ("url", "profile", "dialect", "cert", "lake")
 _CLIENT = (*_TEXTS, "timeout", "retries", "rate", "headers", "concurrency", "max_memory", "strict")
-_TIMES = ("since", "until")
-_RANGE = ("start", "end", "last", *_TIMES)
+_RANGE = ("start", "end", "last", "since", "until")
 _OPTIONS = ("table", "partitions", *_RANGE, *_CLIENT)
 
 
@@ -149,7 +148,7 @@ class SparkReader(DataSourceReader):
 
 def _value(name: str, text: str) -> Any:
     """Return the value of an option, which Spark hands on as text. What is no JSON stays text, for others to refuse."""
-    if name in (*_TEXTS, *_TIMES, "table", "path"):
+    if name in (*_TEXTS, *_RANGE, "table", "path"):
         return text
     try:
         return json.loads(text)

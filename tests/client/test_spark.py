@@ -122,7 +122,7 @@ def test_usage(spark: Spark) -> None:
         ("read('block', url='demo:')", "unknown table 'block'; the tables are blocks, "),
         ("read('blocks', url='demo:', strat=3)", "unknown option 'strat'; the options are table, "),
         ("read('blocks', url='demo:', partitions=0)", "invalid partitions 0: expected an int from 1 to "),
-        ("read('blocks', url='demo:', start='12K').count()", "invalid start '12K': expected an int from 0 to "),
+        ("read('blocks', url='demo:', start='x').count()", "invalid height 'x': expected a whole number such as "),
         ("read('blocks', url='demo:', last=5, end=7).count()", "last cannot be combined with start, end, "),
     ):
         with pytest.raises(SparkError) as raised:
@@ -134,6 +134,8 @@ def test_usage(spark: Spark) -> None:
         2999999,
         3000000,
     ]
+    assert spark("read('blocks', url='demo:', start='12K', end='12_010').count()") == 10
+    assert spark("read('blocks', url='demo:', start='-5', end='latest').count()") == 5
     assert spark("read('blocks', url='demo:', start=5, end=5).count()") == 0
 
 
