@@ -129,7 +129,7 @@ OUTSIDE = {
 # pydantic comes with typer 0.29; httpcore and h11 with httpx's own transport.
 NEVER = {
     *("aleo", "asyncio", "deltalake", "distributed", "duckdb", "h11", "httpcore", "obstore", "pandas", "plotille"),
-    *("pyarrow", "pydantic", "pygments", "rich", "tomllib"),
+    *("pyarrow", "pydantic", "pygments", "pyspark", "rich", "tomllib"),
 }
 
 
@@ -226,6 +226,7 @@ USERS = {
     "pyiceberg": {"lake"},
     "sqlalchemy": {"lake"},
     "distributed": {"lake"},
+    "pyspark": {"client"},
     "obstore": {"stored"},
     "starlette": {"stored"},
     "uvicorn": {"stored"},

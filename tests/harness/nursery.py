@@ -36,8 +36,8 @@ else:  # the package `harness` would load pytest
 
     sys.path.pop()
 
-# What is loaded by some format only, or writes the documentation, is left to those who need it.
-LATER = ("chainq.__main__", "chainq._docgen", "chainq.formats.chart", "chainq.formats.parquet")
+# What is loaded by some format only or by Spark, or writes the documentation, is left to those who need it.
+LATER = ("chainq.__main__", "chainq._docgen", "chainq.client.spark", "chainq.formats.chart", "chainq.formats.parquet")
 # Packages that take as long to load as a run with such a word takes otherwise; a machine may lack them. They are only
 # loaded: what the first call of aleo-sdk starts are threads, which no fork has, and a run that needs them would hang.
 GROUPS = {
