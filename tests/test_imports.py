@@ -76,8 +76,8 @@ RANGED = LOOKED_UP | {
         "planning.facts",
         "planning.naming",
     ),
-    *("planning.links", "planning.order", "rows.sorting", "planning.questions", "planning.range_plan"),
-    *("planning.seen", "planning.spans", "planning.exchange"),
+    *("planning.links", "planning.one_chain", "planning.order", "rows.sorting", "planning.questions"),
+    *("planning.range_plan", "planning.seen", "planning.spans", "planning.exchange"),
 }
 WITNESSED = RANGED | {"fetching.witness", "rows.full_block"}
 PAGED = LOOKED_UP | {
