@@ -76,8 +76,8 @@ RANGED = LOOKED_UP | {
         "planning.facts",
         "planning.naming",
     ),
-    *("planning.links", "planning.order", "rows.sorting", "planning.questions", "planning.range_plan"),
-    *("planning.seen", "planning.spans", "planning.exchange"),
+    *("planning.links", "planning.one_chain", "planning.order", "rows.sorting", "planning.questions"),
+    *("planning.range_plan", "planning.seen", "planning.spans", "planning.exchange"),
 }
 WITNESSED = RANGED | {"fetching.witness", "rows.full_block"}
 PAGED = LOOKED_UP | {
@@ -129,7 +129,7 @@ OUTSIDE = {
 # pydantic comes with typer 0.29; httpcore and h11 with httpx's own transport.
 NEVER = {
     *("aleo", "asyncio", "deltalake", "distributed", "duckdb", "h11", "httpcore", "obstore", "pandas", "plotille"),
-    *("pyarrow", "pydantic", "pygments", "rich", "tomllib"),
+    *("pyarrow", "pydantic", "pygments", "pyspark", "rich", "tomllib"),
 }
 
 
@@ -226,6 +226,7 @@ USERS = {
     "pyiceberg": {"lake"},
     "sqlalchemy": {"lake"},
     "distributed": {"lake"},
+    "pyspark": {"client"},
     "obstore": {"stored"},
     "starlette": {"stored"},
     "uvicorn": {"stored"},

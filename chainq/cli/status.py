@@ -14,6 +14,7 @@ from msgspec import UNSET
 from chainq.cli.balance_checkpoint import Kept
 from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.heights.block_time import format_age, parse_age
+from chainq.heights.range import HeightRange
 from chainq.resume.checkpoint import State, is_checkpoint, recorded
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted, duration
@@ -155,7 +156,7 @@ def _of_runs(target: str, command: str, next_height: int, state: State, now: flo
 def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     """Yield the status of each table, up to its first gap."""
     from chainq.stored import last_run, manifest
-    from chainq.stored.inventory import take_inventory
+    from chainq.stored.inventory import gaps, take_inventory
 
     listed = list(store.listing())
     written = {one.name: one.modified for one in listed}
@@ -169,9 +170,8 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
         tables.setdefault(entry.spec.command, []).append(entry)
     for command, entries in sorted(tables.items()):
         entries.sort(key=lambda entry: entry.spec)
-        edges = [*(entry.spec.start for entry in entries[1:]), max(entries[-1].spec.end, ends.get(command, 0))]
-        ended = (entry.spec.end for entry in entries)
-        missing = tuple((end, start) for end, start in zip(ended, edges, strict=True) if end < start)
+        heights = HeightRange(entries[0].spec.start, max(entries[-1].spec.end, ends.get(command, 0)))
+        missing = tuple(gap.edges for gap in gaps((entry.spec for entry in entries), heights))
         end = missing[0][0] if missing else entries[-1].spec.end
         tip = max(last.tip, *(entry.tip for entry in entries))
         older = max(written[entry.name] for entry in entries)  # older exports recorded no run
@@ -206,11 +206,11 @@ def _lines(status: Status) -> Iterator[str]:
     if status.bytes is not None:
         parts.append(counted(status.bytes, "byte"))
     if status.missing:
-        shown = ", ".join(f"{start}-{end - 1}" for start, end in status.missing[:SHOWN])
-        more = f" and {counted(len(status.missing) - SHOWN, 'gap')} more" if len(status.missing) > SHOWN else ""
+        from chainq.stored.inventory import listed
+
         heights = f"{status.missing[0][0]}:{status.missing[-1][1]}"
         writes = f"chainq export {status.command} {heights} --to {shlex.quote(status.target)} writes them"
-        parts.append(f"missing heights {shown}{more} ({writes})")
+        parts.append(f"missing heights {listed([HeightRange(*edges) for edges in status.missing], SHOWN)} ({writes})")
     if status.keys is not None:
         parts += [counted(status.keys, "view key"), counted(status.records or 0, "record")]
         parts.append(f"{status.unspent:,} unspent")

@@ -21,7 +21,7 @@ digit is lost; strings stay strings, unless the client is `typed`. Rows can be r
 once: `to_arrow`, `to_pandas`, `to_polars` of `Rows`.
 
 `AsyncClient` has the same methods for asyncio (`async for row in client.records(0, 500)`). `row_types` has a TypedDict
-for the rows of each method.
+for the rows of each method. `chainq.client.spark` makes tables for Spark 4 (docs/export.md, "Spark").
 
 Every error is a `chainq.ChainqError`: UsageError for an invalid argument, IncompleteError if completeness cannot be
 proved. Nothing outside of the client changes: no settings of the process, no output, no signal handlers.

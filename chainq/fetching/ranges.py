@@ -91,7 +91,7 @@ def fetch_range(
     try:
         _compare(plan, witness, compared)
         submit()
-        plan.evidence.know_hashes(hashes())
+        plan.know_hashes(hashes())
         while not plan.done:
             for result in plan.ready():
                 if query.limit is None:  # the server works while the rows are drawn; with a limit they may be the last
@@ -164,7 +164,7 @@ def _batch(
     trace(f"{method.name} {result.heights}: {len(result.rows)} rows, proof: {result.proof}")
     if result.proof.grade is Grade.BELIEF:
         believed(result.heights)
-    return Batch(result.rows, result.heights, result.proof)
+    return Batch(result.rows, result.heights, result.proof, confirmed=result.confirmed)
 
 
 def _sender(

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -305,16 +305,19 @@ class Service(Closing):
         height, which rows must be of. `compared`: heights whose rows must be those of their full blocks, if the service
         has these. `edges`: heights that no batch spans.
         """
-        ask = partial(self._ask_range, concurrency=concurrency, compared=compared)
+        hashes = hashes if self._lake is None else cache(hashes)  # for all parts
+        ask = partial(self._ask_range, edges, hashes, concurrency, compared)
         if query.where is not None:  # how many rows a limit of those that pass needs, only they tell
             query = query._replace(limit=None)
         if self._stored is not None:
-            batches = self._read_range(self._stored.reader, query, heights, edges)
+            batches = self._read_range(self._stored.reader, edges, query, heights)
         elif self._lake is not None and query.method.stored:
-            read = partial(self._read_range, self._lake.reader)
-            batches = self._lake.fetch_range(query, heights, edges, read, ask, known, learned, hashes)
+            from chainq.fetching.lake import in_turn
+
+            read = partial(self._read_range, self._lake.reader, edges)
+            batches = self._lake.fetch_range(query, heights, edges, read, in_turn(ask, known, learned))
         else:
-            batches = ask(query, heights, edges, known, learned, hashes)
+            batches = ask(query, heights, known, learned)
         if query.hash_workers:
             from chainq.fetching.hashed import hashed
 
@@ -349,7 +352,7 @@ class Service(Closing):
 
     def has_index(self, table: str) -> bool:
         """Return whether `find` can look up rows of a table: in a data set that has it."""
-        return self._stored is not None and self._stored.reader.has(table, own=True)
+        return self._stored is not None and self._stored.reader.can_find(table)
 
     def find(self, table: str, column: str, text: str) -> Raw | None:
         """Return the row of a data set with a text in an indexed column (`has_index`), None if there is none.
@@ -367,7 +370,7 @@ class Service(Closing):
         return self._lake.missing(query, heights)
 
     def _read_range(
-        self, reader: "Reader", query: Query, heights: HeightRange, edges: Sequence[int]
+        self, reader: "Reader", edges: Sequence[int], query: Query, heights: HeightRange
     ) -> Iterator[Batch]:
         """Yield the rows of a range from a data set."""
         from chainq.fetching.stored_ranges import fetch_stored
@@ -384,15 +387,14 @@ class Service(Closing):
 
     def _ask_range(
         self,
-        query: Query,
-        heights: HeightRange,
         edges: Sequence[int],
-        known: "Known | None",
-        learned: "Callable[[Known], None]",
         hashes: Callable[[], Mapping[int, str]],
-        *,
         concurrency: int | None,
         compared: HeightRange | None,
+        query: Query,
+        heights: HeightRange,
+        known: "Known | None",
+        learned: "Callable[[Known], None]",
     ) -> Iterator[Batch]:
         """Yield the rows of a range as requests prove them."""
         from chainq.fetching.ranges import NOWHERE, fetch_range

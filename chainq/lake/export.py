@@ -19,7 +19,7 @@ from chainq.heights.grid import PartitionSpec, partitions
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
 from chainq.lake import plan
-from chainq.lake.drift import no_longer_sent
+from chainq.lake.drift import changes
 from chainq.lake.engine import Engine
 from chainq.lake.job import Done, Job, Task
 from chainq.lake.plan import Todo
@@ -216,10 +216,10 @@ class Export:
             return totals._replace(committed=+added)
 
     def _read_back(self, entries: Sequence[Entry], written: Sequence[Entry]) -> None:
-        """Keep the indexes, and say which fields the service no longer sends."""
+        """Keep the indexes, and say which fields the service no longer sends, and which are new."""
         for command in self._tables:
             own = [one for one in entries if one.spec.command == command]
-            for warning in no_longer_sent(self._store, own, written):
+            for warning in changes(self._store, own, written):
                 self._warn(warning)
             if command in index.INDEXED:
                 index.keep(self._store, command, own)

@@ -38,12 +38,13 @@ _RANK = {Grade.ORDER: 0, Grade.WITNESS: 1, Grade.BELIEF: 2}
 
 class Proved(NamedTuple):
     """All rows of `heights`, in order of height, and on what that rests. `row_heights` is empty if rows of the
-    method carry none."""
+    method carry none. `beyond`: the next row of the same response, and its height."""
 
     heights: HeightRange
     rows: list[Raw]
     row_heights: list[int]
     grade: Grade
+    beyond: tuple[int, Raw] | None = None
 
 
 class Evidence:
@@ -242,6 +243,10 @@ class Evidence:
         """Return whether a row that is due at a height must be listed."""
         return all(w.due.strict for w in self._witnesses if height in w.due.heights)
 
+    def requested(self, heights: HeightRange) -> bool:
+        """Return whether one response is to some heights and others."""
+        return any(r.heights.start <= heights.start and heights.end <= r.heights.end for r in self._responses)
+
     def witnessed(self, height: int) -> int:
         """Return up to which height another method has said what is due from a height on; 0 if it has not."""
         ends = (w.due.heights.end for w in self._witnesses if height in w.due.heights)
@@ -417,4 +422,5 @@ def _cut(shown: Shown, heights: HeightRange, complete: HeightRange) -> Proved:
     """Return the rows of a response at those of some heights of which it holds all."""
     part = heights.common(complete)
     rows = shown.at(part)
-    return Proved(part, shown.rows[rows], shown.row_heights[rows], Grade.ORDER)
+    beyond = (shown.row_heights[rows.stop], shown.rows[rows.stop]) if rows.stop < len(shown.rows) else None
+    return Proved(part, shown.rows[rows], shown.row_heights[rows], Grade.ORDER, beyond)

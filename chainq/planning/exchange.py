@@ -103,12 +103,14 @@ class Proof(NamedTuple):
 
 
 class ChunkResult(NamedTuple):
-    """All rows of `heights`. `row_heights`: the height of each row, empty if rows carry none."""
+    """All rows of `heights`. `row_heights`: the height of each row, empty if rows carry none. `confirmed`: these are
+    the last rows, and all rows are of the chain of the last block (`one_chain`)."""
 
     heights: HeightRange
     rows: list[Raw]
     row_heights: list[int]
     proof: Proof
+    confirmed: bool = False
 
 
 class Known(NamedTuple):

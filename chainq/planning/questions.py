@@ -74,6 +74,8 @@ def _known_before(start: int, end: int, overlap: int, facts: Facts) -> Asking[in
         yield from _unordered(start, end, facts)
     elif facts.named.start <= start < facts.named.end:
         yield from collect(start, min(end, facts.named.end), facts)
+    elif _ends_shown(HeightRange(start, end), facts):
+        yield from collect(start, end, facts)
     elif start == facts.dense:
         if end > start + 1:  # its responses are large: the heights above need not wait for them
             end = start + 1
@@ -82,6 +84,14 @@ def _known_before(start: int, end: int, overlap: int, facts: Facts) -> Asking[in
     else:
         return None
     return end
+
+
+def _ends_shown(heights: HeightRange, facts: Facts) -> bool:
+    """Return whether heights are the last ones, few, and of a response before: only other methods tell more of them,
+    since the rows carry no height."""
+    ev, last = facts.evidence, heights.end == facts.end == facts.top
+    few = len(heights) <= tuning.SEVERAL
+    return facts.blocks and last and few and not ev.with_heights and ev.requested(heights)
 
 
 def _check(start: int, end: int, page: Page | None, facts: Facts) -> Asking[None]:

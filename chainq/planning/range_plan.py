@@ -17,7 +17,7 @@ handed on, whichever chunk's response showed it. An error is raised when its tur
 it is printed, in every run alike.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -48,6 +48,7 @@ from chainq.planning.exchange import (
 )
 from chainq.planning.facts import BehindError, Facts
 from chainq.planning.links import Links
+from chainq.planning.one_chain import OneChain
 from chainq.planning.questions import pursue
 from chainq.query import Query
 from chainq.rows.fields import Picker, text_of
@@ -95,6 +96,7 @@ class RangePlan:
             block_hash=_hash_reader(method),
         )
         self.evidence.widest = known.shown_width
+        self._chain = OneChain(heights.end, _hash_reader(method))
         identified = bool(method.identity) and witness
         self.facts = Facts(
             self.evidence,
@@ -127,12 +129,16 @@ class RangePlan:
         """Return whether an outcome is due."""
         return bool(self._waiting)
 
+    def know_hashes(self, hashes: Mapping[int, str]) -> None:
+        """Take in the hashes of blocks by height, of one chain, before the first response. Raises IncompleteError."""
+        self._chain.last = "" if self._reverse else hashes.get(self.facts.end - 1, "")
+        self.evidence.know_hashes(hashes)
+
     def requests(self) -> Iterator[tuple[int, RowsRequest | TipRequest | DueRequest]]:
         """Yield the requests to send now, each with the number under which `receive` wants its outcome."""
         self._line.fit()
-        line = list(
-            takewhile(lambda chunk: chunk.error is None, self._line.chunks)
-        )  # nothing beyond an error is printed
+        # Nothing beyond an error is printed.
+        line = list(takewhile(lambda chunk: chunk.error is None, self._line.chunks))
         for place, chunk in enumerate(line):
             if len(self._waiting) >= self.window and place >= tuning.FRONT:
                 break
@@ -146,13 +152,22 @@ class RangePlan:
             if isinstance(chunk.request, Wait) and self._has_waited(place, chunk):
                 self._step(chunk)
             if isinstance(chunk.request, RowsRequest | TipRequest | DueRequest):
-                self._number += 1
-                self._waiting[self._number] = chunk
-                chunk.sent = True
-                yield self._number, chunk.request
+                yield from self._send(chunk, chunk.request)
         if not self._waiting and (stuck := next((c for c in line if isinstance(c.request, Wait)), None)):
             self._step(stuck)  # nothing is under way that it could wait for
             yield from self.requests()
+
+    def _send(
+        self, chunk: Chunk, request: RowsRequest | TipRequest | DueRequest
+    ) -> Iterator[tuple[int, RowsRequest | TipRequest | DueRequest]]:
+        """Yield a request of a chunk with its number, unless it is better sent later."""
+        if self._chain.waits(request, under_way=self.waiting):
+            return
+        self._number += 1
+        self._chain.sent(self._number, request, under_way=self.waiting)
+        self._waiting[self._number] = chunk
+        chunk.sent = True
+        yield self._number, request
 
     def _has_waited(self, place: int, chunk: Chunk) -> bool:
         """Return whether the responses are there that a chunk waits for, or have become needless."""
@@ -194,6 +209,7 @@ class RangePlan:
 
     def receive(self, number: int, outcome: object) -> None:
         """Take in the outcome of a request: a page, what is due, a tip height, or the failure."""
+        self._chain.came(number, outcome)
         chunk = self._waiting.pop(number)
         request, chunk.sent = chunk.request, False
         chunk.responses += 1
@@ -283,7 +299,8 @@ class RangePlan:
         if proved.grade is Grade.WITNESS and proved.row_heights:  # in the order of the other method
             page = self._sort(proved.rows, proved.heights, verify=self._verify)
             proved = proved._replace(rows=page.rows, row_heights=page.heights)
-        result = ChunkResult(*proved[:3], Proof(proved.grade, max(1, chunk.responses)))
+        proof = Proof(proved.grade, max(1, chunk.responses))
+        result = ChunkResult(*proved[:3], proof, self._chain.given(proved))
         chunk.responses = 0
         self._line.shorten(chunk, proved.heights)
         if self._reverse:

@@ -49,6 +49,6 @@ def _cut(method: Method, batch: Batch, heights: HeightRange, at: int) -> tuple[B
     low, high = batch.rows[:place], batch.rows[place:]
     scanned = (None, None) if batch.scanned is None else (len(low), len(high))  # at least so many
     return (
-        batch._replace(rows=low, heights=HeightRange(heights.start, at), scanned=scanned[0]),
+        batch._replace(rows=low, heights=HeightRange(heights.start, at), scanned=scanned[0], confirmed=False),
         batch._replace(rows=high, heights=HeightRange(at, heights.end), scanned=scanned[1]),
     )

@@ -5,7 +5,8 @@ it.
 
 A reorg may come at any moment, so what is recorded must be of one chain. The last block of a round is requested before
 anything else (`seen`), then the last known one, then the rows, then the last block again: if both are the same as
-before, all rows between them are of one chain.
+before, all rows between them are of one chain. If responses show that by themselves (`planning.one_chain`), the last
+block is not requested again.
 """
 
 from collections.abc import Callable, Mapping
@@ -162,27 +163,30 @@ class ReorgCheck:
         """Return the hash of the last block below each of `ends`, of the chain that the rows of a batch are from.
 
         Of rows that are blocks, or name theirs, it is their own. Else the service is asked after the rows, and the last
-        block of the round must be the one that it was before them: then no reorg came in between. None if the
-        service does not have one of these blocks any more. Without a checkpoint only the end of a round is asked for;
-        elsewhere it is empty.
+        block of the round must be the one that it was before them: then no reorg came in between. A batch that is
+        confirmed has shown that itself. None if the service does not have one of these blocks any more. Without a
+        checkpoint only the end of a round is asked for; elsewhere it is empty.
         """
         if self.query.method.linked:
             own = self._own_hash(batch, ends[-1]) or _look(self.service.hash_of, ends[-1] - 1)
             return None if own is None else [own]
-        hashes = []
+        hashes, same = [], batch.confirmed
         for end in ends:
             below = end < self.seen.next  # whose hash is requested last, after all others
             if below and self.journal.checkpoint is None:
                 hashes.append("")
             elif below and (known := self.hashes().get(end - 1) or self._own_hash(batch, end)):
                 hashes.append(known)  # `seen` links to it
+            elif end == self.seen.next and batch.confirmed:
+                hashes.append(self.seen.hash)
             elif (found := _look(self.service.block_hash, end - 1)) is None:
                 return None
             else:
                 hashes.append(found)
-        if hashes[-1]:
-            same = ends[-1] == self.seen.next
-            last = hashes[-1] if same else _look(self.service.block_hash, self.seen.next - 1)
+                same = False  # this hash is of a later request
+        if hashes[-1] and not same:
+            is_last = ends[-1] == self.seen.next and not batch.confirmed
+            last = hashes[-1] if is_last else _look(self.service.block_hash, self.seen.next - 1)
             if last is None:
                 return None
             self._check(self.seen, last)

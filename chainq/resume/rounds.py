@@ -9,7 +9,7 @@ docs/completeness.md, "Following the tip", says what that proves.
 """
 
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import UNSET, Raw
@@ -39,6 +39,22 @@ from chainq.resume.unrecorded import Unrecorded
 from chainq.text.humanize import counted
 
 
+class _Early:
+    """Rows that are requested, and the first batch of them awaited, while something else is."""
+
+    def __init__(self, service: Service, query: Query, heights: HeightRange) -> None:
+        self.query, self.heights = query, heights
+        self._batches = iter(service.fetch_range(query, heights))
+        self._first = Later(lambda: next(self._batches, None))
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the batches."""
+        if (first := self._first.result()) is not None:
+            yield first
+            del first
+            yield from self._batches
+
+
 def _parted(rows: list[Raw], late: Counter[str]) -> tuple[list[Raw], list[Raw]]:
     """Return the rows that came late, by their digests, and the others."""
     left, new, old = late.copy(), list[Raw](), list[Raw]()
@@ -65,6 +81,7 @@ class Rounds:
     written: int = 0  # rows
     begun: bool = False  # the first round has said how far it goes
     density: tuple[int, Later[Known]] | None = None  # of the rows up to a height, before the first round
+    early: "_Early | None" = None  # rows that are requested beside the tip
 
     def __post_init__(self) -> None:
         self.reorg = ReorgCheck(self.service, self.query, self.journal)
@@ -89,12 +106,17 @@ class Rounds:
         """Before the first round, while the tip is requested: request what a long range with an end needs besides.
 
         That is the last blocks, and the first rows: these only tell how many heights fill a response, since rows count
-        from when the last block is known.
+        from when the last block is known. Rows that are blocks count at once, as they name the ones before them.
         """
         method, bounds, last = self.query.method, self.query.bounds or Bounds(), self.journal.history.last
         start, end = last.next if last else bounds.start or 0, bounds.end or 0
         first = HeightRange(start, start + method.first_heights)
-        if start >= 0 and first.end + 1000 <= end and self.query.limit is None and self.service.known_dialect(method):
+        known = self.query.limit is None and not self.settings.rewind and self.service.known_dialect(method) is not None
+        if start < 0 or first.end + 1000 > end or not known:
+            return
+        if method.linked:
+            self.early = _Early(self.service, self.query, HeightRange(start, end))
+        else:
             self.reorg.foresee(end)
             self.density = first.end, Later(lambda: self.service.density(self.query, first))
 
@@ -191,7 +213,8 @@ class Rounds:
     def _limited(self, heights: HeightRange) -> BatchStream:
         """Request all rows of some heights, as far as the limit allows."""
         batches = self._batches(self.query._replace(limit=self.left), heights)
-        return BatchStream(self.query.method, limited(batches, self.left, self.query.where))
+        alone = (batch._replace(confirmed=False) for batch in batches)  # says nothing of the part before
+        return BatchStream(self.query.method, limited(alone, self.left, self.query.where))
 
     def _existing(self, tip: Tip | None, end: int) -> int:
         """Return `end`, or less if the service does not have the block below it, although it names its tip."""
@@ -387,6 +410,10 @@ class Rounds:
         """Request rows; no batch of rows without heights spans an edge, since only others can be cut there."""
         edges = edges if query.method.height is None else ()
         try:
+            early, self.early = self.early, None
+            if early is not None and early.heights == heights and query == early.query:
+                yield from early.batches()
+                return
             compared = self.reorg.compared(heights)
             known = None
             if self.density is not None:  # the first of these rows by themselves: what is to be asked of them waits

@@ -47,7 +47,7 @@ class FolderStore:
             return None
 
     def has(self, name: str, size: int | None = None) -> bool:
-        """Return whether there is a file, of that size if it is given."""
+        """Return whether there is a file, of that size if it is given, or a folder."""
         try:
             return (self._root / name).stat().st_size == size or size is None
         except OSError:

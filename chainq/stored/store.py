@@ -18,7 +18,8 @@ class Listed(NamedTuple):
 
 
 Change = Callable[[bytes | None], bytes | None]
-"""Makes the new content of a file from the one that it has, None if there is no file; returns None to leave it."""
+"""Returns the new content of a file, or None to leave the file as it is. It is given the present content, None if there
+is no file."""
 
 
 class Store(Protocol):
@@ -37,7 +38,7 @@ class Store(Protocol):
         """Return the content of a file, None if there is none."""
 
     def has(self, name: str, size: int | None = None) -> bool:
-        """Return whether there is a file, of that size if it is given; True if finding out takes a request."""
+        """Return whether there is a file, of that size if it is given, or a folder; True if that takes a request."""
 
     def source(self, listed: Listed) -> "str | BinaryIO":
         """Return what Arrow reads a file by: a path of this machine, or a file that can be read anywhere."""

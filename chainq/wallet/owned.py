@@ -96,7 +96,9 @@ class Wallet(Closing):
             self._report(scanned, warn)
             self.compared += len(scanned.batch.rows)
             self.found += len(scanned.findings.owned)
-            yield scanned.batch._replace(rows=self._rows(scanned, finder), scanned=len(scanned.batch.rows))
+            confirmed = scanned.batch.confirmed and finder is None  # which makes requests of its own
+            rows, count = self._rows(scanned, finder), len(scanned.batch.rows)
+            yield scanned.batch._replace(rows=rows, scanned=count, confirmed=confirmed)
             del scanned  # its rows are large, and the next wait may be long
 
     def _with_spends(
@@ -124,7 +126,7 @@ class Wallet(Closing):
                     wanted.append(_with(row, _spent(by)))
                 else:
                     self.amounts.pop(key_of(row), None)
-            yield batch._replace(rows=wanted)
+            yield batch._replace(rows=wanted, confirmed=False)
 
     def check(self) -> None:
         """Raise IncompleteError if rows were malformed, as some of them may be owned, or if records are not genuine."""

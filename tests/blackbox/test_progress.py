@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from io import StringIO
+from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
@@ -15,6 +16,7 @@ from chainq.demo.chain import DEFAULT_TIP
 from chainq.demo.planted import VIEW_KEY
 from harness.program import DIALECT, LONGEST, Program, Servers
 from harness.screen import screen
+from harness.search import some
 from harness.services import Moving, serving
 
 pexpect = pytest.importorskip("pexpect", reason="pseudo-terminals need pexpect")
@@ -143,8 +145,17 @@ def test_a_bar_moves_and_leaves_nothing(case: Case, chainq: Program, holding: Ca
     )
 
 
-@pytest.mark.parametrize("case", ["range", "checkpoint", "export"], indirect=True)
-@pytest.mark.parametrize("how", ["-q", "2> errors"])
+@pytest.mark.parametrize(
+    ("how", "case"),
+    some(
+        product(["-q", "2> errors"], ["range", "checkpoint", "export"]),
+        ("-q", "export"),
+        ("2> errors", "range"),
+        ("2> errors", "checkpoint"),
+        several=True,
+    ),
+    indirect=["case"],
+)
 def test_no_bar(how: str, case: Case, chainq: Program, holding: Callable[[int], Holding]) -> None:
     """-q, and an stderr that is no terminal, get none of it, however long the run waits."""
     service = holding(min(case.calls, 8))
@@ -159,7 +170,7 @@ def test_no_bar(how: str, case: Case, chainq: Program, holding: Callable[[int], 
     assert not re.search("━|\x1b\\[2K|\x1b\\[\\?25", text), text
 
 
-@pytest.mark.parametrize("columns", [60, 80, 200])
+@pytest.mark.parametrize("columns", some([60, 80, 200], 60, 200))
 def test_a_bar_fits_the_terminal(columns: int, chainq: Program, holding: Callable[[int], Holding]) -> None:
     """How far, the share and what is waited for are there at any width, and room for ^C at the end of the line."""
     child = started(chainq, "records 0:200K -o x.jsonl", holding(8).url, columns=columns)

@@ -1,0 +1,72 @@
+"""Finds out whether all rows of a run are of one chain, which a reorg meanwhile may prevent. Pure.
+
+The run is given the hash of its last block before any row was requested. It is the last block still
+
+-   if another method names it in a response that was requested after all rows had come, or
+-   if the rows name it: a response is of the chain of each block that it names. So are the rows before, if each
+    response showed the block that the rows after it begin with, and the last row is of the last block.
+
+Otherwise that block must be requested once more.
+"""
+
+from collections.abc import Callable
+
+from msgspec import Raw
+
+from chainq.planning.evidence import Proved
+from chainq.planning.exchange import Due, DueRequest, Grade, RowsRequest, TipRequest
+
+
+class OneChain:
+    """What the responses of a run that ends at height `end` tell of this. `block_hash`: the block that a row names.
+
+    `last`: the hash of the last block, empty if it is not known; then nothing is found out.
+    """
+
+    def __init__(self, end: int, block_hash: Callable[[Raw], str] | None) -> None:
+        self._end, self._block_hash, self.last = end, block_hash, ""
+        self._asked, self._named = 0, False  # after all rows: the number of the request; whether it named the block
+        self._joined = block_hash is not None  # the rows given so far
+        self._next: tuple[int, str] | None = None  # the block that their last response showed next
+
+    def waits(self, request: RowsRequest | TipRequest | DueRequest, *, under_way: bool) -> bool:
+        """Return whether a request is better sent when no other is under way: its response names the last block."""
+        return bool(self.last) and under_way and self._names_last(request)
+
+    def sent(self, number: int, request: RowsRequest | TipRequest | DueRequest, *, under_way: bool) -> None:
+        """Take in that a request is sent. `under_way`: beside others."""
+        self._asked, self._named = number if self._names_last(request) and not under_way else 0, False
+
+    def came(self, number: int, outcome: object) -> None:
+        """Take in what answers a request."""
+        if number == self._asked and isinstance(outcome, Due):
+            self._named = outcome.hashes.get(self._end - 1) == self.last
+
+    def given(self, proved: Proved) -> bool:
+        """Take in the rows that are handed on, in order of height; return whether these are the last ones, and all
+        rows are of the chain of the last block."""
+        if not self.last:
+            return False
+        self._joined = self._joined and self._follow(proved)
+        if proved.heights.end != self._end:
+            return False
+        named = proved.row_heights[-1:] == [self._end - 1] and self._hash_of(proved.rows[-1]) == self.last
+        return self._named or (self._joined and named)
+
+    def _names_last(self, request: RowsRequest | TipRequest | DueRequest) -> bool:
+        return isinstance(request, DueRequest) and not request.located and request.heights.end == self._end
+
+    def _follow(self, proved: Proved) -> bool:
+        """Return whether rows begin with the block that the response before showed next."""
+        first, before = self._next, self._next
+        beyond = None if proved.beyond is None else (proved.beyond[0], self._hash_of(proved.beyond[1]))
+        if proved.rows and proved.row_heights:
+            first = proved.row_heights[0], self._hash_of(proved.rows[0])
+        elif not proved.rows:
+            first = beyond
+        self._next = beyond
+        # One response: what another method or belief puts together may be of several.
+        return proved.grade is Grade.ORDER and beyond is not None and before in (None, first)
+
+    def _hash_of(self, row: Raw) -> str:
+        return "" if self._block_hash is None else self._block_hash(row)
