@@ -28,7 +28,7 @@ from chainq.lake.repair_list import read_findings
 from chainq.process.pool import cores
 from chainq.process.progress import heights_of
 from chainq.sinks.open import open_sink
-from chainq.stored.open import open_store
+from chainq.stored.open import absolute, open_store
 from chainq.text.humanize import counted, duration, in_bytes
 from chainq.text.sanitize import quoted
 from chainq.transport.base import Report, ServiceOptions
@@ -212,12 +212,6 @@ def _engine(given: ExportCommand, workers: int, reporter: Reporter, progress: Pr
 
         return DaskEngine(given.scheduler, workers, reporter)
     return LocalEngine(workers, reporter, progress.advanced)
-
-
-def absolute(destination: str) -> str:
-    """Return a destination that means the same in every process: paths from the root. An empty one stays so."""
-    kept = not destination or ":" in destination.partition("/")[0]
-    return destination if kept else str(Path(destination).absolute())
 
 
 def _list(export: Export, service: Service, reporter: Reporter) -> None:

@@ -34,6 +34,12 @@ def open_store(destination: str) -> Store:
     return ObjectStore(destination)
 
 
+def absolute(destination: str) -> str:
+    """Return a destination that means the same in every process: paths from the root. An empty one stays so."""
+    kept = not destination or ":" in destination.partition("/")[0]
+    return destination if kept else str(Path(destination).absolute())
+
+
 def _folder(url: str) -> Path:
     """Return the path in a file URL (RFC 8089)."""
     parts = urlsplit(url)
