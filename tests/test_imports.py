@@ -43,7 +43,7 @@ SHELL = {
 }
 ANSWERED = SHELL | {
     *("catalog.bech32", "catalog.dialects", "catalog.identifiers", "config", "config.server", "config.values"),
-    *("cli.connect", "cli.output", "cli.query", "cli.report", "cli.run", "cli.stdin"),
+    *("cli.connect", "cli.output", "cli.query", "cli.report", "cli.run", "cli.single_run", "cli.stdin"),
     *("fetching", "fetching.service", "fetching.tip", "formats", "formats.protocol", "formats.registry"),
     *("heights", "heights.block_time", "heights.bounds", "heights.range", "query"),
     *(
@@ -69,6 +69,7 @@ RANGED = LOOKED_UP | {
         "planning",
         "fetching.ranges",
         "planning.belief",
+        "planning.chunk_line",
         "planning.chunking",
         "planning.evidence",
         "planning.exact_heights",
@@ -76,7 +77,7 @@ RANGED = LOOKED_UP | {
         "planning.naming",
     ),
     *("planning.links", "planning.order", "rows.sorting", "planning.questions", "planning.range_plan"),
-    *("planning.spans", "planning.exchange"),
+    *("planning.seen", "planning.spans", "planning.exchange"),
 }
 WITNESSED = RANGED | {"fetching.witness", "rows.full_block"}
 PAGED = LOOKED_UP | {

@@ -1,7 +1,7 @@
 """`--fill`: what the export of `--lake` lacks of a range is written first (`lake/fill.py`), with a bar and warnings."""
 
 from chainq.cli import connect
-from chainq.cli.export import Progress
+from chainq.cli.export_progress import Progress
 from chainq.cli.report import Reporter
 from chainq.config.server import completed
 from chainq.errors import BusyError, UsageError

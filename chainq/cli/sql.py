@@ -34,7 +34,7 @@ from chainq.text.humanize import counted
 from chainq.text.sanitize import quoted
 
 if TYPE_CHECKING:
-    from chainq.cli.commands import SqlOptions
+    from chainq.cli.tool_options import SqlOptions
     from chainq.formats.protocol import Writer
 
 
@@ -151,7 +151,7 @@ class _Fetched:
         with connect.open_service(connect.service_options(self._given), reporter) as service:
             reporter.draw()
             heights = self._heights = self._heights or service.height_range(self._bounds)
-            calls = sum(1 for name in commands for _ in first_requests(BY_COMMAND[name], heights, None))
+            calls = sum(1 for name in commands for _ in first_requests(Query(BY_COMMAND[name]), heights))
             if not reporter.quiet:
                 names = ", ".join(map(view_name, commands))
                 what = (

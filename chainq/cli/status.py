@@ -3,7 +3,7 @@
 import os
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -48,8 +48,8 @@ class Status(NamedTuple):
     lag: int | None
     success: float | None
     age: float | None
-    rows: int | None
-    bytes: int | None
+    rows: int | None = None
+    bytes: int | None = None
     failure: float | None = None
     error: str = ""
     missing: tuple[tuple[int, int], ...] = ()
@@ -58,22 +58,16 @@ class Status(NamedTuple):
     unspent: int | None = None
 
 
-class _Metric(NamedTuple):
-    name: str
-    text: str
-    value: Callable[[Status], float | None]
-
-
-METRICS = (
-    _Metric("chainq_next_height", "First height that is not there yet.", lambda status: status.next),
-    _Metric("chainq_tip_height", "Height of the tip that the last run saw.", lambda status: status.tip),
-    _Metric("chainq_lag_blocks", "Blocks from there to the tip.", lambda status: status.lag),
-    _Metric("chainq_last_success_timestamp_seconds", "When a run went well last.", lambda status: status.success),
-    _Metric("chainq_last_failure_timestamp_seconds", "When a run failed last.", lambda status: status.failure),
-    _Metric("chainq_rows", "Rows of the output.", lambda status: status.rows),
-    _Metric("chainq_output_bytes", "Bytes of the output.", lambda status: status.bytes),
-)
-"""The gauges of `--prometheus`, which docs/cookbook.md names."""
+METRICS = {
+    "next": ("chainq_next_height", "First height that is not there yet."),
+    "tip": ("chainq_tip_height", "Height of the tip that the last run saw."),
+    "lag": ("chainq_lag_blocks", "Blocks from there to the tip."),
+    "success": ("chainq_last_success_timestamp_seconds", "When a run went well last."),
+    "failure": ("chainq_last_failure_timestamp_seconds", "When a run failed last."),
+    "rows": ("chainq_rows", "Rows of the output."),
+    "bytes": ("chainq_output_bytes", "Bytes of the output."),
+}
+"""The gauges of `--prometheus`, which docs/cookbook.md names: what a field of Status is there."""
 
 
 def run(given: "StatusCommand") -> None:
@@ -146,18 +140,16 @@ def _of_runs(target: str, command: str, next_height: int, state: State, now: flo
     seen = state.success > 0
     tip = max(state.tip, next_height - 1)  # --follow records positions more often than the tip
     return Status(
-        printable(target),
-        command,
-        next_height,
-        tip if seen else None,
-        state.tip_time,
-        tip + 1 - next_height if seen else None,
-        state.success or None,
-        max(0.0, now - state.success) if seen else None,
-        None,
-        None,
-        state.failure or None,
-        printable(state.error),
+        target=printable(target),
+        command=command,
+        next=next_height,
+        tip=tip if seen else None,
+        tip_time=state.tip_time,
+        lag=tip + 1 - next_height if seen else None,
+        success=state.success or None,
+        age=max(0.0, now - state.success) if seen else None,
+        failure=state.failure or None,
+        error=printable(state.error),
     )
 
 
@@ -185,10 +177,21 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
         older = max(written[entry.name] for entry in entries)  # older exports recorded no run
         success = (last.success or None) if recorded_run else older
         whole = [entry for entry in entries if entry.spec.end <= end]
-        rows, size = sum(entry.rows for entry in whole), sum(entry.size for entry in whole)
-        lag, age = max(0, tip + 1 - end), None if success is None else max(0.0, now - success)
-        failure, error = last.failure or None, printable(last.error)
-        yield Status(store.label, command, end, tip, None, lag, success, age, rows, size, failure, error, missing)
+        yield Status(
+            target=store.label,
+            command=command,
+            next=end,
+            tip=tip,
+            tip_time=None,
+            lag=max(0, tip + 1 - end),
+            success=success,
+            age=None if success is None else max(0.0, now - success),
+            rows=sum(entry.rows for entry in whole),
+            bytes=sum(entry.size for entry in whole),
+            failure=last.failure or None,
+            error=printable(last.error),
+            missing=missing,
+        )
 
 
 def _lines(status: Status) -> Iterator[str]:
@@ -205,7 +208,9 @@ def _lines(status: Status) -> Iterator[str]:
     if status.missing:
         from chainq.stored.inventory import listed
 
-        parts.append(f"missing heights {listed([HeightRange(*edges) for edges in status.missing], SHOWN)}")
+        heights = f"{status.missing[0][0]}:{status.missing[-1][1]}"
+        writes = f"chainq export {status.command} {heights} --to {shlex.quote(status.target)} writes them"
+        parts.append(f"missing heights {listed([HeightRange(*edges) for edges in status.missing], SHOWN)} ({writes})")
     if status.keys is not None:
         parts += [counted(status.keys, "view key"), counted(status.records or 0, "record")]
         parts.append(f"{status.unspent:,} unspent")
@@ -217,12 +222,12 @@ def _lines(status: Status) -> Iterator[str]:
 def _prometheus(found: list[Status]) -> str:
     """Return the text format of Prometheus, as its node_exporter reads it from *.prom files."""
     lines = []
-    for metric in METRICS:
-        values = [(status, value) for status in found if (value := metric.value(status)) is not None]
+    for field, (metric, text) in METRICS.items():
+        values = [(status, value) for status in found if (value := getattr(status, field)) is not None]
         if values:
-            lines += [f"# HELP {metric.name} {metric.text}", f"# TYPE {metric.name} gauge"]
+            lines += [f"# HELP {metric} {text}", f"# TYPE {metric} gauge"]
             lines += [
-                f'{metric.name}{{target="{_escaped(status.target)}",command="{_escaped(status.command)}"}} {value}'
+                f'{metric}{{target="{_escaped(status.target)}",command="{_escaped(status.command)}"}} {value}'
                 for status, value in values
             ]
     return "".join(f"{line}\n" for line in lines)

@@ -31,7 +31,7 @@ class _Part(NamedTuple):
 
 
 class Lake:
-    """The data set of a run. Threads may share it. Raises UsageError where there is none.
+    """The data set of a run. Threads may share it. Raises UsageError if there is none.
 
     `hash_of`: requests the hash of a block, None if the service does not have it. `strict`: rows that rest on belief
     are requested.

@@ -131,7 +131,7 @@ class Service(Closing):
         return DIALECTS["chain"].with_names(self.names)
 
     def _explained(self, method: Method, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """Pass batches on, and say so where an error means that the server speaks another dialect."""
+        """Pass batches on, and say so if an error means that the server speaks another dialect."""
         try:
             yield from batches
         except ServiceError as error:
@@ -242,7 +242,7 @@ class Service(Closing):
         """Return the summaries of blocks, by one request of at most 1,000; None if the service does not have it.
 
         `blocks` differs between dialects. So that commands that do not are spared its detection, the published name is
-        tried where no dialect is known.
+        tried if no dialect is known.
         """
         method = BY_COMMAND["blocks"]
         arguments: dict[Role, int | str] = {Role.START: heights.start, Role.END: heights.end}
@@ -304,7 +304,7 @@ class Service(Closing):
 
         Also those that do not meet the query's `where`: that is for the caller to apply (`query.matching`).
 
-        `concurrency`: requests at a time, where fewer than the service's are enough. `known`: by ranges of the same
+        `concurrency`: requests at a time, if fewer than the service's are enough. `known`: by ranges of the same
         method before; `learned` is called at the end with that for the next one. `hashes`: returns those of blocks by
         height, which rows must be of. `compared`: heights whose rows must be those of their full blocks, if the service
         has these. `edges`: heights that no batch spans.
@@ -480,7 +480,7 @@ class Service(Closing):
         """Yield the rows of each height or ID, in the order given; a range stands for all its heights, None for a
         lookup that is not known yet.
 
-        Raises NotFoundError after the last one where some do not exist.
+        Raises NotFoundError after the last one if some do not exist.
         """
         stored = self._lake.block if self._lake is not None and method.stored else None
         batches = lookups.fetch_lookups(

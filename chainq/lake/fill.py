@@ -9,7 +9,6 @@ Rejected: files of the rows that a run prints anyway. A range that begins inside
 
 from collections.abc import Callable
 
-from chainq.defaults import SETTLE
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
@@ -17,6 +16,7 @@ from chainq.lake.engine import Listener
 from chainq.lake.export import Export, ExportPlan, ExportQuery
 from chainq.lake.job import Advance, Done
 from chainq.lake.local import LocalEngine
+from chainq.lake.plan import to_fill
 from chainq.process.pool import cores
 from chainq.query import Query
 from chainq.stored import data_set
@@ -44,7 +44,11 @@ def fill(
     destination = absolute(options.lake or "")
     store = open_store(destination)
     found = data_set.read(store)
-    heights = _lacking(service, query, bounds, (found.partition if found else None) or data_set.PARTITION)
+    size = found.partition if found else data_set.PARTITION
+    heights = service.height_range(bounds, to_tip=True)
+    wanted = HeightRange(heights.start - heights.start % size, heights.end)
+    missing = service.requested(query._replace(reverse=False), wanted) if heights else []
+    heights = to_fill(missing, service.tip_height(), size) if missing else HeightRange(0, 0)
     if not heights:
         return False
     export = Export(service, store, ExportQuery((query.method.command,), Bounds(*heights.edges)), listener.warn)
@@ -52,19 +56,3 @@ def fill(
     worker = options._replace(names=None, lake=None)
     export.run(engine, worker, destination, lock=True, begin=begin, wrote=wrote)
     return True
-
-
-def _lacking(service: Service, query: Query, bounds: Bounds, size: int) -> HeightRange:
-    """Return the heights to export, which begin with a partition of `size` heights; none if all is stored."""
-    heights = service.height_range(bounds, to_tip=True)
-    first = heights.start - heights.start % size
-    whole = HeightRange(first, heights.end)
-    missing = service.requested(query._replace(reverse=False), whole) if heights else []
-    if not missing:
-        return HeightRange(first, first)
-    start = missing[0].start - missing[0].start % size
-    settled = max(start, service.tip_height() + 1 - SETTLE)
-    end, full = min(-(-missing[-1].end // size) * size, settled), settled - settled % size
-    if end > full and not any(full in part for part in missing):
-        end = max(start, full)
-    return HeightRange(start, end)

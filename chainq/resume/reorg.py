@@ -84,7 +84,7 @@ class ReorgCheck:
     def see(self, tip: Tip | None, end: int, blocks: int) -> bool:
         """Note the last block of this round, which ends at height `end`; return whether the service has it.
 
-        `tip`: as the service named it a moment ago. It is enough where rows name no block, or only one or two are
+        `tip`: as the service named it a moment ago. It is enough if rows name no block, or only one or two are
         new, of `blocks`; else the last one is requested, with as many before it as `MOST_HASHES` allows: rows that name
         a block must name one of these.
         """

@@ -1,4 +1,4 @@
-"""Gathers what a screen of `chainq show` shows: a few calls, side by side where none needs the result of another.
+"""Gathers what a screen of `chainq show` shows: a few calls, side by side if none needs the result of another.
 
 Each kind of object has its parts as a value: rows as the service sent them. What they mean is read in `summary`, what
 they look like is in `screens`.

@@ -41,7 +41,7 @@ OPENED = 8  # receipts that are read at a time
 
 
 class _Part(NamedTuple):
-    """Rows in one row group: the height of each, None where rows have none, and the rows as Arrow table."""
+    """Rows in one row group: the height of each, None if rows have none, and the rows as Arrow table."""
 
     heights: list[int] | None
     table: Any
@@ -49,7 +49,7 @@ class _Part(NamedTuple):
 
 class Reader:
     """One data set, as its manifest or one listing shows it. Threads may share it. `quick`: not by a listing if the
-    manifest has all that is read. Raises UsageError where there is none.
+    manifest has all that is read. Raises UsageError if there is none.
     """
 
     def __init__(self, destination: str, *, quick: bool = True) -> None:
@@ -294,7 +294,7 @@ class Reader:
         )
 
     def _keys(self, heights: HeightRange) -> set[tuple[str, int]]:
-        """Return what identifies the records of some heights. Raises IncompleteError where no table has them."""
+        """Return what identifies the records of some heights. Raises IncompleteError if no table has them."""
         for name, index in KEYS:
             if self.has(name):
                 picked = (msgspec.json.decode(row) for row in self.rows(name, heights))

@@ -41,7 +41,7 @@ class RpcError(Exception):
 
 
 class StoredService:
-    """A data set as a service. Threads may share it. Raises UsageError where there is none.
+    """A data set as a service. Threads may share it. Raises UsageError if there is none.
 
     `counts`: how many requests of `respond` were answered, by method (empty for one that is not known) and outcome:
     `ok`, or the code of the error.

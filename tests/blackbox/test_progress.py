@@ -236,3 +236,21 @@ def test_files_are_counted_by_rows(name: str, chainq: Program) -> None:
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 0
+
+
+@pytest.mark.parametrize("name", ["lake", "rows.jsonl"])
+def test_block_hashes_are_counted(name: str, chainq: Program, server: Servers) -> None:
+    """`verify --hashes` of files reads their blocks twice; the bar says which of the two it does, and moves again."""
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("aleo")
+    blocks = 100
+    words = ["export", "full-blocks", "--to", name] if name == "lake" else ["full-blocks", "-o", name]
+    assert chainq(*words, f"0:{blocks}", url=server("--sealed", str(blocks))).code == 0
+    child = started(chainq, f"verify {name} --hashes --workers 1", "demo:")
+    shares = set()
+    while child.expect([rf"({SOME})/{blocks} block hashes", "no findings"]) == 0:
+        shares.add(child.match.group(1))
+    assert len(shares) > 1, child.before
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
