@@ -26,6 +26,7 @@ from chainq.transport.base import ServiceOptions
 
 if TYPE_CHECKING:
     from chainq.client.balances import Balance
+    from chainq.client.fill import Fill
     from chainq.client.row_types import (
         AddressTransactionsRow,
         BlockRow,
@@ -53,7 +54,8 @@ class Client(Closing):
     `dialect`: `chain`, `aleo`, or `auto` to detect it. `timeout`: seconds per request. `retries`: for transient
     failures. `rate`: maximum requests per second. `headers`: HTTP headers of every request. `cert`: a client
     certificate, `FILE` or `FILE:KEY`. `lake`: the folder or URL of an export; rows that it proves are read from there
-    (docs/export.md, "In front of a service"). `concurrency`: parallel requests, up to 64. `max_memory`: bytes that
+    (docs/export.md, "In front of a service"). `fill`: what it lacks of a range without `limit` is written into it
+    first, unless another export is at work there. `concurrency`: parallel requests, up to 64. `max_memory`: bytes that
     responses may take up, all of them together. `strict`: IncompleteError before rows whose completeness is not proved
     (docs/completeness.md, "Belief"). `typed`: rows hold heights and other numbers as int and times as datetime (UTC)
     if the service sends strings; a value that is not of its column's kind stays as sent. `progress`: draw a bar by
@@ -79,6 +81,7 @@ class Client(Closing):
         headers: Mapping[str, str] | None = None,
         cert: str | None = None,
         lake: str | None = None,
+        fill: bool = False,
         concurrency: int = CONCURRENCY,
         max_memory: int = MAX_MEMORY,
         strict: bool = False,
@@ -106,6 +109,9 @@ class Client(Closing):
             complete = completed(given)
             if not complete.url:
                 raise UsageError("no service URL", "pass url=, set CHAINQ_URL or a profile, or try Client('demo:')")
+            self._fill = _filling(complete._replace(headers=given.headers)) if fill else None
+            if self._fill:
+                complete = complete._replace(lake=self._fill.begun)
         self._typed = typed
         self._progress = Progress() if progress else None
         self._service = Service(complete, report=self._progress.count if self._progress else lambda _: None)
@@ -420,6 +426,8 @@ class Client(Closing):
 
     def _batches(self, query: Query) -> Iterator[Batch]:
         with boundary():
+            if self._fill:
+                self._fill.run(self._service, query)
             heights = self._service.height_range(query.bounds or Bounds(whole=True), to_tip=query.reverse)
         batches = matching(self._service.fetch_range(query, heights), query.where)
         return self._progress.follow(batches, len(heights)) if self._progress else batches
@@ -444,6 +452,12 @@ def _range_of(query: Query) -> str:
     start, end = ("" if at is None else str(at) for at in (bounds.start, bounds.end))
     heights = f"{start}:{end}" if start or end or not times else ""
     return " ".join(filter(None, (*map(str, query.arguments.values()), heights, *times)))
+
+
+def _filling(options: ServiceOptions) -> "Fill":
+    from chainq.client.fill import Fill
+
+    return Fill(options)
 
 
 def _view_keys(given: str | Sequence[str]) -> "list[ViewKey]":

@@ -86,12 +86,16 @@ class Service(Closing):
         self._tip: Tip | None = None
         self._lake: Lake | None = None
         if options.lake:
-            from chainq.fetching import lake
-
-            self._lake = lake.Lake(options.lake, self._own_hash, strict=options.strict)
+            self.use_lake(options.lake)
         self._tip_lock = Lock()  # so that threads that need the tip request it once
         self._tip_block: Raw | None = None  # the summary that it was read from
         self._times: dict[int, int] = {}  # block times by height, for searches by time below one tip
+
+    def use_lake(self, destination: str) -> None:
+        """Read from now on what a data set has from there, as it is now. Raises UsageError if there is none."""
+        from chainq.fetching.lake import Lake
+
+        self._lake = Lake(destination, self._own_hash, strict=self.options.strict)
 
     def close(self) -> None:
         """Cancel the requests under way and close the sockets."""

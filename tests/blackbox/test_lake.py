@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chainq import Client
+from chainq import Client, UsageError
 from chainq.demo.chain import Chain
 from chainq.demo.fork import Fork
 from chainq.heights.grid import partition_name
@@ -304,6 +304,25 @@ def test_fill_beside_an_export(chainq: Program, lake: str, seen: Seen, truth: Tr
         ran = chainq("records", "2300:2410", "--lake", lake, "--fill", url=seen[0])
     assert "another export" in one_line(ran, 0)
     assert ran.rows == truth.rows("records", 2300, 2410)
+
+
+def test_python_fills_it(seen: Seen, truth: Truth, tmp_path: Path) -> None:
+    """As the option does: the next client requests nothing; a limit and lookups write nothing."""
+    url, calls = seen
+    lake = tmp_path / "cache"
+    due_rows = [json.loads(row) for row in truth.rows("records", 2450, 2460)]
+    with Client(url, lake=str(lake), fill=True, dialect=DIALECT) as client:
+        assert list(client.records(2450, 2460, limit=len(due_rows))) == due_rows
+        assert client.block(2500)["height"] == "2500"
+        assert not lake.exists()
+        assert list(client.records(2450, 2460)) == due_rows
+    assert [one["command"] for one in Lake(lake).receipts("records")] == ["records"]
+    calls.clear()
+    with Client(url, lake=str(lake), fill=True, dialect=DIALECT) as client:
+        assert list(client.records(2450, 2460)) == due_rows
+    assert calls == []
+    with pytest.raises(UsageError, match="fill needs lake"):
+        Client(url, fill=True)
 
 
 def test_fill_needs_a_range_and_a_place(chainq: Program, seen: Seen) -> None:

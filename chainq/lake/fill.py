@@ -1,0 +1,58 @@
+"""What a data set in front of a service lacks of a range, exported into it before the range is read from there.
+
+Partitions are written as an export writes them, with the same proofs and receipts. Each is whole, from its first height
+on, so up to one partition more is requested on either side of the range, once. The partition below the tip ends where
+rows may still appear. It is written again only when it is complete, because each time takes all of its requests.
+
+Rejected: files of the rows that a run prints anyway. A range that begins inside a partition could not be kept.
+"""
+
+from collections.abc import Callable
+
+from chainq.fetching.service import Service
+from chainq.heights.bounds import Bounds
+from chainq.heights.range import HeightRange
+from chainq.lake.engine import Listener
+from chainq.lake.export import Export, ExportPlan, ExportQuery
+from chainq.lake.job import Advance, Done
+from chainq.lake.local import LocalEngine
+from chainq.lake.plan import to_fill
+from chainq.process.pool import cores
+from chainq.query import Query
+from chainq.stored import data_set
+from chainq.stored.open import absolute, open_store
+from chainq.transport.base import ServiceOptions
+
+
+def fill(
+    service: Service,
+    query: Query,
+    bounds: Bounds,
+    options: ServiceOptions,
+    listener: Listener,
+    *,
+    begin: Callable[[ExportPlan], None] = lambda _: None,
+    wrote: Callable[[Done], None] = lambda _: None,
+    advanced: Callable[[int, Advance], None] = lambda *_: None,
+) -> bool:
+    """Write what the data set of `options.lake` lacks of a range; return whether there was anything to write.
+
+    `service`: with that data set in front of it, if there is one. `options`: for the workers, with the headers that
+    were given. `begin`, `wrote` and `advanced` are called as by an export. Raises ChainqError; BusyError if another
+    export is at work.
+    """
+    destination = absolute(options.lake or "")
+    store = open_store(destination)
+    found = data_set.read(store)
+    size = found.partition if found else data_set.PARTITION
+    heights = service.height_range(bounds, to_tip=True)
+    wanted = HeightRange(heights.start - heights.start % size, heights.end)
+    missing = service.requested(query._replace(reverse=False), wanted) if heights else []
+    heights = to_fill(missing, service.tip_height(), size) if missing else HeightRange(0, 0)
+    if not heights:
+        return False
+    export = Export(service, store, ExportQuery((query.method.command,), Bounds(*heights.edges)), listener.warn)
+    engine = LocalEngine(cores(), listener, advanced)
+    worker = options._replace(names=None, lake=None)
+    export.run(engine, worker, destination, lock=True, begin=begin, wrote=wrote)
+    return True
