@@ -11,7 +11,7 @@ import pytest
 
 import chainq
 from harness.belief import besides_belief
-from harness.program import Program, Ran, Servers
+from harness.program import LONGEST, Program, Ran, Servers
 
 ROOT = Path(chainq.__file__).parent
 
@@ -142,7 +142,7 @@ def loaded(program: Program, line: str, url: str | None = None) -> set[str]:
         cwd=program.home,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LONGEST,
         check=True,
     )
     told = [line for line in ended.stderr.splitlines(keepends=True) if "no transactions call" not in line]
@@ -184,7 +184,7 @@ def test_the_sample_chain_is_loaded_only_where_it_is_asked_for(program: Program)
 def test_chainq_as_a_package_loads_nothing_before_it_is_used() -> None:
     """`import chainq` is free; `chainq.Client` loads what calls, and nothing of the command line."""
     program = "import sys, chainq; print(*sys.modules); chainq.Client; print(*sys.modules)"
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=LONGEST, check=True)
     before, after = (set(line.split()) for line in ended.stdout.splitlines())
     assert own(before) == {"_version"}
     assert {"client", "fetching.service", "transport.connection"} <= own(after)

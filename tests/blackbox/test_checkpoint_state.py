@@ -10,7 +10,7 @@ import pytest
 
 from harness.belief import besides_belief
 from harness.jobs import FIRST, Job, recording, said
-from harness.program import Program, finish, side_by_side
+from harness.program import LONGEST, Program, finish, side_by_side
 from harness.services import Moving, serving
 from harness.truth import Truth, difference
 
@@ -92,7 +92,7 @@ def test_a_long_range_asks_for_all_that_it_needs_first_at_once(chainq: Program, 
 
     def meet(_: str) -> None:
         if len(service.calls) <= 3:
-            met.wait(30)
+            met.wait(LONGEST)
 
     service.hook = meet
     with serving(service) as url:

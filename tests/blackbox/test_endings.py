@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.jobs import capped
-from harness.program import DIALECT, Program, Ran, Servers, finish
+from harness.program import DIALECT, LONGEST, Program, Ran, Servers, finish
 from harness.search import some
 from harness.services import witnessed
 from harness.truth import Groups, Truth, difference
@@ -174,7 +174,7 @@ def test_141_a_closed_pipe_ends_the_run_quietly(words: tuple[str, ...], chainq: 
         assert process.stderr is not None
         err = process.stderr.read()
         process.stderr.close()
-        assert process.wait(timeout=60) == -signal.SIGPIPE
+        assert process.wait(timeout=LONGEST) == -signal.SIGPIPE
     assert err == b""
     assert len(calls) <= 25
 

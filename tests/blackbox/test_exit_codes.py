@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.program import Program, Ran, Servers, finish, one_line
+from harness.program import LONGEST, Program, Ran, Servers, finish, one_line
 from harness.services import Canned, canned, result
 from harness.sockets import answering
 from harness.sockets import server as socket_server
@@ -253,7 +253,7 @@ def test_7_a_full_device_for_help(words: list[str], chainq: Program, full_device
     for env in ({}, {"PYTHONUNBUFFERED": "1"}):
         with full_device.open("wb", buffering=0) as full:
             process = chainq.start(*words, stdout=full, env=env)
-            _, err = process.communicate(timeout=60)
+            _, err = process.communicate(timeout=LONGEST)
         one_line(Ran(process.returncode, b"", err.decode()), 7)
 
 
@@ -267,5 +267,5 @@ def test_7_a_full_device(chainq: Program, server: Servers, full_device: Path) ->
     one_line(chainq("block", "5", "-o", str(full_device), url=server()), 7)
     with full_device.open("wb", buffering=0) as full:
         process = chainq.start("blocks", "--end", "10", url=server(), stdout=full)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=LONGEST)
     one_line(Ran(process.returncode, b"", err.decode()), 7)

@@ -16,7 +16,7 @@ from chainq.installer import install_command
 from harness.chain_tables import TABLES, table_rows
 from harness.lake import Lake, due
 from harness.packages import needs
-from harness.program import Program, Servers, finish, one_line
+from harness.program import LONGEST, Program, Servers, finish, one_line
 from harness.services import Moving, serving
 from harness.truth import Truth
 
@@ -47,7 +47,7 @@ def cluster(chainq: Program) -> Iterator[tuple[str, list[int]]]:
             yield address, list(map(int, workers))
         finally:
             process.stdin.close()
-            process.wait(60)
+            process.wait(LONGEST)
 
 
 @pytest.mark.search
@@ -82,7 +82,7 @@ def test_a_worker_of_the_cluster_dies(chainq: Program, truth: Truth) -> None:
     service.hook = lambda method: begun.set() if method == "records/all" else None
     with serving(service) as url, cluster(chainq) as (address, workers):
         run = chainq.start(*WORDS, "--scheduler", address, "-q", url=url)
-        assert begun.wait(60)
+        assert begun.wait(LONGEST)
         with suppress(ProcessLookupError):
             os.kill(workers[0], signal.SIGKILL)
         ran = finish(run)

@@ -12,7 +12,7 @@ import pytest
 
 from harness.kills import END, KILLS, RANGE, START, children, ends, kill_and_resume
 from harness.lake import Lake
-from harness.program import Program, finish
+from harness.program import LONGEST, Program, finish
 from harness.services import Moving, serving
 from harness.truth import Truth
 
@@ -34,7 +34,7 @@ def test_workers_end_with_their_coordinator(chainq: Program) -> None:
     with serving(service) as url:
         with chainq.executed():
             run = chainq.start(*WORDS, url=url)
-        assert begun.wait(60)
+        assert begun.wait(LONGEST)
         workers = [os.pidfd_open(process) for process in children(run.pid)]
         assert workers
         run.kill()
@@ -55,7 +55,7 @@ def holding_back_records() -> tuple[Moving, threading.Event, threading.Event]:
     def hook(method: str) -> None:
         if method == "records/all":
             begun.set()
-            go.wait(60)
+            go.wait(LONGEST)
 
     service.hook = hook
     return service, begun, go
@@ -90,7 +90,7 @@ def test_ctrl_c_ends_all(chainq: Program) -> None:
     with serving(service) as url:
         with chainq.executed():
             run = chainq.start(*WORDS, url=url)
-        assert begun.wait(60)
+        assert begun.wait(LONGEST)
         run.send_signal(signal.SIGINT)
         ran = finish(run)
         go.set()

@@ -16,7 +16,7 @@ from harness.chain_tables import TABLES, table_rows
 from harness.jobs import FIRST
 from harness.kills import KILLS, kill_and_resume
 from harness.lake import due
-from harness.program import Program, Ran, Servers, finish, one_line
+from harness.program import LONGEST, Program, Ran, Servers, finish, one_line
 from harness.services import Moving, serving
 from harness.truth import Truth
 
@@ -116,13 +116,13 @@ def test_two_exports_at_once(chainq: Program, bucket: Bucket) -> None:
     def hook(method: str) -> None:
         if method == "records/all":
             begun.set()
-            second.wait(60)
+            second.wait(LONGEST)
 
     service.hook = hook
     with serving(service) as url:
         words = ("export", *WORDS, "--to", bucket.url, "-w", "1", "-q")
         first = chainq.start(*words, url=url, env=bucket.environment())
-        assert begun.wait(60)
+        assert begun.wait(LONGEST)
         try:
             assert "another export is writing" in one_line(export(chainq, url, bucket, *WORDS), 75)
         finally:
@@ -174,7 +174,7 @@ def test_a_store_that_does_not_respond(
     def stall(request: Request) -> None:
         if request.method == "PUT" and what in request.path:
             if first.acquire(blocking=False):
-                assert again.wait(60)
+                assert again.wait(LONGEST)
             again.set()
 
     with proxied(bucket.endpoint, stall) as endpoint:

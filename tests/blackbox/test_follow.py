@@ -15,7 +15,7 @@ import pytest
 from chainq.demo.chain import Chain
 from chainq.demo.fork import Fork
 from harness.jobs import FIRST, Job, assassin, capped, lines, said
-from harness.program import Program, Servers, finish, side_by_side
+from harness.program import LONGEST, Program, Servers, finish, side_by_side
 from harness.services import FULL_BLOCKS, Moving, serving
 from harness.truth import Truth, difference
 
@@ -110,7 +110,7 @@ def test_waiting_takes_one_cheap_call(chainq: Program, truth: Truth) -> None:
         process = chainq.start("records", "--start", "4", *SOON, url=url)
         assert read(process, len(truth.rows("records", 4, 5))) == truth.rows("records", 4, 5)
         service.hook = lambda _: enough.set() if service.calls[-6:] == ["latest/block"] * 6 else None
-        assert enough.wait(60)
+        assert enough.wait(LONGEST)
         stopped(process, signal.SIGINT, "--start 5")
     first = service.calls.index("records/all")
     assert set(service.calls[first + 1 :]) <= {"latest/block", "records/all", "block", *FULL_BLOCKS}
@@ -169,7 +169,7 @@ def test_a_service_that_falls_behind_is_told_once(chainq: Program, truth: Truth)
         assert read(process, 10) == truth.rows("blocks", 0, 10)
         service.tip, before = 5, len(service.calls)
         service.hook = lambda _: looks.set() if len(service.calls) > before + 5 else None
-        assert looks.wait(60)
+        assert looks.wait(LONGEST)
         service.tip = 11
         assert read(process, 2) == truth.rows("blocks", 10, 12)
         process.send_signal(signal.SIGINT)
@@ -281,7 +281,7 @@ def test_141_a_closed_pipe_ends_it_quietly(chainq: Program) -> None:
         assert process.stderr is not None
         assert process.stderr.read() == b""
         process.stderr.close()
-        assert process.wait(60) == -signal.SIGPIPE
+        assert process.wait(LONGEST) == -signal.SIGPIPE
 
 
 @pytest.mark.parametrize("flag", ["-o", "--checkpoint"])

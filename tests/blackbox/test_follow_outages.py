@@ -20,7 +20,7 @@ from chainq.demo.faults import Faults
 from chainq.demo.fork import Fork
 from chainq.demo.service import Reply, page
 from harness.jobs import FIRST, Job, lines, said, starting
-from harness.program import Program, finish
+from harness.program import LONGEST, Program, finish
 from harness.search import some
 from harness.services import Moving, fork_truth, serving
 from harness.truth import Truth, difference
@@ -94,7 +94,7 @@ def test_it_outlives_a_deploy(kind: str, chainq: Program, truth: Truth) -> None:
         process = chainq.start("records", "--start", str(FIRST - 3), *SOON, url=url)
         read(process, list(truth.rows("records", FIRST - 3, FIRST + 1)))
         service.instead = OUTAGES[kind]
-        assert enough.wait(60)
+        assert enough.wait(LONGEST)
         service.tip, service.instead = FIRST + 4, None
         read(process, list(truth.rows("records", FIRST + 1, FIRST + 5)))
         process.send_signal(signal.SIGINT)
@@ -188,7 +188,7 @@ def test_6_a_reorg_during_an_outage(chainq: Program, truth: Truth) -> None:
         process = chainq.start("records", "--start", str(FIRST - 3), *SOON, "-q", url=url)
         read(process, list(truth.rows("records", FIRST - 3, FIRST + 1)))
         service.instead = OUTAGES["HTTP 404"]
-        assert enough.wait(60)
+        assert enough.wait(LONGEST)
         service.swap(Fork(Chain(), FIRST - 1))
         service.tip, service.instead = FIRST + 5, None
         ran = finish(process)

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from harness.program import Program, Servers, one_line
+from harness.program import LONGEST, Program, Servers, one_line
 from harness.services import witnessed
 from harness.truth import Truth
 
@@ -27,7 +27,7 @@ def test_address_transactions_into_transaction(chainq: Program, server: Servers,
         ["/bin/sh", "-c", line, chainq.path, address, url],
         env=chainq.environment(),
         capture_output=True,
-        timeout=60,
+        timeout=LONGEST,
         check=True,
     )
     assert b"chainq transaction" not in ran.stderr

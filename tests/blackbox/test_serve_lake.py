@@ -17,7 +17,7 @@ import pytest
 
 from chainq.heights.grid import partition_name
 from harness.jobs import said
-from harness.program import Program, Servers, finish, one_line
+from harness.program import LONGEST, Program, Servers, finish, one_line
 from harness.search import some
 from harness.truth import Truth
 
@@ -67,7 +67,7 @@ def post(url: str, body: Any) -> tuple[int, Any]:
     """The status and the decoded body of a response."""
     request = urllib.request.Request(url, body if isinstance(body, bytes) else json.dumps(body).encode())  # noqa: S310
     try:
-        with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=LONGEST) as response:  # noqa: S310
             text = response.read()
             return response.status, json.loads(text) if text else None
     except urllib.error.HTTPError as error:
@@ -75,7 +75,7 @@ def post(url: str, body: Any) -> tuple[int, Any]:
 
 
 def get(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=30) as response:  # noqa: S310
+    with urllib.request.urlopen(url, timeout=LONGEST) as response:  # noqa: S310
         return str(response.read().decode())
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.program import Program, finish, installed, one_line
+from harness.program import LONGEST, Program, finish, installed, one_line
 from harness.search import some
 
 pexpect = pytest.importorskip("pexpect", reason="pseudo-terminals need pexpect")
@@ -24,7 +24,13 @@ class Typist:
     def __init__(self, chainq: Program, *words: str) -> None:
         env = chainq.environment({"PROMPT_TOOLKIT_NO_CPR": "1", "TERM": "xterm", "XDG_STATE_HOME": str(chainq.home)})
         self.child: Any = pexpect.spawn(
-            installed(), ["sql", *words], cwd=chainq.home, env=env, dimensions=(40, 120), encoding="utf-8", timeout=60
+            installed(),
+            ["sql", *words],
+            cwd=chainq.home,
+            env=env,
+            dimensions=(40, 120),
+            encoding="utf-8",
+            timeout=LONGEST,
         )
         self._shown()
 

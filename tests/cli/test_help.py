@@ -8,13 +8,13 @@ import pytest
 from chainq.catalog.methods import BY_COMMAND
 from chainq.cli.commands import COMMANDS
 from chainq.errors import exit_codes
-from harness.program import Program
+from harness.program import LONGEST, Program
 
 
 def shown(program: Program, width: int, *words: str) -> str:
     """The help of a command on a terminal of that width."""
     process = program.start(*words, "--help", env={"COLUMNS": str(width)}, stdout=subprocess.PIPE)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=LONGEST)
     assert (process.returncode, err) == (0, b"")
     return out.decode()
 

@@ -22,6 +22,7 @@ from chainq.client.rows import Rows, decode, decoder
 from chainq.errors import IncompleteError, NotFoundError, ResponseError, ServiceError, UnreachableError, UsageError
 from chainq.process.progress import Bar
 from chainq.query import Batch
+from harness.program import LONGEST
 
 
 def test_one_method_for_each_of_the_service() -> None:
@@ -365,7 +366,7 @@ def test_progress_is_drawn_while_rows_are_read(
     with Client("demo:", progress=True) as client:
         rows = client.blocks(0, 500)
         next(rows)
-        assert drawn.wait(60)
+        assert drawn.wait(LONGEST)
         assert sum(1 for _ in rows) == 499
     assert "500" in capsys.readouterr().err
     with Client("demo:") as client:

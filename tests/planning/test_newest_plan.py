@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from chainq.errors import ChainqError
 from harness.page_model import KINDS, Blocks, PageFaults, PageServer, blocks, newest_plan, results, transaction
+from harness.search import some
 
-EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "100"))
+EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "30"))
 
 
 def run(server: PageServer, limit: int, page_size: int | None = None) -> tuple[list[bytes], str]:
@@ -49,7 +50,7 @@ def test_a_run_ends_in_the_newest_rows_or_in_an_error(seed: int, kind: str) -> N
     assert any(rows == server.due[max(0, end - limit) : end][::-1] for end in ends)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", some(range(20), *range(0, 20, 4)))
 @pytest.mark.parametrize("kind", ["honest", "stable order", "a transaction once"])
 def test_what_can_be_proved_is_not_refused(kind: str, seed: int) -> None:
     """Honest servers end in the truth, also where the last rows begin inside a block."""

@@ -16,9 +16,10 @@ from chainq.planning.exchange import Grade
 from chainq.planning.page_blocks import Block, Calls
 from chainq.planning.page_requests import PageFacts, PageRequest
 from harness.page_model import KINDS, WRONG, Blocks, PageFaults, PageServer, blocks, plan, results, transaction
+from harness.search import some
 from harness.wrong import wrong
 
-EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "100"))
+EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "30"))
 
 
 def run(server: PageServer, page_size: int | None = None, limit: int | None = None) -> tuple[list[bytes], str]:
@@ -61,7 +62,7 @@ def test_a_run_ends_in_the_truth_or_in_an_error(seed: int, kind: str) -> None:
     assert error or len(rows) >= min(before, before if limit is None else limit)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", some(range(20), *range(0, 20, 4)))
 @pytest.mark.parametrize("kind", ["honest", "stable order", "a transaction once", "page size ignored"])
 def test_what_can_be_proved_is_not_refused(kind: str, seed: int) -> None:
     """Honest servers end in the truth."""
@@ -181,7 +182,7 @@ def test_rows_rest_on_order_or_on_belief() -> None:
     assert empty.believed == range(0)
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", some(range(15), *range(0, 15, 3)))
 @pytest.mark.parametrize(
     "kind", ["heavy is empty", "pool", "short pages", "page 0 skipped", "late pages", "newest first"]
 )

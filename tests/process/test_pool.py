@@ -20,6 +20,7 @@ from chainq.process.threads import Pool, in_order
 from harness import pooled
 from harness.kills import children, ends
 from harness.pooled import Bench
+from harness.program import LONGEST
 
 SECRET = "AViewKey1-of-nobody"  # noqa: S105
 
@@ -138,8 +139,8 @@ def test_the_others_are_told_while_they_work() -> None:
     with Workers(partial(pooled.make, SECRET), hear) as workers, closing(Pool[int](2)) as pool:
         for number in range(2):
             pool.submit(number, partial(workers.call, Bench.wait_to_be_told, None))
-        assert waiting.acquire(timeout=30)
-        assert waiting.acquire(timeout=30)
+        assert waiting.acquire(timeout=LONGEST)
+        assert waiting.acquire(timeout=LONGEST)
         workers.tell_others(said[1], Bench.tell, None)
         assert pool.wait()[1] is True
         with pytest.raises(Empty):
@@ -203,7 +204,7 @@ def test_no_process_outlives_the_one_that_started_it(number: int, tmp_path: Path
                 program.wait(0.02)
         worker = os.pidfd_open(int(file.read_text()))
         program.send_signal(number)
-        assert program.wait(60) == -number
+        assert program.wait(LONGEST) == -number
         assert ends(worker)
         os.close(worker)
     finally:

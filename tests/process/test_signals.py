@@ -9,6 +9,7 @@ import pytest
 
 from chainq.process import signals
 from chainq.process.signals import Interrupted, raise_if_ending, signals_deferred
+from harness.program import LONGEST
 
 
 @pytest.fixture(autouse=True)
@@ -95,12 +96,12 @@ except signals.Interrupted as stop:
 
 def test_a_signal_is_not_lost_while_a_generator_is_closed() -> None:
     """The exception that Python drops is raised again, also where nothing is polled or written, and stderr is quiet."""
-    ran = subprocess.run([sys.executable, "-c", DROPPED], capture_output=True, timeout=60, check=False)
+    ran = subprocess.run([sys.executable, "-c", DROPPED], capture_output=True, timeout=LONGEST, check=False)
     assert (ran.returncode, ran.stderr) == (-signal.SIGTERM, b"")
 
 
 def test_other_dropped_exceptions_are_printed() -> None:
     """The hook that catches dropped signals hides no bug."""
     code = "from chainq.process import signals\nsignals.install()\nclass Bad:\n def __del__(self): 1 / 0\nBad()"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=LONGEST, check=False)
     assert b"ZeroDivisionError" in ran.stderr

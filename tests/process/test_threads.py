@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from chainq.process.threads import Later, Pool, in_order
+from harness.program import LONGEST
 
 
 def fail() -> int:
@@ -18,7 +19,7 @@ def test_results_come_in_the_order_of_the_jobs() -> None:
     second = threading.Event()
 
     def first() -> int:
-        assert second.wait(10)
+        assert second.wait(LONGEST)
         return 1
 
     def other() -> int:
@@ -88,5 +89,5 @@ def test_work_that_is_done_meanwhile_leaves_no_thread() -> None:
         later = Later(partial(int, number))
         assert number % 2 or later.result() == later.result() == number
     for thread in set(threading.enumerate()) - before:
-        thread.join(60)
+        thread.join(LONGEST)
         assert not thread.is_alive()

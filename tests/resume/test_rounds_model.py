@@ -1,7 +1,7 @@
 """Rounds against a model service: late rows, replicas, reorgs and crashes, in process, thousands of runs a minute.
 
 The model decides which rows exist; the output must hold exactly those in the end, a file in order of height.
-`CHAINQ_EXAMPLES=2000 pytest tests/resume/test_rounds_model.py` tries more histories of the service than the usual 100.
+`CHAINQ_EXAMPLES=2000 pytest tests/resume/test_rounds_model.py` tries more histories of the service than the usual 30.
 """
 
 import json
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from chainq.formats.protocol import Writer
     from chainq.resume.checkpoint import Checkpoint
 
-EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "100"))
+EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "30"))
 
 END = 100  # the tip in the end; the rows are those of heights up to 60
 

@@ -13,6 +13,7 @@ from chainq.transport.base import BrokenResponseError, DeadlineError, ExchangeEr
 from chainq.transport.http import HttpTransport
 from chainq.tuning import KEEP_ALIVE
 from harness.calls import request
+from harness.program import LONGEST
 from harness.sockets import Serve, answering, server
 
 FAR = 1e6  # a deadline that never comes
@@ -129,7 +130,7 @@ def test_what_a_server_says_while_nobody_asks_is_not_the_next_response() -> None
     def serve(peer: socket.socket, _: bytes) -> None:
         peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
         peer.sendall(b"{}")
-        read.wait(20)
+        read.wait(LONGEST)
         peer.sendall(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
         said.set()
 
@@ -139,7 +140,7 @@ def test_what_a_server_says_while_nobody_asks_is_not_the_next_response() -> None
             read = threading.Event()
             assert transport.call(request(b"{}", FAR)).status == 200
             read.set()
-            assert said.wait(20)
+            assert said.wait(LONGEST)
             said.clear()
         transport.close()
 
@@ -201,7 +202,7 @@ def test_closing_ends_exchanges_under_way(sent: bytes) -> None:
     with server(serve) as (url, _), ThreadPoolExecutor(1) as pool:
         transport = HttpTransport(ServiceOptions(url), now=lambda: 100.0)
         call = pool.submit(transport.call, request(b"{}", FAR))
-        assert waiting.wait(20)
+        assert waiting.wait(LONGEST)
         transport.close()
         with pytest.raises(ExchangeError):
             call.result(20)
@@ -220,7 +221,7 @@ def test_closing_closes_what_was_kept() -> None:
         transport = HttpTransport(ServiceOptions(url), now=lambda: 100.0)
         transport.call(request(b"{}", FAR))
         transport.close()
-        assert ended.wait(20)
+        assert ended.wait(LONGEST)
         with pytest.raises(ExchangeError):
             transport.call(request(b"{}", FAR))
         assert (transport._adapter._idle, transport._adapter._busy) == ([], set())

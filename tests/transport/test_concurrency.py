@@ -8,6 +8,7 @@ from chainq.errors import GatewayError
 from chainq.transport.base import DeadlineError, Request, Response
 from chainq.transport.concurrency import ConcurrencyLimit
 from harness.calls import Connect, FakeClock, FakeTransport, call, ok
+from harness.program import LONGEST
 
 
 def test_a_timeout_halves_the_limit_down_to_one() -> None:
@@ -53,7 +54,7 @@ def test_no_slot_is_given_beyond_the_limit() -> None:
     limit.release()
     assert not taken.is_set()  # one is still out, and one is the limit
     limit.release()
-    assert taken.wait(10)
+    assert taken.wait(LONGEST)
 
 
 def test_calls_that_time_out_lower_the_limit_of_their_connection(connect: Connect, clock: FakeClock) -> None:

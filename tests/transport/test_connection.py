@@ -19,6 +19,7 @@ from chainq.transport.base import (
 )
 from chainq.transport.connection import Connection
 from harness.calls import URL, Connect, FakeClock, FakeTransport, Outcome, call, envelope, ok, page
+from harness.program import LONGEST
 
 
 def test_ids_are_numbers_and_never_the_same_twice(connect: Connect) -> None:
@@ -54,7 +55,7 @@ def test_the_deadline_is_the_timeout_from_when_the_request_is_sent(connect: Conn
 def test_no_more_requests_at_a_time_than_allowed(connect: Connect) -> None:
     """However many threads call, only so many requests are under way; a slot is free before the body is decoded."""
     under_way, most, lock = 0, 0, threading.Lock()
-    together = threading.Barrier(2, timeout=10)
+    together = threading.Barrier(2, timeout=LONGEST)
 
     def answer(request: Request) -> Response:
         nonlocal under_way, most
@@ -67,7 +68,7 @@ def test_no_more_requests_at_a_time_than_allowed(connect: Connect) -> None:
         return ok(request)
 
     connection = connect(FakeTransport(*[answer] * 8), concurrency=2)
-    decoding = threading.Barrier(8, timeout=10)
+    decoding = threading.Barrier(8, timeout=LONGEST)
 
     def decode(_: bytes, __: int) -> None:
         decoding.wait()  # all eight bodies are decoded side by side: none of them holds a slot
@@ -76,7 +77,7 @@ def test_no_more_requests_at_a_time_than_allowed(connect: Connect) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(LONGEST)
     assert not any(thread.is_alive() for thread in threads)
     assert most == 2
 

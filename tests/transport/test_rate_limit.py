@@ -16,6 +16,7 @@ from chainq.transport.base import (
 from chainq.transport.concurrency import ConcurrencyLimit
 from chainq.transport.rate_limit import RateLimiter
 from harness.calls import Connect, FakeClock, FakeTransport, call, failure, ok, page
+from harness.program import LONGEST
 
 
 def test_429_does_not_use_up_retries(connect: Connect, clock: FakeClock) -> None:
@@ -176,7 +177,7 @@ def test_a_429_is_known_before_another_call_gets_the_slot(connect: Connect, cloc
 
     def refuse(_: Request) -> Response:
         first_sent.set()
-        assert second_waits.wait(10)
+        assert second_waits.wait(LONGEST)
         return page(429, "20")
 
     transport = FakeTransport(refuse)
@@ -191,10 +192,10 @@ def test_a_429_is_known_before_another_call_gets_the_slot(connect: Connect, cloc
     connection._slots = Watched(1)
     threads = [threading.Thread(target=call, args=(connection,)) for _ in range(2)]
     threads[0].start()
-    assert first_sent.wait(10)
+    assert first_sent.wait(LONGEST)
     threads[1].start()
     for thread in threads:
-        thread.join(10)
+        thread.join(LONGEST)
     assert len(transport.requests) == 3
     assert clock.waits[0] == pytest.approx(20)
 
