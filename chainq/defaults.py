@@ -1,4 +1,4 @@
-"""What a connection and a run use where nobody states it: the same on the command line and in Python."""
+"""What a connection and a run use if nobody states it: the same on the command line and in Python."""
 
 TIMEOUT = 60.0  # seconds; many servers give up after 30, and what they say then should arrive
 RETRIES = 5  # of a request that fails in a transient way

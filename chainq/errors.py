@@ -9,7 +9,7 @@ Nothing here prints or exits; `chainq.cli.main` is the only place that does.
     ├── ServiceError           3    the service returned an error
     │   └── TooHeavyError      3    ... that a narrower range may avoid
     ├── UnreachableError       4    no connection, a timeout, or still refused after all retries
-    │   ├── GatewayError       4    ... where a smaller response may get through
+    │   ├── GatewayError       4    ... if a smaller response may get through
     │   └── OverdueError       4    ... because the run was to end by now
     ├── ResponseError          5    not a valid JSON-RPC response to the request
     │   └── BrokenBodyError    5    ... because the body ends too early, which a retry may cure
@@ -62,7 +62,7 @@ class Phrase(str):
 
     In `template`, `{timeout}` is the parameter of that name, with its value in `given` if it has one there, and each
     `{}` the next of `values`, which may be phrases. A switch that is to be off is `{verify}`, with `verify=False`. As
-    plain text a parameter is a keyword of Python. A phrase stays one where text is added to it, not in an f-string.
+    plain text a parameter is a keyword of Python. A phrase stays one if text is added to it, not in an f-string.
 
     >>> Phrase("end {} blocks before, such as {end}", "some", end=-10).spelled(lambda name, value: f"--{name} {value}")
     'end some blocks before, such as --end -10'
@@ -130,7 +130,7 @@ class ChainqError(Exception):
 class NotFoundError(ChainqError):
     """A block or transaction that was looked up does not exist. Raised after the rows of those that do.
 
-    `missing`: the heights or IDs that do not exist, as text, where several may have been looked up.
+    `missing`: the heights or IDs that do not exist, as text, if several may have been looked up.
     """
 
     exit_code = ExitCode.NOT_FOUND

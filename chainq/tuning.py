@@ -5,14 +5,14 @@ What a user may set is in `defaults.py`; numbers that only shape what is drawn o
 
 # Requests: how much is asked for at once (planning)
 AIM_BYTES = 8 * 2**20  # of a response: larger ones cost memory, smaller ones round trips
-WIDEST = 1_000_000  # heights of a chunk where the document sets no limit
+WIDEST = 1_000_000  # heights of a chunk if the document sets no limit
 WIDEST_BLOCKS = 1000  # heights of a request for full blocks; deployed servers refuse more
 ROOM = 1.5  # times the documented page size is asked for, so that a full page is rare
 FILL = 0.97  # of a page size of the user's own: chunks differ in density
 OVERLAP_ROWS = 8  # expected in an overlap: none comes in 1 of 3,000, where rows are spread evenly
 GROWTH = 8  # times the heights of the longest chunk so far, at most
 RECENT = 8  # responses that the estimate rests on
-LARGER = 4  # times the page size, for a height that fills a page; and so much smaller pages where that is too heavy
+LARGER = 4  # times the page size, for a height that fills a page; and so much smaller pages if that is too heavy
 SMALLEST_PAGE = 50  # rows; a height that is too heavy even so is given up
 DENSE = 0.5  # of a full page: so many rows at its last height, and that height is likely to fill a page by itself
 LARGER_PAGES = 2  # larger pages for such a height, before another method names its rows
@@ -34,8 +34,8 @@ NAMED_BLOCKS = 50  # full blocks of one request
 MOST_EMPTY = 500  # heights without rows whose full blocks are requested: more are believed to have none
 LONG_RUN = 10  # chunks of a run in whose midst another method is asked, too
 EMPTY_WALKS = 4  # walks through the pages of a height that come empty by chance
-CERTAIN = 9  # walks that show no further row, where each shows all rows but by chance: 1 in 8,000 lacks one
-MOST_IDLE = 100  # the same, where each shows a few
+CERTAIN = 9  # walks that show no further row, if each shows all rows but by chance: 1 in 8,000 lacks one
+MOST_IDLE = 100  # the same, if each shows a few
 
 # Belief: how often is looked again if nothing proves the rows (docs/completeness.md)
 AGREEING = 2  # responses without rows
@@ -46,9 +46,9 @@ LOOKED_INTO = 2  # stretches that are looked into so
 FEW_WINDOWS = 128  # of a stretch without rows, as wide as a row was shown at the far end; wider ones beyond
 MOST_WINDOWS = 1000  # the same, of a service that misses rows of wider ones
 BELIEVED_PAGES = 3  # larger pages for a height that fills a page, if no other method names its rows
-UNCHANGED = 3  # walks that show no further row, where single rows cannot be requested
+UNCHANGED = 3  # walks that show no further row, if single rows cannot be requested
 MOST_PAGES = 10_000  # of one walk
-NO_PAGE = 1000  # a page so far on has no rows, where pages are counted
+NO_PAGE = 1000  # a page so far on has no rows, if pages are counted
 
 # Lists in pages
 LIST_ATTEMPTS = 6  # requests for rows that are known to exist, before a service that does not show them is given up

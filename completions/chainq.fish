@@ -115,20 +115,20 @@ _chainq_for blocks full-blocks records ownership transitions address-transaction
 _chainq_row --start text 'First height; -100: the last 100 blocks'
 _chainq_row --end text 'End height, exclusive. Default, and latest: through the tip'
 _chainq_row --last text 'The last N blocks'
-_chainq_row --since text 'First block time: 2024-06-02, 2024-06-02T11:36Z, 2h or '"'"'2 hours ago'"'"', yesterday, or Unix seconds'
+_chainq_row --since text 'First block time: 2024-06-02T11:36Z, yesterday or 2h. Also 2024-06-02, '"'"'2 hours ago'"'"' or Unix seconds'
 _chainq_row --until text 'End block time, exclusive'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned
 _chainq_row --reverse flag 'Highest heights first'
 _chainq_row --lag text 'Leave out the last N blocks'
-_chainq_row --rewind text 'Fetch the last N or more blocks again, then resume'
-_chainq_row --adopt flag 'Resume after the rows of -o FILE if the checkpoint does not exist'
+_chainq_row --rewind text 'Fetch the last N or more blocks again. The run then resumes'
+_chainq_row --adopt flag 'Resume after -o FILE if there is no checkpoint'
 _chainq_row --max-age text 'Exit with code 6 if the tip is older: 10m, 2h, 7d'
 _chainq_row '--follow -f' flag 'Keep running and print new blocks'
 _chainq_for blocks full-blocks transactions program-transactions records ownership transitions address-transactions owned
 _chainq_row --limit text 'Stop after N rows'
 _chainq_for blocks full-blocks
 _chainq_row --no-verify flag 'Skip the check for missing and unlinked blocks'
-_chainq_row --hashes flag 'Recompute block hashes; exit with code 6 before the first wrong row'
+_chainq_row --hashes flag 'Recompute block hashes. Exit with code 6 before the first wrong row'
 _chainq_row '--workers -w' text 'Processes that recompute hashes. Default: one per core'
 _chainq_for blocks full-blocks transactions records ownership transitions
 _chainq_row --where text 'Print the rows that meet a condition, such as '"'"'output_index > 0 and program_id ~ token'"'"'. Operators: =, !=, <, <=, >, >=, ~ and !~ (regular expressions), and, or, not, ( )'
@@ -137,48 +137,48 @@ _chainq_row --checkpoint file 'Resume where the last run ended'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned balance
 _chainq_row --interval text 'Seconds between polls'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql verify
-_chainq_row --format words 'table, jsonl, json, csv, tsv, text, chart, parquet, plug-ins. Default: by the extension of FILE, else CHAINQ_FORMAT, else table on a terminal and jsonl elsewhere' table '' jsonl '' json '' csv '' text '' tsv '' parquet '' chart ''
+_chainq_row --format words 'table, jsonl, json, csv, tsv, text, chart, parquet. Default: table, or jsonl in a pipe. Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default' table '' jsonl '' json '' csv '' text '' tsv '' parquet '' chart ''
 _chainq_row --table flag 'Human-readable table'
 _chainq_row --jsonl flag 'One JSON object per line, as the service sent it'
 _chainq_row --json flag 'One JSON array, or one object'
 _chainq_row --csv flag 'CSV with a header (RFC 4180)'
 _chainq_row --text flag 'Values only, separated by tabs, one row per line'
 _chainq_row --no-header flag 'csv or tsv without its header'
-_chainq_row '--output -o' file 'Output file, replaced when complete; its extension selects the format'
+_chainq_row '--output -o' file 'Output file; its extension selects the format. It is replaced when it is complete'
 _chainq_for blocks block latest
-_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' id 'row id of the stored block' height 'block height' block_hash 'hash of the block' previous_hash 'hash of the previous block' previous_state_root 'root hash of the previous state' transactions_root 'root hash of the block'"'"'s transactions' round 'round number' coinbase_target string proof_target string last_coinbase_target string last_coinbase_timestamp 'seconds since 1970' timestamp 'time of the block, seconds since 1970' coinbase_reward 'may be null' finalize_root string network 'network identifier' ratifications_root string solutions_root string subdag_root string cumulative_weight string cumulative_proof_target string all 'every column' help 'list the columns'
+_chainq_row --columns list+ 'Columns, such as a,b.c; `help` lists them. Also a.b[].c of the items of an array, or `all`' id 'row id of the stored block' height 'block height' block_hash 'hash of the block' previous_hash 'hash of the previous block' previous_state_root 'root hash of the previous state' transactions_root 'root hash of the block'"'"'s transactions' round 'round number' coinbase_target string proof_target string last_coinbase_target string last_coinbase_timestamp 'seconds since 1970' timestamp 'time of the block, seconds since 1970' coinbase_reward 'may be null' finalize_root string network 'network identifier' ratifications_root string solutions_root string subdag_root string cumulative_weight string cumulative_proof_target string all 'every column' help 'list the columns'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql verify
 _chainq_row --no-trunc flag 'Do not abbreviate values'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions
-_chainq_row --flatten flag 'jsonl with a key for each column (b.c) instead of nested objects'
-_chainq_row --receipt flag 'Write FILE.receipt.json: range, rows, SHA-256; chainq verify FILE uses it'
+_chainq_row --flatten flag 'jsonl with a key for each column (b.c). It has no nested objects'
+_chainq_row --receipt flag 'Write FILE.receipt.json for chainq verify FILE. It contains the range, the row count and the SHA-256'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql rpc verify
 _chainq_row --color words 'When to use colors' auto '' always '' never ''
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned balance show export sql rpc doctor verify
 _chainq_row --url words 'URL of the service, or folder or URL of an export; demo: is a built-in sample' demo: 'the sample chain, with no network'
 _chainq_row --profile profile 'Profile from config.toml'
-_chainq_row --dialect words 'Dialect of the server: chain, aleo, or auto to detect it' chain '' aleo '' auto ''
+_chainq_row --dialect words 'chain, aleo, or auto to detect it. The dialect of the server' chain '' aleo '' auto ''
 _chainq_row --timeout text 'Seconds per request'
-_chainq_row --deadline text 'Exit with code 4 if the run takes longer: 90s, 10m, 2h'
+_chainq_row --deadline text 'Exit with code 4 if it takes longer: 90s, 10m, 2h'
 _chainq_row --retries text 'Retries for transient failures'
 _chainq_row '--concurrency -j' text 'Parallel requests'
-_chainq_row --max-memory text 'Maximum memory for responses: 512M, 2G'
+_chainq_row --max-memory text 'Memory for responses: 512M, 2G'
 _chainq_row --rate text 'Maximum requests per second'
-_chainq_row --header text+ 'HTTP header for every request; keep secrets in a profile'
-_chainq_row --cert file 'Client certificate (PEM), and its key if not in FILE'
+_chainq_row --header text+ 'HTTP header for every request. Keep secrets in a profile'
+_chainq_row --cert file 'Client certificate (PEM). And its key, if that is not in FILE'
 _chainq_row '--quiet -q' flag 'Suppress warnings and progress'
 _chainq_row '--verbose -v' flag 'Log every request to stderr'
 _chainq_row --log-format words 'Format of the lines on stderr' text '' json ''
 _chainq_for blocks block full-blocks records ownership transitions owned balance
 _chainq_row --lake text 'Read what an export in DEST contains from there'
 _chainq_for blocks full-blocks records ownership transitions
-_chainq_row --fill flag 'Write partitions that --lake lacks of the range into it first'
+_chainq_row --fill flag 'First write what --lake lacks of the range into it'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned
 _chainq_row --no-check flag 'Skip argument checks'
 _chainq_for blocks full-blocks program-transactions records ownership transitions address-transactions owned export
-_chainq_row --strict flag 'Exit with code 6 before rows that are not proved complete, and compare a few heights with their full blocks'
+_chainq_row --strict flag 'Exit with code 6 before rows without proof. That is, before rows that are not proved complete. A few heights are compared with their full blocks, too'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned rpc
-_chainq_row --dry-run flag 'Print the requests as JSON Lines without sending them'
+_chainq_row --dry-run flag 'Print the requests as JSON Lines and send none'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned balance show export sql rpc doctor verify status profiles serve completion help version
 _chainq_row '--help -h' flag 'Show this message and exit'
 _chainq_for latest
@@ -187,11 +187,11 @@ _chainq_for full-blocks records transitions
 _chainq_row --program text 'Print the rows of this program, such as credits.aleo'
 _chainq_row --function text 'Print the rows of this function'
 _chainq_for full-blocks
-_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' block_hash 'hash of the block' previous_hash 'hash of the previous block' header.previous_state_root string header.transactions_root string header.finalize_root string header.ratifications_root string header.solutions_root string header.subdag_root string header.metadata.network 'network identifier' header.metadata.round 'round number' header.metadata.height 'block height' header.metadata.cumulative_weight 'sent as a number of any size' header.metadata.cumulative_proof_target 'sent as a number' header.metadata.coinbase_target 'sent as a number' header.metadata.proof_target 'sent as a number' header.metadata.last_coinbase_target 'sent as a number' header.metadata.last_coinbase_timestamp 'seconds since 1970, sent as a number' header.metadata.timestamp 'seconds since 1970, sent as a number' authority.type 'such as quorum' authority.signature 'of a block of a beacon' authority.subdag.subdag 'certificates by round number' authority.subdag.election_certificate_ids 'array of string' ratifications 'type and amount' transactions 'status, type, index and transaction' aborted_transaction_ids 'IDs of aborted transactions' all 'every column' help 'list the columns'
+_chainq_row --columns list+ 'Columns, such as a,b.c; `help` lists them. Also a.b[].c of the items of an array, or `all`' block_hash 'hash of the block' previous_hash 'hash of the previous block' header.previous_state_root string header.transactions_root string header.finalize_root string header.ratifications_root string header.solutions_root string header.subdag_root string header.metadata.network 'network identifier' header.metadata.round 'round number' header.metadata.height 'block height' header.metadata.cumulative_weight 'sent as a number of any size' header.metadata.cumulative_proof_target 'sent as a number' header.metadata.coinbase_target 'sent as a number' header.metadata.proof_target 'sent as a number' header.metadata.last_coinbase_target 'sent as a number' header.metadata.last_coinbase_timestamp 'seconds since 1970, sent as a number' header.metadata.timestamp 'seconds since 1970, sent as a number' authority.type 'such as quorum' authority.signature 'of a block of a beacon' authority.subdag.subdag 'certificates by round number' authority.subdag.election_certificate_ids 'array of string' ratifications 'type and amount' transactions 'status, type, index and transaction' aborted_transaction_ids 'IDs of aborted transactions' all 'every column' help 'list the columns'
 _chainq_for transactions
-_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' height 'height of the block, added by chainq; in jsonl and json only if --columns names it' id 'row id of the stored transaction' block_id 'the block: its height in the published interface, its row id on deployed servers' transaction_id 'bech32, prefix at' type 'such as Execute' index 'index within the block' status 'such as accepted' all 'every column' help 'list the columns'
+_chainq_row --columns list+ 'Columns, such as a,b.c; `help` lists them. Also a.b[].c of the items of an array, or `all`' height 'height of the block, added by chainq; in jsonl and json only if --columns names it' id 'row id of the stored transaction' block_id 'the block: its height in the published interface, its row id on deployed servers' transaction_id 'bech32, prefix at' type 'such as Execute' index 'index within the block' status 'such as accepted' all 'every column' help 'list the columns'
 _chainq_for transaction program-transactions
-_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' status 'such as accepted' type 'such as execute' index 'index within the block' transaction.type 'such as execute' transaction.id 'transaction ID' transaction.execution.transitions 'array of Transition' transaction.execution.global_state_root string transaction.execution.proof string transaction.fee.transition.id 'transition ID' transaction.fee.transition.program 'program ID' transaction.fee.transition.function 'function name' transaction.fee.transition.inputs 'type, id, value, tag' transaction.fee.transition.outputs 'type, id, checksum, value' transaction.fee.transition.tpk 'transition public key (group element)' transaction.fee.transition.tcm 'transition commitment (field element)' transaction.fee.global_state_root string transaction.fee.proof string finalize 'type, mapping_id, index, key_id, value_id' finalizedAt 'seconds since 1970' all 'every column' help 'list the columns'
+_chainq_row --columns list+ 'Columns, such as a,b.c; `help` lists them. Also a.b[].c of the items of an array, or `all`' status 'such as accepted' type 'such as execute' index 'index within the block' transaction.type 'such as execute' transaction.id 'transaction ID' transaction.execution.transitions 'array of Transition' transaction.execution.global_state_root string transaction.execution.proof string transaction.fee.transition.id 'transition ID' transaction.fee.transition.program 'program ID' transaction.fee.transition.function 'function name' transaction.fee.transition.inputs 'type, id, value, tag' transaction.fee.transition.outputs 'type, id, checksum, value' transaction.fee.transition.tpk 'transition public key (group element)' transaction.fee.transition.tcm 'transition commitment (field element)' transaction.fee.global_state_root string transaction.fee.proof string finalize 'type, mapping_id, index, key_id, value_id' finalizedAt 'seconds since 1970' all 'every column' help 'list the columns'
 _chainq_for program-transactions records ownership transitions address-transactions
 _chainq_row --page text 'Print one page of one request, unverified'
 _chainq_for program-transactions records ownership transitions address-transactions owned
@@ -199,13 +199,13 @@ _chainq_row --page-size text 'Initial page size'
 _chainq_for program-transactions
 _chainq_row --newest flag 'The newest rows first, as many as --limit'
 _chainq_for records
-_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' record_ciphertext 'ciphertext of the record' program_id 'program that generated the record' block_id 'the block'"'"'s row id on deployed servers, not its height' height 'block height where the record was produced' id 'row id of the record' timestamp 'time of creation, seconds since 1970' block_hash string transition_id string transaction_id string function_name 'function executed in the transition' output_index 'index of the output within the transition' all 'every column' help 'list the columns'
+_chainq_row --columns list+ 'Columns, such as a,b.c; `help` lists them. Also a.b[].c of the items of an array, or `all`' record_ciphertext 'ciphertext of the record' program_id 'program that generated the record' block_id 'the block'"'"'s row id on deployed servers, not its height' height 'block height where the record was produced' id 'row id of the record' timestamp 'time of creation, seconds since 1970' block_hash string transition_id string transaction_id string function_name 'function executed in the transition' output_index 'index of the output within the transition' all 'every column' help 'list the columns'
 _chainq_for ownership
-_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' nonce_x 'x-coordinate of the record'"'"'s nonce' nonce_y 'y-coordinate of the nonce' owner_x 'x-coordinate that only the owner'"'"'s view key explains' transition_id 'transition that generated the record' output_index 'index of the output within the transition' all 'every column' help 'list the columns'
+_chainq_row --columns list+ 'Columns, such as a,b.c; `help` lists them. Also a.b[].c of the items of an array, or `all`' nonce_x 'x-coordinate of the record'"'"'s nonce' nonce_y 'y-coordinate of the nonce' owner_x 'x-coordinate that only the owner'"'"'s view key explains' transition_id 'transition that generated the record' output_index 'index of the output within the transition' all 'every column' help 'list the columns'
 _chainq_for transitions
-_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' transition_id string transaction_id 'containing transaction' program 'source text of the program' function_name string height 'block height' tpk 'transition public key (group element)' tcm 'transition commitment (field element)' timestamp 'seconds since 1970' all 'every column' help 'list the columns'
+_chainq_row --columns list+ 'Columns, such as a,b.c; `help` lists them. Also a.b[].c of the items of an array, or `all`' transition_id string transaction_id 'containing transaction' program 'source text of the program; conditions compare its ID' function_name string height 'block height' tpk 'transition public key (group element)' tcm 'transition commitment (field element)' timestamp 'seconds since 1970' all 'every column' help 'list the columns'
 _chainq_for address-transactions
-_chainq_row --columns list+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list' transaction_id 'bech32, prefix at' all 'every column' help 'list the columns'
+_chainq_row --columns list+ 'Columns, such as a,b.c; `help` lists them. Also a.b[].c of the items of an array, or `all`' transaction_id 'bech32, prefix at' all 'every column' help 'list the columns'
 _chainq_row --no-details flag 'Do not look up the transactions of a table'
 _chainq_for owned balance
 _chainq_row --view-key-file file 'View keys, one per line; - for stdin. Default: CHAINQ_VIEW_KEY, else a hidden prompt'
@@ -218,7 +218,7 @@ _chainq_row --decrypt flag 'Add the record, its plaintext and sender, and check 
 _chainq_row --unspent flag 'Only records that are not spent, up to the tip'
 _chainq_row --spent flag 'Only spent records, with what spends them'
 _chainq_for owned verify
-_chainq_row --columns text+ 'Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list'
+_chainq_row --columns text+ 'Columns, such as a,b.c; `help` lists them. Also a.b[].c of the items of an array, or `all`'
 _chainq_for balance
 _chainq_row --start text 'Height before the first record'
 _chainq_row --end text 'End height, exclusive: balance as of the block before. Not with --checkpoint'

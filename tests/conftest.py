@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import socket
+import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,11 +19,20 @@ pytest.register_assert_rewrite("harness")
 from harness.program import Program, Servers  # noqa: E402
 from harness.truth import Truth  # noqa: E402
 
-# No test fails for being slow: other people use the machine too.
-settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# No test fails for being slow: other people use the machine too. Each run tries other examples.
+settings.register_profile(
+    "no clock",
+    max_examples=int(os.environ.get("CHAINQ_EXAMPLES", "30")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("no clock")
 
 pytest_plugins = ["harness.calls", "harness.tables"]  # their fixtures
+
+# Each process of pytest rewrites the assertions of all files, which takes four seconds, unless it may keep the result.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # What starts pytest may have its children ignore signals that these tests send: a shell's `&` SIGINT, nohup SIGHUP.
 # A child inherits that a signal is ignored, but no handler; and with this one pytest itself outlives a hang-up still.

@@ -43,7 +43,7 @@ SHELL = {
 }
 ANSWERED = SHELL | {
     *("catalog.bech32", "catalog.dialects", "catalog.identifiers", "config", "config.server", "config.values"),
-    *("cli.connect", "cli.output", "cli.query", "cli.report", "cli.run", "cli.stdin"),
+    *("cli.connect", "cli.output", "cli.query", "cli.report", "cli.run", "cli.single_run", "cli.stdin"),
     *("fetching", "fetching.service", "fetching.tip", "formats", "formats.protocol", "formats.registry"),
     *("heights", "heights.block_time", "heights.bounds", "heights.range", "query"),
     *(
@@ -69,14 +69,15 @@ RANGED = LOOKED_UP | {
         "planning",
         "fetching.ranges",
         "planning.belief",
+        "planning.chunk_line",
         "planning.chunking",
         "planning.evidence",
         "planning.exact_heights",
         "planning.facts",
         "planning.naming",
     ),
-    *("planning.links", "planning.order", "rows.sorting", "planning.questions", "planning.range_plan"),
-    *("planning.spans", "planning.exchange"),
+    *("planning.links", "planning.one_chain", "planning.order", "rows.sorting", "planning.questions"),
+    *("planning.range_plan", "planning.seen", "planning.spans", "planning.exchange"),
 }
 WITNESSED = RANGED | {"fetching.witness", "rows.full_block"}
 PAGED = LOOKED_UP | {
@@ -128,7 +129,7 @@ OUTSIDE = {
 # pydantic comes with typer 0.29; httpcore and h11 with httpx's own transport.
 NEVER = {
     *("aleo", "asyncio", "deltalake", "distributed", "duckdb", "h11", "httpcore", "obstore", "pandas", "plotille"),
-    *("pyarrow", "pydantic", "pygments", "rich", "tomllib"),
+    *("pyarrow", "pydantic", "pygments", "pyspark", "rich", "tomllib"),
 }
 
 
@@ -225,6 +226,7 @@ USERS = {
     "pyiceberg": {"lake"},
     "sqlalchemy": {"lake"},
     "distributed": {"lake"},
+    "pyspark": {"client"},
     "obstore": {"stored"},
     "starlette": {"stored"},
     "uvicorn": {"stored"},

@@ -12,6 +12,7 @@ import typer
 from chainq._docgen.values import Values, values_of
 from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.cli.commands import app
+from chainq.cli.help import MORE
 
 # What Typer adds to a help text in brackets, and the same as a sentence.
 _NOTES = {
@@ -113,7 +114,7 @@ def _examples(built: Any) -> tuple[str, ...]:
 def _params(command: str, built: Any, context: Any, kind: str) -> tuple[Param, ...]:
     own = type(context)(built, info_name=command, parent=context)
     params = [(param, param.get_help_record(own)) for param in built.get_params(own) if param.param_type_name == kind]
-    return tuple(_param(command, param, record[1]) for param, record in params if record)
+    return tuple(_param(command, param, record[1].replace(MORE, " ")) for param, record in params if record)
 
 
 def _param(command: str, param: Any, record: str) -> Param:

@@ -1,9 +1,30 @@
 """Finds the column that a name means, and the columns that a wrong name may have meant."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
 from chainq.catalog.methods import Column, Kind
+
+_TRANSITION = ("id", "program", "function", "inputs[]", "outputs[]", "tpk", "tcm", "scm", "proof", "finalize")
+_ITEMS = {
+    "transactions": (
+        *("status", "type", "index", "transaction.type", "transaction.id"),
+        *("transaction.execution.transitions[]", "transaction.execution.global_state_root"),
+        *("transaction.execution.proof", *(f"transaction.fee.transition.{name}" for name in _TRANSITION)),
+        *("transaction.fee.global_state_root", "transaction.fee.proof", "transaction.fee.inclusion"),
+        *("transaction.owner", "transaction.deployment", "finalize[]", "rejected"),
+    ),
+    "transitions": _TRANSITION,
+    "inputs": ("type", "id", "value", "tag", "dynamic_id"),
+    "outputs": ("type", "id", "value", "checksum", "sender_ciphertext", "dynamic_id"),
+    "finalize": ("type", "mapping_id", "index", "key_id", "value_id"),
+    "ratifications": ("type", "amount", "address", "committee", "public_balances"),
+    "aborted_transaction_ids": (),
+    "election_certificate_ids": (),
+}
+"""The members of the items of arrays, by the last part of the array's path, as services send them."""
+_OPEN = ("owner", "deployment", "rejected", "committee", "public_balances")
+"""Members that are objects whose own members differ."""
 
 
 def known_column(name: str, columns: Iterable[Column]) -> Column | None:
@@ -13,14 +34,51 @@ def known_column(name: str, columns: Iterable[Column]) -> Column | None:
         return known[name]
     array, brackets, _ = name.partition("[]")
     inside = brackets and array in known and known[array].kind is Kind.DATA
-    return Column(name, "unknown") if inside else None
+    return Column(name, "unknown") if inside and _is_member(name, array) else None
+
+
+def _is_member(name: str, array: str) -> bool:
+    """Return whether items of an array may have that member, which is so if nothing is known of them."""
+    if array.rpartition(".")[2] not in _ITEMS or name.removesuffix("[]") == array:
+        return True
+    return any(
+        f"{path}.".startswith((f"{name}.", f"{name}[]"))
+        or (path.rpartition(".")[2] in _OPEN and name.startswith(f"{path}."))
+        for path in _members(array)
+    )
+
+
+def _members(array: str) -> Iterator[str]:
+    """Yield the paths of the members of an array's items, and of the items of arrays in them."""
+    for name in _ITEMS.get(array.rpartition(".")[2], ()):
+        path = f"{array}[].{name}"
+        if name.endswith("[]"):
+            yield from _members(path.removesuffix("[]"))
+        else:
+            yield path
 
 
 def meant(name: str, columns: Iterable[Column]) -> str:
     """Return up to three columns that a name may mean, ` (did you mean a or b?)`; else the columns that there are."""
     paths = [column.path for column in columns]
+    array, brackets, _ = name.partition("[]")
+    if brackets and array in paths and (members := list(_members(array))):
+        return _meant_member(name, members)
     found = _near(name, paths)
     return f" (did you mean {' or '.join(found)}?)" if found else f"; the columns are {', '.join(paths)}"
+
+
+def _meant_member(name: str, members: list[str]) -> str:
+    """Return the same as `meant` for a member of an array's items; else what the object has that it is not in."""
+    lasts: dict[str, list[str]] = {}
+    for path in members:
+        lasts.setdefault(path.rpartition(".")[2], []).append(path)
+    if near := get_close_matches(name.rpartition(".")[2].lower(), lasts, 1, 0.6):
+        return f" (did you mean {' or '.join(lasts[near[0]][:3])}?)"
+    while not any(path.startswith(f"{name}.") for path in members):
+        name = name.rpartition(".")[0] or name.partition("[]")[0] + "[]"
+    inside = (path[len(name) + 1 :].partition(".")[0] for path in members if path.startswith(f"{name}."))
+    return f"; {name} has {', '.join(dict.fromkeys(inside))}"
 
 
 def _near(name: str, paths: list[str]) -> list[str]:

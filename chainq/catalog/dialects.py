@@ -18,7 +18,7 @@ AUTO = "auto"
 
 class Wire(NamedTuple):
     """A method as a server has it: its name there, the names of parameters that differ, by role, and the greatest page
-    size where that differs."""
+    size if that differs."""
 
     name: str
     params: Mapping[Role, str] = MappingProxyType({})

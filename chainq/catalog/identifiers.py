@@ -107,9 +107,18 @@ def url(text: str) -> str:
     ):
         raise UsageError(
             f"invalid URL {excerpt(mask_url(text))!r}: expected http://127.0.0.1:8545, https://host/path, demo:,"
-            " or the folder or URL of an export"
+            " or the folder or URL of an export",
+            _with_scheme(text),
         )
     return text
+
+
+def _with_scheme(text: str) -> str:
+    """Return which URL was meant by a host without `http://`; empty if the text is something else."""
+    host = re.fullmatch(r"([a-z0-9.-]+)(:[0-9]+)?(/.*)?", text)
+    if host is None or mask_url(text) != text or not (host[2] or re.search(r"[a-z0-9]\.[a-z]{2,}$", host[1])):
+        return ""
+    return f"did you mean {'http' if host[2] else 'https'}://{text}?"
 
 
 def _is_host(name: str) -> bool:

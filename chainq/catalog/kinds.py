@@ -26,12 +26,18 @@ class TextKind(Enum):
         "a block hash",
         "the service finds blocks only by height; a recent one: chainq blocks --last 1000 --jsonl | grep {}",
     )
-    TRANSITION = "a transition ID", "use chainq show {}, which looks for it in the newest blocks"
+    TRANSITION = (
+        "a transition ID",
+        "use chainq show {}, which looks for it in the newest blocks or an export",
+    )
     RECORD = "the ciphertext of a record", "use chainq show {}, which looks for it in the newest blocks"
     STATE_ROOT = "a state root", "the service has no method for it; chainq blocks shows those of blocks"
     SIGNATURE = "a signature", "the service has no method for it"
     CIPHERTEXT = "a ciphertext", "the service has no method for it"
-    FIELD = "a field or group element", "the service has no method for it"
+    FIELD = (
+        "a field or group element",
+        "the service has no method for it; if it is a tag, an export has what it spends: chainq show {} --url DEST",
+    )
     SHORTENED = "shortened by a table", "use {trunc} there to see it whole"
     SECRET = "a secret key", "chainq never takes one as an argument; keep it out of command lines"
 

@@ -62,8 +62,9 @@ class Column(NamedTuple):
     """A field of a row: its dotted path, its type in the published interface, a note, how a person reads it.
 
     `brief`: its place among the columns that a table shows by default, from 1, of which the last ones are left out
-    where they do not fit; 0: only shown by request. A `computed` one is no field of the service's rows: chainq adds it,
-    except where rows are written as the server sent them.
+    if they do not fit; 0: only shown by request. `folds`: narrower than its values before any column is left out. A
+    `computed` one is no field of the service's rows: chainq adds it, except where rows are written as the server sent
+    them.
     """
 
     path: str
@@ -72,6 +73,7 @@ class Column(NamedTuple):
     kind: Kind = Kind.PLAIN
     brief: int = 0
     computed: bool = False
+    folds: bool = False
 
 
 class Method(NamedTuple):
@@ -265,7 +267,7 @@ OWNERSHIP = (
 TRANSITION = (
     Column("transition_id", "string", "", Kind.ID, brief=5),
     Column("transaction_id", "string", "containing transaction", Kind.ID, brief=4),
-    Column("program", "string", "source text of the program", Kind.TEXT, brief=2),
+    Column("program", "string", "source text of the program; conditions compare its ID", Kind.TEXT, brief=2),
     Column("function_name", "string", "", brief=3),
     Column("height", "string", "block height", Kind.HEIGHT, brief=1),
     Column("tpk", "string", "transition public key (group element)", Kind.ID),

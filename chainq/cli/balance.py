@@ -10,7 +10,7 @@ import msgspec
 
 from chainq.cli import connect
 from chainq.cli.balance_checkpoint import Checkpoint
-from chainq.cli.owned import owner_hash, prepare, recorded_salt, refuse_key
+from chainq.cli.identity import owner_hash, prepare, recorded_salt, refuse_key
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import BalanceCommand
 from chainq.defaults import INTERVAL
@@ -132,31 +132,19 @@ def _print_balances(
             time.sleep(interval)
 
 
-def _json(book: Book, totals: Sequence[Total], addresses: Sequence[str]) -> bytes:
+def _json(book: Book, _totals: Sequence[Total], addresses: Sequence[str]) -> bytes:
     """Return the balance as one line of JSON; amounts are strings, for they can have 39 digits."""
+    from chainq.client.balances import token_balances
+
     mark = book.as_of
-    return (
-        msgspec.json.encode(
-            {
-                "height": None if mark is None else mark.height,
-                "block_hash": None if mark is None else mark.hash,
-                "timestamp": None if mark is None else mark.time,
-                "totals": [
-                    {
-                        "owner": addresses[total.owner],
-                        "program_id": total.program,
-                        "token_id": total.token or None,
-                        "records": total.records,
-                        "received": None if total.sum is None else str(total.sum),
-                        "unspent_records": total.unspent_records,
-                        "unspent": None if total.unspent is None else str(total.unspent),
-                    }
-                    for total in totals
-                ],
-            }
-        )
-        + b"\n"
-    )
+    totals = []
+    for one in token_balances(book, addresses):
+        amounts = {"received": one.received, "unspent": one.unspent}
+        digits = {name: None if amount is None else str(amount) for name, amount in amounts.items()}
+        totals.append({**one._asdict(), **digits})
+    known = (None, None, None) if mark is None else (mark.height, mark.hash, mark.time)
+    balance = {**dict(zip(("height", "block_hash", "timestamp"), known, strict=True)), "totals": totals}
+    return msgspec.json.encode(balance) + b"\n"
 
 
 def _table(book: Book, totals: Sequence[Total], addresses: Sequence[str]) -> bytes:

@@ -48,7 +48,11 @@ class Checkpoint(Closing):
         self._kept, self._lock = Kept(VERSION, identity, Book(start)), None
         if self._path is not None:
             self._lock = locked(self._path, self._name)
-            self._kept = self._read(self._path, identity) or self._kept
+            try:
+                self._kept = self._read(self._path, identity) or self._kept
+            except BaseException:
+                self.close()
+                raise
         self._kept.keys = keys
         self._saved = Raw(msgspec.json.encode(self._kept.book))
 
@@ -87,7 +91,7 @@ class Checkpoint(Closing):
                 replace_file(self._path, msgspec.json.format(content, indent=1) + b"\n", self._name, MODE)
 
     def _read(self, path: Path, identity: dict[str, Any]) -> Kept | None:
-        """Return what a checkpoint has; None where there is none. Raises UsageError."""
+        """Return what a checkpoint has; None if there is none. Raises UsageError."""
         try:
             kept = msgspec.json.decode(path.read_bytes(), type=Kept)
         except FileNotFoundError:

@@ -1,18 +1,20 @@
 """Builds a command for Typer from plain parts: its arguments and options, what it calls, and its texts."""
 
 import inspect
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
 
 from chainq.cli.help import MAX_WIDTH, PlainCommand
-from chainq.cli.options import Group
+from chainq.cli.options import Declared, Group
 from chainq.errors import UsageError
 from chainq.text.sanitize import abridged
 
 if TYPE_CHECKING:
     from typer._click import Command
+
+    from chainq.catalog.methods import Column
 
 Options = TypeVar("Options", bound=Group)
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH}
@@ -56,10 +58,21 @@ def _check_number(name: str, value: object) -> None:
 
 
 def parameters(*groups: type[Group]) -> list[inspect.Parameter]:
-    """Return the fields that these classes declare themselves as parameters that Typer can read."""
-    kind = inspect.Parameter.KEYWORD_ONLY
+    """Return the attributes that these classes declare themselves as parameters that Typer can read."""
     return [
-        inspect.Parameter(name, kind, default=getattr(group, name, inspect.Parameter.empty), annotation=annotation)
+        parameter(name, group.__annotations__[name], declared)
         for group in groups
-        for name, annotation in vars(group).get("__annotations__", {}).items()
+        for name, declared in vars(group).items()
+        if isinstance(declared, Declared)
     ]
+
+
+def parameter(name: str, kind: Any, declared: Declared) -> inspect.Parameter:
+    """Return an attribute of that type as a parameter that Typer can read."""
+    annotation = Annotated[kind, declared.info]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=declared.default, annotation=annotation)
+
+
+def marked(columns: "Iterable[Column]") -> tuple[str, ...]:
+    """Return names of columns for the help, with a mark at those that a table shows by default."""
+    return tuple(column.path + ("*" if column.brief else "") for column in columns)

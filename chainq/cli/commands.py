@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from chainq._version import __version__
-from chainq.catalog.methods import METHODS, Method, Role
+from chainq.catalog.methods import METHODS, Kind, Method, Role
 from chainq.cli import options
-from chainq.cli.build import CONTEXT, build, parameters
+from chainq.cli.build import CONTEXT, build, marked, parameters
 from chainq.cli.help import PlainGroup
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _method_command(method: Method) -> "Command":
         call,
         f"{_sentence(method.purpose)}\n\nMethod: {method.name}. Limits: {method.limits}.{_filters(method)}",
         f"Example:\n  {method.example}\n",
-        tuple(column.path + ("*" if column.brief else "") for column in method.columns),
+        marked(method.columns),
         positional + parameters(*groups_of(method)),
     )
 
@@ -86,7 +87,9 @@ def _filters(method: Method) -> str:
     array, _, program = method.program.rpartition("[].")
     function = method.function.rpartition("[].")[2]
     inside = f" of any of {array}" if array else ""
-    return f"\n\n--program compares {program}, --function {function}{inside}." if program else ""
+    if any(column.path == program and column.kind is Kind.TEXT for column in method.columns):
+        program = f"the ID in {program}"
+    return f" --program compares {program}, --function {function}{inside}." if program else ""
 
 
 def _sentence(purpose: str) -> str:
@@ -94,74 +97,14 @@ def _sentence(purpose: str) -> str:
 
 
 def _tool(name: str) -> "Command":
-    """Return the command of a tool with options of its own."""
+    """Return the command that the module of its name runs."""
     from chainq.cli.tool_options import TOOLS
 
-    return TOOLS[name]()
+    def call(given: options.Group) -> None:
+        import_module(f"chainq.cli.{name}").run(given)
 
-
-class RpcOptions(options.ColorOptions, options.ServiceFlags, options.RequestOptions):
-    """What `rpc` is given."""
-
-    method: Annotated[str, typer.Argument(metavar="METHOD", help="Name of the method on the server.")]
-    params: Annotated[
-        str | None, typer.Argument(metavar="[PARAMS]", help="JSON object or array, or - to read it from stdin.")
-    ] = None
-
-
-def _rpc_command() -> "Command":
-    def call(given: RpcOptions) -> None:
-        from chainq.cli import helpers
-
-        helpers.rpc(given)
-
-    return build(
-        "rpc",
-        RpcOptions,
-        call,
-        "Call any method and print its result as one line of JSON, indented on a terminal.\n\n"
-        "Name and parameters are sent as given, in every dialect.",
-        """Example:\n  chainq rpc getBlocks '{"start": 0, "end": 5}'\n""",
-    )
-
-
-class PartialOptions(options.Group):
-    """What `sql` makes of an export with gaps."""
-
-    partial: Annotated[
-        bool,
-        options.option("", "--partial", "", "Query the partitions that are there, though heights are missing."),
-    ] = False
-
-
-class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, options.ServiceFlags):
-    """What `sql` is given."""
-
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[DEST] [QUERY]",
-            help="Folder or URL of an export, and one SELECT in quotes, or - to read it from stdin.",
-        ),
-    ] = None
-
-
-def _sql_command() -> "Command":
-    def call(given: SqlOptions) -> None:
-        from chainq.cli import sql
-
-        sql.run(given)
-
-    return build(
-        "sql",
-        SqlOptions,
-        call,
-        "Query an export, or the last blocks, with SQL (DuckDB).\n\n"
-        "Tables: blocks, full_blocks, records, ownership, transitions. Without DEST the tables that the query names are"
-        " fetched into memory, for the range. Without QUERY a terminal gets a prompt.",
-        "Example:\n  chainq sql --last 1000 'select program_id, count(*) from records group by 1'\n",
-        declared=[one for one in parameters(*SqlOptions.__mro__) if one.name != "columns"],
-    )
+    tool = TOOLS[name]
+    return build(name, tool.options, call, tool.text, tool.examples, tool.columns(), tool.declared and tool.declared())
 
 
 def _serve_command() -> "Command":
@@ -171,57 +114,20 @@ def _serve_command() -> "Command":
     names = ", ".join(f"{name}:N" if kind.number else name for name, kind in KINDS.items())
     return build(
         "serve",
-        serve.ServeCommand,
-        serve.serve,
+        serve.ServeOptions,
+        serve.run,
         "Serve the sample chain over HTTP, with the faults of real servers.\n\n"
         "Listens on a loopback address, prints its URL and runs until interrupted.\n\n"
         f"Names for --fault, explained in docs/cookbook.md: {names}.",
         "Example:\n  chainq serve --port 8545 --row-cap 700 --fail-rate 0.1\n",
-    )
-
-
-def _profiles_command() -> "Command":
-    def call(given: options.ReportOptions) -> None:
-        from chainq.cli import helpers
-
-        helpers.list_profiles(given.json)
-
-    return build(
-        "profiles",
-        options.ReportOptions,
-        call,
-        "List the profiles in config.toml, without their secrets.",
-        "Example:\n  chainq profiles --json\n",
-    )
-
-
-class CompletionOptions(options.Group):
-    """What `completion` is given."""
-
-    shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")]
-
-
-def _completion_command() -> "Command":
-    def call(given: CompletionOptions) -> None:
-        from chainq.cli import completion
-
-        completion.print_script(given.shell)
-
-    return build(
-        "completion",
-        CompletionOptions,
-        call,
-        "Print the completion script of a shell.",
-        "Example:\n  source <(chainq completion bash)\n",
+        declared=parameters(serve.ServeOptions) + serve.fault_options(),
     )
 
 
 class HelpOptions(options.Group):
     """What `help` is given."""
 
-    command: Annotated[
-        str | None, typer.Argument(metavar="[COMMAND]", help="Command to describe. Default: chainq itself.")
-    ] = None
+    command: str | None = options.argument("[COMMAND]", "Command to describe. Default: chainq itself.", None)
 
 
 def _help_command() -> "Command":
@@ -251,14 +157,14 @@ COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     "balance": ("Records", "private balance of your view keys", partial(_tool, "balance")),
     "show": ("Tools", "show a block, transaction, address or program on one screen", partial(_tool, "show")),
     "export": ("Tools", "write Parquet partitions into a folder or an object store", partial(_tool, "export")),
-    "sql": ("Tools", "query an export, or the last blocks, with SQL", _sql_command),
-    "rpc": ("Tools", "call any method and print its result", _rpc_command),
+    "sql": ("Tools", "query an export, or the last blocks, with SQL", partial(_tool, "sql")),
+    "rpc": ("Tools", "call any method and print its result", partial(_tool, "rpc")),
     "doctor": ("Tools", "examine a server: dialect, methods, pagination, limits", partial(_tool, "doctor")),
     "verify": ("Tools", "find missing, duplicate, altered and misplaced rows", partial(_tool, "verify")),
     "status": ("Tools", "show how far a checkpoint or an export has come", partial(_tool, "status")),
-    "profiles": ("Tools", "list the profiles in config.toml", _profiles_command),
+    "profiles": ("Tools", "list the profiles in config.toml", partial(_tool, "profiles")),
     "serve": ("Tools", "serve the sample chain over HTTP, with optional faults", _serve_command),
-    "completion": ("Tools", "print the completion script of a shell", _completion_command),
+    "completion": ("Tools", "print the completion script of a shell", partial(_tool, "completion")),
     "help": ("Tools", "show the help of the program or of a command", _help_command),
     "version": ("Tools", "print the version", _version_command),
 }
@@ -274,11 +180,7 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(
-    epilog=PROGRAM_EPILOG,
-    no_args_is_help=False,
-    context_settings=CONTEXT,
-)
+@app.callback(epilog=PROGRAM_EPILOG, no_args_is_help=False, context_settings=CONTEXT)
 def chainq(
     _version: Annotated[
         bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and exit.")

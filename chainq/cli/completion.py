@@ -7,19 +7,23 @@ how chainq was installed.
 
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from chainq.errors import UsageError
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import quoted
 
+if TYPE_CHECKING:
+    from chainq.cli.tool_options import CompletionOptions
+
 SCRIPTS = {"bash": "chainq.bash", "zsh": "_chainq", "fish": "chainq.fish"}
 
 
-def print_script(shell: str) -> None:
+def run(given: "CompletionOptions") -> None:
     """Print the script of a shell. Raises UsageError for a shell that has none."""
-    name = SCRIPTS.get(shell)
+    name = SCRIPTS.get(given.shell)
     if name is None:
-        raise UsageError(f"unknown shell {quoted(shell)}: expected bash, zsh or fish")
+        raise UsageError(f"unknown shell {quoted(given.shell)}: expected bash, zsh or fish")
     package = files("chainq")
     script = package / "completions" / name
     if not script.is_file():  # not installed from a wheel: the project's folder has them

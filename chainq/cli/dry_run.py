@@ -25,7 +25,7 @@ def lines(dialect: Dialect, query: Query, requested: Callable[[HeightRange], lis
     if method.param(Role.SIZE):
         page_size = query.page_size or method.page_size
         if method.ranged and query.page is None:
-            page_size, _ = page_sizes(method, query.page_size)
+            page_size, _ = page_sizes(query)
         paging = {Role.PAGE: query.page or 0, Role.SIZE: page_size or 1}
     if query.lookups is not None:
         calls = _lookups(dialect, method, lookups(query), requested)
@@ -91,12 +91,9 @@ def _range(
             check_one_page(method, heights)
             sent: Iterable[HeightRange] = [heights]
         else:
-            limit = None if query.where else query.limit  # of rows that pass, nobody knows where they are
-            sent = (
-                request.heights
-                for part in requested(heights)
-                for request in first_requests(method, part, query.page_size, reverse=query.reverse, limit=limit)
-            )
+            if query.where:  # of rows that pass, nobody knows where they are
+                query = query._replace(limit=None)
+            sent = (request.heights for part in requested(heights) for request in first_requests(query, part))
         for part in sent:
             yield dialect.call(method, {**arguments, Role.START: part.start, Role.END: part.end, **paging})
     else:

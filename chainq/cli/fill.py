@@ -2,26 +2,25 @@
 
 Partitions are written as `chainq export` writes them, with the same proofs and receipts. Each is whole, from its first
 height on, so up to one partition more is requested on either side of the range, once. The partition below the tip ends
-where rows may still appear. It is written again only when it is complete, because each time takes all of its requests.
+if rows may still appear. It is written again only when it is complete, because each time takes all of its requests.
 
 Rejected: files of the rows that a run prints anyway. A range that begins inside a partition could not be kept.
 """
 
 from chainq.cli import connect
-from chainq.cli.export import Progress, absolute
+from chainq.cli.export_progress import Progress
 from chainq.cli.report import Reporter
 from chainq.config.server import completed
-from chainq.defaults import SETTLE
 from chainq.errors import BusyError, UsageError
-from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.lake.export import Export, ExportQuery
 from chainq.lake.local import LocalEngine
+from chainq.lake.plan import to_fill
 from chainq.process.pool import cores
 from chainq.query import Query
 from chainq.stored import data_set
-from chainq.stored.open import open_store
+from chainq.stored.open import absolute, open_store
 from chainq.transport.base import ServiceOptions
 
 
@@ -37,7 +36,10 @@ def run(query: Query, options: ServiceOptions, reporter: Reporter) -> None:
     found = data_set.read(store)
     size = found.partition if found else data_set.PARTITION
     with connect.open_service(options._replace(lake=given if found else None), reporter) as service:
-        heights = _lacking(service, query._replace(reverse=False), query.bounds, size)
+        heights = service.height_range(query.bounds, to_tip=True)
+        wanted = HeightRange(heights.start - heights.start % size, heights.end)
+        missing = service.requested(query._replace(reverse=False), wanted) if heights else []
+        heights = to_fill(missing, service.tip_height(), size) if missing else HeightRange(0, 0)
         if not heights:
             return
         export = Export(service, store, ExportQuery((query.method.command,), Bounds(*heights.edges)), reporter.warn)
@@ -56,18 +58,3 @@ def run(query: Query, options: ServiceOptions, reporter: Reporter) -> None:
             reporter.warn(f"{busy.message}; --fill writes nothing")
         finally:
             reporter.end()
-
-
-def _lacking(service: Service, query: Query, bounds: Bounds, size: int) -> HeightRange:
-    """Return the heights to export, which begin with a partition of `size` heights; none if all is stored."""
-    heights = service.height_range(bounds, to_tip=True)
-    first = heights.start - heights.start % size
-    missing = service.requested(query, HeightRange(first, heights.end)) if heights else []
-    if not missing:
-        return HeightRange(first, first)
-    start = missing[0].start - missing[0].start % size
-    settled = max(start, service.tip_height() + 1 - SETTLE)
-    end, full = min(-(-missing[-1].end // size) * size, settled), settled - settled % size
-    if end > full and not any(full in part for part in missing):
-        end = max(start, full)
-    return HeightRange(start, end)

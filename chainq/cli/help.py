@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
 
 MAX_WIDTH = 100  # of the lines of help, in characters
+MORE = "\f"
+"""Before what the manual pages and docs/reference.md say of an option, and help does not."""
 WIDEST_NAME = 30  # an option or command wider than this gets a line of its own
 
 
@@ -43,8 +45,9 @@ class PlainCommand(TyperCommand):
         return ["[OPTIONS]", *(str(getattr(argument, "metavar", "")) for argument in arguments)]
 
     def format_help_text(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Write what the command does."""
+        """Write what the command does, and its examples."""
         _paragraphs(formatter, (self.help or "").split("\n\n"))
+        _examples(formatter, self.epilog or "")
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write arguments and options, a section for each group."""
@@ -59,11 +62,10 @@ class PlainCommand(TyperCommand):
             _definitions(formatter, heading, rows)
 
     def format_epilog(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Write the names of the columns, and the examples."""
+        """Write the names of the columns."""
         if self.columns:
             with formatter.section("Columns (*: shown in a table by default)"):
                 _wrapped(formatter, " ".join(self.columns))
-        _examples(formatter, self.epilog or "")
 
 
 class PlainGroup(TyperGroup):
@@ -96,8 +98,9 @@ class PlainGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def format_help_text(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Write what the program does."""
+        """Write what the program does, and examples."""
         _paragraphs(formatter, (self.help or "").split("\n\n"))
+        _examples(formatter, self.epilog or "")
 
     def format_commands(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the commands under their headings, without building them."""
@@ -109,8 +112,7 @@ class PlainGroup(TyperGroup):
             _definitions(formatter, heading, rows)
 
     def format_epilog(self, _ctx: Any, formatter: "HelpFormatter") -> None:
-        """Write the examples and the exit codes."""
-        _examples(formatter, self.epilog or "")
+        """Write the exit codes."""
         codes = exit_codes()
         width = max(map(len, codes))
         _definitions(formatter, "Exit codes", [(code.rjust(width), meaning) for code, meaning in codes.items()])
@@ -120,8 +122,9 @@ def _notes_in_words(text: str) -> str:
     """Return help with what Typer adds in brackets put in words, and nothing in brackets to be wrapped.
 
     Left out is what goes without saying: that a count is not negative, and that an argument without brackets in the
-    usage line is required.
+    usage line is required. So is what follows MORE.
     """
+    text = re.sub(rf"{MORE}.*?(?=(?:  \[[^][]+\])*$)", "", text)
     text = re.sub(r"(; )?x>=0(\.0)?(?=\])|(; )?required(?=\])", "", text).replace("  []", "")
     text = bounds_in_words(text)
     return re.sub(r"\[[^]]*\]$", lambda notes: notes[0].replace(" ", "\N{NO-BREAK SPACE}"), text)

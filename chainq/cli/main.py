@@ -137,7 +137,7 @@ def _range_hint(error: typer.TyperException) -> str:
 
 
 def _digits(value: str) -> str:
-    """Return how a number with a unit is written where only heights have units; empty for other errors."""
+    """Return how a number with a unit is written if only heights have units; empty for other errors."""
     found = re.match(r"'([0-9]{1,15})([KkMm])' is not a valid number", value)
     return f"use {found[1]}{'000' if found[2] in 'Kk' else '000000'}" if found else ""
 

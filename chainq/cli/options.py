@@ -5,14 +5,17 @@ and gives the command an instance with what was parsed. No `from __future__ impo
 annotations.
 """
 
+from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from typer import Argument, Context, Exit, Option
+from typer.models import ArgumentInfo, OptionInfo
 
 from chainq.defaults import CONCURRENCY, INTERVAL, MAX_MEMORY, RETRIES, TIMEOUT
 
 RANGE, FILTER, RESUME, OUTPUT, SERVICE = "Range", "Filter", "Resume and follow", "Output", "Service"
+REQUIRED = Parameter.empty  # as a default
 RANGE_HELP = "One height, A:B (without B), A: (through the tip), :B, or latest."
 
 
@@ -26,16 +29,41 @@ def _list_columns(context: Context, values: list[str] | None) -> list[str] | Non
     return values
 
 
-def option(heading: str, names: str, metavar: str, text: str, **more: Any) -> Any:
-    """Return an option under a heading of the help; `names` with blanks between, `metavar` empty for a switch.
+class Declared:
+    """An option or argument as an attribute of a group: its default, where an instance has no parsed value."""
 
-    `more`: as Typer's `Option` takes it.
+    def __init__(self, info: OptionInfo | ArgumentInfo, default: Any) -> None:
+        self.info, self.default = info, default
+
+    def __set_name__(self, group: type, name: str) -> None:
+        if isinstance(self.info, OptionInfo) and not self.info.param_decls:
+            self.info.param_decls = (f"--{name.replace('_', '-')}",)
+
+    def __get__(self, *_: object) -> Any:
+        return self.default
+
+
+def option(heading: str, metavar: str, text: str, default: Any = None, *, names: str = "", **more: Any) -> Any:
+    """Declare an option under a heading of the help.
+
+    `names`: with blanks between, if they are not that of the attribute alone; `more`: as Typer's `Option` takes it.
     """
-    return Option(*names.split(), metavar=metavar or None, rich_help_panel=heading or None, help=text, **more)
+    more = {"metavar": metavar or None, "rich_help_panel": heading or None, "help": text, **more}
+    return Declared(Option(..., *names.split(), **more), default)
+
+
+def switch(heading: str, text: str, *, default: bool = False, names: str = "") -> Any:
+    """Declare an option without a value."""
+    return option(heading, "", text, default, names=names)
+
+
+def argument(metavar: str, text: str, default: Any = REQUIRED) -> Any:
+    """Declare an argument, by its name in the usage line."""
+    return Declared(Argument(metavar=metavar, help=text), default)
 
 
 class Group:
-    """Options and arguments as annotated attributes with their defaults; an instance has the values of a run."""
+    """Options and arguments as annotated attributes; an instance has the values of a run."""
 
     def __init__(self, **parsed: Any) -> None:
         vars(self).update(parsed)
@@ -44,21 +72,15 @@ class Group:
 class RangeOptions(Group):
     """Which heights."""
 
-    start: Annotated[str | None, option(RANGE, "--start", "H", "First height; -100: the last 100 blocks.")] = None
-    end: Annotated[
-        str | None, option(RANGE, "--end", "H", "End height, exclusive. Default, and latest: through the tip.")
-    ] = None
-    last: Annotated[str | None, option(RANGE, "--last", "N", "The last N blocks.")] = None
-    since: Annotated[
-        str | None,
-        option(
-            RANGE,
-            "--since",
-            "T",
-            "First block time: 2024-06-02, 2024-06-02T11:36Z, 2h or '2 hours ago', yesterday, or Unix seconds.",
-        ),
-    ] = None
-    until: Annotated[str | None, option(RANGE, "--until", "T", "End block time, exclusive.")] = None
+    start: str | None = option(RANGE, "H", "First height; -100: the last 100 blocks.")
+    end: str | None = option(RANGE, "H", "End height, exclusive. Default, and latest: through the tip.")
+    last: str | None = option(RANGE, "N", "The last N blocks.")
+    since: str | None = option(
+        RANGE,
+        "T",
+        "First block time: 2024-06-02T11:36Z, yesterday or 2h.\fAlso 2024-06-02, '2 hours ago' or Unix seconds.",
+    )
+    until: str | None = option(RANGE, "T", "End block time, exclusive.")
 
     def given_bounds(self) -> list[str]:
         """Return the options of a range that were given."""
@@ -68,182 +90,147 @@ class RangeOptions(Group):
 class RangeArgument(Group):
     """The heights in one word."""
 
-    range: Annotated[str | None, Argument(metavar="[RANGE]", help=RANGE_HELP)] = None
+    range: str | None = argument("[RANGE]", RANGE_HELP, None)
 
 
 class OrderOptions(Group):
     """In which order."""
 
-    reverse: Annotated[bool, option(RANGE, "--reverse", "", "Highest heights first.")] = False
+    reverse: bool = switch(RANGE, "Highest heights first.")
 
 
 class LimitOptions(Group):
     """How many rows."""
 
-    limit: Annotated[int | None, option(RANGE, "--limit", "N", "Stop after N rows.", min=0)] = None
+    limit: int | None = option(RANGE, "N", "Stop after N rows.", min=0)
 
 
 class PageOptions(Group):
     """One page as the service sends it."""
 
-    page: Annotated[int | None, option(RANGE, "--page", "N", "Print one page of one request, unverified.", min=0)] = (
-        None
-    )
+    page: int | None = option(RANGE, "N", "Print one page of one request, unverified.", min=0)
 
 
 class PageSizeOptions(Group):
     """The page size of the service."""
 
-    page_size: Annotated[int | None, option(RANGE, "--page-size", "N", "Initial page size.", min=1)] = None
+    page_size: int | None = option(RANGE, "N", "Initial page size.", min=1)
 
 
 class NewestOptions(Group):
     """Reading a list without heights from its end."""
 
-    newest: Annotated[bool, option(RANGE, "--newest", "", "The newest rows first, as many as --limit.")] = False
+    newest: bool = switch(RANGE, "The newest rows first, as many as --limit.")
 
 
 class VerifyOptions(Group):
     """Verification of the chain."""
 
-    no_verify: Annotated[bool, option(RANGE, "--no-verify", "", "Skip the check for missing and unlinked blocks.")] = (
-        False
+    no_verify: bool = switch(RANGE, "Skip the check for missing and unlinked blocks.")
+    hashes: bool = switch(RANGE, "Recompute block hashes.\fExit with code 6 before the first wrong row.")
+    workers: int | None = option(
+        RANGE, "N", "Processes that recompute hashes.\fDefault: one per core.", names="--workers -w", min=1, max=256
     )
-    hashes: Annotated[
-        bool, option(RANGE, "--hashes", "", "Recompute block hashes; exit with code 6 before the first wrong row.")
-    ] = False
-    workers: Annotated[
-        int | None,
-        option(RANGE, "--workers -w", "N", "Processes that recompute hashes. Default: one per core.", min=1, max=256),
-    ] = None
 
 
 class CallFilterOptions(Group):
     """Which rows, by what was called."""
 
-    of_program: Annotated[
-        str | None, option(FILTER, "--program", "ID", "Print the rows of this program, such as credits.aleo.")
-    ] = None
-    of_function: Annotated[str | None, option(FILTER, "--function", "NAME", "Print the rows of this function.")] = None
+    of_program: str | None = option(
+        FILTER, "ID", "Print the rows of this program, such as credits.aleo.", names="--program"
+    )
+    of_function: str | None = option(FILTER, "NAME", "Print the rows of this function.", names="--function")
 
 
 class FilterOptions(Group):
     """Which rows, by any field."""
 
-    where: Annotated[
-        str | None,
-        option(
-            FILTER,
-            "--where",
-            "EXPRESSION",
-            "Print the rows that meet a condition, such as 'output_index > 0 and program_id ~ token'. Operators: "
-            "=, !=, <, <=, >, >=, ~ and !~ (regular expressions), and, or, not, ( ).",
-        ),
-    ] = None
+    where: str | None = option(
+        FILTER,
+        "EXPRESSION",
+        "Print the rows that meet a condition, such as 'output_index > 0 and program_id ~ token'.\fOperators: =, !=, "
+        "<, <=, >, >=, ~ and !~ (regular expressions), and, or, not, ( ).",
+    )
 
 
 class CheckpointOptions(Group):
     """Where an incremental run records how far it came."""
 
-    checkpoint: Annotated[Path | None, option(RESUME, "--checkpoint", "FILE", "Resume where the last run ended.")] = (
-        None
-    )
+    checkpoint: Path | None = option(RESUME, "FILE", "Resume where the last run ended.")
 
 
 class ResumeOptions(Group):
     """Incremental runs."""
 
-    lag: Annotated[int, option(RESUME, "--lag", "N", "Leave out the last N blocks.", min=0)] = 0
-    rewind: Annotated[
-        int | None, option(RESUME, "--rewind", "N", "Fetch the last N or more blocks again, then resume.", min=1)
-    ] = None
-    adopt: Annotated[
-        bool, option(RESUME, "--adopt", "", "Resume after the rows of -o FILE if the checkpoint does not exist.")
-    ] = False
-    max_age: Annotated[
-        str | None, option(RESUME, "--max-age", "AGE", "Exit with code 6 if the tip is older: 10m, 2h, 7d.")
-    ] = None
-    follow: Annotated[bool, option(RESUME, "--follow -f", "", "Keep running and print new blocks.")] = False
-    interval: Annotated[
-        float | None,
-        option(RESUME, "--interval", "SECONDS", f"Seconds between polls.  [default: {INTERVAL:g}]", min=0.01),
-    ] = None
+    lag: int = option(RESUME, "N", "Leave out the last N blocks.", 0, min=0)
+    rewind: int | None = option(RESUME, "N", "Fetch the last N or more blocks again.\fThe run then resumes.", min=1)
+    adopt: bool = switch(RESUME, "Resume after -o FILE if there is no checkpoint.")
+    max_age: str | None = option(RESUME, "AGE", "Exit with code 6 if the tip is older: 10m, 2h, 7d.")
+    follow: bool = switch(RESUME, "Keep running and print new blocks.", names="--follow -f")
+    interval: float | None = option(RESUME, "SECONDS", f"Seconds between polls.  [default: {INTERVAL:g}]", min=0.01)
 
 
 class AgeOptions(Group):
     """How old the tip may be, for a command that prints it once."""
 
-    max_age: Annotated[
-        str | None, option(SERVICE, "--max-age", "AGE", "Exit with code 6 if the tip is older: 10m, 2h, 7d.")
-    ] = None
+    max_age: str | None = option(SERVICE, "AGE", "Exit with code 6 if the tip is older: 10m, 2h, 7d.")
 
 
 class ColorOptions(Group):
     """Colors, for all commands that use them."""
 
-    color: Annotated[str, option(OUTPUT, "--color", "auto|always|never", "When to use colors.")] = "auto"
+    color: str = option(OUTPUT, "auto|always|never", "When to use colors.", "auto")
 
 
 class OutputOptions(ColorOptions):
     """What is written, and where to."""
 
-    format: Annotated[
-        str | None,
-        option(
-            OUTPUT,
-            "--format",
-            "NAME",
-            "table, jsonl, json, csv, tsv, text, chart, parquet, plug-ins. Default: by the extension of FILE, "
-            "else CHAINQ_FORMAT, else table on a terminal and jsonl elsewhere.",
-        ),
-    ] = None
-    table: Annotated[bool, option(OUTPUT, "--table", "", "Human-readable table.")] = False
-    jsonl: Annotated[bool, option(OUTPUT, "--jsonl", "", "One JSON object per line, as the service sent it.")] = False
-    json: Annotated[bool, option(OUTPUT, "--json", "", "One JSON array, or one object.")] = False
-    csv: Annotated[bool, option(OUTPUT, "--csv", "", "CSV with a header (RFC 4180).")] = False
-    text: Annotated[bool, option(OUTPUT, "--text", "", "Values only, separated by tabs, one row per line.")] = False
-    no_header: Annotated[bool, option(OUTPUT, "--no-header", "", "csv or tsv without its header.")] = False
-    columns: Annotated[
-        list[str] | None,
-        option(
-            OUTPUT,
-            "--columns",
-            "A,B.C",
-            "Columns to print, such as a,b.c or a.b[].c; `all`, or `help` for a list.",
-            callback=_list_columns,
-            is_eager=True,
-        ),
-    ] = None
-    no_trunc: Annotated[bool, option(OUTPUT, "--no-trunc", "", "Do not abbreviate values.")] = False
-    output: Annotated[
-        str | None,
-        option(OUTPUT, "--output -o", "FILE", "Output file, replaced when complete; its extension selects the format."),
-    ] = None
+    format: str | None = option(
+        OUTPUT,
+        "NAME",
+        "table, jsonl, json, csv, tsv, text, chart, parquet. Default: table, or jsonl in a pipe.\f"
+        "Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default.",
+    )
+    table: bool = switch(OUTPUT, "Human-readable table.")
+    jsonl: bool = switch(OUTPUT, "One JSON object per line, as the service sent it.")
+    json: bool = switch(OUTPUT, "One JSON array, or one object.")
+    csv: bool = switch(OUTPUT, "CSV with a header (RFC 4180).")
+    text: bool = switch(OUTPUT, "Values only, separated by tabs, one row per line.")
+    no_header: bool = switch(OUTPUT, "csv or tsv without its header.")
+    columns: list[str] | None = option(
+        OUTPUT,
+        "A,B.C",
+        "Columns, such as a,b.c; `help` lists them.\fAlso a.b[].c of the items of an array, or `all`.",
+        callback=_list_columns,
+        is_eager=True,
+    )
+    no_trunc: bool = switch(OUTPUT, "Do not abbreviate values.")
+    output: str | None = option(
+        OUTPUT,
+        "FILE",
+        "Output file; its extension selects the format.\fIt is replaced when it is complete.",
+        names="--output -o",
+    )
 
 
 class ReceiptOptions(Group):
     """What is written beside a file."""
 
-    receipt: Annotated[
-        bool,
-        option(OUTPUT, "--receipt", "", "Write FILE.receipt.json: range, rows, SHA-256; chainq verify FILE uses it."),
-    ] = False
+    receipt: bool = switch(
+        OUTPUT, "Write FILE.receipt.json for chainq verify FILE.\fIt contains the range, the row count and the SHA-256."
+    )
 
 
 class FlattenOptions(Group):
     """Whether jsonl has nested objects."""
 
-    flatten: Annotated[
-        bool, option(OUTPUT, "--flatten", "", "jsonl with a key for each column (b.c) instead of nested objects.")
-    ] = False
+    flatten: bool = switch(OUTPUT, "jsonl with a key for each column (b.c).\fIt has no nested objects.")
 
 
 class DetailOptions(Group):
     """What a table adds to the rows."""
 
-    no_details: Annotated[bool, option(OUTPUT, "--no-details", "", "Do not look up the transactions of a table.")] = (
-        False
-    )
+    no_details: bool = switch(OUTPUT, "Do not look up the transactions of a table.")
 
 
 class ServiceFlags(Group):
@@ -254,102 +241,69 @@ class ServiceFlags(Group):
 
     profile_first = False
 
-    url: Annotated[
-        str | None,
-        option(
-            SERVICE,
-            "--url",
-            "URL",
-            "URL of the service, or folder or URL of an export; demo: is a built-in sample.",
-            envvar="CHAINQ_URL",
-        ),
-    ] = None
-    profile: Annotated[
-        str | None, option(SERVICE, "--profile", "NAME", "Profile from config.toml.", envvar="CHAINQ_PROFILE")
-    ] = None
-    dialect: Annotated[
-        str | None,
-        option(
-            SERVICE, "--dialect", "NAME", "Dialect of the server: chain, aleo, or auto to detect it.  [default: auto]"
-        ),
-    ] = None
-    timeout: Annotated[
-        float | None, option(SERVICE, "--timeout", "SECONDS", f"Seconds per request.  [default: {TIMEOUT:g}]")
-    ] = None
-    deadline: Annotated[
-        str | None, option(SERVICE, "--deadline", "AGE", "Exit with code 4 if the run takes longer: 90s, 10m, 2h.")
-    ] = None
-    retries: Annotated[
-        int | None, option(SERVICE, "--retries", "N", f"Retries for transient failures.  [default: {RETRIES}]", min=0)
-    ] = None
-    concurrency: Annotated[int, option(SERVICE, "--concurrency -j", "N", "Parallel requests.", min=1, max=64)] = (
-        CONCURRENCY
+    url: str | None = option(
+        SERVICE,
+        "URL",
+        "URL of the service, or folder or URL of an export; demo: is a built-in sample.",
+        envvar="CHAINQ_URL",
     )
-    max_memory: Annotated[str, option(SERVICE, "--max-memory", "SIZE", "Maximum memory for responses: 512M, 2G.")] = (
-        f"{MAX_MEMORY // 2**30}G"
+    profile: str | None = option(SERVICE, "NAME", "Profile from config.toml.", envvar="CHAINQ_PROFILE")
+    dialect: str | None = option(
+        SERVICE, "NAME", "chain, aleo, or auto to detect it.\fThe dialect of the server.  [default: auto]"
     )
-    rate: Annotated[float | None, option(SERVICE, "--rate", "N", "Maximum requests per second.")] = None
-    header: Annotated[
-        list[str] | None,
-        option(SERVICE, "--header", "'NAME: VALUE'", "HTTP header for every request; keep secrets in a profile."),
-    ] = None
-    cert: Annotated[
-        str | None, option(SERVICE, "--cert", "FILE[:KEY]", "Client certificate (PEM), and its key if not in FILE.")
-    ] = None
-    quiet: Annotated[bool, option(SERVICE, "--quiet -q", "", "Suppress warnings and progress.")] = False
-    verbose: Annotated[bool, option(SERVICE, "--verbose -v", "", "Log every request to stderr.")] = False
-    log_format: Annotated[str, option(SERVICE, "--log-format", "text|json", "Format of the lines on stderr.")] = "text"
+    timeout: float | None = option(SERVICE, "SECONDS", f"Seconds per request.  [default: {TIMEOUT:g}]")
+    deadline: str | None = option(SERVICE, "AGE", "Exit with code 4 if it takes longer: 90s, 10m, 2h.")
+    retries: int | None = option(SERVICE, "N", f"Retries for transient failures.  [default: {RETRIES}]", min=0)
+    concurrency: int = option(SERVICE, "N", "Parallel requests.", CONCURRENCY, names="--concurrency -j", min=1, max=64)
+    max_memory: str = option(SERVICE, "SIZE", "Memory for responses: 512M, 2G.", f"{MAX_MEMORY // 2**30}G")
+    rate: float | None = option(SERVICE, "N", "Maximum requests per second.")
+    header: list[str] | None = option(
+        SERVICE, "'NAME: VALUE'", "HTTP header for every request.\fKeep secrets in a profile."
+    )
+    cert: str | None = option(SERVICE, "FILE[:KEY]", "Client certificate (PEM).\fAnd its key, if that is not in FILE.")
+    quiet: bool = switch(SERVICE, "Suppress warnings and progress.", names="--quiet -q")
+    verbose: bool = switch(SERVICE, "Log every request to stderr.", names="--verbose -v")
+    log_format: str = option(SERVICE, "text|json", "Format of the lines on stderr.", "text")
 
 
 class LakeOptions(Group):
     """What need not be requested."""
 
-    lake: Annotated[
-        str | None, option(SERVICE, "--lake", "DEST", "Read what an export in DEST contains from there.")
-    ] = None
+    lake: str | None = option(SERVICE, "DEST", "Read what an export in DEST contains from there.")
 
 
 class FillOptions(Group):
     """What is kept of what was requested."""
 
-    fill: Annotated[
-        bool, option(SERVICE, "--fill", "", "Write partitions that --lake lacks of the range into it first.")
-    ] = False
+    fill: bool = switch(SERVICE, "First write what --lake lacks of the range into it.")
 
 
 class CheckOptions(Group):
     """Whether arguments are checked before they are sent."""
 
-    no_check: Annotated[bool, option(SERVICE, "--no-check", "", "Skip argument checks.")] = False
+    no_check: bool = switch(SERVICE, "Skip argument checks.")
 
 
 class StrictOptions(Group):
     """Which proof of completeness is enough."""
 
-    strict: Annotated[
-        bool,
-        option(
-            SERVICE,
-            "--strict",
-            "",
-            "Exit with code 6 before rows that are not proved complete, and compare a few heights with their full"
-            " blocks.",
-        ),
-    ] = False
+    strict: bool = switch(
+        SERVICE,
+        "Exit with code 6 before rows without proof.\fThat is, before rows that are not proved complete. A few "
+        "heights are compared with their full blocks, too.",
+    )
 
 
 class RequestOptions(Group):
     """Whether the requests of a command are sent."""
 
-    dry_run: Annotated[
-        bool, option(SERVICE, "--dry-run", "", "Print the requests as JSON Lines without sending them.")
-    ] = False
+    dry_run: bool = switch(SERVICE, "Print the requests as JSON Lines and send none.")
 
 
 class ReportOptions(Group):
     """How a helper prints its result."""
 
-    json: Annotated[bool, option("", "--json", "", "JSON instead of a table.")] = False
+    json: bool = switch("", "JSON instead of a table.")
 
 
 class MethodOptions(
@@ -379,14 +333,10 @@ class MethodOptions(
 ):
     """What the command of a method may be given; what a command does not have keeps its default."""
 
-    heights: Annotated[
-        list[str],
-        Argument(metavar="HEIGHT...", help="Heights, ranges A:B, latest, or - to read them from stdin, one per line."),
-    ]
-    ids: Annotated[
-        list[str],
-        Argument(metavar="ID...", help="Transaction IDs (at1...), or - to read IDs from stdin, one per line."),
-    ]
-    program: Annotated[str, Argument(metavar="PROGRAM", help="Program ID, such as credits.aleo.")] = ""
-    function: Annotated[str, Argument(metavar="FUNCTION", help="Function name, such as transfer_public.")] = ""
-    address: Annotated[str, Argument(metavar="ADDRESS", help="Address, with the prefix of its network.")] = ""
+    heights: list[str] = argument(
+        "HEIGHT...", "Heights, ranges A:B, latest, or - to read them from stdin, one per line."
+    )
+    ids: list[str] = argument("ID...", "Transaction IDs (at1...), or - to read IDs from stdin, one per line.")
+    program: str = argument("PROGRAM", "Program ID, such as credits.aleo.", "")
+    function: str = argument("FUNCTION", "Function name, such as transfer_public.", "")
+    address: str = argument("ADDRESS", "Address, with the prefix of its network.", "")

@@ -1,6 +1,7 @@
 """Which format and columns are written where: from the options of a command to an `OutputSpec`."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,7 +10,7 @@ from chainq.cli.spelling import spelled
 from chainq.errors import OutputError, UsageError
 from chainq.formats import registry
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, capabilities
-from chainq.sinks.open import descriptor_of, open_sink
+from chainq.sinks.open import descriptor_of, has_receipt, open_sink, receipt_path
 from chainq.text.sanitize import printable, quoted
 from chainq.text.width import terminal_width
 
@@ -23,7 +24,7 @@ class OutputSettings(NamedTuple):
     """What is written and where to.
 
     `format`: name of the format; `make`: the format itself; `can`: what it can do. `file`: the file to write, None for
-    standard output. `requested`: the value of `--columns`, empty where it was not given. `stated`: an option
+    standard output. `requested`: the value of `--columns`, empty if it was not given. `stated`: an option
     states the format. `spec`: what the format needs to know.
     """
 
@@ -35,17 +36,20 @@ class OutputSettings(NamedTuple):
     stated: bool
     spec: OutputSpec
 
-    @property
-    def warning(self) -> str:
-        """Return what is odd about the settings, empty where nothing is."""
-        extension = "" if self.file is None else self.file.suffix
+    def warn_odd(self, warn: Callable[[str], None], *, receipt: bool = False) -> None:
+        """Warn of what is odd about the settings. `receipt`: the run writes one."""
+        if self.file is None:
+            return
+        if not receipt and has_receipt(self.file):
+            name = printable(str(receipt_path(self.file)))
+            warn(f"{name} is of the file that this run replaces; delete it, or add --receipt")
+        extension = self.file.suffix
         if extension and not self.stated and extension.lower() not in registry.EXTENSIONS:
             known = ", ".join(registry.EXTENSIONS)
-            return f"{self.file} holds {self.format}: the extension {extension} selects no format ({known} do)"
+            warn(f"{self.file} holds {self.format}: the extension {extension} selects no format ({known} do)")
         expected = registry.EXTENSIONS.get(extension.lower(), self.format)
-        if expected == self.format or (expected == "text" and not self.can.binary):
-            return ""
-        return f"{self.file} holds {self.format}, although its extension is {extension}"
+        if expected != self.format and (expected != "text" or self.can.binary):
+            warn(f"{self.file} holds {self.format}, although its extension is {extension}")
 
 
 def settings(
@@ -134,7 +138,7 @@ def _stated_format(given: "OutputOptions") -> str | None:
 
 
 def _default_format(file: Path | None, *, appended: bool) -> str:
-    """Return the name of the format where no option states one: by the extension of `file`, else by environment.
+    """Return the name of the format if no option states one: by the extension of `file`, else by environment.
 
     Else it is a table on a terminal, unless later runs add to the output (`appended`).
     """

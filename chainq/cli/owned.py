@@ -1,36 +1,27 @@
 """`chainq owned`: the range command over the rows that view keys own."""
 
-import hashlib
-import os
-import resource
-from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
-
-import msgspec
 
 from chainq.catalog.methods import Method
 from chainq.catalog.owned import PLAINTEXT, owned_method, readable, with_members
 from chainq.cli import connect, output
 from chainq.cli import run as run_command
+from chainq.cli.identity import owner_hash, prepare, recorded_salt, refuse_key
 from chainq.cli.query import read_query
 from chainq.cli.tool_options import OwnedOptions
 from chainq.errors import UsageError
-from chainq.hashes import sdk
 from chainq.process.pool import cores
 from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
 from chainq.wallet import keys
-from chainq.wallet.owned import NETWORKS, OwnedService, Wallet, Wanted
+from chainq.wallet.owned import OwnedService, Wallet, Wanted
 from chainq.wallet.shown import Style, totals
-
-SALT_BYTES = 16
 
 
 def run(given: OwnedOptions) -> None:
     """Run the command. Raises ChainqError, PipeClosed, Interrupted.
 
-    IncompleteError at the end, after all rows, where some could not be compared.
+    IncompleteError at the end, after all rows, if some could not be compared.
     """
     wanted, format_name = _wanted(given)
     method = _method(wanted, given, several=True)
@@ -80,50 +71,3 @@ def _method(wanted: Wanted, given: OwnedOptions, *, several: bool) -> Method:
     if wanted.style is Style.TABLE:
         return readable(method, several=several)
     return with_members(method, [path.strip() for path in ",".join(given.columns or ()).split(",")])
-
-
-def refuse_key(word: str) -> None:
-    """Raise UsageError for an argument that is meant as a key."""
-    if keys.looks_like_key(word):
-        raise UsageError(
-            "a key is on the command line, where everyone on this machine can read it",
-            "use --view-key-file, and treat this key as known to others",
-        )
-
-
-def prepare(network: str | None) -> None:
-    """Check what can be checked before a key is read, and keep keys out of core dumps. Raises UsageError."""
-    sdk.check_installed()
-    if network is not None and network not in NETWORKS:
-        raise UsageError(f"unknown network {printable(network)!r}: expected {' or '.join(NETWORKS)}")
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-
-
-def owner_hash(addresses: Sequence[str], salt: bytes) -> str:
-    """Return what a checkpoint knows the addresses by: the salt and a hash, both as hexadecimal digits.
-
-    Slow on purpose: the addresses of a chain are known, and whoever finds a checkpoint could try them all.
-    """
-    digest = hashlib.scrypt("\n".join(sorted(addresses)).encode(), salt=salt, n=1 << 14, r=8, p=1, dklen=32)
-    return f"{salt.hex()}:{digest.hex()}"
-
-
-class _Query(msgspec.Struct):
-    owner: str = ""
-
-
-class _Checkpoint(msgspec.Struct):
-    query: _Query = msgspec.field(default_factory=_Query)
-
-
-def recorded_salt(checkpoint: Path | None) -> bytes:
-    """Return the salt in a checkpoint; a new one where there is none. What is wrong with the file shows later."""
-    try:
-        text = checkpoint.read_bytes() if checkpoint else b"{}"
-        return bytes.fromhex(msgspec.json.decode(text, type=_Checkpoint).query.owner.partition(":")[0]) or _new_salt()
-    except (OSError, ValueError, RecursionError):
-        return _new_salt()
-
-
-def _new_salt() -> bytes:
-    return os.urandom(SALT_BYTES)

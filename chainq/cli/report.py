@@ -10,7 +10,7 @@ from contextlib import suppress
 from chainq.cli import log
 from chainq.cli.spelling import spelled
 from chainq.formats.protocol import Output
-from chainq.process.progress import Bar, Progress
+from chainq.process.progress import UNSEEN, Bar, Progress
 from chainq.sinks.base import Sink
 from chainq.text.sanitize import printable
 from chainq.transport.base import Report
@@ -124,7 +124,7 @@ class Reporter(Progress):
             self._limited = True
 
     def _show_status(self, text: str) -> None:
-        """Overwrite the line of the status, in place; remove it where `text` is empty."""
+        """Overwrite the line of the status, in place; remove it if `text` is empty."""
         if text or self._status:
             sys.stderr.write("\r\x1b[K" + printable(text)[: shutil.get_terminal_size().columns - 1])
             sys.stderr.flush()
@@ -144,37 +144,32 @@ class Reporter(Progress):
         """Return whether there is a bar, or will be one."""
         return self._bar is not None
 
+    @property
+    def _progress(self) -> Progress:
+        return self._bar or UNSEEN
+
     def begin(self, total: int | None, unit: str = "heights") -> None:
         """Start to count that many units. None: nobody knows how many there are, and the count goes on."""
-        with self._lock, suppress(*_GONE):
-            if self._bar:
-                self._bar.begin(total, unit)
+        with suppress(*_GONE):
+            self._progress.begin(total, unit)
 
     def wrote(self, units: int, rows: int, passed: int | None = None) -> None:
         """Count units and rows that are written; `passed`: rows that a filter left of these, None without a filter."""
         if passed is not None:
             self.filtered = (self.filtered[0] + rows, self.filtered[1] + passed)
-        with self._lock, suppress(*_GONE):
-            if self._bar:
-                self._bar.wrote(units, rows)
+        self._progress.wrote(units, rows)
 
     def ahead(self, units: int, rows: int) -> None:
         """Show how much is done already of what the next `wrote` will count."""
-        with self._lock:
-            if self._bar:
-                self._bar.ahead(units, rows)
+        self._progress.ahead(units, rows)
 
     def show(self, parts: Sequence[str]) -> None:
         """Show below the bar what is under way, until the next time."""
-        with self._lock:
-            if self._bar:
-                self._bar.show(parts)
+        self._progress.show(parts)
 
     def waits(self, seconds: float, words: str) -> None:
         """Show that the run waits for so long, after words such as `next poll in`."""
-        with self._lock:
-            if self._bar:
-                self._bar.waits(seconds, words)
+        self._progress.waits(seconds, words)
 
     def say_filtered(self, limit: int | None, hint: Callable[[], str]) -> None:
         """Say how many rows a filter read, and how many passed; `limit`: with so many the run ended.
@@ -189,7 +184,7 @@ class Reporter(Progress):
         self.note(f"{read} read{until} {passed:,} passed the filter{why and f'; {why}'}")
 
     def beside(self, sink: Sink) -> Output:
-        """Return what writes to the sink, with no bar meanwhile where both are on one terminal."""
+        """Return what writes to the sink, with no bar meanwhile if both are on one terminal."""
         return sink if self._bar is None or self._totals else _Beside(sink, self._bar)
 
     def end(self) -> None:

@@ -1,14 +1,12 @@
 """One data command from its query to its last byte: requests, rows, format, sink.
 
-What fails is raised, with a note on how to get the rest where that is known; `main` prints it.
+What fails is raised, with a note on how to get the rest if that is known; `main` prints it.
 """
 
 import gc
-import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -18,26 +16,23 @@ from chainq.catalog.dialects import is_shared
 from chainq.catalog.methods import Method, Role
 from chainq.cli import connect, output
 from chainq.cli.output import OutputSettings
-from chainq.cli.query import check_one_page, check_page_size, lookups, read_query, resume_settings
+from chainq.cli.query import check_page_size, read_query, resume_settings
 from chainq.cli.report import Reporter
+from chainq.cli.single_run import SingleRun
 from chainq.cli.stdin import check_open
-from chainq.errors import NotFoundError, UsageError
+from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.fetching.tip import check_age
 from chainq.formats.protocol import Writer
 from chainq.heights.block_time import parse_age
-from chainq.heights.bounds import LATEST, Bounds
-from chainq.heights.range import HeightRange
-from chainq.process.signals import PipeClosed, signals_deferred
-from chainq.query import STDIN, Batch, Lookup, Query, limited, matching
-from chainq.rows.raw_json import put_first
+from chainq.process.signals import PipeClosed
+from chainq.query import STDIN, Query
 from chainq.sinks.base import Sink
-from chainq.sinks.open import has_receipt, open_sink, receipt_path
-from chainq.text.sanitize import mask_url, printable
+from chainq.sinks.open import open_sink
+from chainq.text.sanitize import mask_url
 
 if TYPE_CHECKING:
     from chainq.cli.options import MethodOptions
-    from chainq.cli.receipt import Account
     from chainq.resume.settings import ResumeSettings
     from chainq.rows.where import Where
 
@@ -94,7 +89,7 @@ def run(
                 return
 
             def begin(sink: Sink, continued: bool) -> Writer:
-                _warn_odd(settings, reporter)
+                settings.warn_odd(reporter.warn)
                 spec = settings.spec._replace(resumed=continued, warn=reporter.warn)
                 return settings.make(reporter.beside(sink), spec)
 
@@ -106,7 +101,7 @@ def run(
         else:
             if max_age is not None:
                 check_age(service.tip(), max_age)
-            _run_once(service, query, settings, given, reporter)
+            SingleRun(service, query, settings, reporter).write(receipt=given.receipt)
 
 
 def _check_output(query: Query, file: Path | None, given: "MethodOptions", resume: "ResumeSettings | None") -> None:
@@ -119,36 +114,11 @@ def _check_output(query: Query, file: Path | None, given: "MethodOptions", resum
         receipt.check(file, resume)
 
 
-def _run_once(
-    service: Service, query: Query, settings: OutputSettings, given: "MethodOptions", reporter: Reporter
-) -> None:
-    """Write the rows of a query into an output of their own."""
-    _warn_odd(settings, reporter, receipt=given.receipt)
-    account = None
-    if given.receipt:
-        from chainq.cli.receipt import Account
-
-        account = Account(query, settings, mask_url(service.url))
-    receipt = account.receipt if account else None
-    with open_sink(settings.file, pager=not settings.can.binary, receipt=receipt) as sink:
-        spec = settings.spec._replace(single=query.single, warn=reporter.warn)
-        _write_rows(service, query, sink, settings._replace(spec=spec), reporter, account)
-
-
 def _say_filtered(where: "Where", limit: int | None, reporter: Reporter) -> None:
     """Say what the filter did, unless nobody reads on, or an error came before the first row."""
     error = sys.exception()
     if error is None or (reporter.filtered[0] and not isinstance(error, PipeClosed)):
         reporter.say_filtered(limit, where.hint)
-
-
-def _warn_odd(settings: output.OutputSettings, reporter: Reporter, *, receipt: bool = False) -> None:
-    """Warn of what is odd about the output. `receipt`: the run writes one."""
-    if settings.file is not None and not receipt and has_receipt(settings.file):
-        name = printable(str(receipt_path(settings.file)))
-        reporter.warn(f"{name} is of the file that this run replaces; delete it, or add --receipt")
-    if settings.warning:
-        reporter.warn(settings.warning)
 
 
 def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[str, object]:
@@ -169,217 +139,6 @@ def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[
     }
 
 
-def _remedy(settings: OutputSettings, query: Query) -> str:
-    """Return what to do after a failure where the output cannot be resumed; empty if it can."""
-    if settings.file is not None:
-        keep = ", or add --checkpoint FILE to keep what came" if settings.can.append and query.bounds else ""
-        unchanged = "left unchanged" if settings.file.exists() else "not created"
-        return f"{settings.file} was {unchanged}; run the command again{keep}"
-    return "" if settings.can.endless else f"the {settings.format} output is incomplete; run the command again"
-
-
-def _write_rows(
-    service: Service,
-    query: Query,
-    sink: Sink,
-    settings: OutputSettings,
-    reporter: Reporter,
-    account: "Account | None" = None,
-) -> None:
-    """Write all rows of the query; `account` counts them."""
-    spec = settings.spec
-    rest = None
-    _draw(query, sink, spec.terminal, reporter)
-    if query.bounds is not None:
-        heights = service.height_range(query.bounds, to_tip=query.reverse)
-        _warn_empty(service, query.bounds, heights, reporter)
-        if account is not None:
-            account.heights = heights
-        rest = _Rest(query, heights, query.limit, _remedy(settings, query), HeightRange(heights.start, heights.start))
-        reporter.begin(len(heights) if query.limit is None else None)
-        if query.limit is None and query.page is None and not query.reverse and query.where is None:
-            spec = spec._replace(heights=partial(_edges, rest))
-    try:
-        writer = settings.make(reporter.beside(sink), spec)
-        sink.keep()
-        if spec.terminal and query.endless:
-            from chainq.cli.screenful import Screenful
-
-            screenful = Screenful(query, lambda found: _batches(service, found, None, reporter))
-            found = _copy(screenful.batches(), writer, sink, None, reporter)
-            _warn_uncalled(query, reporter, found=found)
-            reporter.note(screenful.note)
-            return
-        batches = _rows(service, query, rest.heights if rest else None, settings._replace(spec=spec), reporter)
-        if account is not None:
-            batches = account.counted(batches)
-        found = _copy(batches, writer, sink, rest, reporter, filtered=query.where is not None)
-        _warn_uncalled(query, reporter, found=found)
-        if rest is not None and query.limit is None and query.page is None:
-            _warn_unreached(service, query.bounds, rest.read, reporter)
-    except (NotFoundError, PipeClosed, UsageError):  # these leave nothing to resume
-        raise
-    except BaseException as error:
-        if rest is not None:
-            error.add_note(str(rest))
-        raise
-
-
-def _rows(
-    service: Service, query: Query, heights: HeightRange | None, settings: OutputSettings, reporter: Reporter
-) -> Iterator[Batch]:
-    """Yield the rows of the query as they are written: those that pass the filter, with what chainq adds to them."""
-    spec = settings.spec
-    batches = limited(matching(_batches(service, query, heights, reporter), query.where), query.limit)
-    verbatim = settings.can.verbatim and not (spec.selected or spec.flatten)
-    if any(column.computed for column in spec.columns) and not verbatim:
-        batches = map(_with_height, batches)
-    if spec.detailed:
-        from chainq.fetching.details import joined
-
-        batches = joined(service, batches, reporter.warn)
-    return batches
-
-
-def _draw(query: Query, sink: Sink, terminal: bool, reporter: Reporter) -> None:
-    """Have the progress shown from the first request on, in what the query counts.
-
-    How many heights a range has, the tip may decide; that is known later.
-    """
-    names = query.lookups or ()
-    reporter.draw(rows_on_terminal=terminal, paged=sink.paged or (STDIN in names and os.isatty(0)))
-    if query.lookups is not None:
-        known = all(isinstance(name, int | str) and name != STDIN for name in names)
-        reporter.begin(len(names) if known else None, "IDs" if query.method.param(Role.ID) else "heights")
-    elif query.bounds is None:
-        reporter.begin(query.limit, "rows")
-
-
-@dataclass(slots=True)
-class _Rest:
-    """What is written of a range, and what is left of it, for the messages that say so.
-
-    `heights`: those that are left; `read`: those from the first one up to the highest whose rows came, which is where
-    the chain ended once all have come. `limit`: rows that are left, None without a limit.
-    """
-
-    query: Query
-    heights: HeightRange
-    limit: int | None
-    remedy: str
-    read: HeightRange
-
-    def written(self, batch: Batch) -> None:
-        """Note that the rows of a batch are written."""
-        heights = batch.heights or self.heights
-        start, end = self.heights.edges
-        self.read = HeightRange(self.read.start, max(self.read.end, heights.end))
-        self.heights = HeightRange(start, heights.start) if self.query.reverse else HeightRange(heights.end, end)
-        if self.limit is not None:
-            self.limit -= len(batch.rows)
-
-    def __str__(self) -> str:
-        if self.remedy:
-            return self.remedy
-        limit = "" if self.limit is None else f" --limit {self.limit}"
-        reverse = " --reverse" if self.query.reverse else ""
-        start, end = self.heights.edges
-        one_word = self.query.bounds is not None and self.query.bounds.one_word
-        return f"resume with {f'{start}:{end}' if one_word else f'--start {start} --end {end}'}{reverse}{limit}"
-
-
-def _edges(rest: _Rest) -> tuple[int, int]:
-    return rest.read.edges
-
-
-def _warn_empty(service: Service, bounds: Bounds, heights: HeightRange, reporter: Reporter) -> None:
-    """Say why a range has no heights."""
-    if len(heights):
-        return
-    if bounds.start is not None and bounds.start == bounds.end:
-        reporter.warn(f"no heights from {bounds.start} to {bounds.end}: --end is exclusive")
-    elif bounds.last == 0:
-        reporter.warn("the range is empty")
-    elif not bounds.fixed:
-        tip = service.tip()
-        if bounds.until is not None and heights.end == 0 <= tip.height:
-            reporter.warn(f"no blocks in that range: block 0 is of {_utc(service.time_of(0))}")
-            return
-        time = "" if tip.time is None else f", of {_utc(tip.time)}"
-        reporter.warn(f"no blocks in that range: {_chain_end(tip.height)}{time}")
-
-
-def _warn_uncalled(query: Query, reporter: Reporter, *, found: bool) -> None:
-    """Say that nothing calls a program's function: a misspelt name looks the same to the service."""
-    program, function = map(query.arguments.get, (Role.PROGRAM, Role.FUNCTION))
-    if function and not (found or query.page or query.where or query.limit == 0):
-        reporter.warn(f"no transactions call {program}/{function}: check the names")
-
-
-def _warn_unreached(service: Service, bounds: Bounds | None, read: HeightRange, reporter: Reporter) -> None:
-    """Say where the chain ends below `--end`: above the heights that were read, with all their rows.
-
-    Not by the tip: of several servers behind a URL, another one may have ended the range than the one asked again.
-    """
-    end = bounds.end if bounds else None
-    if bounds is None or end is None or end <= max(0, read.end):
-        return
-    chain_end = _chain_end(read.end - 1 if len(read) else service.tip_for(end))
-    if bounds.one_word and bounds.start == end - 1:
-        reporter.warn(f"block {bounds.start} does not exist: {chain_end}")
-    else:
-        reporter.warn(f"--end {end} is not reached: {chain_end}")
-
-
-def _chain_end(tip: int) -> str:
-    return f"the tip is {tip}" if tip >= 0 else "the chain has no blocks yet"
-
-
-def _utc(seconds: int) -> str:
-    from chainq.formats.cells import time_cell
-    from chainq.text.humanize import now
-
-    return time_cell(str(seconds), now()).short
-
-
-def _with_height(batch: Batch) -> Batch:
-    """Return the rows of a lookup with the height that was looked up as their first field."""
-    if batch.heights is None:
-        return batch
-    height = {"height": b"%d" % batch.heights.start}
-    return batch._replace(rows=[put_first(row, height) for row in batch.rows])
-
-
-def _keys(service: Service, query: Query, reporter: Reporter) -> Iterator[Lookup | HeightRange | None]:
-    """Yield what to look up: of a range its heights, as far as the tip; for `latest` the tip."""
-    by_height = query.method.param(Role.HEIGHT) is not None
-    for lookup in lookups(query):
-        if isinstance(lookup, Bounds):
-            heights = service.height_range(lookup, to_tip=True)
-            _warn_empty(service, lookup, heights, reporter)
-            _warn_unreached(service, lookup, heights, reporter)
-            if query.lookups == (lookup,):
-                reporter.begin(len(heights))
-            yield heights
-        else:
-            yield service.latest_height() if by_height and lookup == LATEST else lookup
-
-
-def _batches(service: Service, query: Query, heights: HeightRange | None, reporter: Reporter) -> Iterator[Batch]:
-    method = query.method
-    if query.page is not None:
-        if heights is not None:
-            check_one_page(method, heights)
-        return service.fetch_one_page(query, heights)
-    if heights is not None:
-        return service.fetch_range(query, heights)
-    if query.lookups is not None:
-        return service.fetch_lookups(method, _keys(service, query, reporter))
-    if method.param(Role.SIZE):
-        return service.fetch_pages(query)
-    return service.fetch_latest(known=True)
-
-
 def _plan(service: Service, query: Query, reporter: Reporter) -> None:
     """Print the requests that the query would send, one per line."""
     from chainq.cli import dry_run
@@ -390,42 +149,3 @@ def _plan(service: Service, query: Query, reporter: Reporter) -> None:
     with open_sink(None, pager=True) as sink:
         for line in dry_run.lines(dialect or service.published_dialect, query, partial(service.requested, query)):
             sink.write(line)
-
-
-def _copy(
-    batches: Iterator[Batch],
-    writer: Writer,
-    sink: Sink,
-    rest: _Rest | None,
-    reporter: Reporter,
-    *,
-    filtered: bool = False,
-) -> bool:
-    """Write batches until they end, and return whether there was a row; a signal waits for the end of a batch.
-
-    NotFoundError is raised after the last row that exists: with a row the output is finished, without one it is left to
-    be abandoned, so that no file is replaced by nothing.
-    """
-    found = False
-    try:
-        for batch in batches:
-            # Not before: all is loaded now, and a lookup or two, which end here, are spared a tenth of their time.
-            gc.enable()
-            with signals_deferred():
-                writer.write(batch.rows)
-                found = found or batch.shown > 0
-                sink.keep()  # before `rest`: a row that comes twice is better than one removed and not requested
-                if rest is not None and batch.heights is not None:
-                    rest.written(batch)
-                passed = len(batch.rows) if filtered else None
-                reporter.wrote(1 if batch.heights is None else len(batch.heights), batch.shown, passed)
-    except NotFoundError:
-        with signals_deferred():
-            writer.close()
-            sink.keep()
-            if found:
-                sink.finish()
-        raise
-    with signals_deferred():
-        writer.close()
-    return found

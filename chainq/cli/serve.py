@@ -9,11 +9,11 @@ import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
-from typing import TYPE_CHECKING, Annotated, Any
+from inspect import Parameter
+from typing import TYPE_CHECKING, Any
 
-from typer import Option
-
-from chainq.cli.options import Group, option
+from chainq.cli.build import parameter, parameters
+from chainq.cli.options import Group, option, switch
 from chainq.demo.faults import Faults
 from chainq.errors import UsageError
 
@@ -25,48 +25,22 @@ if TYPE_CHECKING:
 class ServeOptions(Group):
     """The sample chain and where it listens."""
 
-    port: Annotated[int, Option("--port", metavar="N", min=0, max=65535, help="TCP port; 0: any free one.")] = 8545
-    host: Annotated[str, Option("--host", metavar="ADDRESS", help="A loopback address; any address with --lake.")] = (
-        "127.0.0.1"
+    port: int = option("", "N", "TCP port; 0: any free one.", 8545, min=0, max=65535)
+    host: str = option("", "ADDRESS", "A loopback address; any address with --lake.", "127.0.0.1")
+    dialect: str = option("", "NAME", "chain or aleo.", "chain")
+    tip: int | None = option("", "H", "Tip height; -1: an empty chain.", names="--tip --newest", min=-1)
+    grow: float = option("", "SECONDS", "Seconds between new blocks; 0: no new blocks.", 0.0, min=0.0)
+    now: bool = switch("", "The newest block is seconds old, and new ones come as their times are reached.")
+    seed: int = option("", "N", "Seed for the chain.", 0)
+    dense_height: str | None = option("", "H:N", "Number of records at height H.")
+    owner: str | None = option("", "ADDRESS", "Plant records of this address, not of the published test key.")
+    sealed: int | None = option(
+        "", "N", "A chain of N blocks with true hashes; making 50 takes about a second.", min=1, max=100_000
     )
-    dialect: Annotated[str, Option("--dialect", metavar="NAME", help="chain or aleo.")] = "chain"
-    tip: Annotated[
-        int | None, Option("--tip", "--newest", metavar="H", min=-1, help="Tip height; -1: an empty chain.")
-    ] = None
-    grow: Annotated[
-        float, Option("--grow", metavar="SECONDS", min=0.0, help="Seconds between new blocks; 0: no new blocks.")
-    ] = 0.0
-    now: Annotated[
-        bool, Option("--now", help="The newest block is seconds old, and new ones come as their times are reached.")
-    ] = False
-    seed: Annotated[int, Option("--seed", metavar="N", help="Seed for the chain.")] = 0
-    dense_height: Annotated[
-        str | None, Option("--dense-height", metavar="H:N", help="Number of records at height H.")
-    ] = None
-    owner: Annotated[
-        str | None,
-        Option("--owner", metavar="ADDRESS", help="Plant records of this address, not of the published test key."),
-    ] = None
-    sealed: Annotated[
-        int | None,
-        Option(
-            "--sealed",
-            metavar="N",
-            min=1,
-            max=100_000,
-            help="A chain of N blocks with true hashes; making 50 takes about a second.",
-        ),
-    ] = None
-    shuffle: Annotated[bool, Option("--shuffle/--no-shuffle", help="Shuffle the rows inside each height.")] = True
-    gzip: Annotated[bool, Option("--gzip", help="Compress responses for clients that accept it.")] = False
-    lake: Annotated[
-        str | None, Option("--lake", metavar="DEST", help="Serve the export in this folder or at this URL instead.")
-    ] = None
-    verbose: Annotated[bool, Option("--verbose", "-v", help="Log every call to stderr.")] = False
-
-
-class FaultOptions(Group):
-    """The faults of the service: an option for each field of `Faults` with words for it."""
+    shuffle: bool = switch("", "Shuffle the rows inside each height.", default=True, names="--shuffle/--no-shuffle")
+    gzip: bool = switch("", "Compress responses for clients that accept it.")
+    lake: str | None = option("", "DEST", "Serve the export in this folder or at this URL instead.")
+    verbose: bool = switch("", "Log every call to stderr.", names="--verbose -v")
 
 
 _AS_TEXT: dict[str, tuple[str, Any, Any]] = {
@@ -76,29 +50,25 @@ _AS_TEXT: dict[str, tuple[str, Any, Any]] = {
     "lists": ("fault", list[str] | None, None),
 }
 """The faults whose options are read here: the name of the option, its type and its default."""
-for _field in fields(Faults):
-    if (_told := _field.metadata.get("told")) is not None:
-        _name, _kind, _default = _AS_TEXT.get(_field.name, (_field.name, _field.type, _field.default))
-        FaultOptions.__annotations__[_name] = Annotated[
-            _kind,
-            option(
-                "Faults",
-                f"--{_name.replace('_', '-')}",
-                _told.metavar,
-                _told.text,
-                min=_told.low,
-                max=_told.high,
-                show_default=_told.shown,
-            ),
-        ]
-        setattr(FaultOptions, _name, _default)
 
 
-class ServeCommand(ServeOptions, FaultOptions):
-    """What `serve` is given."""
+def fault_options() -> list[Parameter]:
+    """Return an option for each field of `Faults` with words for it."""
+    options = []
+    for field in fields(Faults):
+        if (told := field.metadata.get("told")) is not None:
+            name, kind, default = _AS_TEXT.get(field.name, (field.name, field.type, field.default))
+            bounds = {"min": told.low, "max": told.high, "show_default": told.shown}
+            words = option("Faults", told.metavar, told.text, default, names=_option(name), **bounds)
+            options.append(parameter(name, kind, words))
+    return options
 
 
-def serve(given: ServeCommand) -> None:
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def run(given: ServeOptions) -> None:
     """Serve the sample chain until a signal ends it; its URL is the one line on standard output. Raises UsageError."""
     from chainq.catalog.identifiers import is_loopback
     from chainq.demo.http_server import serve as serve_demo
@@ -116,10 +86,10 @@ def serve(given: ServeCommand) -> None:
         raise UsageError(f"invalid --host {printable(host)!r}: expected a loopback address such as 127.0.0.1 or ::1")
     if dialect not in DIALECTS:
         raise UsageError(f"unknown dialect {dialect!r}", f"known: {', '.join(DIALECTS)}")
-    faults: dict[str, Any] = {name: getattr(given, name) for name in ("gzip", *FaultOptions.__annotations__)}
+    faults: dict[str, Any] = {"gzip": given.gzip, **{one.name: getattr(given, one.name) for one in fault_options()}}
     for name, value in {"grow": grow, **faults}.items():
         if isinstance(value, float) and not math.isfinite(value):
-            raise UsageError(f"invalid --{name.replace('_', '-')} {value}: expected a finite number")
+            raise UsageError(f"invalid {_option(name)} {value}: expected a finite number")
     if 0 < grow < 1e-3:
         raise UsageError(f"invalid --grow {grow:g}: expected 0, or at least 0.001 seconds")
     faults["database_down"] = _calls(faults["database_down"])
@@ -141,7 +111,7 @@ def serve(given: ServeCommand) -> None:
         serve_demo(service, host, given.port, ready=ready, log=_log if given.verbose else None)
 
 
-def _serve_lake(given: ServeCommand, destination: str) -> None:
+def _serve_lake(given: ServeOptions, destination: str) -> None:
     """Serve a data set until a signal ends it. Raises UsageError."""
     from chainq.stored import http
     from chainq.stored.service import StoredService
@@ -153,15 +123,15 @@ def _serve_lake(given: ServeCommand, destination: str) -> None:
         http.serve(service, given.host, given.port, ready, verbose=given.verbose)
 
 
-def _refuse(given: ServeCommand, message: str, names: Collection[str]) -> None:
+def _refuse(given: ServeOptions, message: str, names: Collection[str]) -> None:
     """Raise UsageError, with its name in the message, for the first of these options that was given."""
-    for name, value in vars(given).items():
-        if name in names and value != getattr(ServeCommand, name):
-            raise UsageError(message.format(f"--{name.replace('_', '-')}"))
+    for one in parameters(ServeOptions) + fault_options():
+        if one.name in names and getattr(given, one.name) != one.default:
+            raise UsageError(message.format(_option(one.name)))
 
 
 @contextmanager
-def _listening(given: ServeCommand) -> Iterator[Callable[[int], None]]:
+def _listening(given: ServeOptions) -> Iterator[Callable[[int], None]]:
     """Yield what prints the URL, once the port is known. Raises UsageError for an address that cannot be had."""
     from chainq.sinks.open import open_sink
 
@@ -176,7 +146,7 @@ def _listening(given: ServeCommand) -> Iterator[Callable[[int], None]]:
         raise UsageError(f"cannot listen on {given.host}:{given.port}: {error.strerror}") from None
 
 
-def _chain(given: ServeCommand) -> "tuple[Chain, Callable[[], int]]":
+def _chain(given: ServeOptions) -> "tuple[Chain, Callable[[], int]]":
     """Return the chain, and what returns the height of its tip at each call.
 
     Raises UsageError, also without the SDK if that is needed.
@@ -209,7 +179,7 @@ def _chain(given: ServeCommand) -> "tuple[Chain, Callable[[], int]]":
     return chain, by_the_clock if given.now else grown if given.grow else lambda: first
 
 
-def _sealed(given: ServeCommand, blocks: int) -> "Chain":
+def _sealed(given: ServeOptions, blocks: int) -> "Chain":
     """Return a chain with true hashes. Raises UsageError."""
     _refuse(given, "--sealed cannot be combined with {}", ("tip", "grow", "now", "owner", "reorg_at", "deployed_lists"))
     from chainq.demo.sealed import SealedChain

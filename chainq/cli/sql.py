@@ -28,12 +28,13 @@ from chainq.process.signals import signals_deferred
 from chainq.query import Query
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
+from chainq.stored.inventory import listed
 from chainq.stored.open import open_store
 from chainq.text.humanize import counted
 from chainq.text.sanitize import quoted
 
 if TYPE_CHECKING:
-    from chainq.cli.commands import SqlOptions
+    from chainq.cli.tool_options import SqlOptions
     from chainq.formats.protocol import Writer
 
 
@@ -125,13 +126,9 @@ def _looks_like_query(text: str) -> bool:
 
 def _gaps(database: Database, commands: list[str]) -> str:
     """Return in one line which heights the tables lack, between their partitions and where these are damaged."""
-    lacking = []
-    for command in commands:
-        gaps = database.gaps[command]
-        shown = ", ".join(f"{gap.start}-{gap.end - 1}" for gap in gaps[:3])
-        more = f" and {counted(len(gaps) - 3, 'gap')} more" if len(gaps) > 3 else ""
-        if gaps:
-            lacking.append(f"{view_name(command)} lacks heights {shown}{more}")
+    lacking = [
+        f"{view_name(command)} lacks heights {listed(gaps)}" for command in commands if (gaps := database.gaps[command])
+    ]
     return f"{'; '.join(lacking)}: the data set has no whole partition of them" if lacking else ""
 
 
@@ -154,7 +151,7 @@ class _Fetched:
         with connect.open_service(connect.service_options(self._given), reporter) as service:
             reporter.draw()
             heights = self._heights = self._heights or service.height_range(self._bounds)
-            calls = sum(1 for name in commands for _ in first_requests(BY_COMMAND[name], heights, None))
+            calls = sum(1 for name in commands for _ in first_requests(Query(BY_COMMAND[name]), heights))
             if not reporter.quiet:
                 names = ", ".join(map(view_name, commands))
                 what = (

@@ -3,7 +3,7 @@
 import os
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +14,7 @@ from msgspec import UNSET
 from chainq.cli.balance_checkpoint import Kept
 from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.heights.block_time import format_age, parse_age
+from chainq.heights.range import HeightRange
 from chainq.resume.checkpoint import State, is_checkpoint, recorded
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted, duration
@@ -47,8 +48,8 @@ class Status(NamedTuple):
     lag: int | None
     success: float | None
     age: float | None
-    rows: int | None
-    bytes: int | None
+    rows: int | None = None
+    bytes: int | None = None
     failure: float | None = None
     error: str = ""
     missing: tuple[tuple[int, int], ...] = ()
@@ -57,22 +58,16 @@ class Status(NamedTuple):
     unspent: int | None = None
 
 
-class _Metric(NamedTuple):
-    name: str
-    text: str
-    value: Callable[[Status], float | None]
-
-
-METRICS = (
-    _Metric("chainq_next_height", "First height that is not there yet.", lambda status: status.next),
-    _Metric("chainq_tip_height", "Height of the tip that the last run saw.", lambda status: status.tip),
-    _Metric("chainq_lag_blocks", "Blocks from there to the tip.", lambda status: status.lag),
-    _Metric("chainq_last_success_timestamp_seconds", "When a run went well last.", lambda status: status.success),
-    _Metric("chainq_last_failure_timestamp_seconds", "When a run failed last.", lambda status: status.failure),
-    _Metric("chainq_rows", "Rows of the output.", lambda status: status.rows),
-    _Metric("chainq_output_bytes", "Bytes of the output.", lambda status: status.bytes),
-)
-"""The gauges of `--prometheus`, which docs/cookbook.md names."""
+METRICS = {
+    "next": ("chainq_next_height", "First height that is not there yet."),
+    "tip": ("chainq_tip_height", "Height of the tip that the last run saw."),
+    "lag": ("chainq_lag_blocks", "Blocks from there to the tip."),
+    "success": ("chainq_last_success_timestamp_seconds", "When a run went well last."),
+    "failure": ("chainq_last_failure_timestamp_seconds", "When a run failed last."),
+    "rows": ("chainq_rows", "Rows of the output."),
+    "bytes": ("chainq_output_bytes", "Bytes of the output."),
+}
+"""The gauges of `--prometheus`, which docs/cookbook.md names: what a field of Status is there."""
 
 
 def run(given: "StatusCommand") -> None:
@@ -145,25 +140,23 @@ def _of_runs(target: str, command: str, next_height: int, state: State, now: flo
     seen = state.success > 0
     tip = max(state.tip, next_height - 1)  # --follow records positions more often than the tip
     return Status(
-        printable(target),
-        command,
-        next_height,
-        tip if seen else None,
-        state.tip_time,
-        tip + 1 - next_height if seen else None,
-        state.success or None,
-        max(0.0, now - state.success) if seen else None,
-        None,
-        None,
-        state.failure or None,
-        printable(state.error),
+        target=printable(target),
+        command=command,
+        next=next_height,
+        tip=tip if seen else None,
+        tip_time=state.tip_time,
+        lag=tip + 1 - next_height if seen else None,
+        success=state.success or None,
+        age=max(0.0, now - state.success) if seen else None,
+        failure=state.failure or None,
+        error=printable(state.error),
     )
 
 
 def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     """Yield the status of each table, up to its first gap."""
     from chainq.stored import last_run, manifest
-    from chainq.stored.inventory import take_inventory
+    from chainq.stored.inventory import gaps, take_inventory
 
     listed = list(store.listing())
     written = {one.name: one.modified for one in listed}
@@ -177,18 +170,28 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
         tables.setdefault(entry.spec.command, []).append(entry)
     for command, entries in sorted(tables.items()):
         entries.sort(key=lambda entry: entry.spec)
-        edges = [*(entry.spec.start for entry in entries[1:]), max(entries[-1].spec.end, ends.get(command, 0))]
-        ended = (entry.spec.end for entry in entries)
-        missing = tuple((end, start) for end, start in zip(ended, edges, strict=True) if end < start)
+        heights = HeightRange(entries[0].spec.start, max(entries[-1].spec.end, ends.get(command, 0)))
+        missing = tuple(gap.edges for gap in gaps((entry.spec for entry in entries), heights))
         end = missing[0][0] if missing else entries[-1].spec.end
         tip = max(last.tip, *(entry.tip for entry in entries))
         older = max(written[entry.name] for entry in entries)  # older exports recorded no run
         success = (last.success or None) if recorded_run else older
         whole = [entry for entry in entries if entry.spec.end <= end]
-        rows, size = sum(entry.rows for entry in whole), sum(entry.size for entry in whole)
-        lag, age = max(0, tip + 1 - end), None if success is None else max(0.0, now - success)
-        failure, error = last.failure or None, printable(last.error)
-        yield Status(store.label, command, end, tip, None, lag, success, age, rows, size, failure, error, missing)
+        yield Status(
+            target=store.label,
+            command=command,
+            next=end,
+            tip=tip,
+            tip_time=None,
+            lag=max(0, tip + 1 - end),
+            success=success,
+            age=None if success is None else max(0.0, now - success),
+            rows=sum(entry.rows for entry in whole),
+            bytes=sum(entry.size for entry in whole),
+            failure=last.failure or None,
+            error=printable(last.error),
+            missing=missing,
+        )
 
 
 def _lines(status: Status) -> Iterator[str]:
@@ -203,9 +206,11 @@ def _lines(status: Status) -> Iterator[str]:
     if status.bytes is not None:
         parts.append(counted(status.bytes, "byte"))
     if status.missing:
-        shown = ", ".join(f"{start}-{end - 1}" for start, end in status.missing[:SHOWN])
-        more = f" and {counted(len(status.missing) - SHOWN, 'gap')} more" if len(status.missing) > SHOWN else ""
-        parts.append(f"missing heights {shown}{more}")
+        from chainq.stored.inventory import listed
+
+        heights = f"{status.missing[0][0]}:{status.missing[-1][1]}"
+        writes = f"chainq export {status.command} {heights} --to {shlex.quote(status.target)} writes them"
+        parts.append(f"missing heights {listed([HeightRange(*edges) for edges in status.missing], SHOWN)} ({writes})")
     if status.keys is not None:
         parts += [counted(status.keys, "view key"), counted(status.records or 0, "record")]
         parts.append(f"{status.unspent:,} unspent")
@@ -217,12 +222,12 @@ def _lines(status: Status) -> Iterator[str]:
 def _prometheus(found: list[Status]) -> str:
     """Return the text format of Prometheus, as its node_exporter reads it from *.prom files."""
     lines = []
-    for metric in METRICS:
-        values = [(status, value) for status in found if (value := metric.value(status)) is not None]
+    for field, (metric, text) in METRICS.items():
+        values = [(status, value) for status in found if (value := getattr(status, field)) is not None]
         if values:
-            lines += [f"# HELP {metric.name} {metric.text}", f"# TYPE {metric.name} gauge"]
+            lines += [f"# HELP {metric} {text}", f"# TYPE {metric} gauge"]
             lines += [
-                f'{metric.name}{{target="{_escaped(status.target)}",command="{_escaped(status.command)}"}} {value}'
+                f'{metric}{{target="{_escaped(status.target)}",command="{_escaped(status.command)}"}} {value}'
                 for status, value in values
             ]
     return "".join(f"{line}\n" for line in lines)

@@ -23,7 +23,7 @@ class Verdict:
     """What a run has verified so far, in one sentence."""
 
     def __init__(self, heights: HeightRange, nothing: str = "no blocks in that range") -> None:
-        self.nothing = nothing  # what is said where there is nothing to verify
+        self.nothing = nothing  # what is said if there is nothing to verify
         self.heights, self.reached = heights, heights.start
         self.findings: Counter[str] = Counter()
         self.rows: Counter[str] = Counter()

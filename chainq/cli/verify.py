@@ -32,7 +32,7 @@ from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url
 from chainq.transport.base import ServiceOptions
-from chainq.verify.audit import audit
+from chainq.verify.audit import Audit
 from chainq.verify.findings import FINDINGS, Repair
 from chainq.verify.service_rows import BLOCKS, COMMANDS
 
@@ -88,10 +88,10 @@ def run(given: VerifyCommand) -> None:
         listed = _listed(given, heights, commands)
         repair = _repair(service, given)
         try:
-            steps = audit(
+            audit = Audit(
                 service, heights, commands, repair, listed=listed, witness=witness, progress=reporter, hashes=hashes
             )
-            write_findings(steps, writer, verdict, journal)
+            write_findings(audit.steps(), writer, verdict, journal)
         except UsageError:
             raise
         except BaseException as error:

@@ -62,7 +62,8 @@ def run(given: VerifyCommand) -> None:
             if hashes is None:
                 verdict.compared += files.hashed
             else:
-                write_findings(hashes.of_files(files.parts(), damaged=bool(verdict.findings)), writer, verdict)
+                steps = hashes.of_files(files.parts(), reporter, damaged=bool(verdict.findings))
+                write_findings(steps, writer, verdict)
                 verdict.compared += verify.hashed(hashes, "the file", verdict)
         finally:
             reporter.end()

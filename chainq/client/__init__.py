@@ -7,12 +7,13 @@
     [12000, 12001, 12002, 12003, 12004]
 
 A range includes `start` and excludes `end`; without an `end` it reaches through the tip. Without any bound it is the
-whole chain, where most commands print the newest ten heights; those are `last=10`. Instead of `start`: `last`, a number
-of blocks, or `since`, a time; instead of `end`: `until`, a time. Times are datetimes, dates (their midnight in UTC),
-seconds since 1970, or texts as `--since` takes them (docs/reference.md, "Range options"). `reverse` gives the highest
-heights first; `limit` stops after so many rows, without a request more than that needs. `where` leaves out the rows
-that do not meet a condition, `program` and `function` those of others, as the options of the commands do
-(docs/cookbook.md, "Filter rows"); then `limit` counts the rows that are left.
+whole chain, although most commands print the newest ten heights; those are `last=10`. Instead of `start`: `last`, a
+number of blocks, or `since`, a time; instead of `end`: `until`, a time. Heights are int, or texts as the commands take
+them ("12K", "-100", "latest"). Times are datetimes, dates (their midnight in UTC), seconds since 1970, or texts as
+`--since` takes them (docs/reference.md, "Range options"). `reverse` gives the highest heights first; `limit` stops
+after so many rows, without a request more than that needs. `where` leaves out the rows that do not meet a condition,
+`program` and `function` those of others, as the options of the commands do (docs/cookbook.md, "Filter rows"); then
+`limit` counts the rows that are left.
 
 Rows arrive in height order, each exactly once, while later requests are under way. A row is a dict with every field
 that the service sent: integers as int (of up to 4,300 digits), numbers with a fraction or an exponent as Decimal, so no
@@ -20,7 +21,7 @@ digit is lost; strings stay strings, unless the client is `typed`. Rows can be r
 once: `to_arrow`, `to_pandas`, `to_polars` of `Rows`.
 
 `AsyncClient` has the same methods for asyncio (`async for row in client.records(0, 500)`). `row_types` has a TypedDict
-for the rows of each method.
+for the rows of each method. `chainq.client.spark` makes tables for Spark 4 (docs/export.md, "Spark").
 
 Every error is a `chainq.ChainqError`: UsageError for an invalid argument, IncompleteError if completeness cannot be
 proved. Nothing outside of the client changes: no settings of the process, no output, no signal handlers.

@@ -15,18 +15,19 @@ from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.config import values
 from chainq.errors import UsageError
 from chainq.heights.block_time import parse_time
-from chainq.heights.bounds import HIGHEST, Bounds
+from chainq.heights.bounds import HIGHEST, Bounds, parse_count, parse_end, parse_height, parse_start
 from chainq.query import Query
 from chainq.rows.where import Where
 from chainq.text.sanitize import excerpt
 
 Time = date | float | str  # a datetime is a date
+Height = int | str  # 12345, or as the commands take it: "12K", and of `start` and `end` "-100" and "latest"
 
 
 class RangeOptions(TypedDict, total=False):
     """What every method with a height range takes beside `start` and `end`; `chainq.client` describes them."""
 
-    last: int | None
+    last: Height | None
     since: Time | None
     until: Time | None
     limit: int | None
@@ -34,13 +35,13 @@ class RangeOptions(TypedDict, total=False):
 
 
 class WhereOptions(RangeOptions, total=False):
-    """What is taken where rows can be left out, too."""
+    """What is taken if rows can be left out, too."""
 
     where: str | None
 
 
 class CallOptions(WhereOptions, total=False):
-    """What is taken where rows name the program and the function that was called, too."""
+    """What is taken if rows name the program and the function that was called, too."""
 
     program: str | None
     function: str | None
@@ -49,14 +50,14 @@ class CallOptions(WhereOptions, total=False):
 def range_query(
     caller: str,
     command: str,
-    start: int | None,
-    end: int | None,
+    start: Height | None,
+    end: Height | None,
     options: RangeOptions,
     sent: Mapping[Role, int | str] = MappingProxyType({}),
     *,
     verify: bool = True,
 ) -> Query:
-    """Return the query of a range command: the whole chain where no bound is given.
+    """Return the query of a range command: the whole chain if no bound is given.
 
     `caller`: the method that was called; `sent`: the arguments of each request. Raises UsageError, and TypeError for an
     unknown option.
@@ -67,14 +68,14 @@ def range_query(
     for name in options:
         if name not in known:
             near = get_close_matches(name, ("start", "end", *known), 1)
-            meant = f"; did you mean {near[0]}?" if near else ""
+            meant = f"; did you mean {near[0]}?" if near else "; rows have all columns" * (name == "columns")
             raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}{meant}")
     last, since, until = options.get("last"), options.get("since"), options.get("until")
     limit = options.get("limit")
     bounds = Bounds(
-        start=None if start is None else height("start", start),
-        end=None if end is None else height("end", end),
-        last=None if last is None else height("last", last),
+        start=None if start is None else parse_start(start) if isinstance(start, str) else height("start", start),
+        end=None if end is None else parse_end(end) if isinstance(end, str) else height("end", end),
+        last=None if last is None else parse_count(last) if isinstance(last, str) else height("last", last),
         since=None if since is None else _seconds("since", since),
         until=None if until is None else _seconds("until", until),
         whole=True,
@@ -106,8 +107,10 @@ def condition(
     )
 
 
-def height(name: str, value: int) -> int:
+def height(name: str, value: Height) -> int:
     """Return a height. Raises UsageError."""
+    if isinstance(value, str):
+        return parse_height(value)
     return integer(name, value, 0, HIGHEST)
 
 

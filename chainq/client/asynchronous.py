@@ -19,7 +19,15 @@ T = TypeVar("T")
 
 class AsyncRows(AsyncIterator[R], Generic[R]):
     """The rows of one method, for `async for`. Raises ChainqError as it is read, after every row that was complete; and
-    UsageError if it is read anew after its end.
+    UsageError if it is read anew after its end. `to_arrow`, `to_pandas` and `to_polars` take all that is left, as those
+    of `Rows`.
+
+        >>> import asyncio
+        >>> async def highest():
+        ...     async with AsyncClient("demo:") as client:
+        ...         return (await client.blocks(0, 5).to_pandas()).height.max()
+        >>> int(asyncio.run(highest()))
+        4
     """
 
     def __init__(self, client: "AsyncClient", rows: Callable[[], Rows[R]]) -> None:
@@ -41,9 +49,26 @@ class AsyncRows(AsyncIterator[R], Generic[R]):
         assert self._rows is not None  # noqa: S101  # what a type checker cannot see
         return self._rows.decode(raw)
 
+    async def to_arrow(self) -> Any:
+        """Return the rows that are left as a `pyarrow.Table`, as `Rows.to_arrow` does."""
+        return await self._client.run(lambda: self._left().to_arrow())
+
+    async def to_pandas(self) -> Any:
+        """Return the rows that are left as a `pandas.DataFrame`, as `Rows.to_pandas` does."""
+        return await self._client.run(lambda: self._left().to_pandas())
+
+    async def to_polars(self) -> Any:
+        """Return the rows that are left as a `polars.DataFrame`, as `Rows.to_polars` does."""
+        return await self._client.run(lambda: self._left().to_polars())
+
+    def _left(self) -> Rows[R]:
+        """Return the rows that were not read yet, with those of a part that was read in part."""
+        rows = self._rows = self._rows or self._open()
+        rows._put_back(list(self._part))
+        return rows
+
     def _next_part(self) -> list[Raw] | None:
-        if self._rows is None:
-            self._rows = self._open()
+        self._rows = self._rows or self._open()
         return self._rows._part()
 
 

@@ -14,7 +14,7 @@ from chainq.wallet.keys import ViewKey
 class TokenBalance(NamedTuple):
     """What an address has of a program, and of a token of it; amounts in the smallest unit, such as microcredits.
 
-    `owner`: the address. `token_id`: None for a program without tokens. `received`, `unspent`: None where records have
+    `owner`: the address. `token_id`: None for a program without tokens. `received`, `unspent`: None if records have
     no amount.
     """
 
@@ -45,7 +45,9 @@ def find_balance(service: Service, keys: Sequence[ViewKey], start: int, end: int
     mark = book.as_of
     if mark is None:
         raise IncompleteError(f"no block from height {start} on", "the balance is as of a block")
-    totals = [
-        TokenBalance(ordered[one.owner].address, one.program, one.token or None, *one[3:]) for one in book.totals()
-    ]
-    return Balance(mark.height, mark.hash, mark.time, totals)
+    return Balance(mark.height, mark.hash, mark.time, token_balances(book, [key.address for key in ordered]))
+
+
+def token_balances(book: Book, addresses: Sequence[str]) -> list[TokenBalance]:
+    """Return what a book has of each program and token. `addresses`: of the keys by their numbers in the book."""
+    return [TokenBalance(addresses[one.owner], one.program, one.token or None, *one[3:]) for one in book.totals()]

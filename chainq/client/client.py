@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
-from chainq.client.arguments import CallOptions, RangeOptions, WhereOptions
+from chainq.client.arguments import CallOptions, Height, RangeOptions, WhereOptions
 from chainq.client.boundary import boundary
 from chainq.client.progress import Progress
 from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved
@@ -56,7 +56,7 @@ class Client(Closing):
     (docs/export.md, "In front of a service"). `concurrency`: parallel requests, up to 64. `max_memory`: bytes that
     responses may take up, all of them together. `strict`: IncompleteError before rows whose completeness is not proved
     (docs/completeness.md, "Belief"). `typed`: rows hold heights and other numbers as int and times as datetime (UTC)
-    where the service sends strings; a value that is not of its column's kind stays as sent. `progress`: draw a bar by
+    if the service sends strings; a value that is not of its column's kind stays as sent. `progress`: draw a bar by
     rich for ranges that take long, in a notebook too.
     Raises UsageError for an invalid argument.
 
@@ -131,8 +131,8 @@ class Client(Closing):
 
     def blocks(
         self,
-        start: int | None = None,
-        end: int | None = None,
+        start: Height | None = None,
+        end: Height | None = None,
         *,
         verify: bool = True,
         hashes: bool = False,
@@ -150,7 +150,7 @@ class Client(Closing):
         """
         return self._range("blocks", start, end, options, verify=verify, hashes=hashes)
 
-    def block(self, height: int) -> "BlockRow":
+    def block(self, height: Height) -> "BlockRow":
         """Return the summary of one block. Raises NotFoundError.
 
         >>> with Client("demo:") as client:
@@ -172,8 +172,8 @@ class Client(Closing):
 
     def full_blocks(
         self,
-        start: int | None = None,
-        end: int | None = None,
+        start: Height | None = None,
+        end: Height | None = None,
         *,
         verify: bool = True,
         hashes: bool = False,
@@ -187,7 +187,7 @@ class Client(Closing):
         """
         return self._range("full-blocks", start, end, options, verify=verify, hashes=hashes)
 
-    def transactions(self, height: int, *, where: str | None = None) -> "list[TransactionsRow]":
+    def transactions(self, height: Height, *, where: str | None = None) -> "list[TransactionsRow]":
         """Return the transaction summaries of one block, by index; `where` as of a range. Raises NotFoundError.
 
         >>> with Client("demo:") as client:
@@ -211,8 +211,12 @@ class Client(Closing):
         rows: Rows[TransactionRow] = self._lookup("transaction", checked)
         return next(rows)
 
-    def program_transactions(self, program: str, function: str) -> "Rows[ProgramTransactionsRow]":
+    def program_transactions(
+        self, program: str, function: str, *, limit: int | None = None, newest: bool = False
+    ) -> "Rows[ProgramTransactionsRow]":
         """Yield the transactions that call a function of a program, one for each transition that does.
+
+        `newest`: the last `limit` of them, the newest first. `limit` as of a range.
 
         >>> with Client("demo:") as client:
         ...     rows = client.program_transactions("hello_hello.aleo", "hello")
@@ -225,11 +229,20 @@ class Client(Closing):
                 Role.PROGRAM: identifiers.program(arguments.text("program ID", program)),
                 Role.FUNCTION: identifiers.function(arguments.text("function name", function)),
             }
+            query = Query(
+                method,
+                sent,
+                newest=newest,
+                limit=None if limit is None else arguments.integer("limit", limit, 0, HIGHEST),
+            )
+            if newest and limit is None:
+                raise UsageError("newest needs limit", "a list is read from its end only as far as limit rows")
         of = self._of(f"{program} {function}")
-        return Rows(method, self._service.fetch_pages(Query(method, sent)), typed=self._typed, of=of)
+        found = limited(self._service.fetch_pages(query), query.limit)
+        return Rows(method, found, typed=self._typed, of=of)
 
     def records(
-        self, start: int | None = None, end: int | None = None, **options: Unpack[CallOptions]
+        self, start: Height | None = None, end: Height | None = None, **options: Unpack[CallOptions]
     ) -> "Rows[RecordsRow]":
         """Yield the records of a height range, by height and row id; the highest heights first with `reverse`.
 
@@ -240,7 +253,7 @@ class Client(Closing):
         return self._range("records", start, end, options)
 
     def batches(
-        self, command: str, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]
+        self, command: str, start: Height | None = None, end: Height | None = None, **options: Unpack[RangeOptions]
     ) -> Iterator[ProvedRows]:
         """Yield the rows of a range command in batches: the rows, their heights, and how they were proved complete.
 
@@ -262,7 +275,7 @@ class Client(Closing):
         return (proved(batch, decode_row) for batch in self._batches(query))
 
     def ownership(
-        self, start: int | None = None, end: int | None = None, **options: Unpack[WhereOptions]
+        self, start: Height | None = None, end: Height | None = None, **options: Unpack[WhereOptions]
     ) -> "Rows[OwnershipRow]":
         """Yield the ownership rows of a height range; they have no height of their own.
 
@@ -275,8 +288,8 @@ class Client(Closing):
     def owned(
         self,
         view_key: str | Sequence[str],
-        start: int | None = None,
-        end: int | None = None,
+        start: Height | None = None,
+        end: Height | None = None,
         *,
         records: bool = False,
         decrypt: bool = False,
@@ -322,7 +335,7 @@ class Client(Closing):
         return Rows(method, batches(), typed=self._typed, of=self._of(_range_of(query)))
 
     def balance(
-        self, view_key: str | Sequence[str], start: int = 0, end: int | None = None, *, workers: int | None = None
+        self, view_key: str | Sequence[str], start: Height = 0, end: Height | None = None, *, workers: int | None = None
     ) -> "Balance":
         """Return what view keys own and have not spent, by program and token, as of the tip or the block before `end`.
 
@@ -348,7 +361,7 @@ class Client(Closing):
             )
 
     def transitions(
-        self, start: int | None = None, end: int | None = None, **options: Unpack[CallOptions]
+        self, start: Height | None = None, end: Height | None = None, **options: Unpack[CallOptions]
     ) -> "Rows[TransitionsRow]":
         """Yield the transitions without record inputs of a height range, by height and ID.
 
@@ -359,7 +372,7 @@ class Client(Closing):
         return self._range("transitions", start, end, options)
 
     def address_transactions(
-        self, address: str, start: int | None = None, end: int | None = None, **options: Unpack[RangeOptions]
+        self, address: str, start: Height | None = None, end: Height | None = None, **options: Unpack[RangeOptions]
     ) -> "Rows[AddressTransactionsRow]":
         """Yield the IDs of the public transactions of an address in a height range, as often as the service has them.
 
@@ -385,8 +398,8 @@ class Client(Closing):
     def _range(
         self,
         command: str,
-        start: int | None,
-        end: int | None,
+        start: Height | None,
+        end: Height | None,
         options: RangeOptions,
         sent: Mapping[Role, int | str] = MappingProxyType({}),
         *,

@@ -7,7 +7,7 @@ from decimal import Decimal
 from importlib import import_module
 from inspect import GEN_CLOSED, getgeneratorstate
 from itertools import chain, islice
-from typing import Any, Generic, NamedTuple, Self, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
 from msgspec import Raw
@@ -23,6 +23,7 @@ Row = dict[str, Any]
 R = TypeVar("R")  # the type of a row, of those in `row_types`
 _AT_ONCE = 10_000  # rows that wait to become Arrow
 _SHOWN = 10  # rows, in a notebook
+_READ_AGAIN = "call the method again, or keep list(rows); for parts, read one iterator: it = iter(rows)"
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 
 
@@ -40,7 +41,7 @@ class Rows(Iterator[R], Generic[R]):
     `chunks` cuts it into parts of a limited size; `to_arrow`, `to_pandas` and `to_polars` take all that is left, or all
     of a part. Raises ChainqError as it is read, after every row that was complete. One that was partly read goes on
     where it was; one that was read to its end gives nothing more to `next`, and whatever reads it anew raises
-    UsageError.
+    UsageError. Take parts with `islice` from one iterator, `it = iter(rows)`.
     """
 
     def __init__(self, method: Method, batches: Iterable[Batch], *, typed: bool = False, of: str = "") -> None:
@@ -71,9 +72,14 @@ class Rows(Iterator[R], Generic[R]):
         self._raws = chain.from_iterable(self._parts)
         return html_table(self._method, first, repr(self), "" if error is None else str(error))
 
-    def __iter__(self) -> Self:
+    def __iter__(self) -> Iterator[R]:
+        """Return an iterator over the rows that are left; at their end it stays empty, as other iterators do."""
         self._unread()
-        return self
+        return self._each()
+
+    def _each(self) -> Iterator[R]:
+        for raw in iter(lambda: next(self._raws, None), None):
+            yield self.decode(raw)
 
     def __next__(self) -> R:
         return self.decode(next(self._raws))
@@ -82,10 +88,17 @@ class Rows(Iterator[R], Generic[R]):
         """Return the rows that one response or more made complete, for `decode`; None at the end."""
         return next(self._parts, None)
 
+    def _put_back(self, part: list[Raw]) -> None:
+        """Have rows that `_part` returned read once more, before those that are left."""
+        if part:
+            rest = self._parts
+            self._parts = (rows for rows in chain([part], rest))
+            self._raws = chain.from_iterable(self._parts)
+
     def _unread(self) -> Iterator[Raw]:
         """Return the rows that are left. Raises UsageError if their end was reached, or an error was raised there."""
         if getgeneratorstate(self._parts) == GEN_CLOSED:
-            raise UsageError("these rows have been read", "call the method again, or keep list(rows)")
+            raise UsageError("these rows have been read", _READ_AGAIN)
         return self._raws
 
     def chunks(self, rows: int) -> Iterator["Rows[R]"]:

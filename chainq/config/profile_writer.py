@@ -26,7 +26,7 @@ def check_new(name: str, settings: Settings) -> None:
 def add(name: str, new: Profile, *, default: bool = False) -> Path:
     """Append a profile without its headers to the configuration file; return the file's path.
 
-    What the file holds is not changed, but for the name of the default profile where `default` is given. A new file is
+    What the file holds is not changed, but for the name of the default profile if `default` is given. A new file is
     readable by its owner only, since the user may add secrets; an existing one keeps its mode. Raises UsageError if the
     name is taken or nothing can be appended to the file, OutputError if it cannot be written.
     """

@@ -4,7 +4,7 @@ from chainq.transport.base import ServiceOptions
 
 
 def completed(given: ServiceOptions) -> ServiceOptions:
-    """Return `given` completed by its profile, or by the default one where `given` has neither a URL nor a profile.
+    """Return `given` completed by its profile, or by the default one if `given` has neither a URL nor a profile.
 
     The result names the profile that was read. Its headers may be secrets, its certificate names a person, and its lake
     is of one chain: they are for its own host only. Raises UsageError for a profile that does not exist and for a

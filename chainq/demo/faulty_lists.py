@@ -208,7 +208,7 @@ def _text_heights(page: list[Item], _: Asked, __: int) -> list[Item]:
 
 
 def _other_height(row: bytes) -> bytes:
-    """Return a row with its height as text, or as a number where it is text."""
+    """Return a row with its height as text, or as a number if it is text."""
     other = re.sub(rb'"height":(\d+)', rb'"height":"\1"', row, count=1)
     return other if other != row else re.sub(rb'"height":"(\d+)"', rb'"height":\1', row, count=1)
 

@@ -47,7 +47,7 @@ class Plant(NamedTuple):
 
     @property
     def action(self) -> str:
-        """What is done: `lost`, `doubled`, `altered`, `misplaced`, or the kind itself where that has no row."""
+        """What is done: `lost`, `doubled`, `altered`, `misplaced`, or the kind itself if that has no row."""
         return self.kind.partition("-")[0]
 
     @property

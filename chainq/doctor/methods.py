@@ -12,7 +12,7 @@ from chainq.text.sanitize import excerpt
 
 _LACKING = re.compile(r"a data set has no index.*|(this export|\S+) has no table.*")  # as a served export says it
 WORKS = "the command works"
-"""What the check of a method means where all is well."""
+"""What the check of a method means if all is well."""
 
 
 class MethodProber:

@@ -115,7 +115,7 @@ class Prober(Closing):
         self._connection.close()
 
     def call(self, method: str, params: Any) -> Outcome:
-        """Make a call, or skip it where it would exceed the number of calls or cannot succeed. Never raises a
+        """Make a call, or skip it if it would exceed the number of calls or cannot succeed. Never raises a
         ChainqError: it is in the outcome."""
         if self.calls + RETRIES >= MAX_CALLS:
             return _skipped(method, f"{self.calls} calls are the most that doctor makes")

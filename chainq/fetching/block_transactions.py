@@ -54,7 +54,7 @@ class BlockTransactions:
         """Return the transactions of a block by index, None if there is no such block.
 
         Raises IncompleteError if they are not shown to be of that block, ResponseError for a block without a row id
-        where that is to be sent, and what `Connection.call` raises.
+        if that is to be sent, and what `Connection.call` raises.
         """
         block, sent = None, height
         if self._dialect.transactions_by_row_id:

@@ -20,7 +20,7 @@ def joined(service: Service, batches: Iterator[Batch], warn: Callable[[str], Non
     """Yield the batches, the first rows of all, up to `tuning.DETAILED`, with the details of their transactions.
 
     `warn` is told once each: that later rows have none, which transactions the service does not find, and why no
-    further row has any where the service cannot look one up. Raises ResponseError and IncompleteError for a lookup
+    further row has any if the service cannot look one up. Raises ResponseError and IncompleteError for a lookup
     whose response is invalid or of another transaction, as `fetch_lookups` does: what is wrong is no detail.
     """
     left = tuning.DETAILED
@@ -69,7 +69,7 @@ def _look_up(service: Service, ids: Iterable[str], missing: list[str]) -> dict[s
 
 
 def _with(row: Raw, details: Mapping[str, Mapping[str, Raw]]) -> Raw:
-    """Return a row with the details of its transaction before its own fields, which win where both have one."""
+    """Return a row with the details of its transaction before its own fields, which win if both have one."""
     own = object_of(row)
     more = details.get(_id_of(row), {})
     return put_first(row, {name: value for name, value in more.items() if name not in own})

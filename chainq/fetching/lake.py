@@ -5,8 +5,7 @@ to a response. So once a run requests anything, the last block of each stretch t
 by a request for its hash. A run that reads only files requests nothing.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,7 +31,7 @@ class _Part(NamedTuple):
 
 
 class Lake:
-    """The data set of a run. Threads may share it. Raises UsageError where there is none.
+    """The data set of a run. Threads may share it. Raises UsageError if there is none.
 
     `hash_of`: requests the hash of a block, None if the service does not have it. `strict`: rows that rest on belief
     are requested.
@@ -72,25 +71,16 @@ class Lake:
         query: Query,
         heights: HeightRange,
         edges: Sequence[int],
-        read: Callable[[Query, HeightRange, Sequence[int]], Iterator[Batch]],
-        ask: Callable[..., Iterator[Batch]],
-        known: "Known | None",
-        learned: "Callable[[Known], None]",
-        hashes: Callable[[], Mapping[int, str]],
+        read: Callable[[Query, HeightRange], Iterator[Batch]],
+        ask: Callable[[Query, HeightRange], Iterator[Batch]],
     ) -> Iterator[Batch]:
         """Yield every row of a height range, exactly once, in height order.
 
-        `read` yields those of a part that is stored, and `ask` requests those of another one, with `known` from the
-        part before, `learned` and `hashes` as of a whole range. Raises IncompleteError before rows of another chain.
+        `edges`: heights that no batch spans. `read` yields the rows of a part that is stored, and `ask` requests those
+        of another one. Raises IncompleteError before rows of another chain.
         """
         parts = self._parts(query, heights, edges)
-        hashes, left, taught = cache(hashes), query.limit, known
-
-        def learn(found: "Known") -> None:
-            nonlocal taught
-            taught = found
-            learned(found)
-
+        left = query.limit
         if any(part.last is None for part in parts):
             self.ask()
         for part in parts:
@@ -99,10 +89,7 @@ class Lake:
             one = query._replace(limit=left)
             if part.last is not None:
                 self._take(part.last)
-                batches = read(one, part.heights, edges)
-            else:
-                batches = ask(one, part.heights, edges, taught, learn, hashes)
-            for batch in batches:
+            for batch in (ask if part.last is None else read)(one, part.heights):
                 left = None if left is None else left - len(batch.rows)
                 yield batch._replace(confirmed=batch.confirmed and len(parts) == 1)
 
@@ -151,3 +138,19 @@ class Lake:
                 f"if there was a reorg, chainq export {entry.spec.command} replaces what is not on the chain",
             )
         self._checked.add(entry.name)
+
+
+def in_turn(
+    ask: "Callable[[Query, HeightRange, Known | None, Callable[[Known], None]], Iterator[Batch]]",
+    known: "Known | None",
+    learned: "Callable[[Known], None]",
+) -> Callable[[Query, HeightRange], Iterator[Batch]]:
+    """Return what requests parts one after the other, each with what the part before it taught."""
+    taught = known
+
+    def learn(found: "Known") -> None:
+        nonlocal taught
+        taught = found
+        learned(found)
+
+    return lambda query, heights: ask(query, heights, taught, learn)

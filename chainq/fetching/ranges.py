@@ -58,7 +58,7 @@ def fetch_range(
 ) -> Iterator[Batch]:
     """Yield every row of a height range, exactly once, in batches that end with the last row of a height.
 
-    `tip`: the tip height where it is known already; else `tip_height` is called if the range turns out to need it.
+    `tip`: the tip height if it is known already; else `tip_height` is called if the range turns out to need it.
     `concurrency`: requests at a time; a few chunks more are decoded or held until their turn comes. `warn` is called
     with what the user should know of the server, `trace` with what the proof of each batch rests on, `believed` with
     the heights of a batch that rests on belief. `known`: by ranges before; `learned` is called with that for the next
@@ -68,12 +68,8 @@ def fetch_range(
     rest on belief are an error. `edges`: heights that no batch spans. Raises ChainqError, and what `hashes` raises.
     """
     plan = RangePlan(
-        query.method,
+        query,
         heights,
-        page_size=query.page_size,
-        reverse=query.reverse,
-        limit=query.limit,
-        verify=query.verify,
         tip=tip,
         window=concurrency + 2,
         known=known,

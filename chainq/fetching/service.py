@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -127,7 +127,7 @@ class Service(Closing):
         return DIALECTS["chain"].with_names(self.names)
 
     def _explained(self, method: Method, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """Pass batches on, and say so where an error means that the server speaks another dialect."""
+        """Pass batches on, and say so if an error means that the server speaks another dialect."""
         try:
             yield from batches
         except ServiceError as error:
@@ -238,7 +238,7 @@ class Service(Closing):
         """Return the summaries of blocks, by one request of at most 1,000; None if the service does not have it.
 
         `blocks` differs between dialects. So that commands that do not are spared its detection, the published name is
-        tried where no dialect is known.
+        tried if no dialect is known.
         """
         method = BY_COMMAND["blocks"]
         arguments: dict[Role, int | str] = {Role.START: heights.start, Role.END: heights.end}
@@ -300,21 +300,24 @@ class Service(Closing):
 
         Also those that do not meet the query's `where`: that is for the caller to apply (`query.matching`).
 
-        `concurrency`: requests at a time, where fewer than the service's are enough. `known`: by ranges of the same
+        `concurrency`: requests at a time, if fewer than the service's are enough. `known`: by ranges of the same
         method before; `learned` is called at the end with that for the next one. `hashes`: returns those of blocks by
         height, which rows must be of. `compared`: heights whose rows must be those of their full blocks, if the service
         has these. `edges`: heights that no batch spans.
         """
-        ask = partial(self._ask_range, concurrency=concurrency, compared=compared)
+        hashes = hashes if self._lake is None else cache(hashes)  # for all parts
+        ask = partial(self._ask_range, edges, hashes, concurrency, compared)
         if query.where is not None:  # how many rows a limit of those that pass needs, only they tell
             query = query._replace(limit=None)
         if self._stored is not None:
-            batches = self._read_range(self._stored.reader, query, heights, edges)
+            batches = self._read_range(self._stored.reader, edges, query, heights)
         elif self._lake is not None and query.method.stored:
-            read = partial(self._read_range, self._lake.reader)
-            batches = self._lake.fetch_range(query, heights, edges, read, ask, known, learned, hashes)
+            from chainq.fetching.lake import in_turn
+
+            read = partial(self._read_range, self._lake.reader, edges)
+            batches = self._lake.fetch_range(query, heights, edges, read, in_turn(ask, known, learned))
         else:
-            batches = ask(query, heights, edges, known, learned, hashes)
+            batches = ask(query, heights, known, learned)
         if query.hash_workers:
             from chainq.fetching.hashed import hashed
 
@@ -347,6 +350,19 @@ class Service(Closing):
                 return found
         return self.fetch_range(query, heights)
 
+    def has_index(self, table: str) -> bool:
+        """Return whether `find` can look up rows of a table: in a data set that has it."""
+        return self._stored is not None and self._stored.reader.can_find(table)
+
+    def find(self, table: str, column: str, text: str) -> Raw | None:
+        """Return the row of a data set with a text in an indexed column (`has_index`), None if there is none.
+
+        Raises IncompleteError if it lacks heights, so that this is not known.
+        """
+        from chainq.stored.lookups import row_of
+
+        return None if self._stored is None else row_of(self._stored.reader, table, column, text)
+
     def requested(self, query: Query, heights: HeightRange) -> list[HeightRange]:
         """Return the heights of a range whose rows `fetch_range` would request. Sends nothing."""
         if self._lake is None or not query.method.stored:
@@ -354,7 +370,7 @@ class Service(Closing):
         return self._lake.missing(query, heights)
 
     def _read_range(
-        self, reader: "Reader", query: Query, heights: HeightRange, edges: Sequence[int]
+        self, reader: "Reader", edges: Sequence[int], query: Query, heights: HeightRange
     ) -> Iterator[Batch]:
         """Yield the rows of a range from a data set."""
         from chainq.fetching.stored_ranges import fetch_stored
@@ -371,15 +387,14 @@ class Service(Closing):
 
     def _ask_range(
         self,
-        query: Query,
-        heights: HeightRange,
         edges: Sequence[int],
-        known: "Known | None",
-        learned: "Callable[[Known], None]",
         hashes: Callable[[], Mapping[int, str]],
-        *,
         concurrency: int | None,
         compared: HeightRange | None,
+        query: Query,
+        heights: HeightRange,
+        known: "Known | None",
+        learned: "Callable[[Known], None]",
     ) -> Iterator[Batch]:
         """Yield the rows of a range as requests prove them."""
         from chainq.fetching.ranges import NOWHERE, fetch_range
@@ -461,7 +476,7 @@ class Service(Closing):
         """Yield the rows of each height or ID, in the order given; a range stands for all its heights, None for a
         lookup that is not known yet.
 
-        Raises NotFoundError after the last one where some do not exist.
+        Raises NotFoundError after the last one if some do not exist.
         """
         stored = self._lake.block if self._lake is not None and method.stored else None
         batches = lookups.fetch_lookups(

@@ -54,7 +54,7 @@ def read_columns(
             read_options=json.ReadOptions(block_size=max(len(lines), 1)),
             parse_options=json.ParseOptions(explicit_schema=pyarrow.schema(sent), unexpected_field_behavior=unexpected),
         )
-        table.validate(full=True)  # raises where text is not UTF-8
+        table.validate(full=True)  # raises if text is not UTF-8
         if table.num_rows != len(rows):
             return None
         arrays = [_cast(table[name], kind, pyarrow) for name, kind in zip(names, types, strict=True)]

@@ -19,7 +19,7 @@ from chainq.catalog.methods import Column
 from chainq.formats.arrow_json import FLAT, read_columns
 from chainq.formats.parquet_types import Type, type_of
 from chainq.rows.raw_json import members
-from chainq.text.sanitize import printable
+from chainq.text.sanitize import excerpt, printable
 
 EXTRA = "extra"
 READ_AT_ONCE = 2_000  # rows that pyarrow reads at a time; more are not faster, and take more memory
@@ -96,7 +96,9 @@ class ArrowRows:
                     continue
                 except ValueError:  # it does not fit, or it is text that no file can hold
                     kind = self._types[step].arrow
-                    self._note(path + key, f"a value of {path + key!r} does not fit {kind}: as sent it")
+                    self._note(
+                        path + key, f"a value of {path + key!r} does not fit {excerpt(str(kind), 40)}: as sent it"
+                    )
             elif isinstance(step, dict) and inner[:1] == b"{":
                 self._spread(inner, step, f"{path}{key}.", at, columns, extra)
                 continue

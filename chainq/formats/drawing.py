@@ -32,7 +32,7 @@ class Lane(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A name and, beside it, its value, which hangs where it needs several lines; `indent`: cells of the name."""
+    """A name and, beside it, its value, which hangs if it needs several lines; `indent`: cells of the name."""
 
     name: str
     value: Cell

@@ -14,7 +14,7 @@ WRITE_BYTES = 8 * 2**20
 
 
 class Jsonl:
-    """Writes rows as lines; with selected columns each row as a flat object of those (`"b.c"`), null where it has none.
+    """Writes rows as lines; with selected columns each row as a flat object of those (`"b.c"`), null if it has none.
 
     With `spec.flatten` each row as a flat object of all columns and of what else it has.
 

@@ -15,7 +15,6 @@ would give two files of one command different types.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
@@ -63,43 +62,34 @@ def _nested(shape: Shape, pyarrow: Any) -> Type:
     if isinstance(shape, dict):
         inner = {name: _nested(one, pyarrow) for name, one in shape.items()}
         fields = [(name, one.arrow) for name, one in inner.items()]
-        return Type(
-            _Struct({name: one.read for name, one in inner.items()}), pyarrow.struct([*fields, (OTHER, "string")])
-        )
+        reads = {name: one.read for name, one in inner.items()}
+        return Type(_object(reads), pyarrow.struct([*fields, (OTHER, "string")]))
     if isinstance(shape, list):
         item = _nested(shape[0], pyarrow)
-        return Type(_List(item.read), pyarrow.list_(item.arrow))
+        return Type(_array(item.read), pyarrow.list_(item.arrow))
     if shape == INTEGER:
         return Type(integer, pyarrow.int64())
     return Type(amount, pyarrow.decimal128(_DIGITS, 0)) if shape == AMOUNT else Type(text, pyarrow.string())
 
 
-@dataclass(frozen=True)
-class _List:
-    """Reads an array."""
-
-    item: Read
-
-    def __call__(self, value: bytes) -> list[Any] | None:
-        if value == b"null":
-            return None
-        return [self.item(bytes(one)) for one in items(value)]
+def _array(item: Read) -> Read:
+    """Return what reads an array."""
+    return lambda value: None if value == b"null" else [item(bytes(one)) for one in items(value)]
 
 
-@dataclass(frozen=True)
-class _Struct:
-    """Reads an object; what it has besides `known` is in `other`."""
+def _object(known: dict[str, Read]) -> Read:
+    """Return what reads an object; what it has besides `known` is in `other`."""
 
-    known: dict[str, Read]
-
-    def __call__(self, value: bytes) -> dict[str, Any] | None:
+    def read(value: bytes) -> dict[str, Any] | None:
         if value == b"null":
             return None
         found = members(value)
-        row = {name: read(bytes(found.pop(name, Raw(b"null")))) for name, read in self.known.items()}
+        row = {name: read(bytes(found.pop(name, Raw(b"null")))) for name, read in known.items()}
         # Encoded one by one, because msgspec checks no text that it is given raw.
         pairs = (msgspec.json.encode(name) + b":" + bytes(one) for name, one in found.items())
         return {**row, OTHER: (b"{" + b",".join(pairs) + b"}").decode() if found else None}
+
+    return read
 
 
 def _whole(value: bytes) -> int | None:

@@ -32,7 +32,7 @@ EXTENSIONS = {
     ".parquet": "parquet",
     ".txt": "text",
 }
-"""The format of a file where no option names one."""
+"""The format of a file if no option names one."""
 
 
 def names() -> list[str]:

@@ -22,6 +22,7 @@ from chainq.text.humanize import counted, now
 from chainq.text.width import GAP, NARROWEST, width_of
 
 HEADER_EVERY = 40  # rows
+FOLDED = 16  # cells of a column that folds, at least: a narrower one needs too many lines
 _BATCH = 512  # rows that are drawn at a time, however many come
 _WIDEST = 500  # cells of a column, where values are not abbreviated; the rest of a longer one is below
 
@@ -36,10 +37,10 @@ class Candidate:
     whole: int = 0
 
     def measure(self, cells: Sequence[Cell]) -> None:
-        """Take the widths of the header and of the values."""
+        """Take the widths of the header and of these values into account."""
         spare = self.field.kind is Kind.HEIGHT  # for the next power of ten
-        self.short = max(width_of(self.header), spare + max(width_of(cell.short) for cell in cells))
-        self.whole = max(self.short, spare + max(width_of(cell.whole) for cell in cells))
+        self.short = max(self.short, width_of(self.header), spare + max(width_of(cell.short) for cell in cells))
+        self.whole = max(self.whole, self.short, spare + max(width_of(cell.whole) for cell in cells))
 
     @property
     def turn(self) -> int:
@@ -52,14 +53,18 @@ class Candidate:
 def settle(columns: Sequence[Candidate], room: int, *, keep: bool) -> list[Lane]:
     """Return how columns are drawn in `room` cells; those that do not fit are left out from the end, none with `keep`.
 
-    Room that is left goes to columns that can then show their values whole. IDs of one kind are all whole or all
-    abbreviated, so that equal ones look equal.
+    Before that, columns that fold share what the others leave, if that is enough for each. Room that is left goes to
+    columns that can then show their values whole. IDs of one kind are all whole or all abbreviated, so that equal ones
+    look equal.
     """
     shown = list(columns)
-    while len(shown) > 1 and not keep and sum(column.short + GAP for column in shown) - GAP > room:
-        shown.pop()
-    spare = room + GAP - sum(column.short + GAP for column in shown)
     widths = [column.short for column in shown]
+    if not keep and sum(widths) + GAP * (len(widths) - 1) > room:
+        widths = _folded(shown, room)
+        while len(shown) > 1 and sum(widths) + GAP * (len(widths) - 1) > room:
+            shown.pop()
+            widths = [column.short for column in shown]
+    spare = room + GAP - sum(width + GAP for width in widths)
     for turn in range(4):
         grown = [column.whole if column.turn == turn else width for column, width in zip(shown, widths, strict=True)]
         if (more := sum(grown) - sum(widths)) <= spare:
@@ -68,6 +73,17 @@ def settle(columns: Sequence[Candidate], room: int, *, keep: bool) -> list[Lane]
         Lane(column.header, min(width, room), column.field.kind in RIGHT)
         for column, width in zip(shown, widths, strict=True)
     ]
+
+
+def _folded(columns: Sequence[Candidate], room: int) -> list[int]:
+    """Return the widths of columns if those that fold are narrowed to fit `room`, but not below FOLDED cells."""
+    widths = [column.short for column in columns]
+    spare = room + GAP - sum(column.short * (not column.field.folds) + GAP for column in columns)
+    folding = sorted((at for at, column in enumerate(columns) if column.field.folds), key=widths.__getitem__)
+    for done, at in enumerate(folding):
+        widths[at] = min(widths[at], max(FOLDED, spare // (len(folding) - done)))
+        spare -= widths[at]
+    return widths
 
 
 def _total(lanes: Sequence[Lane]) -> int:
@@ -126,7 +142,7 @@ class Table:
     def _settle(self, cells: Sequence[Sequence[Cell]]) -> None:
         for column, values in zip(self._columns, zip(*cells, strict=True), strict=True):
             column.measure(values)
-        # What --columns names is never left out: where it does not fit, each row is drawn upright.
+        # What --columns names is never left out: if it does not fit, each row is drawn upright.
         self._lanes = settle(self._columns, self._width, keep=self._spec.selected)
         if len(self._lanes) > 1 and _total(self._lanes) > self._width:
             self._lanes, self._upright = [], True
@@ -146,6 +162,11 @@ class Table:
         # A value that has outgrown its column widens it, under a new header if that moves any header; if there is no
         # room it is folded.
         moved = False
+        if _total(lanes) > self._width and any(field.folds for field in self._fields):
+            for column, values in zip(self._columns, zip(*cells, strict=True), strict=False):
+                column.measure(values)
+            settled = settle(self._columns, self._width, keep=False)
+            lanes = settled if len(settled) == len(self._lanes) else self._lanes
         if lanes != self._lanes and _total(lanes) <= self._width:
             moved = lanes[:-1] != self._lanes[:-1] or lanes[-1].right
             self._lanes = lanes

@@ -252,7 +252,7 @@ class TreeBuilder:
         return id_cell(text_of(value), "dim")
 
     def _argument(self, value: Raw) -> Cell:
-        """Return the value of an input or output, or its ID where it has none."""
+        """Return the value of an input or output, or its ID if it has none."""
         members = object_of(value)
         if text := text_of(members.get("value")):
             return self._text(text)

@@ -39,7 +39,7 @@ class Walk:
         self._broken = ""
 
     def take(self, height: int, block_hash: object, previous_hash: object, proved: bool) -> str | None:
-        """Take a block; return what is wrong where it is the anchor's, in words, and None for others.
+        """Take a block; return what is wrong if it is the anchor's, in words, and None for others.
 
         `proved`: its hash was recomputed and holds.
         """

@@ -53,11 +53,24 @@ def _hint(text: str) -> str:
     """Return what may have been meant by a text that is not a height; empty if nothing comes to mind."""
     if re.fullmatch(r"-[0-9_.KkMm]+", text):
         return Phrase("to count from the tip use {last}", last="N")
-    if re.fullmatch(r"[0-9_.KkMm]+(-|\.\.+)[0-9_.KkMm]*", text):
-        return "a range is A:B"
+    if match := re.fullmatch(r"([0-9_.KkMm]+)(?:-|\.\.+)([0-9_.KkMm]*)", text):
+        return _as_range(*match.groups())
     if re.fullmatch(r"[0-9.]+[smhdw]", text):
         return f"for blocks by time: chainq blocks --since {text}"
     return ""
+
+
+def _as_range(first: str, last: str) -> str:
+    """Return how to write heights that were given as messages write them, `10-19` (both included).
+
+    >>> _as_range("10", "19"), _as_range("1.2.3", "")
+    ('a range is A:B, and ends before B: 10:20', 'a range is A:B, and ends before B')
+    """
+    form = "a range is A:B, and ends before B"
+    try:
+        return f"{form}: {parse_height(first)}:{parse_height(last) + 1}"
+    except UsageError:
+        return form
 
 
 def parse_start(text: str) -> int:

@@ -26,6 +26,15 @@ class HeightRange:
     def __str__(self) -> str:
         return f"height {self.start}" if len(self) == 1 else f"heights {self.start}-{self.end - 1}"
 
+    def common(self, other: "HeightRange") -> "HeightRange":
+        """Return the heights that both ranges have, an empty range where there are none."""
+        start = max(self.start, other.start)
+        return HeightRange(start, max(start, min(self.end, other.end)))
+
+    def overlaps(self, other: "HeightRange") -> bool:
+        """Return whether both ranges have a height."""
+        return len(self.common(other)) > 0
+
     def halves(self) -> "tuple[HeightRange, HeightRange]":
         """Return the lower and the higher half of a range of at least two heights."""
         middle = (self.start + self.end) // 2

@@ -25,9 +25,9 @@ RETRIES = 2  # of a task whose worker died, by dask
 
 
 class DaskEngine:
-    """Runs tasks on the cluster of `scheduler`, or on a cluster of this machine with `workers` where that is None.
+    """Runs tasks on the cluster of `scheduler`, or on a cluster of this machine with `workers` if that is None.
 
-    Raises UsageError without dask.distributed; UnreachableError where there is no scheduler.
+    Raises UsageError without dask.distributed; UnreachableError if there is no scheduler.
     """
 
     def __init__(self, scheduler: str | None, workers: int, listener: Listener) -> None:
@@ -69,7 +69,7 @@ class DaskEngine:
             raise run.failure
 
     async def _hear(self, client: Any, run: Run, event: tuple[float, bytes]) -> None:
-        """Take in that the service refused a call of a task, and tell the others where that is news."""
+        """Take in that the service refused a call of a task, and tell the others if that is news."""
         refusal = msgspec.json.decode(event[1], type=Refusal)
         if hold := run.call(refusal.report):
             await client.run(hold_back, self._topic, refusal.task, hold, on_error="ignore")

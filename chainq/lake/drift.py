@@ -1,37 +1,112 @@
-"""Fields that a service sent before and sends no longer: their columns are null from then on, which nobody would see.
+"""Fields that a service sent before and sends no longer, and members of nested objects that are new.
 
-Fields that are new or of another type are in `extra`, and the writer of a partition says so (`formats/arrow_rows.py`).
+The columns of the first are null from then on, and the second are in the text `other` of their object: nobody would see
+either. Other fields that are new or of another type are in `extra`, and the writer of a partition says so
+(`formats/arrow_rows.py`).
+
+Many fields are not in every row, and a short partition may have none of them. So a field counts as lost or new only
+where it is unlikely that no row of a partition has it, by how many have it in the other one.
 """
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from functools import cache
+from typing import Any, NamedTuple
 
+from chainq.catalog.nested import OTHER
+from chainq.formats.arrow_rows import EXTRA
+from chainq.rows.raw_json import members
 from chainq.stored.opened import opened
 from chainq.stored.receipt import Entry
 from chainq.stored.store import Store
+from chainq.text.sanitize import printable
+
+UNLIKELY = 1e-6
 
 
-def no_longer_sent(store: Store, entries: Sequence[Entry], written: Sequence[Entry]) -> Iterator[str]:
-    """Yield a warning for the first partition of a table that was written and has no values in columns of the one
-    before it. Raises IncompleteError for a damaged file."""
-    new = {entry.spec for entry in written}
-    for before, after in pairwise(sorted(entry for entry in entries if entry.rows)):
-        if after.spec in new and before.spec not in new:
-            if lost := sorted(_filled(store, before) - _filled(store, after)):
-                names = ", ".join(lost)
-                yield f"{after.spec.command}: no values of {names} from height {after.spec.start} on"
-            return
+class _Field(NamedTuple):
+    """A column, or a member of the objects in one. `parent`: of the object, empty for a column; `unknown`: whether the
+    schema does not name it."""
+
+    parent: str
+    name: str
+    unknown: bool = False
+
+    def __str__(self) -> str:
+        return printable(f"{self.parent}.{self.name}" if self.parent else self.name)
 
 
-def _filled(store: Store, entry: Entry) -> set[str]:
-    """Return the columns of a partition that have a value, by the counts of nulls in its footer."""
-    filled = set()
+class _Counts(NamedTuple):
+    """How many values the fields of a partition have, and at most those of each parent."""
+
+    values: Counter[_Field]
+    most: Counter[str]
+
+    def lacks(self, field: _Field, other: "_Counts") -> bool:
+        """Return whether there are no values of a field where, by another partition, there should be."""
+        if self.values[field] or not self.most[field.parent] or not other.values[field]:
+            return False
+        share = other.values[field] / other.most[field.parent]
+        return bool((1 - share) ** self.most[field.parent] < UNLIKELY)
+
+
+def changes(store: Store, entries: Sequence[Entry], written: Sequence[Entry]) -> Iterator[str]:
+    """Yield warnings for what is lost or new from the partition before those of a table that were written to the last
+    of these. They name the first height of the partition where it began. Raises IncompleteError for a damaged file.
+    """
+    new, own = {entry.spec for entry in written}, sorted(entry for entry in entries if entry.rows)
+    places = [at for at, entry in enumerate(own) if entry.spec in new]
+    span = own[max(0, places[0] - 1) : places[-1] + 1] if places else []
+    if len(span) < 2:
+        return
+    counts = cache(lambda at: _counts(store, span[at]))
+    before, after = counts(0), counts(len(span) - 1)
+
+    def since(field: _Field, *, sent: bool) -> int:
+        at = range(len(span))
+        first = bisect_left(at, True, lo=1, hi=len(span) - 1, key=lambda one: (counts(one).values[field] > 0) is sent)
+        return span[first].spec.start
+
+    said: dict[str, list[str]] = {}
+    for field in sorted(before.values | after.values):
+        if after.lacks(field, before):
+            said.setdefault(f"no values of {{}} from height {since(field, sent=False)} on", []).append(str(field))
+        elif field.unknown and before.lacks(field, after):
+            text = f"unknown fields {{}} from height {since(field, sent=True)} on go to {OTHER!r} of their objects"
+            said.setdefault(text, []).append(str(field))
+    for text, names in said.items():
+        yield f"{span[0].spec.command}: {text.format(', '.join(names))}"
+
+
+def _counts(store: Store, entry: Entry) -> _Counts:
+    """Count the fields of a partition: by the nulls that its footer names, and unknown ones by the rows."""
+    values: Counter[_Field] = Counter()
     with opened(store, entry) as (file, _):
         for group in range(file.num_row_groups):
             rows = file.metadata.row_group(group)
             for number in range(rows.num_columns):
-                column = rows.column(number)
-                counted = column.statistics
-                if "." not in column.path_in_schema and counted is not None and counted.null_count != rows.num_rows:
-                    filled.add(column.path_in_schema)
-    return filled - {"extra"}
+                column, nested = rows.column(number), file.schema.column(number).max_repetition_level > 0
+                stored = column.path_in_schema
+                parent, _, name = stored.replace(".list.element", "").rpartition(".")
+                if nested and name == OTHER:
+                    for text in _leaves(file.read_row_group(group, columns=[stored]).column(0)):
+                        values.update(_Field(parent, member, unknown=True) for member in members(text.encode()))
+                elif stored != EXTRA:
+                    nulls = column.statistics.null_count if column.statistics is not None else 0
+                    field = _Field(parent, name) if nested else _Field("", stored)  # columns have dots in their names
+                    values[field] += column.num_values - nulls
+    most: Counter[str] = Counter()
+    for field, count in values.items():
+        most[field.parent] = max(most[field.parent], count)
+    return _Counts(values, most)
+
+
+def _leaves(column: Any) -> Iterator[str]:
+    """Yield the texts in a nested column of one leaf."""
+    from pyarrow import types
+
+    for array in column.chunks:
+        while not types.is_string(array.type):
+            array = array.flatten() if types.is_list(array.type) else array.flatten()[0]
+        yield from array.drop_null().to_pylist()

@@ -9,11 +9,12 @@ from chainq.heights.grid import PartitionSpec
 from chainq.lake.export import ExportPlan
 from chainq.lake.reads import read_method
 from chainq.planning.chunking import first_requests
+from chainq.query import Query
 
 
 class Estimate(msgspec.Struct, frozen=True):
     """A partition to write. `calls`: requests, 0 if the read of another table fills it. `bytes`: of its file, null
-    where none of its command is known."""
+    if none of its command is known."""
 
     command: str
     start: int
@@ -49,7 +50,7 @@ def _calls(spec: PartitionSpec, known: Sequence[tuple[int, int, int]]) -> int:
     if known:
         return max(max(1, round(len(spec.heights) / heights * calls)) for heights, calls, _ in known)
     method = read_method(spec.command)
-    return sum(1 for _ in first_requests(method, spec.heights, None)) + _edge_calls(method)
+    return sum(1 for _ in first_requests(Query(method), spec.heights)) + _edge_calls(method)
 
 
 def _edge_calls(method: Method) -> int:

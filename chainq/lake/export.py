@@ -19,7 +19,7 @@ from chainq.heights.grid import PartitionSpec, partitions
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
 from chainq.lake import plan
-from chainq.lake.drift import no_longer_sent
+from chainq.lake.drift import changes
 from chainq.lake.engine import Engine
 from chainq.lake.job import Done, Job, Task
 from chainq.lake.plan import Todo
@@ -101,10 +101,10 @@ class Export:
         self._schemas = {table: schema_of(TABLES[table]) for table in self._tables}
 
     def plan(self, *, write: bool, listed: bool = False) -> ExportPlan | None:
-        """Return what is to be done; None where the range has no blocks. With `write`, `chainq.json` is brought up to
+        """Return what is to be done; None if the range has no blocks. With `write`, `chainq.json` is brought up to
         date. With `listed`, the manifest never replaces a listing.
 
-        Raises UsageError where the data set is of another chain, dialect, grid or schema."""
+        Raises UsageError if the data set is of another chain, dialect, grid or schema."""
         found = data_set.read(self._store)
         if found is None and self._query.repair:
             raise UsageError(f"no data set in {self._store.label} to repair")
@@ -155,8 +155,8 @@ class Export:
         begin: Callable[[ExportPlan], None],
         wrote: Callable[[Done], None],
     ) -> Totals | None:
-        """Write what is to be done; None where the range has no blocks. `begin` is called with the plan, `wrote` with
-        each partition. `options`: for a worker. Raises ChainqError; BusyError where another export is at work."""
+        """Write what is to be done; None if the range has no blocks. `begin` is called with the plan, `wrote` with
+        each partition. `options`: for a worker. Raises ChainqError; BusyError if another export is at work."""
         with ExitStack() as stack:
             check: Callable[[], None] = stack.enter_context(self._store.lock()) if lock else _nothing
             stack.enter_context(recorded(self._store, self._service.tip_height))
@@ -172,7 +172,7 @@ class Export:
             }
             begin(made)
             dialect = self._dialect() or self._service.dialect_name
-            job = Job(destination, options._replace(dialect=dialect), self._service.tip(), self._query.hashes)
+            job = Job(options._replace(dialect=dialect), self._service.tip(), destination, self._query.hashes)
             totals = Totals(kept=made.kept)
             entries: dict[Key, Entry] = {}  # of what this run has written
             hashes: dict[Key, str] = {}  # of the same files
@@ -216,10 +216,10 @@ class Export:
             return totals._replace(committed=+added)
 
     def _read_back(self, entries: Sequence[Entry], written: Sequence[Entry]) -> None:
-        """Keep the indexes, and say which fields the service no longer sends."""
+        """Keep the indexes, and say which fields the service no longer sends, and which are new."""
         for command in self._tables:
             own = [one for one in entries if one.spec.command == command]
-            for warning in no_longer_sent(self._store, own, written):
+            for warning in changes(self._store, own, written):
                 self._warn(warning)
             if command in index.INDEXED:
                 index.keep(self._store, command, own)
@@ -245,7 +245,7 @@ class Export:
             keeper.end(entries, hashes)
 
     def _hash_at(self, height: int) -> str | None:
-        """Return the hash of a block, None where it does not exist, with one request at most."""
+        """Return the hash of a block, None if it does not exist, with one request at most."""
         if height not in self._hashes:
             self._hashes[height] = self._service.hash_of(height)
         return self._hashes[height]
@@ -278,7 +278,7 @@ class Export:
         return found
 
     def _dialect(self) -> str | None:
-        """Return the name of the dialect; None where no command depends on it."""
+        """Return the name of the dialect; None if no command depends on it."""
         for read in self._reads:
             method = read_method(read.name)
             if not is_shared(method, self._service.names):
@@ -299,7 +299,7 @@ class Export:
             self._warn(f"reorg: {counted(len(touched), 'partition')} replaced: {names}")
 
     def _check_links(self, entries: Iterable[Entry]) -> None:
-        """Raise IncompleteError where partitions do not link: a reorg came during the export."""
+        """Raise IncompleteError if partitions do not link: a reorg came during the export."""
         broken = plan.first_broken(one for one in entries if one.spec.command in self._tables)
         if broken is not None:
             raise IncompleteError(

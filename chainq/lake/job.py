@@ -1,6 +1,7 @@
 """What a worker is given, as plain values that can be pickled: an export, and partitions of it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Self
 
 import msgspec
 
@@ -16,22 +17,18 @@ from chainq.stored.store import Store
 from chainq.transport.base import Report, ServiceOptions
 
 
-class Job(msgspec.Struct, frozen=True):
-    """One export, the same for all its partitions. `tip`: the tip that the coordinator saw.
-
-    `hashes`: whether block hashes are recomputed.
+class Access(msgspec.Struct, frozen=True):
+    """How the workers of one run reach its service. `tip`: the tip that the coordinator saw.
 
     `service`: as the coordinator has it, without the headers and names of its profile: each worker reads these itself,
-    so that no secret of it travels. Rate, concurrency and memory are those of all workers until the job is `shared`.
+    so that no secret of it travels. Rate, concurrency and memory are those of all workers until the access is `shared`.
     """
 
-    destination: str
     service: ServiceOptions
     tip: Tip
-    hashes: bool = False
 
-    def shared(self, workers: int) -> "Job":
-        """Return the job of one of so many workers: its share of the requests at a time, the rate and the memory."""
+    def shared(self, workers: int) -> Self:
+        """Return the access of one of so many workers: its share of the requests at a time, the rate and the memory."""
         service = self.service
         share = service._replace(
             rate=None if service.rate is None else service.rate / workers,
@@ -40,17 +37,27 @@ class Job(msgspec.Struct, frozen=True):
         )
         return msgspec.structs.replace(self, service=share)
 
-    def open_store(self) -> Store:
-        """Return the store of the data set."""
-        return open_store(self.destination)
-
     def open_service(
-        self, report: Callable[[Report], None], warn: Callable[[str], None], trace: Callable[[str], None]
+        self,
+        report: Callable[[Report], None] = lambda _: None,
+        warn: Callable[[str], None] = lambda _: None,
+        trace: Callable[[str], None] = lambda _: None,
     ) -> Service:
         """Return the service, which takes the coordinator's tip for its own. Raises UsageError."""
         service = Service(completed(self.service), report=report, warn=warn, trace=trace)
         service.know_tip(self.tip)
         return service
+
+
+class Job(Access, frozen=True):
+    """One export, the same for all its partitions. `hashes`: whether block hashes are recomputed."""
+
+    destination: str
+    hashes: bool = False
+
+    def open_store(self) -> Store:
+        """Return the store of the data set."""
+        return open_store(self.destination)
 
 
 class Hold(msgspec.Struct, frozen=True):

@@ -35,7 +35,7 @@ from chainq.transport.base import Report
 if TYPE_CHECKING:
     from chainq.stored.store import Store, Upload
 
-ATTEMPTS = 3  # where a reorg comes between the first and the last request
+ATTEMPTS = 3  # if a reorg comes between the first and the last request
 LESS_MEMORY = Phrase("lower {workers} or {concurrency}, or export with a smaller {partition}")
 
 Say = Callable[[str], None]

@@ -8,17 +8,19 @@ Blocks are linked by hash, and a receipt names the hash before its partition: so
 of one chain, and the last one of such a stretch decides for all of them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from chainq.defaults import SETTLE
 from chainq.errors import IncompleteError
 from chainq.heights.grid import PartitionSpec
+from chainq.heights.range import HeightRange
 from chainq.stored.inventory import Inventory
 from chainq.stored.receipt import Entry, digest, is_settled, parse_entry
 
 HashAt = Callable[[int], str | None]
-"""The hash of a block as the chain has it now; None where there is no such block."""
+"""The hash of a block as the chain has it now; None if there is no such block."""
 
 
 class Todo(NamedTuple):
@@ -41,7 +43,7 @@ def make_plan(
 
     `expect` is given the heights whose hashes are about to be looked up.
 
-    Raises IncompleteError where the chain is shorter than the partitions.
+    Raises IncompleteError if the chain is shorter than the partitions.
     """
     specs = list(wanted)
     kept: list[Entry] = []
@@ -68,6 +70,19 @@ def make_repair(specs: Iterable[PartitionSpec], inventory: Inventory) -> list[To
     return [_todo(spec, "repair", inventory) for spec in specs]
 
 
+def to_fill(missing: Sequence[HeightRange], tip: int, size: int) -> HeightRange:
+    """Return the heights to export that hold the missing ones, which begin with a partition of `size` heights.
+
+    They end where rows may still appear, but before a partition below the tip that is there, if not yet complete.
+    """
+    start = missing[0].start - missing[0].start % size
+    settled = max(start, tip + 1 - SETTLE)
+    end, full = min(-(-missing[-1].end // size) * size, settled), settled - settled % size
+    if end > full and not any(full in part for part in missing):
+        end = max(start, full)
+    return HeightRange(start, end)
+
+
 def _todo(spec: PartitionSpec, reason: str, inventory: Inventory) -> Todo:
     """Return a partition to write; where its blocks are still the chain's, as far as it goes already."""
     stale = inventory.receipts(spec)
@@ -92,7 +107,7 @@ def _comparable(before: Entry, after: Entry) -> bool:
 
 
 def first_broken(entries: Iterable[Entry]) -> PartitionSpec | None:
-    """Return the first partition that is not of the chain of the one before; None where there is none."""
+    """Return the first partition that is not of the chain of the one before; None if there is none."""
     in_order = sorted(entries, key=lambda entry: entry.spec)
     return next((after.spec for before, after in pairwise(in_order) if broken(before, after)), None)
 

@@ -2,29 +2,103 @@
 
 Each kind keeps its metadata in a folder of its own below that of the command. Other readers skip it, because its name
 begins with an underscore. That folder says that there is a table, which every later export keeps up.
+
+A version of a table names files, but the file of a partition has the same name whatever it holds. So that the last
+version never names a file that has been replaced:
+
+- Only full partitions that are settled are in a table. The one that holds the tip is written again in place as it
+  fills; it follows when that has ended.
+- Before a full partition is replaced (after a reorg), a version without it is committed; the next one has it again.
+
+All partitions of a run are one version, committed at its end: the difference between the table and the receipts. After
+a killed run the next one commits its partitions too, and a repeated run commits nothing.
 """
 
-from collections.abc import Iterable
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
+from typing import Any, TypeVar
 
-from chainq.heights.grid import PartitionSpec
+from chainq.errors import OutputError, UsageError
+from chainq.heights.grid import PartitionSpec, parse_name
 from chainq.stored.receipt import Entry
 from chainq.stored.store import Store
+from chainq.text.sanitize import excerpt
 
 DELTA, ICEBERG = "delta", "iceberg"
 KINDS = {DELTA: "Delta", ICEBERG: "Iceberg"}
 """The kinds, and what messages call them."""
 _FOLDERS = {"_delta_log": DELTA, "_iceberg": ICEBERG}
+_ATTEMPTS = 5  # of a commit, if others commit to the same table
+
+T = TypeVar("T")
 
 
-class Table(Protocol):
-    """A table over the files of one command. Every method raises OutputError if the table cannot be read or written."""
+class Table(ABC):
+    """A table over the files of one command, which may not exist yet.
+
+    `label`: what messages call it; `errors`: what its package raises; `renewal`: how to have it made anew. Every method
+    raises OutputError if the table cannot be read or written, and UsageError if others have rewritten it.
+    """
+
+    renewal: str
+
+    def __init__(self, command: str, label: str, errors: tuple[type[Exception], ...]) -> None:
+        self.command, self._label, self._errors = command, label, errors
+        self._files: Mapping[str, Any] = {}
 
     def withdraw(self, specs: Iterable[PartitionSpec]) -> None:
         """Commit a version without these partitions, unless none of them is in the table."""
+        names = self._files.keys() & {_path(spec) for spec in specs}
+        if names:
+            self._guarded(partial(self._remove, names))
+            self._look()
 
     def add(self, entries: Iterable[Entry]) -> int:
         """Commit a version with all these full partitions; return how many were not in the table before."""
+        full = {_path(entry.spec): entry for entry in entries}
+        for left in reversed(range(_ATTEMPTS)):
+            new = {path: entry for path, entry in full.items() if not self._has(path, entry)}
+            if not new:
+                return 0
+            try:
+                self._guarded(partial(self._add, new))
+                return len(new)
+            except OutputError:
+                if not left:
+                    raise
+                self._look()
+        return 0
+
+    def _look(self) -> None:
+        """Read the last version. Raises UsageError for a table with files of others."""
+        self._files = self._guarded(self._read)
+        for path in self._files:
+            if parse_name(f"{self.command}/{path}") is None:
+                raise UsageError(f"{self._label} has files that export did not write, such as {path}", self.renewal)
+
+    def _guarded(self, action: Callable[[], T]) -> T:
+        try:
+            return action()
+        except self._errors as error:
+            said = " ".join(str(error).split())
+            raise OutputError(f"cannot use {self._label}: {excerpt(said, 200)}", "run the command again") from None
+
+    def _has(self, path: str, _entry: Entry) -> bool:
+        """Return whether the last version has the file of a partition."""
+        return path in self._files
+
+    @abstractmethod
+    def _read(self) -> Mapping[str, Any]:
+        """Read the last version; return what the table says of its files, by their paths below the command."""
+
+    @abstractmethod
+    def _remove(self, paths: Collection[str]) -> None:
+        """Commit a version without these files."""
+
+    @abstractmethod
+    def _add(self, new: Mapping[str, Entry]) -> None:
+        """Commit a version with these files, by their paths."""
 
 
 def open_table(kind: str, store: Store, command: str) -> Table:
@@ -47,3 +121,8 @@ def registered(names: Iterable[str]) -> frozenset[tuple[str, str]]:
     """
     parts = (name.split("/") for name in names)
     return frozenset((_FOLDERS[one[1]], one[0]) for one in parts if len(one) > 2 and one[1] in _FOLDERS)
+
+
+def _path(spec: PartitionSpec) -> str:
+    """Return the path of a partition's file below its command."""
+    return spec.name.partition("/")[2]

@@ -18,7 +18,7 @@ class _Finding(msgspec.Struct):
 
 
 def read_findings(path: Path) -> frozenset[tuple[str, int]]:
-    """Return the commands and heights that a file of findings names. Raises UsageError where none can be repaired."""
+    """Return the commands and heights that a file of findings names. Raises UsageError if none can be repaired."""
     places = set()
     try:
         lines = path.read_bytes().splitlines()

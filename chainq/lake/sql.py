@@ -7,7 +7,7 @@ Rejected: DuckDB's own reader with `allowed_directories`: it needs an extension 
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from queue import Empty
 from typing import Any, NamedTuple, TypeVar, cast
@@ -26,7 +26,7 @@ from chainq.lake.scan import Files
 from chainq.process.threads import Pool
 from chainq.rows.fields import Key
 from chainq.stored import data_set
-from chainq.stored.inventory import Inventory
+from chainq.stored.inventory import Inventory, gaps
 from chainq.stored.manifest import look
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Store
@@ -90,8 +90,9 @@ class Database:
             self._files.append(Files(TABLES[command], some, store))
             rows = self._connection.from_arrow(self._files[-1].table())
             rows.project(f"* exclude ({PARTITION_COLUMN}), {PARTITION_COLUMN}").create_view(view_name(command))
-            whole = [entry.spec for entry in some]
-            self.gaps[command] = list(_gaps(whole, [spec for spec in damaged if spec.command == command]))
+            specs = [*(entry.spec for entry in some), *(spec for spec in damaged if spec.command == command)]
+            heights = HeightRange(min(spec.start for spec in specs), max(spec.end for spec in specs))
+            self.gaps[command] = gaps((entry.spec for entry in some), heights)
         self._held = tuple(command for command in TABLES if command in entries)
 
     def tables(self, query: str) -> list[str]:
@@ -279,18 +280,6 @@ def _damaged(inventory: Inventory, grid: int) -> Iterator[PartitionSpec]:
     for key, names in inventory.damaged.items():
         ends = [entry.spec.end for name in names if (entry := parse_entry(name))]
         yield PartitionSpec(*key, max(ends, default=key[1] + grid))
-
-
-def _gaps(whole: Iterable[PartitionSpec], damaged: Iterable[PartitionSpec]) -> Iterator[HeightRange]:
-    """Yield the heights that no whole partition has, from the first partition to the last one."""
-    specs = sorted([*whole, *damaged])
-    at, end = specs[0].start, max(spec.end for spec in specs)
-    for spec in sorted(whole):
-        if at < spec.start:
-            yield HeightRange(at, spec.start)
-        at = max(at, spec.end)
-    if at < end:
-        yield HeightRange(at, end)
 
 
 def _distinct(names: list[str]) -> list[str]:

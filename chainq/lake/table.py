@@ -34,7 +34,7 @@ def arrow_schema(method: Method) -> Any:
 class PartitionFile:
     """A Parquet file in progress; memory holds no more than about one row group.
 
-    `warn` is called with what a reader of the file should know. Raises UsageError without pyarrow; OutputError where
+    `warn` is called with what a reader of the file should know. Raises UsageError without pyarrow; OutputError if
     the file cannot be written.
     """
 

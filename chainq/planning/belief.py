@@ -113,7 +113,7 @@ def _learn_width(part: HeightRange, facts: Facts) -> Asking[None]:
 
 
 def _further(page: Page, window: HeightRange, facts: Facts) -> Asking[bool]:
-    """Return whether rows follow those of a response: of n rows, page 1 of n - 1 rows holds one where none does.
+    """Return whether rows follow those of a response: of n rows, page 1 of n - 1 rows holds one if none does.
 
     Of a server that does not page in this way, whether narrower requests show other rows.
     """

@@ -8,18 +8,20 @@ from chainq import tuning
 from chainq.catalog.methods import Method
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import NOTHING_KNOWN, Known, RowsRequest
+from chainq.query import Query
 
 
-def page_sizes(method: Method, page_size: int | None) -> tuple[int | None, float | None]:
+def page_sizes(query: Query) -> tuple[int | None, float | None]:
     """Return the page size that requests ask for, and the rows that a chunk should hold; None without pages.
 
-    `page_size`: the user's own, which is asked for as it is. Else chunks hold the documented page size, and requests
-    ask for more: how many rows the next heights hold is an estimate.
+    The user's own is asked for as it is. Else chunks hold the documented page size, and requests ask for more: how many
+    rows the next heights hold is an estimate.
     """
+    method = query.method
     if method.page_size is None:
         return None, None
-    if page_size is not None:
-        return page_size, page_size * tuning.FILL
+    if query.page_size is not None:
+        return query.page_size, query.page_size * tuning.FILL
     return min(ceil(method.page_size * tuning.ROOM), method.page_size_max or tuning.WIDEST), method.page_size
 
 
@@ -139,35 +141,29 @@ class Chunker:
             self.widest, self._fine, self._grown = min(self._limit, 2 * self.widest), 0, True
 
 
-def within_limit(method: Method, heights: HeightRange, limit: int | None, *, reverse: bool = False) -> HeightRange:
-    """Return the heights that the first `limit` rows can be of: fewer only if each height has one row, or for 0."""
-    if limit is None or limit >= len(heights) or (limit and not method.linked):
+def within_limit(query: Query, heights: HeightRange) -> HeightRange:
+    """Return the heights that rows up to the limit can be of: fewer only if each height has one row, or for 0."""
+    limit = query.limit
+    if limit is None or limit >= len(heights) or (limit and not query.method.linked):
         return heights
-    if reverse:
+    if query.reverse:
         return HeightRange(heights.end - limit, heights.end)
     return HeightRange(heights.start, heights.start + limit)
 
 
-def first_requests(
-    method: Method,
-    heights: HeightRange,
-    page_size: int | None,
-    *,
-    reverse: bool = False,
-    limit: int | None = None,
-) -> Iterator[RowsRequest]:
+def first_requests(query: Query, heights: HeightRange) -> Iterator[RowsRequest]:
     """Yield the first request of each chunk of a range, as if nothing were learned from responses.
 
-    With a `limit` only those that are sure to be sent: where heights may have any number of rows, that is the first.
+    With a limit only those that are sure to be sent: if heights may have any number of rows, that is the first.
     """
-    heights = within_limit(method, heights, limit, reverse=reverse)
-    page_size, chunk_rows = page_sizes(method, page_size)
-    length, overlap = Chunker(method, chunk_rows).choose()
+    heights = within_limit(query, heights)
+    page_size, chunk_rows = page_sizes(query)
+    length, overlap = Chunker(query.method, chunk_rows).choose()
     for at in range(0, len(heights), length):
-        if reverse:
+        if query.reverse:
             start, end = max(heights.start, heights.end - at - length), heights.end - at
         else:
             start, end = heights.start + at, min(heights.end, heights.start + at + length)
         yield RowsRequest(HeightRange(start, end + overlap), page_size)
-        if limit is not None and not method.linked:
+        if query.limit is not None and not query.method.linked:
             return

@@ -5,7 +5,7 @@ is what `Evidence.prove` returns. Its three rules, and the assumption under each
 
 1.  Order. Assumption A: page 0 of a range is a prefix of the rows due, in order of height, of whatever length.
     Assumption B: rows lie in the range that was requested. So page 0 that shows a row known to lie at height m or above
-    holds every row below m. That is all a response proves: never its own last height, nothing where it is empty,
+    holds every row below m. That is all a response proves: never its own last height, nothing if it is empty,
     and pages above 0 prove nothing. Of blocks each height has one: a height that is shown is complete.
 2.  Witness. Assumption C: two methods of the service tell of the same chain. If another method names the rows that
     are due at a height, that height is complete when all of them were shown, in whatever response.
@@ -18,7 +18,6 @@ Rejected: to compare numbers of rows or bytes of responses, and "two responses a
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
@@ -29,11 +28,11 @@ from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Due, DueRequest, Grade, Key, Located, RowsRequest
 from chainq.planning.order import Order, same_digits
+from chainq.planning.seen import AGAIN, Said, Shown
 from chainq.planning.spans import Points, Spans, Whole
 from chainq.rows.sorting import Page
 from chainq.text.sanitize import excerpt
 
-_AGAIN = "the data changed while it was read, or the service contradicts itself; run the command again"
 _RANK = {Grade.ORDER: 0, Grade.WITNESS: 1, Grade.BELIEF: 2}
 
 
@@ -46,39 +45,6 @@ class Proved(NamedTuple):
     row_heights: list[int]
     grade: Grade
     beyond: tuple[int, Raw] | None = None
-
-
-@dataclass(slots=True, eq=False)
-class _Response:
-    """Page 0 of a range, or what is believed of one.
-
-    `complete`: the heights whose rows it holds, of rows with heights. Of rows without: `keys`, the place of each;
-    `points`: where they lie, and `far`: the highest height that one has at least, None if these are to be found out
-    (again); `names`: the rows by what identifies each, once that is asked for.
-    """
-
-    heights: HeightRange
-    rows: list[Raw]
-    row_heights: list[int]
-    complete: list[HeightRange] = field(default_factory=list)
-    keys: dict[bytes, int] = field(default_factory=dict)
-    points: Points | None = None
-    far: int | None = None
-    names: dict[Key, Raw] | None = None
-
-
-@dataclass(slots=True, eq=False)
-class _Witness:
-    """What another method said, and the rows shown so far that it names."""
-
-    due: Due
-    by_order: bool = False
-    found: dict[Key, Raw] = field(default_factory=dict)
-    by_height: list[tuple[int, Key]] = field(default_factory=list)
-
-    def named(self, heights: HeightRange) -> list[tuple[int, Key]]:
-        """Return the rows that are due at some heights."""
-        return self.by_height[slice(*(bisect_left(self.by_height, (edge,)) for edge in heights.edges))]
 
 
 class Evidence:
@@ -97,13 +63,13 @@ class Evidence:
         block_hash: Callable[[Raw], str] | None = None,
     ) -> None:
         self.with_heights, self._names, self._block_hash = heights, names, block_hash
-        self._responses: list[_Response] = []
-        self._witnesses: list[_Witness] = []
-        self._beliefs: list[_Response] = []
+        self._responses: list[Shown] = []
+        self._witnesses: list[Said] = []
+        self._beliefs: list[Shown] = []
         self._spans = Spans()
         self._hashes: dict[int, str] = {}
         self._located: list[tuple[DueRequest, Located]] = []  # until the order of rows is seen
-        self._dropped: list[_Response] = []  # with heights: their rows must come again
+        self._dropped: list[Shown] = []  # with heights: their rows must come again
         self.order = Order(linked)
         self.start_shown = False  # a response had rows at the first height that was asked for
         self.widest = 0  # heights of the widest request that showed a row at its far end
@@ -112,7 +78,7 @@ class Evidence:
 
     def see(self, request: RowsRequest, page: Page) -> None:
         """Take in a response. Raises IncompleteError if it contradicts what was seen before."""
-        shown = _Response(request.heights, page.rows, page.heights)
+        shown = Shown(request.heights, page.rows, page.heights)
         if self.with_heights:
             self._see_heights(shown, page, first=not request.page)
         else:
@@ -123,11 +89,11 @@ class Evidence:
         for witness in self._witnesses:
             self._match(witness, shown)
         for other in before if self.order.usable else ():
-            _agree(shown, other)
+            shown.check(other)
         for complete in shown.complete:
             self._check_due(complete)
 
-    def _see_heights(self, shown: _Response, page: Page, *, first: bool) -> None:
+    def _see_heights(self, shown: Shown, page: Page, *, first: bool) -> None:
         """Take in rows that carry their height. `first`: of page 0."""
         self._check_hashes(page.rows, page.heights)
         if page.ordered:
@@ -140,19 +106,16 @@ class Evidence:
             self.widest = max(self.widest, page.heights[-1] - shown.heights.start + 1)
             self.start_shown |= page.heights[0] == shown.heights.start
 
-    def _see_rows(self, shown: _Response) -> None:
+    def _see_rows(self, shown: Shown) -> None:
         """Take in rows without heights: one that two responses show lies in the heights of both."""
         rows = list(map(bytes, shown.rows))
         shown.keys = {row: place for place, row in enumerate(rows)}
         shown.rows = list(map(Raw, rows))  # a row of a body keeps all of it in memory
         for belief in self._beliefs:
-            if (
-                _common(belief.heights, shown.heights) == shown.heights.edges
-                and not shown.keys.keys() <= belief.keys.keys()
-            ):
-                raise IncompleteError(f"{shown.heights}: two responses differ in their rows", _AGAIN)
+            if belief.heights.common(shown.heights) == shown.heights and not shown.keys.keys() <= belief.keys.keys():
+                raise IncompleteError(f"{shown.heights}: two responses differ in their rows", AGAIN)
         # A narrower response from the same height on says more of its rows than the one before it.
-        self._responses = [other for other in self._responses if not _narrower(shown, other)]
+        self._responses = [other for other in self._responses if not shown.narrows(other)]
         for other in self._responses:
             other.points = other.far = None  # where rows of one response lie may rest on a third one
             for row in shown.keys.keys() & other.keys.keys():
@@ -166,11 +129,11 @@ class Evidence:
 
         It is kept when responses contradict each other: of the two it does not depend on the page that was asked for.
         """
-        witness = _Witness(due, by_order, by_height=sorted((height, key) for key, height in due.at.items()))
+        witness = Said(due, by_order, by_height=sorted((height, key) for key, height in due.at.items()))
         for other in self._witnesses:
-            both = HeightRange(*_common(due.heights, other.due.heights))
+            both = due.heights.common(other.due.heights)
             if witness.named(both) != other.named(both):
-                raise IncompleteError(f"{both}: other methods differ in the rows that are due", _AGAIN)
+                raise IncompleteError(f"{both}: other methods differ in the rows that are due", AGAIN)
         self.know_hashes(due.hashes)
         for shown in self._responses:
             shown.points = shown.far = None
@@ -204,7 +167,7 @@ class Evidence:
         proved = [] if request.page else self.order.complete(request.heights, located.heights)
         complete = proved[0] if proved else HeightRange(request.heights.start, request.heights.start)
         at = dict(zip(located.keys, located.heights, strict=True))
-        inside = {key: height for key, height in at.items() if complete.start <= height < complete.end}
+        inside = {key: height for key, height in at.items() if height in complete}
         self.witness(Due(complete, inside, shown=at), by_order=True)
 
     def know_hashes(self, hashes: Mapping[int, str]) -> None:
@@ -215,7 +178,7 @@ class Evidence:
 
     def believe(self, heights: HeightRange, rows: list[Raw], row_heights: list[int]) -> None:
         """Take in that these are all rows of the heights, as far as can be found out without a proof (rule 3)."""
-        believed = _Response(
+        believed = Shown(
             heights, rows, row_heights if self.with_heights else [], keys=dict.fromkeys(map(bytes, rows), 0)
         )
         believed.complete = [heights] if len(believed.row_heights) == len(rows) else []
@@ -227,10 +190,10 @@ class Evidence:
         A row that was seen must come again: else a response that lacks it would only have to come twice. If other
         rows lie without a height may rest on what is wrong: all of it is dropped.
         """
-        self._beliefs = [one for one in self._beliefs if not _overlap(one.heights, heights)]
+        self._beliefs = [one for one in self._beliefs if not one.heights.overlaps(heights)]
         if self.with_heights:
-            self._dropped += [one for one in self._responses if _overlap(one.heights, heights)]
-            self._responses = [one for one in self._responses if not _overlap(one.heights, heights)]
+            self._dropped += [one for one in self._responses if one.heights.overlaps(heights)]
+            self._responses = [one for one in self._responses if not one.heights.overlaps(heights)]
         else:
             self._responses, self._spans = [], Spans()
 
@@ -244,9 +207,9 @@ class Evidence:
             return None
         best = min(proofs, key=lambda proof: (_RANK[proof.grade], -len(proof.heights)))
         for dropped in self._dropped:
-            part = _rows_in(dropped, *best.heights.edges)
+            part = dropped.at(best.heights)
             if not set(map(bytes, dropped.rows[part])) <= set(map(bytes, best.rows)):
-                raise IncompleteError(f"{best.heights}: a row that came before is missing now", _AGAIN)
+                raise IncompleteError(f"{best.heights}: a row that came before is missing now", AGAIN)
         return best
 
     def reach(self, start: int, end: int) -> int:
@@ -258,7 +221,7 @@ class Evidence:
     def known_row(self, start: int) -> tuple[int, int] | None:
         """Return between which heights [low, high) the lowest known row lies that is not below `start`, if any."""
         if self.with_heights:
-            rows = (_first_from(r.row_heights, start) for r in self._responses)
+            rows = (shown.first_from(start) for shown in self._responses)
             lowest = min((height for height in rows if height is not None), default=None)
             return None if lowest is None else (lowest, lowest + 1)
         found = [r.heights.edges for r in self._responses if r.heights.start >= start]
@@ -272,13 +235,13 @@ class Evidence:
 
     def missing(self, heights: HeightRange) -> tuple[int, int]:
         """Return how many rows witnesses name at some heights, and how many of them no response has shown."""
-        witnesses = [witness for witness in self._witnesses if _overlap(witness.due.heights, heights)]
+        witnesses = [witness for witness in self._witnesses if witness.due.heights.overlaps(heights)]
         named = {key for witness in witnesses for _, key in witness.named(heights)}
         return len(named), len(named.difference(*(witness.found for witness in witnesses)))
 
     def strict_at(self, height: int) -> bool:
         """Return whether a row that is due at a height must be listed."""
-        return all(w.due.strict for w in self._witnesses if _holds(w.due.heights, height))
+        return all(w.due.strict for w in self._witnesses if height in w.due.heights)
 
     def requested(self, heights: HeightRange) -> bool:
         """Return whether one response is to some heights and others."""
@@ -286,7 +249,7 @@ class Evidence:
 
     def witnessed(self, height: int) -> int:
         """Return up to which height another method has said what is due from a height on; 0 if it has not."""
-        ends = (w.due.heights.end for w in self._witnesses if _holds(w.due.heights, height))
+        ends = (w.due.heights.end for w in self._witnesses if height in w.due.heights)
         return max(ends, default=0)
 
     def given(self, heights: HeightRange, *, reverse: bool, edge: int = 16) -> None:
@@ -316,14 +279,14 @@ class Evidence:
         edge = heights.end - 1 if reverse else heights.start
         for shown in self._responses if self.order.proves or not self.with_heights else ():
             if self.with_heights:
-                yield from (_cut(shown, heights, complete) for complete in shown.complete if _holds(complete, edge))
-            elif self.order.usable and _holds(shown.heights, edge):
+                yield from (_cut(shown, heights, complete) for complete in shown.complete if edge in complete)
+            elif self.order.usable and edge in shown.heights:
                 yield from self._cut_without_heights(shown, heights, reverse=reverse)
         for witness in self._witnesses:
-            if _holds(witness.due.heights, edge):
+            if edge in witness.due.heights:
                 yield self._witnessed(witness, heights, reverse=reverse)
         for belief in self._beliefs:
-            if _holds(belief.heights, edge):
+            if edge in belief.heights:
                 if belief.complete:
                     yield _cut(belief, heights, belief.heights)._replace(grade=Grade.BELIEF)
                 elif heights.start <= belief.heights.start and belief.heights.end <= heights.end:
@@ -331,7 +294,7 @@ class Evidence:
 
     # Rule 1 for rows without heights
 
-    def _points(self, shown: _Response) -> Points | None:
+    def _points(self, shown: Shown) -> Points | None:
         """Return where rows of a response lie; None while it is not known whether the order is numeric.
 
         A row that is missing where another response or method holds all rows does not lie there; and rows are in order.
@@ -349,7 +312,7 @@ class Evidence:
             if self.order.numeric or same_digits(other.heights)
         ]
         for witness in self._witnesses:
-            if _overlap(witness.due.heights, shown.heights):
+            if witness.due.heights.overlaps(shown.heights):
                 names = self._names_of(shown)
                 named = {bytes(names[key]) for key in names.keys() & witness.due.at.keys()}
                 whole.append(Whole(*witness.due.heights.edges, named))
@@ -359,20 +322,20 @@ class Evidence:
         shown.points = points
         return points
 
-    def _far(self, shown: _Response) -> int:
+    def _far(self, shown: Shown) -> int:
         if shown.far is None:
             shown.far = self._spans.far(shown.keys)
         return shown.far
 
-    def _names_of(self, shown: _Response) -> dict[Key, Raw]:
+    def _names_of(self, shown: Shown) -> dict[Key, Raw]:
         """Return the rows of a response by what identifies each. Raises IncompleteError for two that have the same."""
         if shown.names is None:
             shown.names = dict(zip(self._names(shown.rows), shown.rows, strict=True))
             if len(shown.names) < len(shown.rows):
-                raise IncompleteError(f"{shown.heights}: two rows of a response have the same identity", _AGAIN)
+                raise IncompleteError(f"{shown.heights}: two rows of a response have the same identity", AGAIN)
         return shown.names
 
-    def _cut_without_heights(self, shown: _Response, heights: HeightRange, *, reverse: bool) -> Iterator[Proved]:
+    def _cut_without_heights(self, shown: Shown, heights: HeightRange, *, reverse: bool) -> Iterator[Proved]:
         """Yield the rows of a response in the widest heights whose edges no row may lie across."""
         points = self._points(shown)
         start = max(heights.start, shown.heights.start)
@@ -389,23 +352,23 @@ class Evidence:
 
     # Rule 2
 
-    def _match(self, witness: _Witness, shown: _Response) -> None:
+    def _match(self, witness: Said, shown: Shown) -> None:
         """Hold the rows of a response against those that are due, and keep these. Raises IncompleteError."""
         due = witness.due
         if self.with_heights:
-            part = _rows_in(shown, *due.heights.edges)
+            part = shown.at(due.heights)
             keys, row_heights = self._names(shown.rows[part]), shown.row_heights[part]
             found = {key: Raw(bytes(row)) for key, row in zip(keys, shown.rows[part], strict=True)}
             wrong = (height for key, height in zip(keys, row_heights, strict=True) if due.at.get(key) != height)
             if len(found) < len(keys):
-                raise IncompleteError(f"{shown.heights}: two rows of a response have the same identity", _AGAIN)
+                raise IncompleteError(f"{shown.heights}: two rows of a response have the same identity", AGAIN)
             if (height := next(wrong, None)) is not None:
                 raise IncompleteError(
-                    f"height {height}: a row is not in the block at that height, by its full block", _AGAIN
+                    f"height {height}: a row is not in the block at that height, by its full block", AGAIN
                 )
         else:
             lie = [*due.heights.edges, *due.shown.values()]
-            if not _overlap(shown.heights, HeightRange(min(lie), max(lie) + 1)):
+            if not shown.heights.overlaps(HeightRange(min(lie), max(lie) + 1)):
                 return
             names = self._names_of(shown)
             at = {**due.shown, **due.at}
@@ -417,18 +380,18 @@ class Evidence:
                     self._spans.narrow(row, height, height + 1)
         for key, raw in found.items():
             if bytes(witness.found.setdefault(key, raw)) != bytes(raw):
-                raise IncompleteError(f"{shown.heights}: a row differs between responses", _AGAIN)
+                raise IncompleteError(f"{shown.heights}: a row differs between responses", AGAIN)
 
     def _check_due(self, complete: HeightRange) -> None:
         """Raise IncompleteError if a row is due at heights of which all rows were shown, and is none of them."""
         for witness in self._witnesses:
             for height, key in witness.named(complete) if witness.due.strict else ():
                 if key not in witness.found:
-                    raise IncompleteError(f"height {height}: a row that another method has is not listed", _AGAIN)
+                    raise IncompleteError(f"height {height}: a row that another method has is not listed", AGAIN)
 
-    def _witnessed(self, witness: _Witness, heights: HeightRange, *, reverse: bool) -> Proved:
+    def _witnessed(self, witness: Said, heights: HeightRange, *, reverse: bool) -> Proved:
         """Return the rows of the heights that a witness names, up to the first one of which a row was not shown."""
-        low, high = _common(heights, witness.due.heights)
+        low, high = heights.common(witness.due.heights).edges
         due = witness.named(HeightRange(low, high))
         lacking = [height for height, key in due if key not in witness.found]
         if lacking and reverse:
@@ -455,52 +418,9 @@ class Evidence:
                     )
 
 
-def _common(one: HeightRange, other: HeightRange) -> tuple[int, int]:
-    """Return the edges of what two ranges have in common, of an empty range where that is nothing."""
-    low = max(one.start, other.start)
-    return low, max(low, min(one.end, other.end))
-
-
-def _overlap(one: HeightRange, other: HeightRange) -> bool:
-    low, high = _common(one, other)
-    return low < high
-
-
-def _narrower(one: _Response, other: _Response) -> bool:
-    return one.heights.start == other.heights.start and one.heights.end <= other.heights.end and bool(one.rows)
-
-
-def _holds(heights: HeightRange, height: int) -> bool:
-    return heights.start <= height < heights.end
-
-
-def _first_from(row_heights: Sequence[int], start: int) -> int | None:
-    at = bisect_left(row_heights, start)
-    return row_heights[at] if at < len(row_heights) else None
-
-
-def _rows_in(shown: _Response, low: int, high: int) -> slice:
-    """Return which rows of a response lie in [low, high)."""
-    return slice(bisect_left(shown.row_heights, low), bisect_left(shown.row_heights, high))
-
-
-def _cut(shown: _Response, heights: HeightRange, complete: HeightRange) -> Proved:
+def _cut(shown: Shown, heights: HeightRange, complete: HeightRange) -> Proved:
     """Return the rows of a response at those of some heights of which it holds all."""
-    low, high = _common(heights, complete)
-    rows = _rows_in(shown, low, high)
+    part = heights.common(complete)
+    rows = shown.at(part)
     beyond = (shown.row_heights[rows.stop], shown.rows[rows.stop]) if rows.stop < len(shown.rows) else None
-    return Proved(HeightRange(low, high), shown.rows[rows], shown.row_heights[rows], Grade.ORDER, beyond)
-
-
-def _agree(one: _Response, other: _Response) -> None:
-    """Raise IncompleteError if one response has a row at heights of which the other, without it, holds all."""
-    if not _overlap(one.heights, other.heights):
-        return
-    for whole, some in ((one, other), (other, one)):
-        for complete in whole.complete:
-            low, high = _common(complete, some.heights)
-            rows = set(map(bytes, whole.rows[_rows_in(whole, low, high)]))
-            shown = _rows_in(some, low, high)
-            for row, height in zip(some.rows[shown], some.row_heights[shown], strict=True):
-                if bytes(row) not in rows:
-                    raise IncompleteError(f"height {height}: two responses differ in its rows", _AGAIN)
+    return Proved(part, shown.rows[rows], shown.row_heights[rows], Grade.ORDER, beyond)

@@ -36,7 +36,7 @@ def ask_blocks(heights: HeightRange, facts: Facts, *, verify: bool) -> Asking[in
 
 
 def _request(start: int, end: int) -> Asking[tuple[int, Page]]:
-    """Request blocks, fewer of them where a response fails for its size."""
+    """Request blocks, fewer of them if a response fails for its size."""
     while True:
         try:
             page: Page = yield RowsRequest(HeightRange(start, end))

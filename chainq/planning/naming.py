@@ -62,7 +62,7 @@ def _show_all(heights: HeightRange, facts: Facts) -> Asking[None]:
 
 def _show_pages(heights: HeightRange, due: int, missing: int, facts: Facts) -> Asking[None]:
     """Have the rows of one height shown by its pages. Raises BehindError if they do not come, and what requests
-    raise where pages are too heavy."""
+    raise if pages are too heavy."""
     size, failures, idle, enough = facts.size or due, 0, 0, 1
     while missing and idle < enough:
         before = missing
@@ -91,7 +91,7 @@ def _show_pages(heights: HeightRange, due: int, missing: int, facts: Facts) -> A
 
 def _walk(heights: HeightRange, size: int, due: int, facts: Facts) -> Asking[tuple[int, int]]:
     """Request the pages of a height, until all rows were shown; return the most rows that one had, which is the
-    server's own size where it is lower than `size`, and how many rows came."""
+    server's own size if it is lower than `size`, and how many rows came."""
     number = came = longest = 0
     left = facts.evidence.missing(heights)[1]
     while left > 0 and number * (longest or size) < due:

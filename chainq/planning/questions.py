@@ -8,7 +8,7 @@ on, and returns where it hands the rest back. In this order:
 3.  Where that does not show this row: narrow from the row downwards. What makes the server fail is found, or shown to
     be a single height, or more heights than it looks at.
 4.  Another method names the rows that are due: at a single height that fills a response, at heights that the server
-    does not show, at the tip, and everywhere where rows are not in order.
+    does not show, at the tip, and everywhere if rows are not in order.
 5.  Belief, if there is no such method.
 """
 
@@ -148,7 +148,7 @@ def _spot_check(heights: HeightRange, page: Page | None, facts: Facts) -> Asking
 
 
 def _request(start: int, end: int, overlap: int, facts: Facts) -> Asking[tuple[Page | None, int]]:
-    """Request heights and their overlap, fewer of them where a response fails for its size; no page where that of one
+    """Request heights and their overlap, fewer of them if a response fails for its size; no page if that of one
     height does."""
     while True:
         end = min(end, start + facts.pace.widest)
@@ -197,7 +197,7 @@ def _top(facts: Facts) -> Asking[int]:
 
 
 def _follow(start: int, end: int, overlap: int, facts: Facts) -> Asking[None]:
-    """Request from a height up to a row that is known beyond it, or to the tip where none is."""
+    """Request from a height up to a row that is known beyond it, or to the tip if none is."""
     ev = facts.evidence
     width = max(1, end - start)
     while (known := _known_beyond(start, facts)) is None:

@@ -31,8 +31,8 @@ class Points(NamedTuple):
     highs: list[int]
 
     def first_from(self, height: int, rows: int) -> int | None:
-        """Return from which place on rows lie at a height or above it, where all before lie below; None if that is
-        not known, and `rows` where none is known to lie so high."""
+        """Return from which place on rows lie at a height or above it, if all before lie below; None if that is
+        not known, and `rows` if none is known to lie so high."""
         at = bisect_left(self.lows, height)
         place = self.places[at] if at < len(self.places) else rows
         below = not at or (self.places[at - 1] == place - 1 and self.highs[at - 1] <= height)

@@ -1,9 +1,10 @@
 """Signals, threads, worker processes and the progress bar."""
 
+from abc import ABC, abstractmethod
 from typing import Self
 
 
-class Closing:
+class Closing(ABC):
     """A context manager that ends with `close`."""
 
     def __enter__(self) -> Self:
@@ -12,6 +13,6 @@ class Closing:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @abstractmethod
     def close(self) -> None:
         """Release what is held."""
-        raise NotImplementedError

@@ -78,7 +78,7 @@ class Process:
         self.send(setup)
 
     def send(self, message: bytes) -> None:
-        """Send a message; where nobody reads it, nothing can be received either."""
+        """Send a message; if nobody reads it, nothing can be received either."""
         with self._sending, suppress(*_CLOSED):
             self._input.write(message)
             self._input.flush()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 DELAY = 1.0  # seconds without a row on the same terminal; shorter runs get no bar
 PERIOD = 0.2  # seconds between two drawings
 SILENCE = 5.0  # seconds without news, after which they are shown
+ROWS, HASHES = "rows", "block hashes"
+"""Units beside which no rows are counted: these are rows, and those are of rows that were counted before."""
 
 
 class Progress:
@@ -66,7 +68,7 @@ class Shown(NamedTuple):
     parts: Sequence[str]
 
 
-class Bar:
+class Bar(Progress):
     """The progress of one run, drawn on stderr once it takes longer than DELAY. For any thread.
 
     `total`: as `Progress.begin` takes it; heights are counted until another `begin`.
@@ -112,11 +114,12 @@ class Bar:
             elif not self._held or self._waits_until < now:
                 self._waits_until, self._held = now, False
 
-    def wrote(self, units: int, rows: int) -> None:
+    def wrote(self, units: int, rows: int, passed: int | None = None) -> None:
         """Count units and rows that are written."""
+        del passed  # which is said at the end
         with self._lock:
             self._heard = time.monotonic()
-            self._done += rows if self._unit == "rows" else units
+            self._done += rows if self._unit == ROWS else units
             self._rows += rows
             self._ahead = (0, 0)
 
@@ -131,10 +134,10 @@ class Bar:
         with self._lock:
             self._parts = parts
 
-    def waits(self, seconds: float, before: str, after: str = "") -> None:
+    def waits(self, seconds: float, words: str, after: str = "") -> None:
         """Show that the run waits for so long, with words before and after the seconds."""
         with self._lock:
-            self._waits, self._waits_until = (before, after), time.monotonic() + seconds
+            self._waits, self._waits_until = (words, after), time.monotonic() + seconds
 
     def line(self, text: str) -> bool:
         """Print a line above the bar; return False if no bar is drawn."""
@@ -164,7 +167,7 @@ class Bar:
             if not self._drawn:
                 return None
         seconds = time.monotonic() - self._began
-        done = f"{self._done:,} {self._unit}, " if self._unit != "rows" else ""
+        done = f"{self._done:,} {self._unit}, " if self._unit != ROWS else ""
         retries = f", retries: {self._retries:,}" if self._retries else ""
         return (
             f"{done}{self._rows:,} rows in {seconds:.1f} s ({self._rows / seconds:,.0f} rows/s),"
@@ -203,15 +206,5 @@ class Bar:
             waits = f"{self._waits[0]} {math.ceil(left)} s{self._waits[1]}"
         elif silent >= SILENCE:
             waits = f"nothing new for {silent:.0f} s"
-        return Shown(
-            done,
-            self._total,
-            self._unit,
-            rows,
-            rows / seconds,
-            self._bytes,
-            self._retries,
-            seconds,
-            waits,
-            self._parts,
-        )
+        counts = done, self._total, self._unit, rows, rows / seconds, self._bytes, self._retries
+        return Shown(*counts, seconds, waits, self._parts)

@@ -9,7 +9,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from chainq.process.progress import Shown
+from chainq.process.progress import HASHES, ROWS, Shown
 
 ROOM = 3  # columns left free at the end of a line: "^C" there must not begin another one
 LEAST_BAR, MOST_BAR = 6, 50  # columns; a shorter one says less than the share, a longer one changes with the words
@@ -78,7 +78,7 @@ class Drawing(Progress):
         words = [(0, f"{shown.done:,}{total} {shown.unit}")]
         if shown.total:
             words.append((1, f"{min(100 * shown.done // shown.total, 100)}%"))
-        if shown.unit != "rows":
+        if shown.unit not in (ROWS, HASHES):
             words.append((4, f"{shown.rows:,} rows"))
         if shown.rate >= 1:
             words.append((3, f"{shown.rate:,.0f} rows/s"))

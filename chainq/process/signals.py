@@ -151,7 +151,7 @@ def end_at(until: float) -> float:
 
 
 def raise_if_ending() -> None:
-    """Raise Interrupted where a signal came before: one that is pending, or whose exception was swallowed.
+    """Raise Interrupted if a signal came before: one that is pending, or whose exception was swallowed.
 
     Called if nothing is being cleaned up yet: before each write and each poll.
     """

@@ -12,7 +12,7 @@ K = TypeVar("K")
 
 class Pool(Generic[K]):
     """At most `size` threads, started as needed. If the system has no thread left, those that there are do all work;
-    where there is none, the thread that submits it.
+    if there is none, the thread that submits it.
 
     Daemon threads, not concurrent.futures: that joins its threads when the interpreter ends, so that a run that was
     interrupted would wait for calls that nobody wants any more.

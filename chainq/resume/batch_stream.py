@@ -13,7 +13,7 @@ from chainq.rows.fields import Picker, integer_of
 
 
 class BatchStream:
-    """Batches in order of height, of rows that carry their height where one has to be cut."""
+    """Batches in order of height, of rows that carry their height if one has to be cut."""
 
     def __init__(self, method: Method, batches: Iterable[Batch]) -> None:
         self._method, self._batches = method, iter(batches)

@@ -134,7 +134,7 @@ def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str) -> Non
 
 
 def _check_other(other: Path, output: str) -> None:
-    """Raise UsageError if another checkpoint is about the output file, or where that cannot be read in it."""
+    """Raise UsageError if another checkpoint is about the output file, or if that cannot be read in it."""
     remedy = Phrase("use another {output}, or that checkpoint", output="FILE")
     try:
         of_other = recorded(other).output if other.exists() else ""
@@ -280,7 +280,7 @@ class _Polls:
         # A full disk leaves half a row, and a write that was broken off leaves rows that nothing records: remove them.
         # Where the checkpoint may just have recorded them, that is left to the next run.
         broken_off = isinstance(error, Interrupted) and error.mid_write and journal.checkpoint is None
-        if broken_off or isinstance(error, OutputError) or self.rounds.pending:
+        if broken_off or isinstance(error, OutputError) or self.rounds.unrecorded.pending:
             journal.remove_rest()
         height, left = journal.position.next, self.rounds.left
         if journal.checkpoint is None:

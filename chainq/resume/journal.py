@@ -142,7 +142,7 @@ class Journal:
         return again > 0
 
     def record(self, *positions: Position) -> None:
-        """Add the positions that the output has reached, durably where there is a checkpoint. Raises OutputError."""
+        """Add the positions that the output has reached, durably if there is a checkpoint. Raises OutputError."""
         self.sink.keep()  # first: what the checkpoint may just have recorded must never be removed
         before = self.history.positions
         for position in positions:

@@ -5,7 +5,7 @@ it.
 
 A reorg may come at any moment, so what is recorded must be of one chain. The last block of a round is requested before
 anything else (`seen`), then the last known one, then the rows, then the last block again: if both are the same as
-before, all rows between them are of one chain. Where responses show that by themselves (`planning.one_chain`), the last
+before, all rows between them are of one chain. If responses show that by themselves (`planning.one_chain`), the last
 block is not requested again.
 """
 
@@ -85,7 +85,7 @@ class ReorgCheck:
     def see(self, tip: Tip | None, end: int, blocks: int) -> bool:
         """Note the last block of this round, which ends at height `end`; return whether the service has it.
 
-        `tip`: as the service named it a moment ago. It is enough where rows name no block, or only one or two are
+        `tip`: as the service named it a moment ago. It is enough if rows name no block, or only one or two are
         new, of `blocks`; else the last one is requested, with as many before it as `MOST_HASHES` allows: rows that name
         a block must name one of these.
         """

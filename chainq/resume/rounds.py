@@ -9,12 +9,10 @@ docs/completeness.md, "Following the tip", says what that proves.
 """
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
 from chainq import tuning
@@ -32,21 +30,13 @@ from chainq.process.signals import signals_deferred
 from chainq.process.threads import Later
 from chainq.query import Batch, Query, limited
 from chainq.resume.batch_stream import BatchStream
-from chainq.resume.history import Position, digests
+from chainq.resume.history import digests
 from chainq.resume.journal import Journal
 from chainq.resume.reorg import OnlyNamedError, ReorgCheck
 from chainq.resume.settings import ResumeSettings
 from chainq.resume.settling import UnsteadyError, late_heights, new_positions, shown_to
+from chainq.resume.unrecorded import Unrecorded
 from chainq.text.humanize import counted
-
-
-class _Pending(NamedTuple):
-    """What is written and not recorded: the last batch of it, the height and the bytes at its end, and all its rows."""
-
-    batch: Batch
-    end: int
-    length: int
-    rows: int
 
 
 class _Early:
@@ -63,10 +53,6 @@ class _Early:
             yield first
             del first
             yield from self._batches
-
-
-def _sum(total: int | UnsetType, more: int) -> int | UnsetType:
-    return UNSET if total is UNSET else total + more
 
 
 def _parted(rows: list[Raw], late: Counter[str]) -> tuple[list[Raw], list[Raw]]:
@@ -89,17 +75,17 @@ class Rounds:
     warn: Callable[[str], None]
     progress: Progress
     reorg: ReorgCheck = field(init=False)
+    unrecorded: Unrecorded = field(init=False)
     looked: int = -1  # the end of the chain at the last look at unsettled rows
     behind: bool = False  # the service is behind what it showed before; the user was warned
     written: int = 0  # rows
     begun: bool = False  # the first round has said how far it goes
-    pending: _Pending | None = None
-    asking: tuple[_Pending, Later[list[str] | None]] | None = None  # for the hashes of a position
     density: tuple[int, Later[Known]] | None = None  # of the rows up to a height, before the first round
     early: "_Early | None" = None  # rows that are requested beside the tip
 
     def __post_init__(self) -> None:
         self.reorg = ReorgCheck(self.service, self.query, self.journal)
+        self.unrecorded = Unrecorded(self.journal, self.reorg)
 
     @property
     def _next(self) -> int:
@@ -217,7 +203,7 @@ class Rounds:
         for part in (HeightRange(self._next, middle), HeightRange(middle, end)):
             batches = stream if together else self._limited(part)
             if part.start < part.end and not self._write_range(writer, batches, part, end, settled=part.end == middle):
-                self._record_pending()
+                self.unrecorded.record_all()
                 return
 
     def _passing(self, rows: list[Raw]) -> list[Raw]:
@@ -231,7 +217,7 @@ class Rounds:
         return BatchStream(self.query.method, limited(alone, self.left, self.query.where))
 
     def _existing(self, tip: Tip | None, end: int) -> int:
-        """Return `end`, or less where the service does not have the block below it, although it names its tip."""
+        """Return `end`, or less if the service does not have the block below it, although it names its tip."""
         step, least = 1, self.journal.history.settled.next
         while end > least and self.query.verify:
             if self.reorg.see(tip, end, end - self._next):
@@ -261,7 +247,7 @@ class Rounds:
 
     @property
     def _if_reset(self) -> str:
-        """Return what to do where the chain is a new one."""
+        """Return what to do if the chain is a new one."""
         output = "a new checkpoint and a new output file" if self.journal.checkpoint else "a new output"
         return f"if the chain was reset, start over with {output}"
 
@@ -354,7 +340,7 @@ class Rounds:
                 if not self._write_batch(writer, batch, batch.heights, heights.end if settled else None, last):
                     return False
         except (ChainqError, UnsteadyError):
-            self._record_pending()
+            self.unrecorded.record_all()
             raise
         if self.left != 0 and end < heights.end:  # the range ended at the tip of another server behind the URL
             self._stop_behind(f"it shows no block {end}")
@@ -362,7 +348,7 @@ class Rounds:
         return self.left != 0
 
     def _write_batch(self, writer: Writer, batch: Batch, heights: HeightRange, deep: int | None, last: int) -> bool:
-        """Write the rows of a batch, and record that at the end of a round or where it is due; return whether the
+        """Write the rows of a batch, and record that at the end of a round or if it is due; return whether the
         service had all its blocks.
 
         `deep`: the end of what can be settled, None if nothing of the batch can; `last`: the end of the round.
@@ -377,10 +363,7 @@ class Rounds:
         wait = (
             ends == {heights.end: UNSET} and heights.end < last and self.query.limit is None and self.journal.cuttable
         )
-        lengths: dict[int, int] = {}
-        if self.pending is not None and next(iter(ends.values())) is not UNSET:  # what is settled ends below this batch
-            lengths = {self.pending.end: self.pending.length}
-            ends = {self.pending.end: UNSET, **ends}
+        ends = self.unrecorded.before(ends)
         rows = self._passing(batch.rows)
         hashes = [] if wait else self.reorg.hashes_after(batch, [*ends])
         if hashes is None:
@@ -392,65 +375,19 @@ class Rounds:
             self.journal.expect_rows()
             writer.write(rows)
             self.journal.note_grade(batch)
-            length = self.journal.sink.length
             self.written += len(rows)
             self.progress.wrote(len(heights), batch.shown, None if self.query.where is None else len(rows))
             if wait:
-                count = len(rows) + (self.pending.rows if self.pending else 0)
-                self.pending = _Pending(batch._replace(rows=batch.rows[-1:]), heights.end, length, count)
+                self.unrecorded.add(batch, heights.end, len(rows))
             else:
-                at = zip(ends.items(), hashes, self._totals(ends, len(rows)), strict=True)
-                self.journal.record(
-                    *(Position(end, one, lengths.get(end, length), left, total) for (end, left), one, total in at)
-                )
-                self.pending = self.asking = None
-        if self.pending is not None:
-            self._record_meanwhile(self.pending)
+                self.unrecorded.record(ends, hashes, len(rows), filtered=self.query.where is not None)
+        self.unrecorded.record_meanwhile()
         return True
-
-    def _totals(self, ends: Mapping[int, list[str] | UnsetType], rows: int) -> list[int | UnsetType]:
-        """Return how many rows there are up to each of the ends of a batch with so many rows, as far as is known."""
-        pending = 0 if self.pending is None else self.pending.rows
-        total = _sum(self.journal.position.total, pending + rows)
-        totals: list[int | UnsetType] = []
-        for end, left in reversed([*ends.items()]):
-            if self.pending is not None and end == self.pending.end:
-                total = _sum(self.journal.position.total, pending)
-            totals.append(total)
-            unknown = self.query.where is not None  # how many of the rows that are not settled passed
-            total = UNSET if left is UNSET or unknown else _sum(total, -len(left))
-        return totals[::-1]
-
-    def _record_meanwhile(self, pending: _Pending) -> None:
-        """Request the hashes of a position, if one is due, while rows are written; record it once they are there."""
-        if self.asking is None:
-            if self.journal.due:
-                self.asking = pending, Later(lambda: self.reorg.hashes_after(pending.batch, [pending.end]))
-        elif self.asking[1].done:
-            (asked, later), self.asking = self.asking, None
-            if hashes := later.result():
-                with signals_deferred():
-                    total = _sum(self.journal.position.total, asked.rows)
-                    self.journal.record(Position(asked.end, hashes[0], asked.length, total=total))
-                    self.pending = pending._replace(rows=pending.rows - asked.rows)
-
-    def _record_pending(self) -> None:
-        """Record what is written, so that after an error the next run goes on from there, if the service allows."""
-        if self.pending is None:
-            return
-        with suppress(ChainqError):
-            if hashes := self.reorg.hashes_after(self.pending.batch, [self.pending.end]):
-                total = _sum(self.journal.position.total, self.pending.rows)
-                self.journal.record(Position(self.pending.end, hashes[0], self.pending.length, total=total))
-                self.pending = self.asking = None
 
     def drop_pending(self) -> None:
         """Cut what is not recorded off the output. Raises OutputError."""
-        if self.pending is not None:
-            with signals_deferred():
-                self.journal.sink.truncate(self.journal.position.length)
-                self.written -= self.pending.rows
-                self.pending = self.asking = None
+        with signals_deferred():
+            self.written -= self.unrecorded.drop()
 
     def _settle_before(self) -> None:
         """Settle the heights before a response that shows rows: the service has written all rows before them.

@@ -32,7 +32,7 @@ class UnsteadyError(Exception):
 def shown_to(method: Method, batch: Batch) -> int | None:
     """Return the height below which the service has written all rows of a batch; None if the batch does not tell.
 
-    That is its end where the server showed a row above it, else the height after its last row: the heights above may
+    That is its end if the server showed a row above it, else the height after its last row: the heights above may
     get rows yet. Rows without a height, and a batch without rows, do not tell.
     """
     if batch.heights is None:

@@ -32,7 +32,7 @@ IDENTITY: Mapping[str, Key] = {
 
 
 class FullBlock(NamedTuple):
-    """Which rows a full block has. `height`: None where none is valid, or it has no list of transactions. `outputs`: of
+    """Which rows a full block has. `height`: None if none is valid, or it has no list of transactions. `outputs`: of
     its records, by transition ID and index of the output as text. `listed`: transitions without a record as
     input, by ID; services list fewer: none of a fee, none without inputs, none of a program that they do not know.
     """
@@ -132,7 +132,7 @@ def _read_transaction(facts: BlockFacts, outer: dict[str, Raw]) -> None:
 
 
 def _types(outer: str | None, inner: str | None) -> str | None:
-    """Return the types that a list may give a transaction: where it was rejected, that of its fee as well."""
+    """Return the types that a list may give a transaction: if it was rejected, that of its fee as well."""
     return " or ".join(dict.fromkeys(kind.lower() for kind in (outer, inner) if kind)) or None
 
 

@@ -45,7 +45,7 @@ def record_outputs(confirmed: Raw) -> Iterator[RecordOutput]:
 
 
 class BlockRecords(NamedTuple):
-    """What a full block says of records. `height`: None where it has no valid one. `time`: as the server sent it.
+    """What a full block says of records. `height`: None if it has no valid one. `time`: as the server sent it.
 
     `spent`: the tag and the transaction of each record input, whatever program it is of.
     """

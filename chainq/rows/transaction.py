@@ -1,6 +1,6 @@
 """Reads what a transaction says: the programs and functions that it names, its calls, its fee.
 
-Everything is as the server sent it, so it is sanitized where it is shown. Older blocks and other servers send null, or
+Everything is as the server sent it, so it is sanitized when it is shown. Older blocks and other servers send null, or
 other shapes: what has another shape says nothing, and nothing here fails for it.
 """
 

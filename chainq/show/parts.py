@@ -1,4 +1,4 @@
-"""Gathers what a screen of `chainq show` shows: a few calls, side by side where none needs the result of another.
+"""Gathers what a screen of `chainq show` shows: a few calls, side by side if none needs the result of another.
 
 Each kind of object has its parts as a value: rows as the service sent them. What they mean is read in `summary`, what
 they look like is in `screens`.
@@ -18,7 +18,7 @@ from chainq.heights.bounds import LATEST, Bounds, parse_height
 from chainq.heights.range import HeightRange
 from chainq.process.threads import in_order
 from chainq.query import Batch, Query, matching
-from chainq.rows.fields import Picker, text_of
+from chainq.rows.fields import Picker, integer_of, text_of
 from chainq.text.sanitize import abridged
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ Parts = BlockParts | TransactionParts | AddressParts | ProgramParts | FunctionPa
 
 
 def gather(service: Service, text: str, last: int | None) -> Parts:
-    """Return the parts of what `text` names: a height, `latest`, an ID, an address, a program, PROGRAM/FUNCTION, or the
-    ciphertext of a record.
+    """Return the parts of what `text` names: a height, `latest`, an ID, an address, a program, PROGRAM/FUNCTION, the
+    ciphertext of a record, or, of a data set, the tag of a record that was spent.
 
     `last`: how many of the newest blocks to look at, if no method finds the object; None for as many as is usual.
     Raises UsageError for a text that names nothing of these, NotFoundError (also for a program or function without
@@ -115,6 +115,8 @@ def gather(service: Service, text: str, last: int | None) -> Parts:
         return _transition(service, text, PROGRAM_BLOCKS if last is None else last)
     if kind is TextKind.RECORD:
         return _record(service, text, RECORD_BLOCKS if last is None else last)
+    if kind is TextKind.FIELD:
+        return _spent(service, text)
     program, _, function = text.partition("/")
     return _function(service, program, function)
 
@@ -192,13 +194,38 @@ def _program(service: Service, program: str, last: int) -> ProgramParts:
     return ProgramParts(program, heights, records, transitions)
 
 
-def _transition(service: Service, transition_id: str, last: int) -> TransitionParts:
-    heights, condition = service.height_range(Bounds(last=last)), f"transition_id = '{transition_id}'"
+def _transition(service: Service, transition_id: str, last: int) -> TransitionParts | TransactionParts:
+    """Return what lists have of a transition; its transaction, if they have none and a data set knows better."""
+    condition, call = f"transition_id = '{transition_id}'", None
+    if service.has_index("calls"):
+        call = _found(service, "calls", "transition_id", transition_id, f"transition {transition_id}")
+        height = integer_of(Picker(["height"])(call)[0]) or 0
+        heights = HeightRange(height, height + 1)
+    else:
+        heights = service.height_range(Bounds(last=last))
     records = _newest(service, "records", condition, heights)
     transitions = [] if records else _newest(service, "transitions", condition, heights)
-    if not records and not transitions:
-        raise _unseen(f"transition {transition_id}", heights, f"no records of it, and {_OPEN} have its ID")
-    return TransitionParts(transition_id, records, transitions)
+    if records or transitions:
+        return TransitionParts(transition_id, records, transitions)
+    if call is not None:
+        return _transaction(service, text_of(Picker(["transaction_id"])(call)[0]))
+    raise _unseen(f"transition {transition_id}", heights, f"no records of it, and {_OPEN} have its ID")
+
+
+def _spent(service: Service, tag: str) -> TransactionParts:
+    """Return the transaction that spends the record with a tag."""
+    if not service.has_index("inputs"):
+        raise _no_screen(tag, TextKind.FIELD)
+    spent = _found(service, "inputs", "tag", tag, f"tag {tag}")
+    return _transaction(service, text_of(Picker(["transaction_id"])(spent)[0]))
+
+
+def _found(service: Service, table: str, column: str, text: str, what: str) -> Raw:
+    """Return a row of a data set. Raises NotFoundError."""
+    row = service.find(table, column, text)
+    if row is None:
+        raise NotFoundError(f"{what} not found")
+    return row
 
 
 def _record(service: Service, ciphertext: str, last: int) -> RecordParts:
@@ -261,12 +288,16 @@ def check(text: str) -> str:
         return identifiers.transaction_id(text)
     if kind is TextKind.ADDRESS:
         return identifiers.address(text)
-    if kind in WITH_SCREEN:
+    if kind in WITH_SCREEN or kind is TextKind.FIELD:
         return identifiers.sendable(text)
     if kind is not None:
-        raise UsageError(f"cannot show{shown(text)}: this is {kind.title}", Phrase(kind.hint, text, text, trunc=False))
+        raise _no_screen(text, kind)
     raise UsageError(
         f"cannot show{shown(text)}",
         "expected a height, latest, a transaction ID (at1...), an address, a program such as credits.aleo, "
         "PROGRAM/FUNCTION, a transition ID (au1...) or the ciphertext of a record (record1...)",
     )
+
+
+def _no_screen(text: str, kind: TextKind) -> UsageError:
+    return UsageError(f"cannot show{shown(text)}: this is {kind.title}", Phrase(kind.hint, text, text, trunc=False))

@@ -36,7 +36,6 @@ from chainq.show.parts import (
 )
 from chainq.show.summary import FunctionCalls, Transaction
 from chainq.text.humanize import counted
-from chainq.text.sanitize import printable
 from chainq.text.width import NARROWEST, width_of
 
 _HEIGHT = 10  # cells of the column with heights
@@ -78,7 +77,7 @@ def _block(parts: BlockParts, spec: OutputSpec, now: float, checked: str) -> Ite
         ("hash", _id(text_of(values["block_hash"]), spec.width - 12)),
         *([("", checked)] if checked else []),
         ("previous", _id(text_of(values["previous_hash"]), spec.width - 12)),
-        ("round", _value(values["round"])),
+        ("round", summary.shown(values["round"])),
         ("targets", f"coinbase {_number(values['coinbase_target'])}, proof {_number(values['proof_target'])}"),
         ("reward", _number(values["coinbase_reward"])),
         *_ratifications(parts.block),
@@ -106,13 +105,13 @@ def _ratifications(block: Raw) -> Iterator[tuple[str, str]]:
     found = []
     for item in array_of(object_of(block).get("ratifications")):
         kind, amount = Picker(["type", "amount"])(item)
-        found.append(f"{_value(kind)} {_number(amount)}".rstrip())
+        found.append(f"{summary.shown(kind)} {_number(amount)}".rstrip())
     if found:
         yield "ratified", ", ".join(found)
 
 
 def _by_status(found: Sequence[Transaction]) -> str:
-    counts = Counter(one.status or "without a status" for one in found)
+    counts = Counter(one.status or f"{one.type or 'other'} whose status the service does not give" for one in found)
     kinds = ", ".join(f"{count:,} {status}" for status, count in counts.items())
     return f"{len(found):,}" + (f": {kinds}" if len(counts) > 1 or (found and "accepted" not in counts) else "")
 
@@ -177,7 +176,7 @@ def _made(parts: TransitionParts | RecordParts, spec: OutputSpec, now: float) ->
         ("time", time_cell(made.time, now).whole),
         ("transaction", _id(made.transaction, room)),
         ("transition", _id(made.transition, room)),
-        ("output", _value(index)),
+        ("output", summary.shown(index)),
         ("ciphertext", _id(text_of(ciphertext), room)),
         ("records", f"{len(parts.records):,}" if isinstance(parts, TransitionParts) else ""),
     )
@@ -227,12 +226,8 @@ def _fields(*pairs: tuple[str, str]) -> Padding:
 
 
 def _id(text: str, room: int) -> str:
-    """Return an ID whole where there is room, else abbreviated as in tables."""
+    """Return an ID whole if there is room, else abbreviated as in tables."""
     return id_cell(text).text(room)
-
-
-def _value(value: Raw | None) -> str:
-    return printable(text_of(value))
 
 
 def _number(value: Raw | None) -> str:

@@ -16,6 +16,11 @@ from chainq.show.parts import RecordParts, TransitionParts
 from chainq.text.sanitize import printable
 
 
+def shown(value: Raw | None) -> str:
+    """Return a value as sanitized text, empty for none."""
+    return printable(text_of(value))
+
+
 class Call(NamedTuple):
     """A transition: `credits.aleo/join`, the number of records that it made, and whether it pays the fee."""
 
@@ -65,9 +70,9 @@ def made_by(parts: TransitionParts | RecordParts) -> Made:
     row = parts.record if isinstance(parts, RecordParts) else [*parts.records, *parts.transitions][0]
     paths = ("program_id", "program", "function_name", "transition_id", "transaction_id", "height", "timestamp")
     named, source, function, transition, transaction_id, height, time = Picker(paths)(row)
-    program = _text(named) or printable(transaction.program_of(text_of(source)) or text_of(source)[:100])
-    call = f"{program}/{_text(function)}"
-    return Made(call, _text(transition), _text(transaction_id), integer_of(height), _text(time))
+    program = shown(named) or printable(transaction.program_of(text_of(source)) or text_of(source)[:100])
+    call = f"{program}/{shown(function)}"
+    return Made(call, shown(transition), shown(transaction_id), integer_of(height), shown(time))
 
 
 def transaction_of(row: Raw, records: Mapping[str, int] | None = None) -> Transaction:
@@ -75,10 +80,10 @@ def transaction_of(row: Raw, records: Mapping[str, int] | None = None) -> Transa
     outer = object_of(row)
     inner = object_of(outer.get("transaction"))
     return Transaction(
-        _text(inner.get("id")),
-        _text(outer.get("type")) or _text(inner.get("type")),
-        _text(outer.get("status")),
-        _text(outer.get("index")),
+        shown(inner.get("id")),
+        shown(outer.get("type")) or shown(inner.get("type")),
+        shown(outer.get("status")),
+        shown(outer.get("index")),
         integer_of(outer.get("finalizedAt")),
         fee_of(inner.get("fee")),
         tuple(_call(call, records or {}) for call in calls_of(row)),
@@ -94,13 +99,13 @@ def _call(call: transaction.Call, records: Mapping[str, int]) -> Call:
 def records_by_transition(records: Iterable[Raw]) -> Counter[str]:
     """Return the number of records by transition ID."""
     pick = Picker(["transition_id"])
-    return Counter(_text(pick(row)[0]) for row in records)
+    return Counter(shown(pick(row)[0]) for row in records)
 
 
 def records_by_function(records: Iterable[Raw]) -> Counter[str]:
     """Return the number of records by PROGRAM/FUNCTION, the most first."""
     pick = Picker(["program_id", "function_name"])
-    counts = Counter("/".join(_text(value) or "?" for value in pick(row)) for row in records)
+    counts = Counter("/".join(shown(value) or "?" for value in pick(row)) for row in records)
     return Counter(dict(counts.most_common()))
 
 
@@ -120,14 +125,10 @@ def calls_by_function(rows: Iterable[Raw], names: Iterable[str]) -> list[Functio
     seen: dict[str, dict[str, tuple[int, int, str]]] = {name: {} for name in names}
     for row in rows:
         name, transition, height, time, transaction = pick(row)
-        newest = (integer_of(height) or 0, integer_of(time) or 0, _text(transaction))
-        seen.setdefault(_text(name) or "?", {})[_text(transition)] = newest
+        newest = (integer_of(height) or 0, integer_of(time) or 0, shown(transaction))
+        seen.setdefault(shown(name) or "?", {})[shown(transition)] = newest
     found = [
         FunctionCalls(name, len(calls), *max(calls.values())) if calls else FunctionCalls(name, 0)
         for name, calls in seen.items()
     ]
     return sorted(found, key=lambda one: (-1 if one.height is None else one.height, one.calls), reverse=True)
-
-
-def _text(value: Raw | None) -> str:
-    return printable(text_of(value))

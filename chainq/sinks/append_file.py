@@ -31,7 +31,7 @@ class AppendFileSink(Sink):
     """A file that grows with each run, locked while it is open. What is written stays, also after a failure.
 
     `recorded`: what lies beyond it is removed, as the rest of a run that was killed; from the file of another name
-    where the file was rotated, as logrotate(8) does by `create` or `copytruncate`. None: no checkpoint knows the file,
+    if the file was rotated, as logrotate(8) does by `create` or `copytruncate`. None: no checkpoint knows the file,
     so everything in it stays.
     Raises OutputError if it cannot be written or ends in the middle of a line, which the first row would join;
     BusyError if another run is appending to it; IncompleteError if it is not as `recorded`.
@@ -130,7 +130,7 @@ class AppendFileSink(Sink):
 
     @property
     def owner(self) -> str:
-        """The path of the checkpoint that a run noted on the file; empty for none, or where that cannot be noted."""
+        """The path of the checkpoint that a run noted on the file; empty for none, or if that cannot be noted."""
         return owner_of(self._descriptor)
 
     @owner.setter
@@ -176,7 +176,7 @@ class AppendFileSink(Sink):
 
 
 def owner_of(file: int | str) -> str:
-    """Return the path of the checkpoint that a run noted on a file; empty for none, or where that cannot be noted."""
+    """Return the path of the checkpoint that a run noted on a file; empty for none, or if that cannot be noted."""
     with suppress(OSError, AttributeError):
         return os.fsdecode(os.getxattr(file, _OWNER))
     return ""

@@ -27,10 +27,10 @@ def open_sink(
     recorded: "Recorded | None" = None,
     receipt: "Callable[[int, str], FileReceipt] | None" = None,
 ) -> Sink:
-    """Return the sink for `-o PATH`; for standard output where `path` is None.
+    """Return the sink for `-o PATH`; for standard output if `path` is None.
 
     `pager`: the user's pager shows it where standard output is a terminal. `append`: rows follow those of earlier runs,
-    where `path` is a regular file or none yet; `recorded`: what a checkpoint recorded of it. `receipt`: makes the
+    if `path` is a regular file or none yet; `recorded`: what a checkpoint recorded of it. `receipt`: makes the
     receipt of a regular file (`ReceiptFileSink`). Raises OutputError if it cannot be opened, BusyError if another
     run is appending to it, IncompleteError if it is not as recorded.
     """

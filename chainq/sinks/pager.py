@@ -11,7 +11,7 @@ from chainq.errors import OutputError
 from chainq.process.signals import PipeClosed
 from chainq.sinks.base import Sink
 
-# As gh and git start less: end where all fits on the screen, let colours through, leave the screen as it is.
+# As gh and git start less: end if all fits on the screen, let colours through, leave the screen as it is.
 _SETTINGS = {"LESS": "FRX", "LV": "-c"}
 
 
@@ -50,7 +50,7 @@ class PagerSink(Sink):
             signal.signal(signal.SIGINT, self._interrupted)
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
-        """Pass SIGINT on where the pager has ended, which a run that waits for the server has not noticed yet."""
+        """Pass SIGINT on if the pager has ended, which a run that waits for the server has not noticed yet."""
         if self._pager.poll() is not None and callable(self._on_interrupt):
             self._on_interrupt(number, frame)
 

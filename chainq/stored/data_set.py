@@ -15,7 +15,7 @@ PARTITION = 10_000  # heights
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """The chain, by one of its blocks: block 0, or the first one of the first export where the service lacks that."""
+    """The chain, by one of its blocks: block 0, or the first one of the first export if the service lacks that."""
 
     height: int
     hash: str
@@ -36,7 +36,7 @@ class DataSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Wanted(NamedTuple):
-    """What an export is about to write. `dialect`: None where no command depends on it. `partition`: None for that of
+    """What an export is about to write. `dialect`: None if no command depends on it. `partition`: None for that of
     the data set."""
 
     dialect: str | None
@@ -45,7 +45,7 @@ class Wanted(NamedTuple):
 
 
 def read(store: Store) -> DataSet | None:
-    """Return what the data set is, None for a new one. Raises UsageError where `chainq.json` cannot be read."""
+    """Return what the data set is, None for a new one. Raises UsageError if `chainq.json` cannot be read."""
     text = store.read(NAME)
     if text is None:
         return None
@@ -66,7 +66,7 @@ def read(store: Store) -> DataSet | None:
 
 
 def check(store: Store, found: DataSet, wanted: Wanted) -> None:
-    """Raise UsageError where an export would write other files than those that are there."""
+    """Raise UsageError if an export would write other files than those that are there."""
     pairs = {"dialect": (found.dialect, wanted.dialect), "partition": (found.partition, wanted.partition)}
     for what, (then, now) in pairs.items():
         if None not in (then, now) and then != now:
@@ -83,7 +83,7 @@ def check(store: Store, found: DataSet, wanted: Wanted) -> None:
 
 
 def check_chain(store: Store, found: DataSet, block_hash: str | None) -> None:
-    """Raise UsageError where the service has another chain. `block_hash`: of the block that `chainq.json` names."""
+    """Raise UsageError if the service has another chain. `block_hash`: of the block that `chainq.json` names."""
     if found.chain.hash != (block_hash or ""):
         raise UsageError(
             f"{store.label} holds another chain: its block {found.chain.height} is {excerpt(found.chain.hash, 80)},"

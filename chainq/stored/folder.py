@@ -40,14 +40,14 @@ class FolderStore:
             yield listed
 
     def read(self, name: str) -> bytes | None:
-        """Return the content of a file, None where there is none."""
+        """Return the content of a file, None if there is none."""
         try:
             return self._guarded("read", (self._root / name).read_bytes)
         except _AbsentError:
             return None
 
     def has(self, name: str, size: int | None = None) -> bool:
-        """Return whether there is a file, of that size if it is given."""
+        """Return whether there is a file, of that size if it is given, or a folder."""
         try:
             return (self._root / name).stat().st_size == size or size is None
         except OSError:
@@ -68,7 +68,7 @@ class FolderStore:
             upload.publish(name)
 
     def create(self, name: str, data: bytes) -> bool:
-        """Write a small file where there is none of that name, whole: by a link, which replaces nothing."""
+        """Write a small file if there is none of that name, whole: by a link, which replaces nothing."""
         with self.upload() as upload:
             self._guarded("write", lambda: upload.file.write(data))
             return upload.link(name)
@@ -199,7 +199,7 @@ class FolderUpload:
         return self._store.place(name, lambda target: self._moved(lambda: self._path.replace(target)))
 
     def link(self, name: str) -> bool:
-        """Give the file its name where that is free; return whether it was."""
+        """Give the file its name if that is free; return whether it was."""
 
         def linked(target: Path) -> bool:
             try:

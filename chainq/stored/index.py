@@ -1,4 +1,4 @@
-"""`_chainq/index/TABLE`: the heights of rows that are looked up by text: transactions, calls of a function, addresses.
+"""`_chainq/index/TABLE`: the heights of rows that are looked up by text: IDs, functions, addresses, tags.
 
 One file for a table. Rows are looked up among the partitions whose receipts it names; the few others are scanned. So
 an index that is old, lost or damaged costs time, and a row that it lacks is still found.
@@ -30,11 +30,15 @@ from chainq.stored.receipt import Entry
 from chainq.stored.store import Listed, Store
 
 FOLDER = "_chainq/index"
-INDEXED = {"transactions": ("transaction_id",), "calls": ("program", "function"), "inputs": ("value",)}
-"""The tables that are indexed, and the columns of what is looked up. Of inputs that are public addresses."""
+INDEXED = {
+    "transactions": (("transaction_id",),),
+    "calls": (("program", "function"), ("transition_id",)),
+    "inputs": (("value",), ("tag",)),
+}
+"""The tables that are indexed, and the columns of each text that is looked up. Of values only public addresses."""
 BEHIND = 32  # partitions that a lookup may have to scan before an export writes the index again
 
-_MAGIC = b"chainq index 1\r\n"
+_MAGIC = b"chainq index 2\r\n"  # 1 had neither transition IDs nor tags
 _HEAD = Struct("<16sQQI")
 _ENTRY, _NUMBER, _CRC = 16, 8, 4  # bytes
 _IN_BUCKET = 256  # entries, on average
@@ -136,7 +140,7 @@ def keep(store: Store, table: str, entries: Sequence[Entry]) -> None:
 
 
 def key_of(*names: str) -> str:
-    """Return the text that is looked up for the values of the columns that a table is indexed by."""
+    """Return the text that is looked up for the values of columns that a table is indexed by together."""
     return "/".join(names)
 
 
@@ -165,20 +169,23 @@ def _occurrences(store: Store, entry: Entry) -> Iterator[tuple[str, int]]:
     """Yield each text of a partition with each of its heights, once."""
     from pyarrow import compute
 
-    names = INDEXED[entry.spec.command]
-    where = ["type", "value_type"] if "value" in names else []
+    keys = INDEXED[entry.spec.command]
+    columns = {name for names in keys for name in names}
+    where = ["type", "value_type"] if "value" in columns else []
     with opened(store, entry) as (file, _):
         for group in range(file.num_row_groups):
-            table: Any = file.read_row_group(group, columns=[*names, "height", *where])
-            if where:
-                public = compute.equal(table.column("type"), "public")
-                table = table.filter(compute.and_(public, compute.equal(table.column("value_type"), "address")))
-            *texts, heights = (
-                column.to_pylist() for column in table.group_by([*names, "height"]).aggregate([]).columns
-            )
-            for *parts, height in zip(*texts, heights, strict=True):
-                if None not in parts:
-                    yield key_of(*parts), height
+            table: Any = file.read_row_group(group, columns=[*columns, "height", *where])
+            for names in keys:
+                some = table
+                if names == ("value",):
+                    public = compute.equal(table.column("type"), "public")
+                    some = table.filter(compute.and_(public, compute.equal(table.column("value_type"), "address")))
+                *texts, heights = (
+                    column.to_pylist() for column in some.group_by([*names, "height"]).aggregate([]).columns
+                )
+                for *parts, height in zip(*texts, heights, strict=True):
+                    if None not in parts:
+                        yield key_of(*parts), height
 
 
 def _hash(text: str) -> int:

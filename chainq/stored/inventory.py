@@ -1,11 +1,13 @@
 """What a listing of a data set shows: the partitions that are whole, by their receipts, and all else."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from chainq.heights.grid import PartitionSpec, parse_name
+from chainq.heights.range import HeightRange
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Listed
+from chainq.text.humanize import counted
 
 Key = tuple[str, int]
 """What identifies a partition: its table and its first height."""
@@ -48,3 +50,30 @@ def take_inventory(listing: Iterable[Listed]) -> Inventory:
     for key in damaged:
         entries.pop(key, None)
     return Inventory(entries, damaged, others)
+
+
+def gaps(whole: Iterable[PartitionSpec], heights: HeightRange) -> list[HeightRange]:
+    """Return the heights of a range that none of these partitions of a table has.
+
+    >>> specs = [PartitionSpec("records", 10, 20), PartitionSpec("records", 30, 35)]
+    >>> [str(gap) for gap in gaps(specs, HeightRange(5, 40))]
+    ['heights 5-9', 'heights 20-29', 'heights 35-39']
+    """
+    found, at = [], heights.start
+    for spec in sorted(whole):
+        if at < min(spec.start, heights.end):
+            found.append(HeightRange(at, min(spec.start, heights.end)))
+        at = max(at, spec.end)
+    if at < heights.end:
+        found.append(HeightRange(at, heights.end))
+    return found
+
+
+def listed(found: Sequence[HeightRange], most: int = 3) -> str:
+    """Return gaps as messages name them, so many at most.
+
+    >>> listed([HeightRange(5, 10), HeightRange(20, 30)], 1)
+    '5-9 and 1 gap more'
+    """
+    more = f" and {counted(len(found) - most, 'gap')} more" if len(found) > most else ""
+    return ", ".join(f"{gap.start}-{gap.end - 1}" for gap in found[:most]) + more

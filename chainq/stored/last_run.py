@@ -33,7 +33,7 @@ class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
 def recorded(store: Store, tip: Callable[[], int]) -> Iterator[None]:
     """Record how an export ends that had begun. `tip` returns the tip height.
 
-    Raises OutputError where a success cannot be recorded.
+    Raises OutputError if a success cannot be recorded.
     """
     try:
         yield
@@ -48,7 +48,7 @@ def recorded(store: Store, tip: Callable[[], int]) -> Iterator[None]:
 
 
 def read(store: Store) -> LastRun:
-    """Return the record, an empty one where there is none or none that can be read. Raises OutputError."""
+    """Return the record, an empty one if there is none or none that can be read. Raises OutputError."""
     try:
         return msgspec.json.decode(store.read(NAME) or b"{}", type=LastRun)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -52,7 +52,7 @@ class _Holder(msgspec.Struct):
 
 
 class Lease:
-    """A lock that expires; a context manager. Raises BusyError where another export holds it."""
+    """A lock that expires; a context manager. Raises BusyError if another export holds it."""
 
     def __init__(self, store: Conditional) -> None:
         self._store = store
@@ -74,7 +74,7 @@ class Lease:
             self._store.delete([NAME])
 
     def check(self) -> None:
-        """Raise BusyError where the lock was lost: another export may have begun."""
+        """Raise BusyError if the lock was lost: another export may have begun."""
         if self._lost:
             raise BusyError(f"the lock of {self._store.label} was lost: {self._lost}", "run the command again")
 
@@ -116,7 +116,7 @@ class Lease:
             self._version, expires = version, sent_at + SECONDS
 
     def _own(self) -> Any:
-        """Return the version of the lock where it is ours after all: a renewal that failed was done later."""
+        """Return the version of the lock if it is ours after all: a renewal that failed was done later."""
         try:
             found = self._store.content(NAME)
             ours = found is not None and msgspec.json.decode(found.data, type=_Holder).id == self._id

@@ -1,4 +1,4 @@
-"""Transactions by what has no height: their IDs, the functions that they call, the addresses in their public inputs.
+"""Rows by what has no height: transactions by ID, function and address, transitions by ID, and inputs by tag.
 
 An index tells at which heights they may be (`index.py`), and the rows there tell whether they are. That there are none
 is certain only if the data set has all heights.
@@ -28,12 +28,23 @@ _NEAR = 100  # heights that are read together: a row group holds more blocks tha
 
 def transaction(reader: Reader, name: str) -> Raw | None:
     """Return a transaction by its ID, None if there is none. Raises IncompleteError if heights are missing."""
-    for height in reader.occurrences("transactions", name):
+    for height in _heights(reader, "transactions", name):
         for batch in _transactions(reader, HeightRange(height, height + 1), reverse=False):
             for row in batch.rows:
                 if text_of(object_of(object_of(row).get("transaction")).get("id")) == name:
                     return row
-    reader.check("transactions", HeightRange(0, reader.tip + 1))
+    return None
+
+
+def row_of(reader: Reader, table: str, column: str, text: str) -> Raw | None:
+    """Return the first row of a table with a text in an indexed column, None if there is none.
+
+    Raises IncompleteError if heights are missing.
+    """
+    for height in _heights(reader, table, text):
+        for row in reader.rows(table, HeightRange(height, height + 1)):
+            if text_of(object_of(row).get(column)) == text:
+                return row
     return None
 
 
@@ -66,6 +77,12 @@ def address_transactions(
             yield Batch(rows, HeightRange(done.start, end) if reverse else HeightRange(start, done.end), batch.proof)
             start, end = (start, done.start) if reverse else (done.end, end)
     yield Batch([], HeightRange(start, end))
+
+
+def _heights(reader: Reader, table: str, text: str) -> Iterator[int]:
+    """Yield heights at which a text may occur. Raises IncompleteError after the last one if heights are missing."""
+    yield from reader.occurrences(table, text)
+    reader.check(table, HeightRange(0, reader.tip + 1))
 
 
 def _transactions(reader: Reader, heights: HeightRange, *, reverse: bool) -> Iterator[Batch]:

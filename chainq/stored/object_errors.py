@@ -36,7 +36,7 @@ def endpoint() -> str:
 
 
 def cause(error: Exception, scheme: str) -> tuple[str, str]:
-    """Return what went wrong, and what to do about it, empty where that is not known. `scheme`: s3, gs or az."""
+    """Return what went wrong, and what to do about it, empty if that is not known. `scheme`: s3, gs or az."""
     said = str(error)
     for pattern, words, advice in _CAUSES:
         if re.search(pattern, said):

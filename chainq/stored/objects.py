@@ -72,7 +72,7 @@ class ObjectStore:
         )
 
     def read(self, name: str) -> bytes | None:
-        """Return the content of an object, None where there is none."""
+        """Return the content of an object, None if there is none."""
         found = self.content(name)
         return found.data if found else None
 
@@ -102,7 +102,7 @@ class ObjectStore:
         self._guarded("write", lambda: self._obstore.put(self._store, name, data, use_multipart=False))
 
     def create(self, name: str, data: bytes) -> bool:
-        """Write an object where there is none of that name, by a conditional write."""
+        """Write an object if there is none of that name, by a conditional write."""
         return self.put(name, data, "create") is not None
 
     def change(self, name: str, change: Change) -> bool:
@@ -144,7 +144,7 @@ class ObjectStore:
         """Do nothing: an object appears with its last byte, and a broken upload is the provider's to remove."""
 
     def content(self, name: str) -> Content | None:
-        """Return the content of an object and its version, None where there is none."""
+        """Return the content of an object and its version, None if there is none."""
 
         def read() -> Content:
             found = self._obstore.get(self._store, name)
@@ -156,7 +156,7 @@ class ObjectStore:
             return None
 
     def put(self, name: str, data: bytes, mode: Any) -> Any:
-        """Write an object in one request; None where the condition `mode` is not met, else its version.
+        """Write an object in one request; None if the condition `mode` is not met, else its version.
 
         A write whose response was lost is repeated, by obstore or, after a timeout, here; the store may have done it,
         and then refuses the repetition. So an object that holds `data` is this write's own: no two writers of an object
@@ -278,7 +278,7 @@ def _version(meta: Any) -> Any:
 
 
 def _prepare_endpoint() -> None:
-    """Allow http:// where the environment names such an endpoint, here and for Delta tables. Raises UsageError."""
+    """Allow http:// if the environment names such an endpoint, here and for Delta tables. Raises UsageError."""
     named = endpoint().lower()
     if named and not named.startswith(("http://", "https://")):
         raise UsageError("invalid endpoint of S3: AWS_ENDPOINT_URL must begin with http:// or https://")
@@ -287,7 +287,7 @@ def _prepare_endpoint() -> None:
 
 
 def _profile_credentials() -> Any:
-    """Return what reads the credentials of AWS_PROFILE. Raises UsageError where there are none."""
+    """Return what reads the credentials of AWS_PROFILE. Raises UsageError if there are none."""
     try:
         from botocore.exceptions import BotoCoreError
         from obstore.auth.boto3 import Boto3CredentialProvider

@@ -40,3 +40,9 @@ def _folder(url: str) -> Path:
     if parts.netloc not in ("", "localhost") or not parts.path:
         raise UsageError(f"invalid destination {url!r}: expected file:/path or file:///path")
     return Path(unquote(parts.path))
+
+
+def absolute(destination: str) -> str:
+    """Return a destination that means the same in every process: paths from the root. An empty one stays so."""
+    kept = not destination or ":" in destination.partition("/")[0]
+    return destination if kept else str(Path(destination).absolute())

@@ -26,23 +26,22 @@ from chainq.rows.full_block import RECORDS
 from chainq.rows.tables import table_rows
 from chainq.stored import data_set, last_run
 from chainq.stored.index import heights_of
+from chainq.stored.inventory import gaps, listed
 from chainq.stored.manifest import look
 from chainq.stored.open import open_store
 from chainq.stored.opened import checked, opened
 from chainq.stored.receipt import UNKNOWN, Entry, Receipt, parse_entry
 from chainq.stored.rows import StoredRows
-from chainq.text.humanize import counted
 
 BLOCKS = ("blocks", SOURCE.command)
 KEYS = (("records", "output_index"), ("outputs", "index"))
 """The tables that give ownership rows their heights, and what they call the index of the output."""
 
 OPENED = 8  # receipts that are read at a time
-SHOWN = 3  # gaps that an error names
 
 
 class _Part(NamedTuple):
-    """Rows in one row group: the height of each, None where rows have none, and the rows as Arrow table."""
+    """Rows in one row group: the height of each, None if rows have none, and the rows as Arrow table."""
 
     heights: list[int] | None
     table: Any
@@ -50,7 +49,7 @@ class _Part(NamedTuple):
 
 class Reader:
     """One data set, as its manifest or one listing shows it. Threads may share it. `quick`: not by a listing if the
-    manifest has all that is read. Raises UsageError where there is none.
+    manifest has all that is read. Raises UsageError if there is none.
     """
 
     def __init__(self, destination: str, *, quick: bool = True) -> None:
@@ -102,9 +101,17 @@ class Reader:
 
     def has(self, table: str, *, own: bool = False) -> bool:
         """Return whether there are partitions of a table, or, unless `own`, of the full blocks that hold its rows."""
-        if not self._listed and (table if own else self._source(table)) not in self._entries:
+        name = table if own else self._source(table)
+        if not self._listed and name not in self._entries and self._store.has(name):
             self._look(listed=True)
         return (table if own else self._source(table)) in self._entries
+
+    def can_find(self, table: str) -> bool:
+        """Return whether there is a table in which `occurrences` looks texts up."""
+        entries = self._entries.get(table)
+        if entries and not self._is_there(entries[0]):
+            self._look(listed=True)
+        return self.has(table, own=True)
 
     def check(self, table: str, heights: HeightRange) -> None:
         """Raise IncompleteError if the data set lacks heights of a table below its tip."""
@@ -145,7 +152,7 @@ class Reader:
         Raises IncompleteError if there is no such table, or if a file that must be scanned is damaged.
         """
         if not self.has(table, own=True):
-            raise IncompleteError(f"{self.label} has no table {table}", f"chainq export {table} writes it")
+            raise IncompleteError(f"{self.label} has no table {table}", self.export_hint(table))
         return heights_of(self._store, table, self._entries[table], text)
 
     def has_block(self, height: int) -> bool:
@@ -180,22 +187,17 @@ class Reader:
         """Return the partitions with these heights, each with those to read of it. Raises IncompleteError."""
         tip = self._tip if heights.end <= self._tip + 1 else self.tip
         heights = HeightRange(min(heights.start, tip + 1), min(heights.end, tip + 1))
-        found, at, gaps = [], heights.start, []
+        found, at = [], heights.start
         for entry in self._entries.get(self._source(table), ()):
             inside = HeightRange(max(at, entry.spec.start), min(heights.end, entry.spec.end))
             if inside.start < inside.end:
-                if at < inside.start:
-                    gaps.append(HeightRange(at, inside.start))
                 found.append((entry, inside))
                 at = inside.end
-        if at < heights.end:
-            gaps.append(HeightRange(at, heights.end))
-        if not self._listed and (gaps or not all(self._is_there(entry) for entry, _ in found)):
+        missing = gaps((entry.spec for entry, _ in found), heights)
+        if not self._listed and (missing or not all(self._is_there(entry) for entry, _ in found)):
             self._look(listed=True)
             return self._places(table, heights)
-        if gaps:
-            shown = ", ".join(f"{gap.start}-{gap.end - 1}" for gap in gaps[:SHOWN])
-            more = f" and {counted(len(gaps) - SHOWN, 'gap')} more" if len(gaps) > SHOWN else ""
+        if missing:
             if not self.has(table):
                 # Who decrypts ownership rows needs the records, too.
                 lacking = " ".join(
@@ -203,22 +205,26 @@ class Reader:
                 )
                 raise IncompleteError(
                     f"{self.label} has no table {table}",
-                    self._export(lacking or table, heights.start, heights.end, "writes it"),
+                    self.export_hint(lacking or table, heights),
                 )
             raise IncompleteError(
-                f"{self.label} has no whole partition of {table} for heights {shown}{more}",
-                self._export(table, gaps[0].start, gaps[-1].end, "writes them"),
+                f"{self.label} has no whole partition of {table} for heights {listed(missing)}",
+                self.export_hint(table, HeightRange(missing[0].start, missing[-1].end), "writes them"),
             )
         for (one, _), (other, _) in pairwise(found):
             if one.last != other.previous and UNKNOWN not in (one.last, other.previous):
                 raise IncompleteError(
                     f"{other.spec} of {self.label} does not follow on the partition before it: there was a reorg",
-                    self._export(table, one.spec.start, other.spec.end, "replaces what is not on the chain"),
+                    self.export_hint(
+                        table, HeightRange(one.spec.start, other.spec.end), "replaces what is not on the chain"
+                    ),
                 )
         return found
 
-    def _export(self, tables: str, start: int, end: int, does: str) -> str:
-        return f"chainq export {tables} {start}:{end} --to {shlex.quote(self.label)} {does}"
+    def export_hint(self, tables: str, heights: HeightRange | None = None, does: str = "writes it") -> str:
+        """Return the command that writes these tables, and what it does."""
+        bounds = "" if heights is None else f" {heights.start}:{heights.end}"
+        return f"chainq export {tables}{bounds} --to {shlex.quote(self.label)} {does}"
 
     def _source(self, table: str) -> str:
         """Return the table to read: that of the full blocks, if it alone holds the rows."""
@@ -288,7 +294,7 @@ class Reader:
         )
 
     def _keys(self, heights: HeightRange) -> set[tuple[str, int]]:
-        """Return what identifies the records of some heights. Raises IncompleteError where no table has them."""
+        """Return what identifies the records of some heights. Raises IncompleteError if no table has them."""
         for name, index in KEYS:
             if self.has(name):
                 picked = (msgspec.json.decode(row) for row in self.rows(name, heights))

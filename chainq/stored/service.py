@@ -6,7 +6,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from shlex import quote
 from threading import Lock
 from typing import Any
 
@@ -42,7 +41,7 @@ class RpcError(Exception):
 
 
 class StoredService:
-    """A data set as a service. Threads may share it. Raises UsageError where there is none.
+    """A data set as a service. Threads may share it. Raises UsageError if there is none.
 
     `counts`: how many requests of `respond` were answered, by method (empty for one that is not known) and outcome:
     `ok`, or the code of the error.
@@ -67,12 +66,16 @@ class StoredService:
 
         Raises IncompleteError and other ChainqErrors for what the data set lacks.
         """
-        try:
-            return self._answer(request)
-        except RpcError as refused:
-            return error(_id(request), refused.code, refused.message)
+        return self._answer(request)[0]
 
-    def _answer(self, request: Any) -> bytes | None:
+    def _answer(self, request: Any) -> tuple[bytes | None, str]:
+        """Return the same, and its outcome: `ok`, or the code of the error."""
+        try:
+            return self._valid_answer(request), "ok"
+        except RpcError as refused:
+            return error(_id(request), refused.code, refused.message), str(refused.code)
+
+    def _valid_answer(self, request: Any) -> bytes | None:
         fields = request if isinstance(request, dict) else {}
         name = fields.get("method")
         valid = fields.get("jsonrpc") == "2.0" and not isinstance(fields.get("id"), dict | list | bool)
@@ -102,11 +105,8 @@ class StoredService:
         return b"[" + b",".join(parts) + b"]" if isinstance(content, list) and parts else b"".join(parts)
 
     def _told(self, request: Any) -> bytes | None:
-        response, outcome = None, "ok"
         try:
-            response = self._answer(request)
-        except RpcError as refused:
-            response, outcome = error(_id(request), refused.code, refused.message), str(refused.code)
+            response, outcome = self._answer(request)
         except ChainqError as lacking:
             response, outcome = error(_id(request), INCOMPLETE, str(lacking), Raw(INCOMPLETE_DATA)), str(INCOMPLETE)
         name = request.get("method") if isinstance(request, dict) else None
@@ -174,9 +174,7 @@ class StoredService:
     def _need(self, *tables: str, own: bool = False) -> None:
         for table in tables:
             if not self.reader.has(table, own=own):
-                label = self.reader.label
-                export = f"chainq export {table} --to {quote(label)} writes it"
-                raise RpcError(NO_TABLE, f"this export has no table {table}; {export}")
+                raise RpcError(NO_TABLE, f"this export has no table {table}; {self.reader.export_hint(table)}")
 
 
 def _id(request: Any) -> Any:

@@ -18,11 +18,12 @@ class Listed(NamedTuple):
 
 
 Change = Callable[[bytes | None], bytes | None]
-"""Makes the new content of a file from the one that it has, None if there is no file; returns None to leave it."""
+"""Returns the new content of a file, or None to leave the file as it is. It is given the present content, None if there
+is no file."""
 
 
 class Store(Protocol):
-    """A folder or a prefix. All names are relative to it. Every method raises OutputError where the store fails.
+    """A folder or a prefix. All names are relative to it. Every method raises OutputError if the store fails.
 
     `label`: what messages call it, without secrets. `lists_slowly`: whether a listing takes a request per 1,000 files.
     """
@@ -34,10 +35,10 @@ class Store(Protocol):
         """Return all that is there, in one listing; what is being written is not."""
 
     def read(self, name: str) -> bytes | None:
-        """Return the content of a file, None where there is none."""
+        """Return the content of a file, None if there is none."""
 
     def has(self, name: str, size: int | None = None) -> bool:
-        """Return whether there is a file, of that size if it is given; True if finding out takes a request."""
+        """Return whether there is a file, of that size if it is given, or a folder; True if that takes a request."""
 
     def source(self, listed: Listed) -> "str | BinaryIO":
         """Return what Arrow reads a file by: a path of this machine, or a file that can be read anywhere."""
@@ -49,7 +50,7 @@ class Store(Protocol):
         """Write a small file: it appears whole or not at all, and replaces one of that name."""
 
     def create(self, name: str, data: bytes) -> bool:
-        """Write a small file where there is none of that name; return whether it was written."""
+        """Write a small file if there is none of that name; return whether it was written."""
 
     def change(self, name: str, change: Change) -> bool:
         """Change a small file atomically; `change` may be called again if another writer comes first.
@@ -64,7 +65,7 @@ class Store(Protocol):
         """Begin a large file, which is removed at the end of the context unless it was published."""
 
     def lock(self) -> AbstractContextManager[Callable[[], None]]:
-        """Keep other exports out. Raises BusyError where one is at work; UsageError where the store cannot.
+        """Keep other exports out. Raises BusyError if one is at work; UsageError if the store cannot.
 
         The context gives what raises BusyError once the lock is lost.
         """

@@ -10,7 +10,7 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 
 def now() -> float:
-    """Return the time that ages count from, in seconds since 1970: that of SOURCE_DATE_EPOCH where it is set.
+    """Return the time that ages count from, in seconds since 1970: that of SOURCE_DATE_EPOCH if it is set.
 
     So that pages with tables in them can be made again (reproducible-builds.org/specs/source-date-epoch).
     """

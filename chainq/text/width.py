@@ -39,7 +39,7 @@ def truncate(text: str, room: int, keep: int = 0) -> str:
 
 
 def wrap(text: str, room: int) -> list[str]:
-    """Return the text in lines of at most `room` cells, broken at spaces where there are any; only those are lost."""
+    """Return the text in lines of at most `room` cells, broken at spaces if there are any; only those are lost."""
     lines, at = [], 0
     # One more character than fits shows whether the text goes on. Rejected: cutting lines off the text itself, which
     # copies the rest each time and takes minutes for megabytes.

@@ -34,7 +34,7 @@ class ConcurrencyLimit:
                 while self._waiting[0] is not turn or self._taken >= self.limit:
                     self._changed.wait()
                 self._taken += 1
-            finally:  # also where a signal ends the wait
+            finally:  # also if a signal ends the wait
                 self._waiting.remove(turn)
                 self._changed.notify_all()
 

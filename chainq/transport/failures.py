@@ -146,7 +146,7 @@ def is_misunderstood(code: str, message: str) -> bool:
 def of_body(error: BrokenBodyError | ServiceError, status: int, divisible: bool) -> ChainqError | TransientFailure:
     """Return what the error in a body means that came with that HTTP status; its type says whether to try again.
 
-    A query that is too heavy may be less so later, where its caller cannot ask for less.
+    A query that is too heavy may be less so later, if its caller cannot ask for less.
     """
     if isinstance(error, BrokenBodyError):
         return TransientFailure(error)

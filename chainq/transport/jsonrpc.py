@@ -79,7 +79,7 @@ def decode_result(text: memoryview, call_id: int) -> Raw:
     error = envelope.get("error")
     failed = error is not None and bytes(error) != b"null"
     sent_id = bytes(envelope["id"]).decode() if "id" in envelope else "absent"
-    # JSON-RPC 2.0, section 5: the id is null where the server could not read the request's.
+    # JSON-RPC 2.0, section 5: the id is null if the server could not read the request's.
     if sent_id != str(call_id) and not (failed and sent_id == "null"):
         raise ResponseError(f"response id {excerpt(sent_id, 20)} does not match request id {call_id}")
     if failed and error is not None:

@@ -2,7 +2,7 @@
 
 ```
 service_rows.py  the rows of a service, height by height, whatever it does wrong
-file_rows.py     the rows of a file, whatever its format
+file_rows.py     the rows of a file, whatever its format; text_rows.py and parquet_rows.py read them
 compare.py       the one comparison: rows, by what identifies them, with those that are due; links of blocks
 findings.py      Finding: one contradiction, with the command that fetches the row anew
 unlisted.py      which missing rows a server lost, and which it never lists

@@ -90,7 +90,7 @@ def _same_transitions(command: str, rows: Any, transitions: Any) -> Found:
 def _same_records(tables: Mapping[str, Any], heights: Mapping[str, HeightRange], listing: str, command: str) -> Found:
     """Yield records of one table that another lacks, and the other way round.
 
-    Only `listing` needs to have heights: where ownership rows go further, theirs are not known.
+    Only `listing` needs to have heights: if ownership rows go further, theirs are not known.
     """
     listed, owned = heights[listing], heights[command]
     names = list(IDENTITY["records"])

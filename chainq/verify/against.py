@@ -40,8 +40,8 @@ def compare(
 ) -> list[Finding]:
     """Return where the rows of a file differ from those of a service.
 
-    `chosen`: the heights to compare; `places`: the same as ranges; `progress` counts them. Raises ChainqError where
-    the service fails, UsageError where the file has no column that identifies rows.
+    `chosen`: the heights to compare; `places`: the same as ranges; `progress` counts them. Raises ChainqError if
+    the service fails, UsageError if the file has no column that identifies rows.
     """
     method, command, places = rows.method, rows.method.command, list(places)
     source = CommandRows(service, command, derived=rows.derived)

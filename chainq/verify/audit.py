@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
-from chainq.process.progress import UNSEEN, Progress, heights_of
+from chainq.process.progress import Progress, heights_of
 from chainq.rows.full_block import BlockFacts, Key, Texts, texts
 from chainq.verify.compare import ChainCheck, by_identity, check_block, compare_rows, compare_summary, differences
 from chainq.verify.findings import Contradiction, Finding, Repair, Step, label
@@ -21,60 +21,49 @@ if TYPE_CHECKING:
 MOST_MISSED = 100_000  # rows of a command that are remembered as missing
 
 
-def audit(
-    service: Service,
-    heights: HeightRange,
-    commands: Iterable[str],
-    repair: Repair,
-    *,
-    listed: Container[int] | None = None,
-    witness: Service | None = None,
-    progress: Progress = UNSEEN,
-    hashes: "BlockHashes | None" = None,
-) -> Iterator[Step]:
-    """Yield step by step what is wrong with a service's rows of a height range, up to its tip at most, by height.
+class Audit:
+    """One pass over a height range of a service, up to its tip at most.
 
     `commands`: those to verify beside the blocks. `listed`: the heights whose lists of transactions are compared, for
     each is a call of its own; None: all. `witness`: a service that is expected to have the same rows, up to
     its own tip. `hashes` recomputes those of the blocks, up to its anchor. `progress` counts the heights of each
-    command as they are read. Raises ChainqError if one of the services fails.
+    command as they are read. Raises UsageError for an anchor below the range.
     """
-    wanted = {*BLOCKS, *commands}
-    known = [command for command in COMMANDS if command in wanted]
-    if hashes is not None:
-        hashes.begin(heights.start)
-    progress.begin(len(heights) * len(known), heights_of(len(known)))
-    listed = range(*heights.edges) if listed is None else listed
-    yield from _Audit(service, heights, known, repair, listed, witness, progress, hashes).steps()
-    if hashes is not None:
-        yield from hashes.above(service, heights.end, repair)
 
-
-class _Audit:
     def __init__(
         self,
         service: Service,
         heights: HeightRange,
-        commands: list[str],
+        commands: Iterable[str],
         repair: Repair,
-        listed: Container[int],
+        *,
+        listed: Container[int] | None,
         witness: Service | None,
         progress: Progress,
         hashes: "BlockHashes | None",
     ) -> None:
-        self._commands, self._repair, self._listed, self._hashes = commands, repair, listed, hashes
-        self._source = ServiceRows(service, heights, commands, listed, progress=progress, hashes=hashes)
+        if hashes is not None:
+            hashes.begin(heights.start)
+        wanted = {*BLOCKS, *commands}
+        known = [command for command in COMMANDS if command in wanted]
+        self._service, self._heights, self._repair, self._hashes = service, heights, repair, hashes
+        self._commands, self._listed = known, range(*heights.edges) if listed is None else listed
+        self._progress = progress
+        progress.begin(len(heights) * len(known), heights_of(len(known)))
+        self._source = ServiceRows(service, heights, known, self._listed, progress=progress, hashes=hashes)
         end = heights.start if witness is None else witness.tip_for(heights.end) + 1
         self._witnessed = HeightRange(heights.start, max(heights.start, min(heights.end, end)))
-        self._witness = ServiceRows(witness, self._witnessed, commands, listed, self._source.facts) if witness else None
+        self._witness = None
+        if witness is not None:
+            self._witness = ServiceRows(witness, self._witnessed, known, self._listed, self._source.facts)
         self._chains = {command: ChainCheck() for command in BLOCKS}
         # Identities of rows that were missing, with their heights: they may come elsewhere.
-        self._missed: dict[str, dict[Key, int]] = {command: {} for command in commands}
+        self._missed: dict[str, dict[Key, int]] = {command: {} for command in known}
         self._unlisted = Unlisted()
         self._lost: list[Missing] = []  # transitions of earlier heights, of kinds that are listed as is known now
 
     def steps(self) -> Iterator[Step]:
-        """Yield what is wrong."""
+        """Yield step by step what is wrong, by height. Raises ChainqError if one of the services fails."""
         for heights in self._source.windows():
             if self._witness:
                 self._witness.read(min(heights.end, self._witnessed.end))
@@ -82,6 +71,8 @@ class _Audit:
             counts = dict(self._source.counts)
             self._source.counts.clear()
             yield Step(heights, findings, counts, self._chains["full-blocks"].last_hash, self._unlisted.counts)
+        if self._hashes is not None:
+            yield from self._hashes.above(self._service, self._heights.end, self._repair, self._progress)
 
     def _height(self, height: int) -> Iterator[Finding]:
         """Yield what is wrong at one height; forget the height."""

@@ -13,12 +13,14 @@ from chainq.hashes.check import Checked, check_summary
 from chainq.hashes.processes import BlockChecks
 from chainq.hashes.state import StateRoots
 from chainq.heights.range import HeightRange
+from chainq.process.progress import HASHES, Progress
 from chainq.rows.full_block import Texts, texts
 from chainq.verify.compare import ChainCheck, number
-from chainq.verify.file_rows import JsonlRows, nothing
+from chainq.verify.file_rows import nothing
 from chainq.verify.findings import ANCHOR, Contradiction, Finding, Repair, Step
 from chainq.verify.plain import nested
 from chainq.verify.service_rows import BLOCKS, CommandRows
+from chainq.verify.text_rows import JsonlRows
 from chainq.verify.through_blocks import TABLES, ThroughBlocks
 
 if TYPE_CHECKING:
@@ -79,12 +81,14 @@ class BlockHashes:
         """Yield what is wrong with the hash of a summary; what is not checked was counted with its full block."""
         yield from self._told(check_summary(fields)._replace(skipped=Counter()))
 
-    def above(self, service: Service, start: int, repair: Repair) -> Iterator[Step]:
-        """Read the summaries from `start` up to the anchor, and yield what is wrong with them."""
+    def above(self, service: Service, start: int, repair: Repair, progress: Progress) -> Iterator[Step]:
+        """Read the summaries from `start` up to the anchor, which `progress` counts; yield what is wrong with them."""
         if self.anchor is None or self.anchor.height < start:
             return
         links, last = ChainCheck(), HeightRange(start, self.anchor.height + 1)
+        progress.begin(len(last), "heights up to the anchor")
         for part in CommandRows(service, "blocks").parts(last):
+            progress.wrote(len(part.heights), len(part.rows))
             found = []
             for height, row in sorted(part.rows, key=lambda one: one[0] or 0):
                 fields, at = texts(row), height or 0
@@ -94,14 +98,15 @@ class BlockHashes:
             yield Step(part.heights, found, {"summaries up to the anchor": len(part.rows)})
         yield from self._ended(lambda height, one: repair.finding(height, "blocks", one))
 
-    def of_files(self, parts: Iterable["FileRows"], *, damaged: bool) -> Iterator[Step]:
+    def of_files(self, parts: Iterable["FileRows"], progress: Progress, *, damaged: bool) -> Iterator[Step]:
         """Yield what is wrong with the blocks and the full blocks of files, in order of command and height, and with
         the rows of other commands that full blocks of the same heights explain.
 
-        `damaged`: something is wrong with the files, so blocks may be missing. Raises UsageError if they are
-        missing otherwise.
+        `progress` counts the blocks. `damaged`: something is wrong with the files, so blocks may be missing. Raises
+        UsageError if they are missing otherwise.
         """
         command, finding, proved, parts = "", None, True, list(parts)
+        progress.begin(sum(len(part.heights) for part in parts if part.method.command in BLOCKS), HASHES)
         others = {(part.method.command, part.heights.start): part for part in parts if part.method.command in TABLES}
         for part in parts:
             if part.method.command not in BLOCKS:
@@ -112,7 +117,7 @@ class BlockHashes:
                 self._walk, self._states = Walk(self.anchor), self._new_states()
             command, finding = part.method.command, part.finding
             explained = [others.pop((name, part.heights.start), None) for name in TABLES] if _full(part) else []
-            yield from self._of_file(part, [other for other in explained if other is not None])
+            yield from self._of_file(part, [other for other in explained if other is not None], progress)
         self._unbound = {name for name, _ in others}
         if finding is None:
             if not damaged:
@@ -122,7 +127,7 @@ class BlockHashes:
         yield from self._ended(finding)
         self._walk.anchored = self._walk.anchored and proved
 
-    def _of_file(self, part: "FileRows", others: list["FileRows"]) -> Iterator[Step]:
+    def _of_file(self, part: "FileRows", others: list["FileRows"], progress: Progress) -> Iterator[Step]:
         """Yield what is wrong with the blocks of a file, and with the rows of `others` that they explain."""
         full, through = _full(part), ThroughBlocks(others)
         for rows in _rows(part):
@@ -134,6 +139,7 @@ class BlockHashes:
                 if others:
                     through.learn(block, height)
                 wrong = [*self._told(checked), *self._follow(height, fields, checked.proved)]
+                progress.wrote(1, 0)
                 yield Step(HeightRange(height, height + 1), [part.finding(height, one) for one in wrong], {})
         for other in others:
             self._through.add(other.method.command)

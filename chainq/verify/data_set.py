@@ -29,9 +29,10 @@ from chainq.process.worker import Say
 from chainq.stored.open import open_store
 from chainq.stored.receipt import METADATA_KEY, Receipt, entry_of
 from chainq.stored.store import Listed, Store
-from chainq.verify.file_rows import FileRows, ParquetRows, reason, tables_of, unreadable
+from chainq.verify.file_rows import FileRows
 from chainq.verify.findings import Contradiction, Finding, Located, Step, by_height
-from chainq.verify.partitions import Partition, Partitions, Repair
+from chainq.verify.parquet_rows import ParquetRows, reason, tables_of, unreadable
+from chainq.verify.partitions import Partition, PartitionRepair, Partitions
 
 MANY, MUCH = 64, 64 << 20  # partitions, and bytes, for which worker processes are worth their start
 
@@ -48,12 +49,10 @@ def check_packages() -> None:
 
 
 class Checked(NamedTuple):
-    """What was found in the partitions of the same heights: the fields of a `Step`, which cannot be pickled, the names
-    of the files that cannot be read, and the receipts that say that block hashes were recomputed, by command."""
+    """What was found in the partitions of the same heights, the names of the files that cannot be read, and how many
+    receipts say that block hashes were recomputed, by command."""
 
-    heights: HeightRange
-    findings: list[Finding]
-    rows: dict[str, int]
+    step: Step
     unreadable: set[str]
     hashed: dict[str, int]
 
@@ -61,7 +60,7 @@ class Checked(NamedTuple):
 class DataSetCheck:
     """A data set that is to be verified, in so many worker processes, None for one per core, but none for little work.
 
-    `progress` counts its rows. Raises UsageError where there is none.
+    `progress` counts its rows. Raises UsageError if there is none.
     """
 
     unseen = ""  # its receipts show which rows are due
@@ -114,14 +113,14 @@ class DataSetCheck:
     def _noted(self, checked: Checked) -> Step:
         self._unreadable |= checked.unreadable
         self._hashed.update(checked.hashed)
-        self._progress.wrote(0, sum(checked.rows.values()))
-        return Step(checked.heights, checked.findings, checked.rows)
+        self._progress.wrote(0, sum(checked.step.rows.values()))
+        return checked.step
 
 
 class GroupCheck:
     """Checks the partitions of the same heights, one of each command, against their receipts and each other."""
 
-    def __init__(self, store: Store, repair: Repair) -> None:
+    def __init__(self, store: Store, repair: PartitionRepair) -> None:
         import pyarrow
 
         self._arrow, self._store, self._repair = pyarrow, store, repair
@@ -145,7 +144,8 @@ class GroupCheck:
             findings.append(self._repair.finding(specs[command].spec, at, one))
         heights = HeightRange(group[0].spec.start, max(partition.spec.end for partition in group))
         rows = {command: table.num_rows for command, table in tables.items()}
-        return Checked(heights, sorted(findings, key=by_height), rows, self._unreadable, dict(self._hashed))
+        step = Step(heights, sorted(findings, key=by_height), rows)
+        return Checked(step, self._unreadable, dict(self._hashed))
 
     def source(self, listed: Listed) -> Any:
         """Return what Arrow reads a file by: its path, or an object that was fetched as a whole, in one request."""
@@ -161,7 +161,7 @@ class GroupCheck:
             return file_digest(file, "sha256").hexdigest()
 
     def _check(self, partition: Partition) -> tuple[Any | None, list[Located]]:
-        """Return what other commands are compared with, None where nothing can be read, and what is wrong."""
+        """Return what other commands are compared with, None if nothing can be read, and what is wrong."""
         from pyarrow import parquet
 
         spec, entry, size = partition
@@ -237,7 +237,7 @@ class GroupCheck:
             said["rows in its name"] = (receipt.rows, entry.rows)
             said["hash of the last block in its name"] = (other.last, entry.last)
             said["hash before the first block in its name"] = (other.previous, entry.previous)
-        if spec.command in ("blocks", "full-blocks") and table.num_rows:
+        if TABLES[spec.command].linked and table.num_rows:
             said["first_hash"] = (receipt.first_hash, table["block_hash"][0].as_py())
             said["last_hash"] = (receipt.last_hash, table["block_hash"][-1].as_py())
             said["previous_hash"] = (receipt.previous_hash, table["previous_hash"][0].as_py())
@@ -257,13 +257,13 @@ class GroupCheck:
             yield Contradiction("receipt", f"SHA-256 of the file: {outer.file}", digest)
 
 
-def _group_check(destination: str, repair: Repair, _say: Say | None = None) -> GroupCheck:
+def _group_check(destination: str, repair: PartitionRepair, _say: Say | None = None) -> GroupCheck:
     """Return what checks partitions, also in a worker process."""
     return GroupCheck(open_store(destination), repair)
 
 
 def _receipt(sealed: bytes | None) -> Receipt | None:
-    """Return the receipt in the metadata of a file, None where it cannot be read."""
+    """Return the receipt in the metadata of a file, None if it cannot be read."""
     try:
         return msgspec.json.decode(sealed or b"null", type=Receipt)
     except msgspec.DecodeError:

@@ -6,17 +6,19 @@ although their rows are lost; of other files, the caller may say it. A receipt b
 range, its number of rows and its hash.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from chainq.catalog.methods import BY_COMMAND, Method
-from chainq.errors import IncompleteError, Phrase, UsageError
+from chainq.errors import IncompleteError, OutputError, Phrase, UsageError
 from chainq.heights.range import HeightRange
 from chainq.process.progress import UNSEEN, Progress
 from chainq.verify.file_receipt import ReceiptCheck
-from chainq.verify.file_rows import FileRows, nothing, open_file
+from chainq.verify.file_rows import FileRows, RowsFile, nothing
 from chainq.verify.findings import Contradiction, Finding, Located, Repair, Step
+from chainq.verify.parquet_rows import ParquetRows, footer_of
 from chainq.verify.service_rows import COMMANDS
+from chainq.verify.text_rows import CsvRows, JsonlRows, JsonRows
 
 
 class RowsCheck:
@@ -76,7 +78,7 @@ class RowsCheck:
         from chainq.verify.tables import TableCheck, checked_columns, is_reversed
 
         try:
-            file = open_file(self._path)
+            file = _open_file(self._path)
         except IncompleteError as error:  # not even its columns can be read
             self.heights = HeightRange(0, 0)
             yield Step(self.heights, [Finding(None, None, "invalid", "a file of rows", error.message, None)], {})
@@ -125,6 +127,25 @@ class RowsCheck:
         if not len(self.heights):
             raise UsageError(f"{self._path}: the heights of its rows are not known", Phrase("pass {start} and {end}"))
         yield self._rows
+
+
+def _open_file(path: Path) -> RowsFile:
+    """Return a file by its extension. Raises UsageError for another format, and ChainqError where it cannot be read."""
+    kinds: dict[str, Callable[[Path], RowsFile]] = {
+        ".parquet": lambda path: ParquetRows(lambda: path, str(path), footer_of(path)),
+        ".jsonl": JsonlRows,
+        ".ndjson": JsonlRows,
+        ".json": JsonRows,
+        ".csv": lambda path: CsvRows(path, ","),
+        ".tsv": lambda path: CsvRows(path, "\t"),
+    }
+    make = kinds.get(path.suffix.lower())
+    if make is None:
+        raise UsageError(f"cannot verify {path}", f"expected a file that ends in {', '.join(kinds)}")
+    try:
+        return make(path)
+    except OSError as error:
+        raise OutputError(f"cannot read {path}: {error.strerror or error}") from None
 
 
 def _method_of(path: Path, names: Sequence[str]) -> Method:

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -71,7 +70,7 @@ class Step(NamedTuple):
     findings: list[Finding]
     rows: Mapping[str, int]
     last_hash: str = ""
-    unlisted: Mapping[str, int] = MappingProxyType({})
+    unlisted: Mapping[str, int] = {}  # never changed; a mapping proxy could not be pickled for workers
 
 
 ANCHOR = "anchor"
@@ -114,8 +113,8 @@ FINDINGS = Method(
         Column("height", "null or number", "height of the row that is wrong; null if unknown", Kind.HEIGHT, brief=True),
         Column("command", "null or string", "command whose rows show it; null if unknown", brief=True),
         Column("check", "string", ", ".join(CHECKS), brief=True),
-        Column("expected", "null or string", "what should be there; null for nothing", brief=True),
-        Column("found", "null or string", "what is there; null for nothing", brief=True),
+        Column("expected", "null or string", "what should be there; null for nothing", brief=True, folds=True),
+        Column("found", "null or string", "what is there; null for nothing", brief=True, folds=True),
         Column("repair", "null or string", "command that fetches it anew"),
     ),
     example="",

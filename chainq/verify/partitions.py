@@ -26,14 +26,14 @@ class Partition(NamedTuple):
     size: int | None
 
 
-class Repair(NamedTuple):
+class PartitionRepair(NamedTuple):
     """Makes findings about partitions. `label`: of the data set; `grid`: heights in a partition."""
 
     label: str
     grid: int
 
     def finding(self, spec: PartitionSpec, height: int | None, contradiction: Contradiction) -> Finding:
-        """Return a finding about a partition, at its first height where no other is known.
+        """Return a finding about a partition, at its first height if no other is known.
 
         It is repaired by an export; off the grid by none, for no export writes there, nor if another anchor is wanted.
         """
@@ -44,7 +44,7 @@ class Repair(NamedTuple):
 
 
 class Partitions:
-    """The partitions of a data set. Raises UsageError where there is none.
+    """The partitions of a data set. Raises UsageError if there is none.
 
     `grid`: heights in a partition. `repair`: makes findings. `found`: those with a file or a receipt, sorted by command
     and height. `findings`: what the listing shows to be wrong, by height.
@@ -55,7 +55,7 @@ class Partitions:
         if stored is None:
             raise UsageError(f"{store.label} is not a data set that chainq export wrote", "it has no chainq.json")
         self._commands, self.grid = tuple(stored.schemas), stored.partition
-        self.repair = Repair(store.label, stored.partition)
+        self.repair = PartitionRepair(store.label, stored.partition)
         sizes: dict[tuple[str, int], int] = {}
         entries: dict[tuple[str, int], list[Entry]] = {}
         foreign: list[Finding] = []

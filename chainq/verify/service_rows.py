@@ -38,9 +38,9 @@ LARGEST = 100_000  # rows that a single height is asked for
 
 
 class Part(NamedTuple):
-    """The rows of `heights`, each with its height, None where it has none to be read.
+    """The rows of `heights`, each with its height, None if it has none to be read.
 
-    `doubt`: why rows may be missing, empty where all are there.
+    `doubt`: why rows may be missing, empty if all are there.
     """
 
     heights: HeightRange
@@ -51,7 +51,7 @@ class Part(NamedTuple):
 class CommandRows:
     """The rows of a command with a height range, or with `derived` those of a table that full blocks hold.
 
-    Raises ChainqError where the service fails.
+    Raises ChainqError if the service fails.
     """
 
     def __init__(self, service: Service, command: str, *, derived: bool = False) -> None:
@@ -114,7 +114,7 @@ class CommandRows:
 
 class ListedRows(NamedTuple):
     """The transaction lists of blocks, one call for each. `row_ids`: of the blocks; a block without one has no list
-    where the dialect needs it. `listed`: the heights to ask for. Rejected: `Service.fetch_lookups`, which ends at the
+    if the dialect needs it. `listed`: the heights to ask for. Rejected: `Service.fetch_lookups`, which ends at the
     first list that is wrong."""
 
     service: Service
@@ -199,7 +199,7 @@ class ServiceRows:
                     self._take(command, next(self._parts[command]))
 
     def take(self, command: str, height: int) -> tuple[list[Raw], str]:
-        """Return the rows of a height, and why some may be missing, empty where all are there; forget both."""
+        """Return the rows of a height, and why some may be missing, empty if all are there; forget both."""
         return self.rows[command].pop(height, []), self._doubts.pop((command, height), "")
 
     def forget(self, height: int) -> None:

@@ -40,7 +40,7 @@ def checked_columns(method: Method, names: Iterable[str]) -> list[str]:
 class TableCheck:
     """Takes the tables of one command in their order, and yields what is wrong with their rows.
 
-    `names`: their columns. `heights`: those that the rows must be of; None where that is not known, and for blocks
+    `names`: their columns. `heights`: those that the rows must be of; None if that is not known, and for blocks
     their own lowest and highest ones then.
     """
 

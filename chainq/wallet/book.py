@@ -32,7 +32,7 @@ class Entry(msgspec.Struct, omit_defaults=True):
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """A block that was read; `time`: in seconds since 1970, None where it has no readable one."""
+    """A block that was read; `time`: in seconds since 1970, None if it has no readable one."""
 
     height: int
     hash: str
@@ -42,7 +42,7 @@ class Mark(msgspec.Struct, frozen=True):
 class Total(NamedTuple):
     """What a program, and a token of it, amount to: all records and the unspent ones, with their sums.
 
-    `sum`, `unspent`: None where no record has an amount. `owner`: as in `Entry`.
+    `sum`, `unspent`: None if no record has an amount. `owner`: as in `Entry`.
     """
 
     owner: int
@@ -84,7 +84,7 @@ class Book(msgspec.Struct):
     def go_back(self, hash_of: Callable[[int], str | None]) -> Mark | None:
         """Forget the blocks that are no longer on the chain; return the highest one forgotten, None if all are on it.
 
-        `hash_of` returns the hash of a block now, None where there is none. Raises IncompleteError if no mark is left.
+        `hash_of` returns the hash of a block now, None if there is none. Raises IncompleteError if no mark is left.
         """
         forgotten = None
         while self.marks and hash_of(self.marks[-1].height) != self.marks[-1].hash:

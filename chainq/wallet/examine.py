@@ -60,7 +60,7 @@ class Names:
         self.unnamed: dict[str, None] = {}  # as a set that keeps their order
 
     def of(self, program: str, height: int | None) -> list[str]:
-        """Return the names of the records of a program; none where no source text of it is found.
+        """Return the names of the records of a program; none if no source text of it is found.
 
         `height`: that of a record of it, None if not known.
         """
@@ -76,7 +76,7 @@ class Names:
         return self._known[program]
 
     def _source(self, program: str, height: int | None) -> str:
-        """Return the source text of a program; empty where the service has none at hand."""
+        """Return the source text of a program; empty if the service has none at hand."""
         tip = self._requests.tip_height()
         newest = HeightRange(max(0, tip - NEWEST + 1), tip + 1)
         for heights in (newest,) if height is None else (HeightRange(height, height + 1), newest):
@@ -105,7 +105,7 @@ class Examiner:
     def examine(self, records: Sequence[Raw], opened: Sequence[Opened]) -> list[dict[str, Raw]]:
         """Return for each record row what its output adds to it: its sender and its name, null where not known.
 
-        Raises ChainqError where the service cannot be asked.
+        Raises ChainqError if the service cannot be asked.
         """
         outputs = self._outputs(records)
         return [

@@ -60,7 +60,7 @@ def checked(named: Iterable[tuple[str, str]]) -> list[ViewKey]:
             raise UsageError(f"{name} is not a str")
         word = text.strip()
         if word.startswith(_PRIVATE_PREFIX):
-            raise UsageError(f"{name} is a private key", "owned needs the view key only, which cannot spend")
+            raise UsageError(f"{name} is a private key", "only the view key is needed, which cannot spend")
         if not word.startswith(_PREFIX):
             raise UsageError(
                 f"{name} is not a view key: expected {_PREFIX} and more; keys of other networks do not fit"

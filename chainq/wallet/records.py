@@ -58,7 +58,7 @@ class RecordFinder:
         self._fetch, self._fetch_page = fetch, fetch_page
 
     def find(self, batch: Batch, numbers: Sequence[int]) -> list[Raw]:
-        """Return the record rows of these rows of a batch. Raises IncompleteError where the service has none."""
+        """Return the record rows of these rows of a batch. Raises IncompleteError if the service has none."""
         known: dict[Key, Raw] = {}
         found = []
         for number in numbers:
@@ -96,7 +96,7 @@ class RecordFinder:
 def decrypt(record: Raw, key: ViewKey) -> Opened:
     """Return what a record row decrypts to with the key that owns it.
 
-    Raises IncompleteError where it cannot be decrypted: the ownership row and the record contradict each other.
+    Raises IncompleteError if it cannot be decrypted: the ownership row and the record contradict each other.
     """
     (ciphertext,) = fields.Picker(["record_ciphertext"])(record)
     opened = opened_by(key, fields.text_of(ciphertext))
@@ -110,7 +110,7 @@ def decrypt(record: Raw, key: ViewKey) -> Opened:
 
 
 def opened_by(key: ViewKey, ciphertext: str) -> Opened | None:
-    """Return what a ciphertext decrypts to with a key; None where it is not one, or another's."""
+    """Return what a ciphertext decrypts to with a key; None if it is not one, or another's."""
     sdk = load()
     try:
         parsed: Any = sdk.RecordCiphertext.from_string(ciphertext)

@@ -19,7 +19,7 @@ _ENTRY_PRIVATE = b"\2"
 
 
 class SampleRecord(NamedTuple):
-    """A record of credits.aleo: its ciphertext, the scalar that its nonce is a multiple of the generator by (None where
+    """A record of credits.aleo: its ciphertext, the scalar that its nonce is a multiple of the generator by (None if
     its owner is public, so that its row shows no nonce), and its `owner_x`. Of its output: the `id`, which is its
     commitment, and the `sender_ciphertext`, empty for version 0."""
 

@@ -2,8 +2,10 @@
 
     python tests/benchmarks/partitions.py chain 100000 --every-second
     chainq export blocks 0:1000K --to chain --url demo:
-    python tests/benchmarks/partitions.py chain 10000 --heights 1 --tables full-blocks transactions
+    python tests/benchmarks/partitions.py chain 10000 --heights 1 --tables full-blocks transactions calls inputs outputs
     chainq transaction TRANSACTION_ID --url chain
+    chainq show TRANSITION_ID --url chain
+    chainq show TAG --url chain
 
 Files, receipts and their links are the real ones; only requests, proofs and syncs to the disk are left out.
 """
@@ -24,6 +26,7 @@ from chainq.rows.tables import table_rows
 from chainq.stored import data_set
 from chainq.stored.folder import FolderStore
 from chainq.stored.index import INDEXED, keep
+from chainq.stored.manifest import Keeper, look
 from chainq.stored.receipt import VERSION, Entry, Receipt, entry_of
 
 
@@ -40,7 +43,7 @@ def main() -> None:
 
 
 def make(root: Path, count: int, size: int, tables: Sequence[str] = ("blocks",), step: int = 1) -> None:
-    """Write `chainq.json` and each `step`th partition of `size` heights, with its receipts; and indexes."""
+    """Write `chainq.json` and each `step`th partition of `size` heights, with its receipts; a manifest and indexes."""
     chain = Chain(tip=DEFAULT_TIP)
     origin = data_set.Origin(0, chain.block_hash(0))
     root.mkdir(parents=True, exist_ok=True)
@@ -57,8 +60,10 @@ def make(root: Path, count: int, size: int, tables: Sequence[str] = ("blocks",),
             else:
                 rows = full if table == "full-blocks" else [encoded(chain.block(height)) for height in heights]
             entries[table].append(write(root, PartitionSpec(table, start, start + size), chain, rows))
+    store = FolderStore(root)
     for table in INDEXED.keys() & entries.keys():
-        keep(FolderStore(root), table, entries[table])
+        keep(store, table, entries[table])
+    Keeper(store, locked=True).begin(look(store, listed=True), (), frozenset())
 
 
 def full_block(chain: Chain, height: int) -> bytes:

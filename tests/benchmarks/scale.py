@@ -22,6 +22,7 @@ from chainq.defaults import CONCURRENCY
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import DueRequest, TipRequest
 from chainq.planning.range_plan import RangePlan
+from chainq.query import Query
 from harness.model import Faults, Server
 
 BLOCKS, RECORDS = 20_000_000, 1_000_000_000
@@ -59,7 +60,7 @@ def calls_of(table: Table) -> int:
 def simulated(command: str, numbers: list[int]) -> tuple[int, float]:
     """Return the calls, and the minutes by the clock of the model, for a chain with so many rows at each height."""
     made, method, window = chain(numbers), BY_COMMAND[command], CONCURRENCY + 2
-    plan = RangePlan(method, HeightRange(0, len(numbers)), tip=made.tip, window=window, verify=False)
+    plan = RangePlan(Query(method, verify=False), HeightRange(0, len(numbers)), tip=made.tip, window=window)
     server = Server(made, Faults(stable=True), Random(7))  # noqa: S311  # a seed is to be repeated
     under_way: list[tuple[float, int, Any]] = []
     now, free, sent, waiting = 0.0, 0.0, 0, list[tuple[int, Any]]()

@@ -12,7 +12,7 @@ from harness.services import serving
 
 pytest.importorskip("pyarrow")
 
-END = FIRST + 200
+END = FIRST + 100
 
 
 def test_what_an_export_has_is_not_requested(chainq: Program) -> None:
@@ -21,14 +21,14 @@ def test_what_an_export_has_is_not_requested(chainq: Program) -> None:
     for _ in range(6):
         wallet.act()
     service = Bank(wallet)
-    service.tip = wallet.height = FIRST + 230
+    service.tip = wallet.height = END + 15
     file = chainq.home / "keys"
     file.write_text(wallet.key_text)
     file.chmod(0o600)
     balance = ("balance", str(file), "--start", str(FIRST + 5), "--json")
     owned = ("owned", f"{FIRST}:", "--unspent", "--view-key-file", str(file))
     with serving(service) as url:
-        words = ("chain", "ownership", f"{FIRST}:{END}", "--partition", "100", "--to", "lake", "-q")
+        words = ("chain", "ownership", f"{FIRST}:{END}", "--partition", "50", "--to", "lake", "-q")
         assert chainq("export", *words, url=url).code == 0
         wallet.act()
         service.tip = wallet.height

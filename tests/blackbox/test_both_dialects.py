@@ -20,6 +20,7 @@ from chainq.demo.service import Service
 from harness.belief import besides_belief
 from harness.certificate import certified
 from harness.program import Program, Servers, finish, one_line
+from harness.search import some
 from harness.services import Canned, canned
 from harness.sockets import answering
 from harness.sockets import server as raw_server
@@ -100,7 +101,7 @@ def test_doctor_tells_the_dialect(dialect: str, chainq: Program, server: Servers
     assert 20 < len(asked(ran.err)) < 40
 
 
-@pytest.mark.parametrize("columns", [60, 80, 200])
+@pytest.mark.parametrize("columns", some([60, 80, 200], 60))
 def test_doctor_draws_a_table(columns: int, chainq: Program, server: Servers) -> None:
     """For a person doctor prints lines that fit the terminal: the methods in one line, then what to type next."""
     url = speaks(server, "aleo")

@@ -21,9 +21,9 @@ from harness.truth import Truth
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
-END = FIRST + 250
-WORDS = ("chain", f"{FIRST}:{END}", "--partition", "100")
-STARTS = (2400, 2500, 2600)
+END = FIRST + 50
+WORDS = ("chain", f"{FIRST}:{END}", "--partition", "20")
+STARTS = (2400, 2420, 2440)
 
 
 def export(chainq: Program, url: str, *words: str) -> Ran:
@@ -109,9 +109,9 @@ def test_what_is_missing_or_damaged_is_written_again(
     """A file of one table that is gone, cut or without a receipt: that table alone, of these heights alone."""
     assert export(chainq, server(), *WORDS).code == 0
     (lake.root / partition_name("inputs", 2400)).unlink()
-    cut = lake.root / partition_name("calls", 2500)
+    cut = lake.root / partition_name("calls", 2420)
     cut.write_bytes(cut.read_bytes()[:-10])
-    next((lake.root / "_chainq/receipts/outputs").glob("000002500-*")).unlink()
+    next((lake.root / "_chainq/receipts/outputs").glob("000002420-*")).unlink()
     before = lake.files()
     ran = export(chainq, server(), *WORDS)
     assert "3 partitions written, 21 complete before" in ran.err
@@ -125,21 +125,21 @@ def test_what_is_missing_or_damaged_is_written_again(
 
 def test_the_last_partition_grows_and_a_reorg_replaces(chainq: Program, lake: Lake) -> None:
     """Every table follows the tip, and the fork; partitions below it stay."""
-    service, trunk = Moving(2579), Chain(tip=2649)
+    service, trunk = Moving(2435), Chain(tip=2449)
     with serving(service) as url:
-        assert export(chainq, url, "chain", "2300:", "--partition", "100").code == 0
-        service.tip = 2649
-        assert export(chainq, url, "chain", "2300:").code == 0
+        assert export(chainq, url, "chain", "2380:", "--partition", "20").code == 0
+        service.tip = 2449
+        assert export(chainq, url, "chain", "2380:").code == 0
         for table in TABLES:
-            assert [one["end"] for one in lake.receipts(table)] == [2400, 2500, 2600, 2650]
-        untouched = (lake.root / partition_name("inputs", 2300)).stat().st_mtime_ns
-        service.swap(Fork(trunk, 2450))
-        ran = export(chainq, url, "chain", "2300:")
+            assert [one["end"] for one in lake.receipts(table)] == [2400, 2420, 2440, 2450]
+        untouched = (lake.root / partition_name("inputs", 2380)).stat().st_mtime_ns
+        service.swap(Fork(trunk, 2410))
+        ran = export(chainq, url, "chain", "2380:")
         assert ran.code == 0, ran.err
         assert "reorg: 24 partitions replaced" in ran.err
     for table in TABLES:
-        assert lake.rows(table) == table_rows(fork_truth(2450, 2649), table, 2300, 2650)
-    assert (lake.root / partition_name("inputs", 2300)).stat().st_mtime_ns == untouched
+        assert lake.rows(table) == table_rows(fork_truth(2410, 2449), table, 2380, 2450)
+    assert (lake.root / partition_name("inputs", 2380)).stat().st_mtime_ns == untouched
 
 
 @pytest.mark.parametrize("seed", range(KILLS))
@@ -181,8 +181,8 @@ def test_verify_with_the_service(chainq: Program, server: Servers) -> None:
     assert export(chainq, server(), *WORDS).code == 0
     ran = chainq("verify", "lake", "--full", url=server())
     assert ran.code == 0, ran.err
-    assert "all 250 heights compared" in ran.err
-    with serving(Moving(2649, Fork(Chain(tip=2649), 2640))) as url:
+    assert "all 50 heights compared" in ran.err
+    with serving(Moving(2449, Fork(Chain(tip=2449), 2440))) as url:
         ran = chainq("verify", "lake", "--full", "--jsonl", url=url)
     assert ran.code == 6
     found = {(one["command"], one["check"]) for one in map(json.loads, ran.rows)}
@@ -208,7 +208,7 @@ def test_verify_compares_lists_with_the_chain(
     named = {row["transition_id"] for row in lake.rows("transitions")} & {
         row["transition_id"] for row in lake.rows("records")
     }
-    forge(lake.root, table, 2500, lambda row: row["transition_id"] in named, column, other)
+    forge(lake.root, table, 2420, lambda row: row["transition_id"] in named, column, other)
     ran = chainq("verify", "lake", "--jsonl")
     assert ran.code == 6
     assert told <= {(one["command"], one["check"]) for one in map(json.loads, ran.rows)}
@@ -237,13 +237,13 @@ def test_a_finding_is_repaired(chainq: Program, server: Servers, lake: Lake) -> 
     assert export(chainq, server(), *WORDS).code == 0
     whole = lake.files()
     for table in ("calls", "outputs"):
-        shutil.copy(lake.root / partition_name(table, 2500), lake.root / partition_name(table, 2400))
+        shutil.copy(lake.root / partition_name(table, 2420), lake.root / partition_name(table, 2400))
     ran = chainq("verify", "lake", "-o", "findings.jsonl")
     assert ran.code == 6
     findings = [json.loads(line) for line in (chainq.home / "findings.jsonl").read_text().splitlines()]
     assert {one["command"] for one in findings} == {"calls", "outputs"}
     assert {one["repair"] for one in findings} == {
-        f"chainq export {table} 2400:2500 --to lake --repair all" for table in ("calls", "outputs")
+        f"chainq export {table} 2400:2420 --to lake --repair all" for table in ("calls", "outputs")
     }
     assert chainq("export", "--to", "lake", "--repair", "findings.jsonl", "-w", "1", url=server()).code == 0
     assert chainq("verify", "lake").code == 0

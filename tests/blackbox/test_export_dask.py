@@ -15,11 +15,12 @@ from chainq.demo.faults import Faults
 from chainq.installer import install_command
 from harness.chain_tables import TABLES, table_rows
 from harness.lake import Lake, due
+from harness.packages import needs
 from harness.program import Program, Servers, finish, one_line
 from harness.services import Moving, serving
 from harness.truth import Truth
 
-pytest.importorskip("distributed")
+needs("distributed")
 WORDS = ("export", "records", "2400:2800", "--partition", "100", "--to", "lake", "--engine", "dask")
 
 CLUSTER = """

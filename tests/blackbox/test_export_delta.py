@@ -5,13 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from chainq.demo.chain import Chain
-from chainq.demo.fork import Fork
 from chainq.installer import install_command
 from harness.chain_tables import TABLES, table_rows
-from harness.lake import Lake, due
+from harness.lake import Lake
 from harness.program import Program, Ran, Servers, one_line
-from harness.services import Moving, fork_truth, serving
+from harness.services import Moving, serving
 from harness.truth import Truth
 
 deltalake = pytest.importorskip("deltalake")
@@ -98,34 +96,6 @@ def test_the_partition_that_grows_follows_when_it_is_full(chainq: Program, truth
     ran = chainq("sql", "lake", "select count(*) as n from records", "--jsonl")
     assert json.loads(ran.out) == {"n": found[0][0]}
     assert chainq("verify", "lake").code == 0
-
-
-def test_a_reorg_takes_partitions_out_before_they_are_replaced(chainq: Program, lake: Lake) -> None:
-    """One version is without the partitions that the fork touches, the next one has the new ones."""
-    service, trunk = Moving(2749), Chain(tip=2749)
-    with serving(service) as url:
-        words = ("records", "blocks", "2300:", "--partition", "100")
-        assert export(chainq, url, *words).code == 0
-        service.swap(Fork(trunk, 2450))
-        seen: set[str] = set()
-
-        def fail(method: str) -> None:
-            seen.add(method)
-            if "records/all" in seen:
-                raise ConnectionError
-
-        service.hook = fail
-        assert export(chainq, url, *words, "--retries", "0").code == 5
-        assert Table(lake.root / "records").starts == [2300], "half a run is no version"
-        assert Table(lake.root / "records").heights() == heights(fork_truth(2450, 2749), "records", 2300, 2400)
-        service.hook = lambda _: None
-        assert export(chainq, url, *words).code == 0
-    for command in ("records", "blocks"):
-        table = Table(lake.root / command)
-        assert table.starts == [2300, 2400, 2500, 2600]
-        assert table.table.version() == 2
-        assert table.heights() == heights(fork_truth(2450, 2749), command, 2300, 2700)
-    assert lake.rows("records") == due(fork_truth(2450, 2749).rows("records", 2300, 2750))
 
 
 def test_partitions_that_were_there_before(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:

@@ -7,17 +7,15 @@ from typing import Any
 
 import pytest
 
-from chainq.demo.chain import Chain
-from chainq.demo.fork import Fork
 from chainq.installer import install_command
 from harness.chain_tables import TABLES, table_rows
-from harness.lake import Lake, due
+from harness.lake import Lake
+from harness.packages import needs
 from harness.program import Program, Ran, Servers, one_line
-from harness.services import Moving, fork_truth, serving
+from harness.services import Moving, serving
 from harness.truth import Truth
 
-pytest.importorskip("pyiceberg")
-sql = pytest.importorskip("pyiceberg.catalog.sql")
+needs("pyiceberg")
 parquet = pytest.importorskip("pyarrow.parquet")
 
 
@@ -34,7 +32,9 @@ def lake(chainq: Program) -> Lake:
 
 def table(lake: Lake, command: str) -> Any:
     """The Iceberg table of a command, as a reader opens it."""
-    catalog = sql.SqlCatalog("chainq", uri=f"sqlite:///{lake.root}/_chainq/iceberg.db")
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    catalog = SqlCatalog("chainq", uri=f"sqlite:///{lake.root}/_chainq/iceberg.db")
     return catalog.load_table(f"chainq.{command.replace('-', '_')}")
 
 
@@ -57,7 +57,7 @@ def expected(truth: Truth, command: str, start: int, end: int) -> list[int]:
 def test_a_table_for_each_command(chainq: Program, server: Servers, lake: Lake) -> None:
     """The rows as the files have them; a run is one snapshot with the hash of its receipts; a repeated run is none."""
     url, commands = server(), ("records", "blocks", "full-blocks", "ownership")
-    ran = export(chainq, url, *commands, "2400:2800", "--partition", "100")
+    ran = export(chainq, url, *commands, "2400:2480", "--partition", "20")
     assert ran.code == 0, ran.err
     assert "16 committed to Iceberg tables" in ran.err
     for command in commands:
@@ -70,7 +70,7 @@ def test_a_table_for_each_command(chainq: Program, server: Servers, lake: Lake) 
         assert len(found.snapshots()) == 1
         assert found.current_snapshot().summary["chainq.receipts"] == sha256("".join(names).encode()).hexdigest()
     before = lake.files()
-    ran = export(chainq, url, *commands, "2400:2800")
+    ran = export(chainq, url, *commands, "2400:2480")
     assert "Iceberg" not in ran.err
     assert lake.files() == before
     assert chainq("verify", "lake").code == 0
@@ -79,22 +79,39 @@ def test_a_table_for_each_command(chainq: Program, server: Servers, lake: Lake) 
 
 def test_a_filter_on_heights_opens_the_files_that_have_them(chainq: Program, server: Servers, lake: Lake) -> None:
     """The statistics of the files leave out the others, although the table is not partitioned."""
-    assert export(chainq, server(), "chain", "2400:2800", "--partition", "100", "--no-full-blocks").code == 0
+    assert export(chainq, server(), "chain", "2400:2480", "--partition", "20", "--no-full-blocks").code == 0
     for command in (name for name in TABLES if name != "full-blocks"):
-        (task,) = table(lake, command).scan("height >= 2450 and height < 2460").plan_files()
+        (task,) = table(lake, command).scan("height >= 2410 and height < 2415").plan_files()
         assert "start=000002400" in task.file.file_path
+
+
+def test_duckdb_reads_the_tables(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
+    """All rows, and those of some heights; its extension for Iceberg is loaded if it is there, and never downloaded."""
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect(config={"autoinstall_known_extensions": "false"})
+    try:
+        connection.execute("LOAD iceberg")
+    except duckdb.Error as error:
+        pytest.skip(f"DuckDB has no extension for Iceberg here: {str(error).splitlines()[0]}")
+    assert export(chainq, server(), "records", "blocks", "2400:2600", "--partition", "100").code == 0
+    for command in ("records", "blocks"):
+        scan = f"from iceberg_scan('{table(lake, command).metadata_location}')"
+        found = connection.execute(f"select height {scan} order by 1").fetchall()
+        assert [height for (height,) in found] == expected(truth, command, 2400, 2600)
+        (count,) = connection.execute(f"select count(*) {scan} where height < 2500").fetchone()
+        assert count == len(truth.rows(command, 2400, 2500))
 
 
 def test_rows_of_all_tables_that_full_blocks_fill(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
     """Also partitions without rows, which a repeated run does not commit again."""
     url = server()
-    assert export(chainq, url, "chain", "2400:2420", "--partition", "1").code == 0
-    ran = export(chainq, url, "chain", "2400:2420")
+    assert export(chainq, url, "chain", "2400:2410", "--partition", "1").code == 0
+    ran = export(chainq, url, "chain", "2400:2410")
     assert (ran.code, "Iceberg" in ran.err) == (0, False), ran.err
     for command in TABLES:
         rows = table(lake, command).scan().to_arrow().num_rows
-        assert rows == len(table_rows(truth, command, 2400, 2420))
-        assert starts(lake, command) == list(range(2400, 2420))
+        assert rows == len(table_rows(truth, command, 2400, 2410))
+        assert starts(lake, command) == list(range(2400, 2410))
 
 
 def test_the_partition_that_grows_follows_when_it_is_full(chainq: Program, lake: Lake) -> None:
@@ -113,32 +130,6 @@ def test_the_partition_that_grows_follows_when_it_is_full(chainq: Program, lake:
             assert starts(lake, "records") == due_starts
             assert len(table(lake, "records").snapshots()) == snapshots
             assert heights(lake, "records") == expected(Truth(tip), "records", 2500, due_starts[-1] + 100)
-
-
-def test_a_reorg_takes_partitions_out_before_they_are_replaced(chainq: Program, lake: Lake) -> None:
-    """One snapshot is without the partitions that the fork touches, the next one has the new ones."""
-    service, trunk = Moving(2749), Chain(tip=2749)
-    with serving(service) as url:
-        words = ("records", "blocks", "2300:", "--partition", "100")
-        assert export(chainq, url, *words).code == 0
-        service.swap(Fork(trunk, 2450))
-        seen: set[str] = set()
-
-        def fail(method: str) -> None:
-            seen.add(method)
-            if "records/all" in seen:
-                raise ConnectionError
-
-        service.hook = fail
-        assert export(chainq, url, *words, "--retries", "0").code == 5
-        assert starts(lake, "records") == [2300], "half a run is no snapshot"
-        assert heights(lake, "records") == expected(fork_truth(2450, 2749), "records", 2300, 2400)
-        service.hook = lambda _: None
-        assert export(chainq, url, *words).code == 0
-    for command in ("records", "blocks"):
-        assert starts(lake, command) == [2300, 2400, 2500, 2600]
-        assert heights(lake, command) == expected(fork_truth(2450, 2749), command, 2300, 2700)
-    assert lake.rows("records") == due(fork_truth(2450, 2749).rows("records", 2300, 2750))
 
 
 def test_with_delta_tables(chainq: Program, server: Servers, lake: Lake) -> None:

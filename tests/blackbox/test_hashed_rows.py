@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Iterator
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,8 @@ import pytest
 import chainq
 from chainq.demo.bodies import Bodies
 from chainq.demo.chain import BARE_ERA
+from chainq.demo.faults import Faults
+from chainq.demo.plants import Plant
 from chainq.demo.sealed import SealedChain
 from chainq.demo.service import Service
 from harness.program import DIALECT, Program, Servers, one_line
@@ -16,20 +20,28 @@ from harness.services import serving
 
 pytest.importorskip("aleo")
 
-BLOCKS = 60
-WRONG = 41
+BLOCKS = 36  # those from 30 on have quorums
+WRONG = 33
+HASHES = ("--hashes", "-w", "1")  # each process takes a third of a second before its first hash
 CIPHERTEXT = re.compile("ciphertext1[a-z0-9]+")
 
 
-@pytest.fixture
-def url(server: Servers) -> str:
-    return server("--sealed", str(BLOCKS))
+@pytest.fixture(scope="module")
+def chain() -> SealedChain:
+    return SealedChain(0, BLOCKS)
 
 
-@pytest.fixture
-def altered(server: Servers) -> str:
+@pytest.fixture(scope="module")
+def url(chain: SealedChain) -> Iterator[str]:
+    with serving(Service(chain, dialect=DIALECT)) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def altered(chain: SealedChain) -> Iterator[str]:
     """The same chain with one number of a block changed."""
-    return server("--sealed", str(BLOCKS), "--plant", f"round:{WRONG}")
+    with serving(Service(chain, Faults(plant=(Plant("round", WRONG),)), DIALECT)) as url:
+        yield url
 
 
 @pytest.mark.parametrize(("command", "workers"), [("blocks", "1"), ("full-blocks", "2")])
@@ -57,28 +69,29 @@ def test_the_first_wrong_row_ends_the_output(program: Program, altered: str) -> 
 
 def test_the_first_wrong_row_from_the_end(program: Program, altered: str) -> None:
     """`--reverse` prints the blocks above it."""
-    ran = program("blocks", f"0:{BLOCKS}", "--reverse", "--hashes", url=altered)
+    ran = program("blocks", f"0:{BLOCKS}", "--reverse", *HASHES, url=altered)
     assert ran.code == 6
     assert [int(json.loads(row)["height"]) for row in ran.rows] == list(range(BLOCKS - 1, WRONG, -1))
 
 
 def test_rows_beyond_the_limit_are_not_checked(program: Program, altered: str) -> None:
     """What is not printed is not an error."""
-    ran = program("blocks", f"0:{BLOCKS}", "--limit", str(WRONG), "--hashes", url=altered)
+    ran = program("blocks", f"0:{BLOCKS}", "--limit", str(WRONG), *HASHES, url=altered)
     assert ran.code == 0, ran.err
     assert len(ran.rows) == WRONG
-    assert program("blocks", f"0:{BLOCKS}", "--limit", str(WRONG + 1), "--hashes", url=altered).code == 6
+    assert program("blocks", f"0:{BLOCKS}", "--limit", str(WRONG + 1), *HASHES, url=altered).code == 6
 
 
-def test_a_full_block_is_checked_to_its_values(program: Program) -> None:
+def test_a_full_block_is_checked_to_its_values(program: Program, chain: SealedChain) -> None:
     """A value within a transaction, which the header alone does not show."""
-    chain = SealedChain(0, BLOCKS)
+    chain = copy(chain)
+    chain._true = dict(chain._true)
     made = {true: made for made, true in chain._true.items()}
     first, second, *_ = CIPHERTEXT.findall(json.dumps(Bodies(chain).block(WRONG)))
     chain._true[made[first]] = second
     with serving(Service(chain, dialect=DIALECT)) as url:
-        ran = program("full-blocks", f"0:{BLOCKS}", "--hashes", url=url)
-        assert program("blocks", f"0:{BLOCKS}", "--hashes", url=url).code == 0
+        ran = program("full-blocks", f"0:{BLOCKS}", *HASHES, url=url)
+        assert program("blocks", f"0:{BLOCKS}", *HASHES, url=url).code == 0
     assert ran.code == 6
     assert [json.loads(row)["header"]["metadata"]["height"] for row in ran.rows] == list(range(WRONG))
     assert f"block {WRONG} contradicts its own hashes (value)" in ran.err
@@ -90,7 +103,7 @@ def test_a_wrong_row_is_never_written_to_a_file(
 ) -> None:
     """With a checkpoint the file keeps the rows before it; the next run, of a server that is right, goes on there."""
     out, kept = tmp_path / "rows.jsonl", tmp_path / "kept"
-    job = (command, "--start", "0", "--hashes", "--checkpoint", str(kept), "-o", str(out))
+    job = (command, "--start", "0", *HASHES, "--checkpoint", str(kept), "-o", str(out))
     ran = program(*job, *follow, url=altered)
     assert ran.code == 6, ran.err
     assert f"block {WRONG} contradicts its own hashes" in ran.err
@@ -104,7 +117,7 @@ def test_a_wrong_row_is_never_written_to_a_file(
 
 def test_what_cannot_be_checked_is_counted(program: Program, server: Servers) -> None:
     """Headers of an older era lack fields: they are printed, and one warning counts them."""
-    ran = program("blocks", f"{BARE_ERA.start}:{BARE_ERA.start + 3}", "--hashes", url=server())
+    ran = program("blocks", f"{BARE_ERA.start}:{BARE_ERA.start + 3}", *HASHES, url=server())
     assert ran.code == 0, ran.err
     assert len(ran.rows) == 3
     assert one_line(ran, 0).count("not checked: 3 block hashes of headers without today's fields") == 1

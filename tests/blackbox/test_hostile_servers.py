@@ -52,11 +52,18 @@ def test_rows_come_whole_from(command: str, name: str, chainq: Program, server: 
     assert (ran.code, difference(ran.rows, truth.groups(command, *RANGE))) == (0, ""), ran.err
 
 
-@pytest.mark.parametrize("start", some([3_000, 3_001, 3_007], 3_000, 3_001))  # the first has rows of the address
+@pytest.mark.parametrize(
+    ("command", "start"),
+    some(
+        product(["ownership", "address-transactions"], [3_000, 3_001, 3_007]),
+        ("ownership", 3_001),
+        ("address-transactions", 3_000),  # where the address has rows
+        several=True,
+    ),
+)
 @pytest.mark.parametrize(
     "name", ["cap in bytes", "range clamped", "cap that varies", "no page but the first", "empty when wide"]
 )
-@pytest.mark.parametrize("command", ["ownership", "address-transactions"])
 def test_rows_without_heights_come_whole_from(
     command: str, name: str, start: int, chainq: Program, server: Servers, truth: Truth
 ) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from chainq.heights.grid import partition_name
 from harness.jobs import said
 from harness.lake import Lake
 from harness.program import DIALECT, Program, Servers, one_line
+from harness.search import some
 from harness.services import Call, Moving, heights_of, serving, witnessed
 from harness.truth import Truth
 
@@ -66,8 +68,16 @@ def test_what_is_stored_takes_no_calls(chainq: Program, lake: str, seen: Seen, w
     assert sorted(ran.rows) == sorted(there.rows) if words[0] == "ownership" else ran.out == there.out
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("order", [(), ("--reverse",)], ids=["up", "down"])
+@pytest.mark.parametrize(
+    ("command", "order"),
+    some(
+        product(COMMANDS, [(), ("--reverse",)]),
+        *((command, ()) for command in COMMANDS),
+        ("records", ("--reverse",)),
+        ("blocks", ("--reverse",)),
+        several=True,
+    ),
+)
 def test_the_rest_is_requested(
     chainq: Program, lake: str, seen: Seen, truth: Truth, command: str, order: tuple[str, ...]
 ) -> None:

@@ -67,6 +67,10 @@ def test_an_unknown_column_is_refused_unless_unchecked(chainq: Program, server: 
     ran = chainq("blocks", *RANGE, "--columns", "heigth", url=nowhere)
     assert (ran.code, ran.out) == (2, b"")
     assert "height" in ran.err.replace("heigth", "")
+    for option in (["--columns", "transactions[].stauts"], ["--where", "transactions[].stauts = rejected"]):
+        ran = chainq("full-blocks", *RANGE, *option, url=nowhere)
+        assert ran.code == 2
+        assert "(did you mean transactions[].status?)" in ran.err
     extra = "total_supply_in_microcredits"
     assert chainq("block", "150", "--columns", extra, url=nowhere).code == 2
     ran = chainq("block", "150", "--columns", extra, "--no-check", "--jsonl", url=server())

@@ -15,8 +15,7 @@ from harness.wallet import PUBLISHED, VARIABLE, Holding, fresh_key, fresh_record
 
 pytest.importorskip("aleo")
 
-# Heights 0 to 770 of the sample chain: 4,345 records, five of them planted.
-RANGE = ("--start", "0", "--end", "770")
+RANGE = ("--start", "0", "--end", "270")  # three planted records
 FEW = ("--start", "100", "--end", "130")  # one planted record, at 116
 
 
@@ -53,7 +52,7 @@ def test_serve_plants_records_of_any_owner(chainq: Program, server: Servers) -> 
         none = chainq("owned", *FEW, url=url, env={VARIABLE: PUBLISHED.text})
     assert (ran.code, ran.err, none.code, none.out) == (0, "", 0, b"")
     rows = [json.loads(row) for row in ran.rows]
-    assert [row["height"] for row in rows] == [29, 116, 261, 464, 725]
+    assert [row["height"] for row in rows] == [29, 116, 261]
     for number, row in enumerate(rows, 1):
         assert f"owner: {key.address}.private" in row["plaintext"]
         assert f"microcredits: {number}000000u64.private" in row["plaintext"]
@@ -141,12 +140,12 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize("fields", MALFORMED.values(), ids=MALFORMED)
-def test_a_malformed_row_is_reported(chainq: Program, fields: tuple[object, object, object]) -> None:
+@pytest.mark.parametrize("name", some(MALFORMED, "half empty", "no point", "beyond 32 bytes", "null", "owner null"))
+def test_a_malformed_row_is_reported(chainq: Program, name: str) -> None:
     """All others are compared and printed; then the run ends with 6, whatever the row's owner may be."""
     key = fresh_key()
     good, bad = fresh_records(key.address, 2)
-    nonce_x, nonce_y, owner_x = fields
+    nonce_x, nonce_y, owner_x = MALFORMED[name]
     broken = Planted(bad.record_ciphertext, nonce_x, nonce_y, owner_x)  # type: ignore[arg-type]  # as servers may send
     service = Holding([broken, good], 200, first=0)
     with serving(service) as url:
@@ -162,10 +161,10 @@ def test_a_malformed_row_is_reported(chainq: Program, fields: tuple[object, obje
 def test_limit_and_reverse(chainq: Program, server: Servers) -> None:
     """`--limit` counts hits, not rows; `--reverse` gives the newest first."""
     env = {VARIABLE: PUBLISHED.text}
-    few = ("--start", "0", "--end", "300")  # three planted records
+    few = ("--start", "20", "--end", "120")  # two planted records
     everything = chainq("owned", *few, "--records", url=server(), env=env)
-    two = chainq("owned", *few, "--records", "--limit", "2", url=server(), env=env)
-    assert two.rows == everything.rows[:2] != everything.rows
+    one = chainq("owned", *few, "--records", "--limit", "1", url=server(), env=env)
+    assert one.rows == everything.rows[:1] != everything.rows
     back = chainq("owned", *few, "--records", "--reverse", url=server(), env=env)
     assert back.rows == everything.rows[::-1]
 

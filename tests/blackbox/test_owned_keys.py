@@ -16,6 +16,7 @@ from chainq.demo.faults import Faults
 from chainq.installer import install_command
 from harness.kills import children
 from harness.program import LONGEST, Program, Servers, finish, one_line
+from harness.search import some
 from harness.services import serving
 from harness.wallet import PUBLISHED, VARIABLE, Holding, Key, fresh_key, fresh_records, key_file, transitions
 
@@ -190,7 +191,7 @@ def test_no_key_leaves_the_process(chainq: Program) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", some([signal.SIGINT, signal.SIGTERM, signal.SIGKILL], signal.SIGINT, signal.SIGKILL))
 def test_workers_end_with_the_run(chainq: Program, number: int) -> None:
     """However it ends: none goes on with a key in its memory."""
     key = fresh_key()

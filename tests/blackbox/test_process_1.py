@@ -4,11 +4,13 @@ import os
 import shutil
 import signal
 import subprocess
+from itertools import product
 
 import pytest
 
 from harness.kills import children
 from harness.program import Program, Servers, finish
+from harness.search import some
 
 OWN = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--kill-child"]
 
@@ -20,10 +22,18 @@ def allowed() -> bool:
     return subprocess.run([*OWN, "true"], check=False, capture_output=True).returncode == 0
 
 
+LONG = [("records", "0:3M", "-o", "out"), ("records", "--follow", "--interval", "60"), ("serve", "--port", "0")]
+SIGNALS = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT]
+
+
 @pytest.mark.skipif(not allowed(), reason="a name space of processes is not allowed here")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 @pytest.mark.parametrize(
-    "words", [("records", "0:3M", "-o", "out"), ("records", "--follow", "--interval", "60"), ("serve", "--port", "0")]
+    ("words", "number"),
+    some(
+        product(LONG, SIGNALS),
+        *zip(LONG, SIGNALS, strict=True),
+        several=True,
+    ),
 )
 def test_process_1_ends_when_it_is_told(
     words: tuple[str, ...], number: signal.Signals, chainq: Program, server: Servers

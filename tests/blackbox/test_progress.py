@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from io import StringIO
+from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
@@ -15,6 +16,7 @@ from chainq.demo.chain import DEFAULT_TIP
 from chainq.demo.planted import VIEW_KEY
 from harness.program import DIALECT, LONGEST, Program, Servers
 from harness.screen import screen
+from harness.search import some
 from harness.services import Moving, serving
 
 pexpect = pytest.importorskip("pexpect", reason="pseudo-terminals need pexpect")
@@ -143,8 +145,17 @@ def test_a_bar_moves_and_leaves_nothing(case: Case, chainq: Program, holding: Ca
     )
 
 
-@pytest.mark.parametrize("case", ["range", "checkpoint", "export"], indirect=True)
-@pytest.mark.parametrize("how", ["-q", "2> errors"])
+@pytest.mark.parametrize(
+    ("how", "case"),
+    some(
+        product(["-q", "2> errors"], ["range", "checkpoint", "export"]),
+        ("-q", "export"),
+        ("2> errors", "range"),
+        ("2> errors", "checkpoint"),
+        several=True,
+    ),
+    indirect=["case"],
+)
 def test_no_bar(how: str, case: Case, chainq: Program, holding: Callable[[int], Holding]) -> None:
     """-q, and an stderr that is no terminal, get none of it, however long the run waits."""
     service = holding(min(case.calls, 8))
@@ -159,7 +170,7 @@ def test_no_bar(how: str, case: Case, chainq: Program, holding: Callable[[int], 
     assert not re.search("━|\x1b\\[2K|\x1b\\[\\?25", text), text
 
 
-@pytest.mark.parametrize("columns", [60, 80, 200])
+@pytest.mark.parametrize("columns", some([60, 80, 200], 60, 200))
 def test_a_bar_fits_the_terminal(columns: int, chainq: Program, holding: Callable[[int], Holding]) -> None:
     """How far, the share and what is waited for are there at any width, and room for ^C at the end of the line."""
     child = started(chainq, "records 0:200K -o x.jsonl", holding(8).url, columns=columns)
@@ -233,6 +244,24 @@ def test_files_are_counted_by_rows(name: str, chainq: Program) -> None:
     child = started(chainq, f"verify {name}", "demo:")
     child.expect(rf"[0-9,]+/{SOME} rows")
     child.expect("no findings")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+
+
+@pytest.mark.parametrize("name", ["lake", "rows.jsonl"])
+def test_block_hashes_are_counted(name: str, chainq: Program, server: Servers) -> None:
+    """`verify --hashes` of files reads their blocks twice; the bar says which of the two it does, and moves again."""
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("aleo")
+    blocks = 100
+    words = ["export", "full-blocks", "--to", name] if name == "lake" else ["full-blocks", "-o", name]
+    assert chainq(*words, f"0:{blocks}", url=server("--sealed", str(blocks))).code == 0
+    child = started(chainq, f"verify {name} --hashes --workers 1", "demo:")
+    shares = set()
+    while child.expect([rf"({SOME})/{blocks} block hashes", "no findings"]) == 0:
+        shares.add(child.match.group(1))
+    assert len(shares) > 1, child.before
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 0

@@ -152,6 +152,19 @@ def test_a_range_of_lookups_ends_with_the_tip(chainq: Program, server: Servers, 
     assert "--end is exclusive" in one_line(chainq("transactions", "7:7", url=server()), 0)
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("records", "4M"), "block 4000000 does not exist: the tip is 3000000"),
+        (("records", "4M:5M"), "no blocks in that range: the tip is 3000000"),
+        (("records", "2999999:5M"), "--end 5000000 is not reached: the tip is 3000000"),
+    ],
+)
+def test_a_range_beyond_the_tip_says_so(words: tuple[str, str], said: str, chainq: Program, server: Servers) -> None:
+    """It is no error, because the service takes such a range; a warning says why rows are missing."""
+    assert said in one_line(chainq(*words, url=server()), 0)
+
+
 def test_ranges_on_standard_input(chainq: Program, server: Servers, truth: Truth) -> None:
     """A line may be a range."""
     ran = chainq("block", "-", url=server(), stdin=b"5\n7:9\n")

@@ -3,11 +3,13 @@
 import shutil
 import signal
 import subprocess
+from itertools import product
 
 import pytest
 
 from harness.jobs import FIRST, Job, assassin, said
 from harness.program import Program, finish
+from harness.search import some
 from harness.services import Moving, serving
 
 WAYS = ("create", "copytruncate")
@@ -30,9 +32,11 @@ def whole(job: Job) -> bytes:
     return b"".join(path.read_bytes() for path in files)
 
 
-@pytest.mark.parametrize("form", [(), ("--csv",)], ids=["jsonl", "csv"])
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("command", ["blocks", "records"])
+@pytest.mark.parametrize(
+    ("command", "form"),
+    some(product(["blocks", "records"], [(), ("--csv",)]), ("blocks", ("--csv",)), ("records", ()), several=True),
+)
 def test_rotated_between_runs(command: str, way: str, form: tuple[str, ...], chainq: Program) -> None:
     """The next run goes on at its position in the new file, in silence; csv begins with a header again."""
     service = Moving(FIRST + 40)

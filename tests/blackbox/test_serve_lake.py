@@ -9,6 +9,7 @@ import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 from chainq.heights.grid import partition_name
 from harness.jobs import said
 from harness.program import Program, Servers, finish, one_line
+from harness.search import some
 from harness.truth import Truth
 
 pytest.importorskip("pyarrow")
@@ -81,8 +83,16 @@ def rpc(method: str, **params: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("words", [(), ("--reverse",), ("-j", "1", "--strict")], ids=" ".join)
+@pytest.mark.parametrize(
+    ("command", "words"),
+    some(
+        product(COMMANDS, [(), ("--reverse",), ("-j", "1", "--strict")]),
+        *((command, ()) for command in COMMANDS),
+        ("records", ("--reverse",)),
+        ("full-blocks", ("-j", "1", "--strict")),
+        several=True,
+    ),
+)
 def test_ranges_have_the_rows_of_the_service(
     program: Program, url: str, truth: Truth, command: str, words: tuple[str, ...]
 ) -> None:

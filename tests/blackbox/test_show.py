@@ -104,6 +104,7 @@ def test_a_block_has_its_transactions_and_records(screens: dict[str, Ran]) -> No
     for name, count in counts.items():
         assert f"  {count}  {name}\n" in text
     assert "credits.aleo/fee_private  1 record, fee 0.060284 credits" in text
+    assert "\ntransactions  7: 6 accepted, 1 fee whose status the service does not give\n" in text
 
 
 def test_a_rejected_transaction_is_seen_at_once(chainq: Program) -> None:

@@ -5,12 +5,14 @@ import math
 import shutil
 from collections import Counter
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from chainq.installer import install_command
 from harness.program import Program, Servers, one_line
+from harness.search import some
 from harness.services import FULL_BLOCKS, witnessed
 from harness.truth import Truth
 
@@ -104,8 +106,14 @@ def test_heights_between_partitions_that_are_missing(exported: Program, server: 
     assert (ran.code, ran.err) == (0, "")
 
 
-@pytest.mark.parametrize("start", [2400, 2450])
-@pytest.mark.parametrize("lost", ["bytes", "file", "receipt"])
+@pytest.mark.parametrize(
+    ("lost", "start"),
+    some(
+        product(["bytes", "file", "receipt"], [2400, 2450]),
+        *(("bytes", 2400), ("file", 2450), ("receipt", 2400), ("receipt", 2450)),
+        several=True,
+    ),
+)
 def test_partitions_that_are_not_whole(lost: str, start: int, exported: Program) -> None:
     """The first or the last partition has another size than its receipt, no file or no receipt: exit code 6."""
     root = exported.home / "lake"
@@ -129,14 +137,18 @@ def test_files_of_other_heights_are_not_opened(exported: Program) -> None:
     for command in ("records", "blocks", "full-blocks"):
         path = exported.home / f"lake/{command}/start=000002450/data.parquet"
         path.write_bytes(bytes(path.stat().st_size))
-    for table, height in (("records", "height"), ("blocks", "height"), ("full_blocks", '"header.metadata.height"')):
+    for table, height, last in (
+        ("records", "height", 5),
+        ("blocks", "height", 1),
+        ("full_blocks", '"header.metadata.height"', 1),
+    ):
         for where in (
             f"{height} < 2450",
             f"{height} = 2449",
             f"{height} in (2401, 2410)",
             "start < 2450",
             "start = 2400",
-        ):
+        )[:last]:
             query = f"select coalesce(max({height}), 0) < 2450 as inside from {table} where {where}"  # noqa: S608
             ran = exported("sql", "lake", query, "--jsonl")
             assert (ran.code, ran.out) == (0, b'{"inside":true}\n'), ran.err
@@ -144,8 +156,11 @@ def test_files_of_other_heights_are_not_opened(exported: Program) -> None:
         assert "start=000002450/data.parquet of lake is damaged" in line
 
 
-@pytest.mark.parametrize("where", ["", "where height >= 0"])
-def test_bits_that_changed(exported: Program, where: str) -> None:
+@pytest.mark.parametrize(
+    ("where", "places"),
+    some(product(["", "where height >= 0"], [8, 24]), ("", 8), ("where height >= 0", 8), several=True),
+)
+def test_bits_that_changed(exported: Program, where: str, places: int) -> None:
     """In the pages that a query reads, and the number of rows in a footer: exit code 6 and no other result."""
     path = exported.home / "lake/records/start=000002450/data.parquet"
     whole = path.read_bytes()
@@ -153,7 +168,7 @@ def test_bits_that_changed(exported: Program, where: str) -> None:
     query = f"select * from records {where}"  # noqa: S608
     due = exported("sql", "lake", query, "--jsonl").out
     told = 0
-    for at in range(4, footer, footer // 24):
+    for at in range(4, footer, footer // places):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
         ran = exported("sql", "lake", query, "--jsonl", "-o", "found.jsonl")
         told += ran.code == 6
@@ -161,7 +176,7 @@ def test_bits_that_changed(exported: Program, where: str) -> None:
             assert "start=000002450/data.parquet of lake is damaged: " in one_line(ran, 6)
         else:
             assert (ran.code, (exported.home / "found.jsonl").read_bytes()) == (0, due)
-    assert told >= 20
+    assert told >= places * 5 // 6
     (receipt,) = (exported.home / "lake/_chainq/receipts/records").glob("000002450-*")
     start, end, tip, rows, *rest = receipt.name.split("-")
     path.write_bytes(whole)

@@ -123,7 +123,10 @@ def test_an_export(chainq: Program, server: Servers) -> None:
     assert (blocks["next"], blocks["rows"], blocks["missing"]) == (100, 100, [[100, 200]])
     sorted(files["blocks"])[3].unlink()
     assert "lake: blocks up to block 99, " in (text := chainq("status", "lake").out.decode())
-    assert ", missing heights 100-199, 300-349\nlake: records up to block 349" in text
+    writes = "chainq export blocks 100:350 --to lake writes them"
+    assert f", missing heights 100-199, 300-349 ({writes})\nlake: records up to block 349" in text
+    assert chainq(*writes.split()[1:-2], url=url).code == 0
+    assert seen(chainq, "lake")["missing"] == []
 
 
 def test_an_export_without_news_and_one_that_failed(chainq: Program) -> None:

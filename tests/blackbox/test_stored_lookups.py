@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from chainq.demo.service import Reply
 from harness.jobs import said
 from harness.program import Program, Servers, one_line
+from harness.services import Moving, serving
 
 pytest.importorskip("pyarrow")
 TIP = ("--tip", "219")
@@ -80,6 +82,53 @@ def test_screens(chainq: Program, server: Servers, made: Path) -> None:
     assert [ran.code for ran in screens] == [0, 0], screens[1].err
     assert json.loads(screens[0].out)["transaction"] == json.loads(screens[1].out)["transaction"]
     assert chainq("show", "credits.aleo/transfer_public", "--last", "50", url=str(made)).code == 0
+
+
+def parts_of(chainq: Program, made: Path) -> tuple[str, str, str]:
+    """A transition without records, its transaction, and the tag of a record that is spent, both far below the tip."""
+    calls = [json.loads(row) for row in chainq(*CALLS, "--jsonl", url=str(made)).rows]
+    inner = next(call["transaction"] for call in calls if call["transaction"].get("execution"))
+    query = "select tag, transaction_id from inputs where tag is not null order by height limit 1"
+    spent = json.loads(chainq("sql", str(made), query, "--jsonl").out)
+    return inner["execution"]["transitions"][0]["id"], spent["tag"], spent["transaction_id"]
+
+
+def test_a_transition_and_a_tag(chainq: Program, made: Path, lake: str) -> None:
+    """An export finds them at any height, by its index or by all that it has; a service knows no tags."""
+    transition, tag, spender = parts_of(chainq, made)
+    ran = chainq("show", transition, "--last", "1", "--json", url=lake)
+    assert ran.code == 0, ran.err
+    assert transition in ran.out.decode()
+    ran = chainq("show", tag, "--json", url=lake)
+    assert (ran.code, json.loads(ran.out)["transaction_id"]) == (0, spender), ran.err
+    assert "tag 1field not found" in one_line(chainq("show", "1field", url=lake), 1)
+    absent = "au1" + "q" * 58
+    assert f"transition {absent} not found" in one_line(chainq("show", absent, url=lake), 1)
+    assert "chainq show 1field --url DEST" in one_line(chainq("show", "1field", url="demo:"), 2)
+
+
+class Burning(Moving):
+    """A service whose transitions that take records make none."""
+
+    def respond(self, body: bytes) -> Reply:
+        reply = super().respond(body)
+        content = json.loads(reply.body) if json.loads(body)["method"].startswith("getChainBlocks") else {}
+        for block in content.get("result", ()):
+            for confirmed in block["transactions"]:
+                for one in confirmed["transaction"].get("execution", {}).get("transitions", ()):
+                    if any(value["type"] == "record" for value in one["inputs"]):
+                        one["outputs"] = []
+        return reply._replace(body=json.dumps(content).encode()) if content else reply
+
+
+def test_a_transition_that_no_list_has(chainq: Program) -> None:
+    """One that takes records and makes none: what is shown is its transaction."""
+    with serving(Burning(59)) as url:
+        assert chainq("export", "chain", "--to", "lake", "--partition", "60", "-w", "1", "-q", url=url).code == 0
+    query = "select transition_id, transaction_id from calls where record_inputs > 0 and kind = 'execution' limit 1"
+    found = json.loads(chainq("sql", "lake", query, "--jsonl").out)
+    ran = chainq("show", found["transition_id"], "--json", url="lake")
+    assert (ran.code, json.loads(ran.out)["transaction_id"]) == (0, found["transaction_id"]), ran.err
 
 
 def test_heights_that_are_missing(chainq: Program, made: Path) -> None:

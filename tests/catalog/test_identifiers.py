@@ -190,3 +190,23 @@ def test_a_host_that_cannot_be_looked_up_is_found(host: str) -> None:
 def test_a_host_that_can_be_looked_up_passes(host: str) -> None:
     """What it is, its lookup will show."""
     assert identifiers.url(f"http://{host}/") == f"http://{host}/"
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("localhost:8545", "did you mean http://localhost:8545?"),
+        ("127.0.0.1:8545/rpc", "did you mean http://127.0.0.1:8545/rpc?"),
+        ("nohost.invalid", "did you mean https://nohost.invalid?"),
+        ("folder/Sub", ""),
+        ("someone:hunter2@host:1", ""),
+        ("nohost.invalid/v1/hunter2", ""),
+        ("ftp://host.example", ""),
+    ],
+)
+def test_a_host_without_a_scheme_is_recognized(text: str, hint: str) -> None:
+    """The error names the URL that was meant, but never one with a secret in it."""
+    with pytest.raises(UsageError) as raised:
+        identifiers.url(text)
+    assert raised.value.hint == hint
+    assert "hunter2" not in str(raised.value)

@@ -32,6 +32,15 @@ def test_help_fits_the_terminal(program: Program, command: str, width: int) -> N
         assert method.example in re.sub(r" \\\n +", " ", text)
 
 
+@pytest.mark.parametrize(("command", "most"), [("", 72), ("records", 84), ("full-blocks", 96)])
+def test_help_is_short_and_begins_with_an_example(program: Program, command: str, most: int) -> None:
+    """About two screens at 80 columns; what is longer is in the manual page of the command."""
+    lines = shown(program, 80, *command.split()).splitlines()
+    assert len(lines) <= most
+    assert next(place for place, line in enumerate(lines) if line.startswith("  chainq ")) < 12
+    assert not any("\f" in line for line in lines)
+
+
 def test_help_ends_with_the_exit_codes(program: Program) -> None:
     """Every exit code and its meaning are in the help of the program."""
     text = shown(program, 80)

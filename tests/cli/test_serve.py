@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from chainq.cli.serve import ServeCommand, serve
+from chainq.cli.serve import ServeOptions, fault_options, run
 from chainq.errors import UsageError
 from harness.program import Program, Servers
 
@@ -60,4 +60,4 @@ def test_a_port_that_is_taken_is_a_usage_error(server: Servers) -> None:
     with server.own() as (url, _):
         port = int(url.rstrip("/").rpartition(":")[2])
         with pytest.raises(UsageError, match=f"cannot listen on 127.0.0.1:{port}"):
-            serve(ServeCommand(port=port))
+            run(ServeOptions(port=port, **{one.name: one.default for one in fault_options()}))

@@ -125,3 +125,21 @@ def test_errors_are_raised_where_they_are_awaited() -> None:
     asyncio.run(asked())
     with pytest.raises(UsageError):
         AsyncClient("nonsense")
+
+
+def test_what_is_left_as_a_data_frame() -> None:
+    """`to_pandas` takes the rows that `async for` left, also those of a response that it has read in part."""
+    pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+
+    async def asked() -> list[int]:
+        async with AsyncClient("demo:") as client:
+            rows = client.blocks(0, 10)
+            async for _ in rows:
+                break
+            frame = await rows.to_pandas()
+            with pytest.raises(UsageError, match="have been read"):
+                await rows.to_arrow()
+            return [*frame.height]
+
+    assert asyncio.run(asked()) == list(range(1, 10))

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from chainq.cli.serve import FaultOptions
+from chainq.cli.serve import fault_options
 from chainq.demo import http_server, transport
 from chainq.demo.faults import Faults
 from chainq.demo.http_server import dripped
@@ -109,7 +109,7 @@ def test_a_slow_response_meets_the_deadline(faults: Faults, clock: FakeTime) -> 
 
 def test_every_fault_is_off_by_default_and_an_option_of_serve() -> None:
     """Faults() is a server without faults; `chainq serve` has an option for each field, with the same default."""
-    options = {name: getattr(FaultOptions, name) for name in FaultOptions.__annotations__}
+    options = {one.name: one.default for one in fault_options()}
     assert options.pop("page_offset") == "given"
     assert options.pop("database_down") is None
     fields = {field.name: field.default for field in dataclasses.fields(Faults)}

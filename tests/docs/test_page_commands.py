@@ -23,6 +23,8 @@ from chainq.config import profiles
 from harness.pages import DEVELOPERS, INSTALLERS, OF_THE_SYSTEM, OPTIONAL, PAGES, Block, Home, sections
 from harness.program import ROOT, Program, Servers
 from harness.search import some
+from harness.spark import LONGEST as SPARKS_LONGEST
+from harness.spark import need_spark
 from harness.truth import Truth
 
 SECTIONS = [blocks for page in PAGES for blocks in sections(page)]
@@ -141,7 +143,13 @@ def test_python_runs(block: Block, home: Home) -> None:
     """Python on a page runs as it is."""
     if "pandas" in block.text:
         pytest.importorskip("pandas")
-    home.run([sys.executable, "-c", block.text])
+    if "pyspark" in block.text:
+        need_spark()
+        environment = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+        log = 'exec "$0" -c "$1" 2> spark.log'  # Spark writes more to stderr than a page should
+        home.run(["bash", "-c", log, sys.executable, block.text], longest=SPARKS_LONGEST, **environment)
+    else:
+        home.run([sys.executable, "-c", block.text])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

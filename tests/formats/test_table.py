@@ -9,8 +9,10 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_COMMAND, METHODS
 from chainq.formats import table
 from chainq.formats.cells import headers
+from chainq.formats.protocol import OutputSpec
 from chainq.text.humanize import age
 from chainq.text.width import truncate, wrap
+from chainq.verify.findings import FINDINGS
 from harness.tables import BLOCK, FIELD, HASH, NOW, cells, drawn, spec
 
 pytestmark = pytest.mark.usefixtures("frozen")
@@ -35,6 +37,21 @@ def test_room_is_used() -> None:
     assert HASH in drawn(spec("blocks", width=200), [BLOCK])
     record = {"transaction_id": "at" + HASH, "program_id": "credits.aleo", "height": 5}
     assert "at" + HASH in drawn(spec("records", "block_hash", "transaction_id", width=90), [record])
+
+
+def test_findings_fold_before_they_are_left_out() -> None:
+    """At 80 columns a finding shows what was expected and what was found, also after a longer command."""
+    findings = [
+        {"height": 20, "command": command, "check": "altered", "expected": "a" * 36, "found": "b" * 36}
+        for command in ("blocks", "full-blocks")
+    ]
+    wide = OutputSpec("verify", FINDINGS.columns, width=120)
+    assert drawn(wide, findings).splitlines()[1].split()[3:] == ["a" * 36, "b" * 36]
+    text = drawn(wide._replace(width=80), findings[:1], findings[1:])
+    assert "not shown" not in text
+    assert "full-blocks" in text
+    assert [text.count(letter * 20) for letter in "ab"] == [2, 2]
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_no_rows() -> None:

@@ -12,6 +12,7 @@ from chainq.errors import ChainqError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import NOTHING_KNOWN, ChunkResult, DueRequest, Grade, Known, TipRequest
 from chainq.planning.range_plan import RangePlan
+from chainq.query import Query
 from harness.model import CROWDED, KINDS, NARROW, Server, chain, combined
 from harness.wrong import WRONG
 
@@ -55,16 +56,8 @@ def drive(
 ) -> Outcome:
     """Run a plan against a server; responses arrive in an order by chance."""
     method = BY_COMMAND[command] if isinstance(command, str) else command
-    plan = RangePlan(
-        method,
-        HeightRange(start, end),
-        page_size=page_size,
-        reverse=reverse,
-        limit=limit,
-        window=window,
-        tip=tip,
-        known=known,
-    )
+    query = Query(method, page_size=page_size, reverse=reverse, limit=limit)
+    plan = RangePlan(query, HeightRange(start, end), window=window, tip=tip, known=known)
     under_way: dict[int, Any] = {}
     results: list[ChunkResult] = []
     error: ChainqError | None = None

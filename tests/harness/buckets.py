@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-import pytest
-
 from harness.lake import Partition, partition
+from harness.packages import needs
 
-boto3 = pytest.importorskip("boto3")
-moto_server = pytest.importorskip("moto.server")
+needs("boto3", "moto", "flask")
 
 
 class Request(NamedTuple):
@@ -36,6 +34,8 @@ class Bucket:
     def __init__(self, endpoint: str) -> None:
         self.endpoint = endpoint
         self.name = f"lake-{uuid4().hex[:12]}"
+        import boto3
+
         keys = {"aws_access_key_id": "key", "aws_secret_access_key": "open-sesame", "region_name": "us-east-1"}
         self.client: Any = boto3.client("s3", endpoint_url=endpoint, **keys)
         self.client.create_bucket(Bucket=self.name)
@@ -84,7 +84,9 @@ class Bucket:
 @contextmanager
 def storing() -> Iterator[str]:
     """The endpoint of an S3."""
-    server = moto_server.ThreadedMotoServer(port=0, verbose=False)
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
     yield f"http://{host if host != '0.0.0.0' else '127.0.0.1'}:{port}"  # noqa: S104

@@ -74,11 +74,16 @@ def partition(name: str, file: Any) -> Partition:
     with parquet.ParquetFile(file) as opened:
         metadata = opened.metadata.metadata
         found = opened.read().to_pylist()
+    return Partition(name, json.loads(metadata[b"chainq"]), texts(found))
+
+
+def texts(found: list[dict[str, Any]]) -> list[Texts]:
+    """Rows that were read from Arrow in the same form as those of `due`."""
     for row in found:
         if certificates := row.get(DATA):
             row[DATA] = json.loads(certificates, parse_float=Decimal)
     rows = [{key: _text(value) for key, value in row.items() if value is not None} for row in found]
-    return Partition(name, json.loads(metadata[b"chainq"]), [_whole(row) for row in rows])
+    return [_whole(row) for row in rows]
 
 
 def due(rows: Sequence[bytes]) -> list[Texts]:

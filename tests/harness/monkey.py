@@ -17,6 +17,7 @@ from chainq.heights.range import HeightRange
 from chainq.planning.evidence import Evidence, Proved
 from chainq.planning.exchange import Due, DueRequest, Grade, Key, RowsRequest
 from chainq.planning.range_plan import RangePlan
+from chainq.query import Query
 from harness.attempts import numbered
 from harness.model import KINDS, NARROW, Faults, Server
 from harness.strategies import Drawn
@@ -108,7 +109,7 @@ class Monkey:
         faults = SERVERS[kind](rng)
         self.server = Server(self.chain, small(faults, rng) if rng.random() < 0.9 else faults, rng)
         self.method = BY_COMMAND[command]
-        self.plan = RangePlan(self.method, HeightRange(0, self.top))
+        self.plan = RangePlan(Query(self.method), HeightRange(0, self.top))
         self.evidence: Evidence = self.plan.evidence
         self.reverse = rng.random() < 0.3
         self.optional = rng.random() < 0.3

@@ -5,9 +5,13 @@ streams and signals, and ends as the program ends. The worker processes of a run
 its children. Requests come over the socket FD as JSON with four descriptors: stdin, stdout, stderr, and a socket that
 is told the process id and, at the end, how the run ended. The nursery ends when the other end of the socket FD is
 closed.
+
+To fork a process takes the longer the more it has loaded: with all packages 30 ms instead of 10. So a nursery forks
+another one for the runs that need a group of packages, and passes their requests on.
 """
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -19,6 +23,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from io import BufferedReader, BufferedWriter, FileIO
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -31,23 +36,21 @@ else:  # the package `harness` would load pytest
 
     sys.path.pop()
 
-# What is loaded by some format only, or writes the documentation, is left to those who need it.
-LATER = ("chainq.__main__", "chainq._docgen", "chainq.formats.chart", "chainq.formats.parquet")
+# What is loaded by some format only or by Spark, or writes the documentation, is left to those who need it.
+LATER = ("chainq.__main__", "chainq._docgen", "chainq.client.spark", "chainq.formats.chart", "chainq.formats.parquet")
 # Packages that take as long to load as a run with such a word takes otherwise; a machine may lack them. They are only
 # loaded: what the first call of aleo-sdk starts are threads, which no fork has, and a run that needs them would hang.
-PACKAGES = {
-    "export": ("numpy", "pandas", "pyarrow.dataset", "obstore"),
-    "verify": ("numpy", "pandas", "pyarrow.dataset"),
-    "sql": ("numpy", "pandas", "pyarrow.dataset", "duckdb"),
-    "owned": ("aleo",),
-    "balance": ("aleo",),
-    "--hashes": ("aleo",),
-    "--sealed": ("aleo",),
-    "--delta": ("deltalake",),
-    "--iceberg": ("pyiceberg.catalog.sql", "pyiceberg.io.pyarrow"),
+GROUPS = {
+    ("numpy", "pandas", "pyarrow.dataset", "obstore"): {"export", "verify", "sql", "--lake", "--fill", "--parquet"},
+    ("duckdb",): {"sql"},
+    ("deltalake",): {"--delta"},
+    ("pyiceberg.catalog.sql", "pyiceberg.io.pyarrow"): {"--iceberg"},
+    ("aleo",): {"owned", "balance", "--hashes", "--sealed"},
 }
+Group = tuple[str, ...]
 WORKER = ["-P", "-m", "chainq.process.worker"]
 RUNS: dict[int, socket.socket] = {}  # by process id: who is told of the end
+OTHERS: dict[Group, socket.socket] = {}  # where runs are requested that need these packages
 
 
 class Worker(Forked):
@@ -75,6 +78,7 @@ def load() -> None:
             importlib.import_module(module.name)
     for name in ("httpx", "msgspec", "orjson"):
         importlib.import_module(name)
+    gc.freeze()  # or a run that looks for garbage would copy all of it
 
 
 def run(request: dict[str, Any], streams: list[int], workers: socket.socket) -> None:
@@ -111,10 +115,6 @@ def run(request: dict[str, Any], streams: list[int], workers: socket.socket) -> 
 
 def start(request: dict[str, Any], streams: list[int], told: socket.socket, workers: socket.socket) -> None:
     """Fork a run, and tell of it."""
-    for word in request["line"][1:]:
-        for name in PACKAGES.get(word, ()):
-            with contextlib.suppress(ImportError):
-                importlib.import_module(name)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})  # until its end can be told
     child = os.fork()
     if child == 0:
@@ -129,6 +129,37 @@ def start(request: dict[str, Any], streams: list[int], told: socket.socket, work
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
 
 
+def needed(line: Sequence[str]) -> list[Group]:
+    """The groups of packages that a run needs: by its words, a file, or a data set in the place of a service."""
+    places = {after for word, after in pairwise(line) if word == "--url" and not after.startswith(("http", "demo:"))}
+    stored = places or any(word.endswith(".parquet") for word in line)
+    words = {*line[1:], *(["--lake"] if stored else [])}
+    return [group for group, those in GROUPS.items() if those & words]
+
+
+def other(group: Group, loaded: Sequence[Group]) -> socket.socket:
+    """Where runs with another group of packages are requested, of a nursery that is forked with the first one."""
+    if group not in OTHERS:
+        OTHERS[group], theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+        if os.fork() == 0:
+            try:
+                os.dup2(theirs.detach(), 3, inheritable=False)
+                os.closerange(4, os.sysconf("SC_OPEN_MAX"))  # or nobody would see the end of a stream of a run
+                for inherited in (*RUNS.values(), *OTHERS.values()):
+                    inherited.detach()
+                RUNS.clear()
+                OTHERS.clear()
+                for name in group:
+                    with contextlib.suppress(ImportError):
+                        importlib.import_module(name)
+                gc.freeze()
+                serve(socket.socket(fileno=3), [*loaded, group])
+            finally:
+                os._exit(0)
+        theirs.close()
+    return OTHERS[group]
+
+
 def reap(*_: object) -> None:
     """Tell of the runs that have ended."""
     while RUNS:
@@ -138,16 +169,14 @@ def reap(*_: object) -> None:
             return
         if not child:
             return
-        with RUNS.pop(child) as told, contextlib.suppress(BrokenPipeError):  # a test that failed waits for nothing
-            told.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+        if child in RUNS:
+            with RUNS.pop(child) as told, contextlib.suppress(BrokenPipeError):  # a test that failed waits for nothing
+                told.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
 
 
-def main() -> None:
-    """Serve requests until the other end of the socket is closed."""
-    control = socket.socket(fileno=int(sys.argv[1]))
+def serve(control: socket.socket, loaded: Sequence[Group] = ()) -> None:
+    """Serve requests until the other end of the socket is closed; `loaded`: groups of packages that are."""
     wanted, workers = socket.socketpair(type=socket.SOCK_SEQPACKET)
-    signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # which a shell ignores in what it runs in the background
-    load()
     waking, woken = socket.socketpair()  # an end that comes just before `select` waits must not wait with it
     waking.setblocking(False)
     woken.setblocking(False)
@@ -161,10 +190,22 @@ def main() -> None:
             message, descriptors, *_ = socket.recv_fds(asked, 1 << 20, 4)
             if not message:
                 return
-            *streams, told = descriptors
-            start(json.loads(message), streams, socket.socket(fileno=told), workers)
-            for stream in streams:
+            request = json.loads(message)
+            if missing := [group for group in needed(request["line"]) if group not in loaded]:
+                socket.send_fds(other(missing[0], loaded), [message], descriptors)
+                os.close(descriptors[-1])
+            else:
+                start(request, descriptors[:3], socket.socket(fileno=descriptors[3]), workers)
+            for stream in descriptors[:3]:
                 os.close(stream)
+
+
+def main() -> None:
+    """Load what all runs need, and serve requests."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # which a shell ignores in what it runs in the background
+    load()
+    serve(control)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from chainq.demo.sealed import SealedChain
 from chainq.hashes.check import check_block, check_summary
 from chainq.rows.full_block import RECORDS
 from harness.program import ROOT
+from harness.search import some
 
 pytest.importorskip("aleo")
 
@@ -26,7 +27,6 @@ NO_HASH = {"id", "coinbase_reward"}
 """The fields of a summary that its hash does not bind."""
 SAMPLE = (3, 24, 32, 48, 104, 118)  # of a beacon and of quorums; aborted, rejected and deployed transactions
 SEALED = int(os.environ.get("CHAINQ_SEALED", "30"))  # blocks of the searches
-PER_FIELD = 3  # changes of a field in a block
 
 
 def documented() -> set[str]:
@@ -108,9 +108,10 @@ def chain() -> SealedChain:
     return SealedChain(0, max(SAMPLE) + 1)
 
 
-def test_changes_of_all_fields_but_those_of_the_page_are_found(chain: SealedChain) -> None:
-    """What no check binds is what docs/hashes.md says, no more and no less."""
-    found = missed(chain, SAMPLE, PER_FIELD)
+@pytest.mark.parametrize("most", some([1, 3], 1))
+def test_changes_of_all_fields_but_those_of_the_page_are_found(chain: SealedChain, most: int) -> None:
+    """What no check binds is what docs/hashes.md says, no more and no less: so many changes of a field in a block."""
+    found = missed(chain, SAMPLE, most)
     assert {name for name, counts in found.items() if counts[False]} == documented()
     assert {name for name, counts in found.items() if counts[False] and counts[True]} == set()
 

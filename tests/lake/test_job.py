@@ -18,7 +18,7 @@ from chainq.transport.base import ServiceOptions
 def test_workers_share_rate_requests_and_memory(workers: int) -> None:
     """All workers together are no faster, and take no more, than the options allow."""
     options = ServiceOptions("demo:", None, "chain", 9.0, 3, 20.0, 8, 2**30, {"X-Key": "secret"})
-    job = Job("/data", options, Tip(5, "a", "b", None))
+    job = Job(options, Tip(5, "a", "b", None), "/data")
     share = job.shared(workers).service
     assert share.rate is not None
     assert share.rate * workers == pytest.approx(20)
@@ -41,7 +41,7 @@ def test_headers_of_a_profile_are_sent_to_its_own_host_only(
     config = f'[profiles.p]\n{profile_url}\nheaders = {{ "X-Key" = "secret" }}\n'
     (tmp_path / "chainq" / "config.toml").write_text(config)
     settings = ServiceOptions("http://127.0.0.1:1/", "p", "chain")
-    job = Job(str(tmp_path), settings, Tip(5, "a", "b", None))
+    job = Job(settings, Tip(5, "a", "b", None), str(tmp_path))
     with job.open_service(lambda _: None, lambda _: None, lambda _: None) as service:
         assert ("X-Key" in service.options.headers) is sent
 
@@ -61,7 +61,7 @@ def test_no_memory_is_an_error_with_advice(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(Worker, "_fetch", fail)
     settings = ServiceOptions("demo:", dialect="chain")
-    job = Job(str(tmp_path), settings, Tip(5, "a", "b", None))
+    job = Job(settings, Tip(5, "a", "b", None), str(tmp_path))
     with Worker(job) as worker, pytest.raises(OutputError, match="smaller partition"):
         worker.write(Task(PartitionSpec("records", 0, 5)))
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -10,6 +10,7 @@ from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import ChunkResult, Grade, RowsRequest, TipRequest
 from chainq.planning.range_plan import RangePlan
+from chainq.query import Query
 from chainq.rows.sorting import Page
 
 HEIGHTS = HeightRange(0, 4)
@@ -19,7 +20,7 @@ def prove(
     responses: Sequence[list[int]], tip: int, *, verify: bool = True, known: bool = True
 ) -> tuple[list[ChunkResult], list[str]]:
     """Blocks 0 to 3, and what is noted, from responses with blocks of these heights; -1 is one that is not valid."""
-    plan = RangePlan(BY_COMMAND["blocks"], HEIGHTS, tip=tip if known else None, verify=verify)
+    plan = RangePlan(Query(BY_COMMAND["blocks"], verify=verify), HEIGHTS, tip=tip if known else None)
     left, results = list(responses), list(plan.ready())
     while not plan.done:
         for number, request in list(plan.requests()):

@@ -15,6 +15,7 @@ from chainq.planning.evidence import Proved
 from chainq.planning.exchange import ChunkResult, Due, DueRequest, Grade, Key, Located, RowsRequest, TipRequest
 from chainq.planning.one_chain import OneChain
 from chainq.planning.range_plan import RangePlan
+from chainq.query import Query
 
 EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "100"))
 ROW = b'{"id":%d,"height":%d,"block_hash":"%b","transition_id":"t%d","output_index":0}'
@@ -100,9 +101,8 @@ def attempt(rng: Random, command: str, spells: list[tuple[int, int]]) -> tuple[b
     end = rng.choice([len(counts), len(counts) * 2 // 3])
     server = Forked(command, counts, rng.randrange(end), spells)
     known = {end - 1: server.hash(end - 1)}
-    plan = RangePlan(
-        BY_COMMAND[command], HeightRange(0, end), page_size=rng.choice([30, 100]), window=4, tip=len(counts) - 1
-    )
+    query = Query(BY_COMMAND[command], page_size=rng.choice([30, 100]))
+    plan = RangePlan(query, HeightRange(0, end), window=4, tip=len(counts) - 1)
     confirmed, rows = False, list[bytes]()
     for result in results(server, plan, rng, known):
         assert not confirmed, "only the last rows can be"
@@ -143,7 +143,7 @@ def test_rows_are_confirmed_where_no_reorg_comes(command: str) -> None:
 def test_what_names_the_last_block_is_requested_last() -> None:
     """After all rows, so that it tells of them."""
     server = Forked("ownership", [3] * 20, 0, [])
-    plan = RangePlan(BY_COMMAND["ownership"], HeightRange(0, 20), window=4, tip=19, edges=(19,))
+    plan = RangePlan(Query(BY_COMMAND["ownership"]), HeightRange(0, 20), window=4, tip=19, edges=(19,))
     found = list(results(server, plan, Random(0), {19: "b19"}))  # noqa: S311  # as above
     assert found[-1].confirmed
     assert isinstance(server.last, DueRequest)

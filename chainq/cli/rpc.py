@@ -1,15 +1,14 @@
-"""The tools `rpc` and `profiles`; `doctor` and `serve` have modules of their own."""
+"""`chainq rpc`: any method, with parameters as they are given."""
 
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from chainq.catalog import identifiers
-from chainq.catalog.dialects import AUTO, DIALECTS
+from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.methods import METHODS
 from chainq.cli import connect
 from chainq.cli.output import on_terminal, use_color
-from chainq.cli.report import Reporter
 from chainq.cli.stdin import everything
 from chainq.errors import ServiceError, UsageError
 from chainq.process.signals import signals_deferred
@@ -19,10 +18,10 @@ from chainq.transport.failures import is_misunderstood
 from chainq.transport.jsonrpc import encode
 
 if TYPE_CHECKING:
-    from chainq.cli.commands import RpcOptions
+    from chainq.cli.tool_options import RpcOptions
 
 
-def rpc(given: "RpcOptions") -> None:
+def run(given: "RpcOptions") -> None:
     """Call any method and print its `result`, compact, on a terminal indented. Raises ChainqError."""
     name = identifiers.sendable(given.method)
     text = everything() if given.params == "-" else given.params
@@ -66,37 +65,3 @@ def _other_names(name: str) -> str:
             here = " and ".join(dialect for dialect, other in names.items() if other == name)
             return f"{name} is a method of the dialect {here}; it is {others} (chainq {method.command} takes both)"
     return ""
-
-
-def list_profiles(as_json: bool) -> None:
-    """Print the profiles in config.toml as a table or a JSON array; of headers only the names. Raises UsageError."""
-    from chainq.config import profiles
-    from chainq.text.sanitize import mask_url
-
-    settings = profiles.read()
-    found = [
-        (
-            name,
-            mask_url(one.url) if one.url else None,
-            one.dialect or AUTO,
-            list(one.headers),
-            name == settings.default,
-        )
-        for name, one in settings.profiles.items()
-    ]
-    keys = ("name", "url", "dialect", "headers", "default")
-    if as_json:
-        text = msgspec.json.encode([dict(zip(keys, row, strict=True)) for row in found]).decode() + "\n"
-    elif found:
-        from chainq.text.align import aligned
-
-        lines = [
-            (name, url or "-", dialect, ", ".join(headers) or "-", "*" if default else "")
-            for name, url, dialect, headers, default in found
-        ]
-        text = aligned([keys, *lines], (32, 64, 8, 32))
-    else:
-        text = ""
-        Reporter().warn(f"no profiles in {settings.path}")
-    with open_sink(None, pager=True) as sink:
-        sink.write(text.encode())

@@ -1,0 +1,55 @@
+"""The progress of `chainq export` and `--fill`."""
+
+from threading import Lock
+
+from chainq.cli.report import Reporter
+from chainq.lake.export import ExportPlan
+from chainq.lake.job import Advance, Done
+from chainq.process.progress import heights_of
+from chainq.text.humanize import counted, in_bytes
+
+
+class Progress:
+    """The bar and the lines of an export: heights and rows within partitions, partitions, and what workers do."""
+
+    def __init__(self, reporter: Reporter, *, everything: bool) -> None:
+        self._reporter, self._everything = reporter, everything
+        self._lock = Lock()  # of those below
+        self._partitions = self._written = 0
+        self._underway: dict[str, Advance] = {}  # by the name of the partition
+        self._workers: dict[int, Advance] = {}  # by the number of the worker
+
+    def begin(self, plan: ExportPlan) -> None:
+        """Start the bar; if no range was given, say how much that is."""
+        if plan.todo and self._everything:
+            what = f"{counted(len(plan.todo), 'partition')} of {plan.heights} to write"
+            self._reporter.note(f"{what}, {plan.kept:,} complete")
+        self._partitions = len(plan.todo)
+        reads = heights_of(len({task.spec.command for task in plan.tasks}))
+        self._reporter.begin(sum(len(task.spec.heights) for task in plan.tasks), reads)
+
+    def advanced(self, worker: int, advance: Advance) -> None:
+        """Count what a worker has written of a partition, which it may have begun anew; for any thread."""
+        with self._lock:
+            self._workers[worker] = advance
+            self._count(advance)
+
+    def wrote(self, done: Done) -> None:
+        """Count a partition."""
+        with self._lock:
+            self._written += len(done.receipts)
+            self._workers = {worker: one for worker, one in self._workers.items() if one.spec.name != done.spec.name}
+            self._count(Advance(done.spec, len(done.spec.heights), done.rows))
+            del self._underway[done.spec.name]
+        rows, calls = counted(done.rows, "row"), counted(done.calls, "call")
+        self._reporter.trace(f"{done.spec.name}: {rows}, {in_bytes(done.size)}, {calls}")
+
+    def _count(self, advance: Advance) -> None:
+        before = self._underway.get(advance.spec.name, Advance(advance.spec))
+        self._underway[advance.spec.name] = advance
+        self._reporter.wrote(advance.heights - before.heights, advance.rows - before.rows)
+        parts = [f"{self._written:,} of {counted(self._partitions, 'partition')}"]
+        for worker, one in sorted(self._workers.items()):
+            share = 100 * one.heights // max(1, len(one.spec.heights))
+            parts.append(f"worker {worker}: {one.spec.command} {one.spec.start}-{one.spec.end - 1} {share}%")
+        self._reporter.show(parts)

@@ -1,0 +1,61 @@
+"""Whose rows a run of `owned` or `balance` is about: what keys may come from, and what a checkpoint knows of them."""
+
+import hashlib
+import os
+import resource
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from chainq.errors import UsageError
+from chainq.hashes import sdk
+from chainq.text.sanitize import printable
+from chainq.wallet import keys
+from chainq.wallet.owned import NETWORKS
+
+SALT_BYTES = 16
+
+
+class _Query(msgspec.Struct):
+    owner: str = ""
+
+
+class _Checkpoint(msgspec.Struct):
+    query: _Query = msgspec.field(default_factory=_Query)
+
+
+def refuse_key(word: str) -> None:
+    """Raise UsageError for an argument that is meant as a key."""
+    if keys.looks_like_key(word):
+        raise UsageError(
+            "a key is on the command line, where everyone on this machine can read it",
+            "use --view-key-file, and treat this key as known to others",
+        )
+
+
+def prepare(network: str | None) -> None:
+    """Check what can be checked before a key is read, and keep keys out of core dumps. Raises UsageError."""
+    sdk.check_installed()
+    if network is not None and network not in NETWORKS:
+        raise UsageError(f"unknown network {printable(network)!r}: expected {' or '.join(NETWORKS)}")
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
+def owner_hash(addresses: Sequence[str], salt: bytes) -> str:
+    """Return what a checkpoint knows the addresses by: the salt and a hash, both as hexadecimal digits.
+
+    Slow on purpose: the addresses of a chain are known, and whoever finds a checkpoint could try them all.
+    """
+    digest = hashlib.scrypt("\n".join(sorted(addresses)).encode(), salt=salt, n=1 << 14, r=8, p=1, dklen=32)
+    return f"{salt.hex()}:{digest.hex()}"
+
+
+def recorded_salt(checkpoint: Path | None) -> bytes:
+    """Return the salt in a checkpoint; a new one if there is none. What is wrong with the file shows later."""
+    try:
+        text = checkpoint.read_bytes() if checkpoint else b"{}"
+        salt = bytes.fromhex(msgspec.json.decode(text, type=_Checkpoint).query.owner.partition(":")[0])
+    except (OSError, ValueError, RecursionError):
+        salt = b""
+    return salt or os.urandom(SALT_BYTES)

@@ -1,0 +1,44 @@
+"""`chainq profiles`: the profiles in config.toml."""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from chainq.catalog.dialects import AUTO
+from chainq.cli.report import Reporter
+from chainq.config import profiles
+from chainq.sinks.open import open_sink
+from chainq.text.align import aligned
+from chainq.text.sanitize import mask_url
+
+if TYPE_CHECKING:
+    from chainq.cli.options import ReportOptions
+
+
+def run(given: "ReportOptions") -> None:
+    """Print the profiles in config.toml as a table or a JSON array; of headers only the names. Raises UsageError."""
+    settings = profiles.read()
+    found = [
+        (
+            name,
+            mask_url(one.url) if one.url else None,
+            one.dialect or AUTO,
+            list(one.headers),
+            name == settings.default,
+        )
+        for name, one in settings.profiles.items()
+    ]
+    keys = ("name", "url", "dialect", "headers", "default")
+    if given.json:
+        text = msgspec.json.encode([dict(zip(keys, row, strict=True)) for row in found]).decode() + "\n"
+    elif found:
+        lines = [
+            (name, url or "-", dialect, ", ".join(headers) or "-", "*" if default else "")
+            for name, url, dialect, headers, default in found
+        ]
+        text = aligned([keys, *lines], (32, 64, 8, 32))
+    else:
+        text = ""
+        Reporter().warn(f"no profiles in {settings.path}")
+    with open_sink(None, pager=True) as sink:
+        sink.write(text.encode())

@@ -1,0 +1,266 @@
+"""One run of a query into an output of its own, and what it says where rows are missing that were asked for."""
+
+import gc
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from chainq.catalog.methods import Role
+from chainq.cli.output import OutputSettings
+from chainq.cli.query import check_one_page, lookups
+from chainq.cli.report import Reporter
+from chainq.errors import NotFoundError, UsageError
+from chainq.fetching.service import Service
+from chainq.formats.protocol import Writer
+from chainq.heights.bounds import LATEST, Bounds
+from chainq.heights.range import HeightRange
+from chainq.process.signals import PipeClosed, signals_deferred
+from chainq.query import STDIN, Batch, Lookup, Query, limited, matching
+from chainq.rows.raw_json import put_first
+from chainq.sinks.base import Sink
+from chainq.sinks.open import open_sink
+from chainq.text.sanitize import mask_url
+
+if TYPE_CHECKING:
+    from chainq.cli.receipt import Account
+
+
+@dataclass(slots=True)
+class SingleRun:
+    """A run that writes the rows of a query and ends.
+
+    `left`: the heights of a range that are not written yet. `read`: those from the first one up to the highest whose
+    rows came, which is where the chain ended once all have come. `limit`: rows that are left, None without a limit.
+    """
+
+    service: Service
+    query: Query
+    settings: OutputSettings
+    reporter: Reporter
+    left: HeightRange | None = None
+    read: HeightRange = field(default=HeightRange(0, 0))
+    limit: int | None = None
+    account: "Account | None" = None
+
+    def write(self, *, receipt: bool) -> None:
+        """Write all rows, and with `receipt` one. Raises ChainqError and PipeClosed."""
+        self.settings.warn_odd(self.reporter.warn, receipt=receipt)
+        if receipt:
+            from chainq.cli.receipt import Account
+
+            self.account = Account(self.query, self.settings, mask_url(self.service.url))
+        made = self.account.receipt if self.account else None
+        with open_sink(self.settings.file, pager=not self.settings.can.binary, receipt=made) as sink:
+            self._draw(sink)
+            if self.query.bounds is not None:
+                self._begin_range(self.query.bounds)
+            try:
+                self._write(sink)
+            except (NotFoundError, PipeClosed, UsageError):  # these leave nothing to resume
+                raise
+            except BaseException as error:
+                if self.left is not None:
+                    error.add_note(self._remedy(*self.left.edges))
+                raise
+
+    def _draw(self, sink: Sink) -> None:
+        """Have the progress shown from the first request on, in what the query counts.
+
+        How many heights a range has, the tip may decide; that is known later.
+        """
+        query, names = self.query, self.query.lookups or ()
+        paged = sink.paged or (STDIN in names and os.isatty(0))
+        self.reporter.draw(rows_on_terminal=self.settings.spec.terminal, paged=paged)
+        if query.lookups is not None:
+            known = all(isinstance(name, int | str) and name != STDIN for name in names)
+            self.reporter.begin(len(names) if known else None, "IDs" if query.method.param(Role.ID) else "heights")
+        elif query.bounds is None:
+            self.reporter.begin(query.limit, "rows")
+
+    def _begin_range(self, bounds: Bounds) -> None:
+        heights = self.service.height_range(bounds, to_tip=self.query.reverse)
+        self._warn_empty(bounds, heights)
+        if self.account is not None:
+            self.account.heights = heights
+        self.left, self.read, self.limit = heights, HeightRange(heights.start, heights.start), self.query.limit
+        self.reporter.begin(len(heights) if self.limit is None else None)
+
+    def _write(self, sink: Sink) -> None:
+        query, settings = self.query, self.settings
+        spec = settings.spec._replace(single=query.single, warn=self.reporter.warn)
+        endless = spec.terminal and query.endless
+        whole = self.left is not None and query.limit is None and query.page is None
+        if whole and not query.reverse and query.where is None:
+            spec = spec._replace(heights=lambda: self.read.edges)
+        writer = settings.make(self.reporter.beside(sink), spec)
+        sink.keep()
+        if endless:
+            from chainq.cli.screenful import Screenful
+
+            screenful = Screenful(query, self._batches)
+            found = self._copy(screenful.batches(), writer, sink)
+            self._warn_uncalled(found=found)
+            self.reporter.note(screenful.note)
+            return
+        batches = self._rows()
+        if self.account is not None:
+            batches = self.account.counted(batches)
+        found = self._copy(batches, writer, sink)
+        self._warn_uncalled(found=found)
+        if whole and query.bounds is not None:
+            self._warn_unreached(query.bounds, self.read)
+
+    def _rows(self) -> Iterator[Batch]:
+        """Yield the rows as they are written: those that pass the filter, with what chainq adds to them."""
+        query, spec = self.query, self.settings.spec
+        batches = limited(matching(self._batches(query), query.where), query.limit)
+        verbatim = self.settings.can.verbatim and not (spec.selected or spec.flatten)
+        if any(column.computed for column in spec.columns) and not verbatim:
+            batches = map(_with_height, batches)
+        if spec.detailed:
+            from chainq.fetching.details import joined
+
+            batches = joined(self.service, batches, self.reporter.warn)
+        return batches
+
+    def _batches(self, query: Query) -> Iterator[Batch]:
+        heights = self.left
+        if query.page is not None:
+            if heights is not None:
+                check_one_page(query.method, heights)
+            return self.service.fetch_one_page(query, heights)
+        if heights is not None:
+            return self.service.fetch_range(query, heights)
+        if query.lookups is not None:
+            return self.service.fetch_lookups(query.method, self._keys())
+        if query.method.param(Role.SIZE):
+            return self.service.fetch_pages(query)
+        return self.service.fetch_latest(known=True)
+
+    def _keys(self) -> Iterator[Lookup | HeightRange | None]:
+        """Yield what to look up: of a range its heights, as far as the tip; for `latest` the tip."""
+        by_height = self.query.method.param(Role.HEIGHT) is not None
+        for lookup in lookups(self.query):
+            if isinstance(lookup, Bounds):
+                heights = self.service.height_range(lookup, to_tip=True)
+                self._warn_empty(lookup, heights)
+                self._warn_unreached(lookup, heights)
+                if self.query.lookups == (lookup,):
+                    self.reporter.begin(len(heights))
+                yield heights
+            else:
+                yield self.service.latest_height() if by_height and lookup == LATEST else lookup
+
+    def _copy(self, batches: Iterator[Batch], writer: Writer, sink: Sink) -> bool:
+        """Write batches until they end, and return whether there was a row; a signal waits for the end of a batch.
+
+        NotFoundError is raised after the last row that exists: with a row the output is finished, without one it is
+        left to be abandoned, so that no file is replaced by nothing.
+        """
+        found = False
+        try:
+            for batch in batches:
+                # Not before: all is loaded now, and a lookup or two, which end here, are spared a tenth of their time.
+                gc.enable()
+                with signals_deferred():
+                    writer.write(batch.rows)
+                    found = found or batch.shown > 0
+                    sink.keep()  # before they count: a row that comes twice is better than one not requested
+                    self._written(batch)
+        except NotFoundError:
+            with signals_deferred():
+                writer.close()
+                sink.keep()
+                if found:
+                    sink.finish()
+            raise
+        with signals_deferred():
+            writer.close()
+        return found
+
+    def _written(self, batch: Batch) -> None:
+        """Count the rows of a batch as written."""
+        if self.left is not None and batch.heights is not None:
+            start, end = self.left.edges
+            self.read = HeightRange(self.read.start, max(self.read.end, batch.heights.end))
+            below = HeightRange(start, batch.heights.start)
+            self.left = below if self.query.reverse else HeightRange(batch.heights.end, end)
+            if self.limit is not None:
+                self.limit -= len(batch.rows)
+        passed = None if self.query.where is None else len(batch.rows)
+        self.reporter.wrote(1 if batch.heights is None else len(batch.heights), batch.shown, passed)
+
+    # What it says
+
+    def _remedy(self, start: int, end: int) -> str:
+        """Return what to do after a failure: `start` and `end` are left to be written."""
+        settings, query = self.settings, self.query
+        if settings.file is not None:
+            keep = ", or add --checkpoint FILE to keep what came" if settings.can.append else ""
+            unchanged = "left unchanged" if settings.file.exists() else "not created"
+            return f"{settings.file} was {unchanged}; run the command again{keep}"
+        if not settings.can.endless:
+            return f"the {settings.format} output is incomplete; run the command again"
+        limit = "" if self.limit is None else f" --limit {self.limit}"
+        one_word = query.bounds is not None and query.bounds.one_word
+        bounds = f"{start}:{end}" if one_word else f"--start {start} --end {end}"
+        return f"resume with {bounds}{' --reverse' if query.reverse else ''}{limit}"
+
+    def _warn_empty(self, bounds: Bounds, heights: HeightRange) -> None:
+        """Say why a range has no heights."""
+        if len(heights):
+            return
+        if bounds.start is not None and bounds.start == bounds.end:
+            self.reporter.warn(f"no heights from {bounds.start} to {bounds.end}: --end is exclusive")
+        elif bounds.last == 0:
+            self.reporter.warn("the range is empty")
+        elif not bounds.fixed:
+            tip = self.service.tip()
+            if bounds.until is not None and heights.end == 0 <= tip.height:
+                why = f"block 0 is of {_utc(self.service.time_of(0))}"
+            else:
+                why = _chain_end(tip.height) + ("" if tip.time is None else f", of {_utc(tip.time)}")
+            self.reporter.warn(f"no blocks in that range: {why}")
+
+    def _warn_uncalled(self, *, found: bool) -> None:
+        """Say that nothing calls a program's function: a misspelt name looks the same to the service."""
+        query = self.query
+        program, function = map(query.arguments.get, (Role.PROGRAM, Role.FUNCTION))
+        if function and not (found or query.page or query.where or query.limit == 0):
+            self.reporter.warn(f"no transactions call {program}/{function}: check the names")
+
+    def _warn_unreached(self, bounds: Bounds, read: HeightRange) -> None:
+        """Say where the chain ends below `--end`: above the heights that were read, with all their rows.
+
+        Not by the tip: of several servers behind a URL, another one may have ended the range than the one asked again.
+        """
+        end = bounds.end
+        if end is None or end <= max(0, read.end):
+            return
+        chain_end = _chain_end(read.end - 1 if len(read) else self.service.tip_for(end))
+        if bounds.one_word and bounds.start == end - 1:
+            self.reporter.warn(f"block {bounds.start} does not exist: {chain_end}")
+        elif bounds.start is not None and bounds.start >= max(0, read.end) and not len(read):
+            self.reporter.warn(f"no blocks in that range: {chain_end}")
+        else:
+            self.reporter.warn(f"--end {end} is not reached: {chain_end}")
+
+
+def _chain_end(tip: int) -> str:
+    return f"the tip is {tip}" if tip >= 0 else "the chain has no blocks yet"
+
+
+def _utc(seconds: int) -> str:
+    from chainq.formats.cells import time_cell
+    from chainq.text.humanize import now
+
+    return time_cell(str(seconds), now()).short
+
+
+def _with_height(batch: Batch) -> Batch:
+    """Return the rows of a lookup with the height that was looked up as their first field."""
+    if batch.heights is None:
+        return batch
+    height = {"height": b"%d" % batch.heights.start}
+    return batch._replace(rows=[put_first(row, height) for row in batch.rows])

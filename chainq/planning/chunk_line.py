@@ -1,0 +1,141 @@
+"""The line of chunks of a range: which heights are in which chunk, in the order of the output."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chainq import tuning
+from chainq.errors import IncompleteError
+from chainq.heights.range import HeightRange
+from chainq.planning.exchange import Asking, DueRequest, HandBack, RowsRequest, TipRequest, Wait
+from chainq.planning.facts import Facts
+
+
+@dataclass(slots=True, eq=False)
+class Chunk:
+    """A chunk in the line: not begun, asked for (steps), or waiting for its turn. `answered`: a response has come.
+    `rest`: a response that began below it ended at its first row."""
+
+    heights: HeightRange
+    overlap: int
+    rest: bool = False
+    steps: Asking[int] | None = None
+    request: RowsRequest | TipRequest | DueRequest | Wait | HandBack | None = None
+    sent: bool = False
+    answered: bool = False
+    proved: bool = False
+    error: BaseException | None = None
+    retries: int = 0
+    rounds: int = 0
+    responses: int = 0
+
+
+class ChunkLine:
+    """The chunks of some heights, `rest`: the heights that are in none yet. `edges`: heights that no chunk spans.
+
+    `window`: requests at one time; `alone`: one chunk after the other.
+    """
+
+    def __init__(
+        self, heights: HeightRange, facts: Facts, window: int, *, reverse: bool, edges: Sequence[int], alone: bool
+    ) -> None:
+        self._facts, self._window, self._reverse, self._edges, self._alone = facts, window, reverse, edges, alone
+        self.rest = self._left = heights  # the latter: those that are not handed on
+        self.chunks: list[Chunk] = []
+
+    def fit(self) -> None:
+        """Bring the line to the tip as it is known now, and add chunks as far as there is room."""
+        self._end_at_tip()
+        if len(cut_off := self.cut_off()):
+            self.chunks.insert(0, Chunk(self._within_edges(cut_off), self._facts.pace.choose()[1]))
+        self._extend()
+
+    def shorten(self, chunk: Chunk, given: HeightRange) -> None:
+        """Take the heights that were given off the front of the line."""
+        chunk.heights, self._left = (
+            HeightRange(heights.start, given.start) if self._reverse else HeightRange(given.end, heights.end)
+            for heights in (chunk.heights, self._left)
+        )
+        if not len(chunk.heights):
+            self.chunks.pop(0)
+        chunk.proved = False
+
+    def divide(self, chunk: Chunk, asked: int) -> None:
+        """Cut what was not asked for, or is not proved yet, off a chunk, into chunks of a length that suits now."""
+        start, end = chunk.heights.start, chunk.heights.end
+        if self._facts.top is not None and end > self._facts.top:  # no blocks there
+            end = max(start, self._facts.top)
+            chunk.heights = HeightRange(start, end)
+        reach = self._facts.evidence.reach(start, end)
+        if reach > start:
+            chunk.rounds = 0
+        elif asked >= end:
+            if chunk.rounds > tuning.MOST_ROUNDS:
+                chunk.error = IncompleteError(f"{chunk.heights}: its rows cannot be proved complete")
+            return
+        parts = []
+        middle = reach if reach > start else asked
+        chunk.proved = reach > start
+        chunk.heights = HeightRange(start, middle)
+        length, overlap = self._facts.pace.choose()
+        beyond = self._facts.top is None or self._facts.end < self._facts.top  # a request may show rows there
+        at = middle
+        while at < end:
+            upto = min(end, at + length)
+            most = max(2 * overlap, length // 4) if upto < self._facts.end else int(not beyond)
+            rest = at == reach and upto - at <= most
+            parts.append(Chunk(HeightRange(at, upto), overlap, rest, retries=chunk.retries))
+            at = upto
+        place = self.chunks.index(chunk)
+        if self._reverse:
+            self.chunks[place:place] = parts[::-1]
+        else:
+            self.chunks[place + 1 : place + 1] = parts
+
+    def cut_off(self) -> HeightRange:
+        """Return the heights before the line that an older tip cut off, and which have blocks by now."""
+        low, high = self._left.edges
+        if self._facts.top is not None:
+            high = min(high, self._facts.top)
+        ahead = self.chunks[0].heights if self.chunks else self.rest
+        if self._reverse:
+            low = max(low, ahead.end) if self.chunks or len(ahead) else low
+        else:
+            high = min(high, ahead.start) if self.chunks or len(ahead) else high
+        return HeightRange(low, max(low, high))
+
+    def _end_at_tip(self) -> None:
+        """Leave out heights above the tip, if it is known: there are no blocks."""
+        if (top := self._facts.top) is None or self._facts.end <= top:
+            return
+        self.rest = HeightRange(min(self.rest.start, top), min(self.rest.end, top))
+        for chunk in self.chunks:
+            if chunk.heights.end > top and not chunk.sent:
+                chunk.heights = HeightRange(min(chunk.heights.start, top), top)
+                if chunk.heights.start == top:
+                    chunk.steps = chunk.request = None
+        self.chunks = [chunk for chunk in self.chunks if len(chunk.heights)]
+
+    def _extend(self) -> None:
+        """Cut new chunks off the rest while the window has room; one after the other while their length still grows."""
+        wanted = self._window if self._facts.pace.settled else 1
+        # Rejected: more, so that none waits for its neighbours: no faster, and each chunk of the line may be 8 MB.
+        # Fewer than requests at a time: a fifth slower at 200 ms a call.
+        while len(self.rest) and len(self.chunks) < max(self._window, tuning.FRONT):
+            if sum(not chunk.answered for chunk in self.chunks) >= wanted or (self._alone and self.chunks):
+                return
+            length, overlap = self._facts.pace.choose()
+            rest = self.rest
+            if self._reverse:
+                heights = self._within_edges(HeightRange(max(rest.start, rest.end - length), rest.end))
+                self.rest = HeightRange(rest.start, heights.start)
+            else:
+                heights = self._within_edges(HeightRange(rest.start, min(rest.end, rest.start + length)))
+                self.rest = HeightRange(heights.end, rest.end)
+            self.chunks.append(Chunk(heights, overlap))
+
+    def _within_edges(self, heights: HeightRange) -> HeightRange:
+        """Return the first part of some heights that spans no edge, in the order of the output."""
+        inside = [edge for edge in self._edges if heights.start < edge < heights.end]
+        if self._reverse:
+            return HeightRange(max(inside, default=heights.start), heights.end)
+        return HeightRange(heights.start, min(inside, default=heights.end))

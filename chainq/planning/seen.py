@@ -1,0 +1,72 @@
+"""What the kernel (`evidence`) keeps of responses, and of what other methods said. Nothing here proves anything."""
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+
+from msgspec import Raw
+
+from chainq.errors import IncompleteError
+from chainq.heights.range import HeightRange
+from chainq.planning.exchange import Due, Key
+from chainq.planning.spans import Points
+
+AGAIN = "the data changed while it was read, or the service contradicts itself; run the command again"
+
+
+@dataclass(slots=True, eq=False)
+class Shown:
+    """Page 0 of a range, or what is believed of one.
+
+    `complete`: the heights whose rows it holds, of rows with heights. Of rows without: `keys`, the place of each;
+    `points`: where they lie, and `far`: the highest height that one has at least, None if these are to be found out
+    (again); `names`: the rows by what identifies each, once that is asked for.
+    """
+
+    heights: HeightRange
+    rows: list[Raw]
+    row_heights: list[int]
+    complete: list[HeightRange] = field(default_factory=list)
+    keys: dict[bytes, int] = field(default_factory=dict)
+    points: Points | None = None
+    far: int | None = None
+    names: dict[Key, Raw] | None = None
+
+    def at(self, heights: HeightRange) -> slice:
+        """Return which rows lie at some heights."""
+        return slice(*(bisect_left(self.row_heights, edge) for edge in heights.edges))
+
+    def first_from(self, start: int) -> int | None:
+        """Return the height of the first row that is not below `start`."""
+        at = bisect_left(self.row_heights, start)
+        return self.row_heights[at] if at < len(self.row_heights) else None
+
+    def narrows(self, other: "Shown") -> bool:
+        """Return whether it says more of the rows of another response."""
+        return self.heights.start == other.heights.start and self.heights.end <= other.heights.end and bool(self.rows)
+
+    def check(self, other: "Shown") -> None:
+        """Raise IncompleteError if one of two has a row at heights of which the other, without it, holds all."""
+        if not self.heights.overlaps(other.heights):
+            return
+        for whole, some in ((self, other), (other, self)):
+            for complete in whole.complete:
+                both = complete.common(some.heights)
+                rows = set(map(bytes, whole.rows[whole.at(both)]))
+                shown = some.at(both)
+                for row, height in zip(some.rows[shown], some.row_heights[shown], strict=True):
+                    if bytes(row) not in rows:
+                        raise IncompleteError(f"height {height}: two responses differ in its rows", AGAIN)
+
+
+@dataclass(slots=True, eq=False)
+class Said:
+    """What another method said, and the rows shown so far that it names."""
+
+    due: Due
+    by_order: bool = False
+    found: dict[Key, Raw] = field(default_factory=dict)
+    by_height: list[tuple[int, Key]] = field(default_factory=list)
+
+    def named(self, heights: HeightRange) -> list[tuple[int, Key]]:
+        """Return the rows that are due at some heights."""
+        return self.by_height[slice(*(bisect_left(self.by_height, (edge,)) for edge in heights.edges))]
