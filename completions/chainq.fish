@@ -131,7 +131,7 @@ _chainq_row --no-verify flag 'Skip the check for missing and unlinked blocks'
 _chainq_row --hashes flag 'Recompute block hashes. Exit with code 6 before the first wrong row'
 _chainq_row '--workers -w' text 'Processes that recompute hashes. Default: one per core'
 _chainq_for blocks full-blocks transactions records ownership transitions
-_chainq_row --where text 'Print the rows that meet a condition, such as '"'"'output_index > 0 and program_id ~ token'"'"'. Operators: =, !=, <, <=, >, >=, ~ and !~ (regular expressions), and, or, not, ( )'
+_chainq_row --where text+ 'Print the rows that meet a condition, such as '"'"'output_index > 0 and program_id ~ token'"'"'. Operators: =, !=, <, <=, >, >=, ~ and !~ (regular expressions), and, or, not, ( ). All of them, if repeated'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned balance verify
 _chainq_row --checkpoint file 'Resume where the last run ended'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned balance
@@ -184,8 +184,8 @@ _chainq_row '--help -h' flag 'Show this message and exit'
 _chainq_for latest
 _chainq_row --max-age text 'Exit with code 6 if the tip is older: 10m, 2h, 7d'
 _chainq_for full-blocks records transitions
-_chainq_row --program text 'Print the rows of this program, such as credits.aleo'
-_chainq_row --function text 'Print the rows of this function'
+_chainq_row --program text+ 'Print the rows of this program, such as credits.aleo. Or of any, if repeated'
+_chainq_row --function text+ 'Print the rows of this function. Or of any, if repeated'
 _chainq_for full-blocks
 _chainq_row --columns list+ 'Columns, such as a,b.c; `help` lists them. Also a.b[].c of the items of an array, or `all`' block_hash 'hash of the block' previous_hash 'hash of the previous block' header.previous_state_root string header.transactions_root string header.finalize_root string header.ratifications_root string header.solutions_root string header.subdag_root string header.metadata.network 'network identifier' header.metadata.round 'round number' header.metadata.height 'block height' header.metadata.cumulative_weight 'sent as a number of any size' header.metadata.cumulative_proof_target 'sent as a number' header.metadata.coinbase_target 'sent as a number' header.metadata.proof_target 'sent as a number' header.metadata.last_coinbase_target 'sent as a number' header.metadata.last_coinbase_timestamp 'seconds since 1970, sent as a number' header.metadata.timestamp 'seconds since 1970, sent as a number' authority.type 'such as quorum' authority.signature 'of a block of a beacon' authority.subdag.subdag 'certificates by round number' authority.subdag.election_certificate_ids 'array of string' ratifications 'type and amount' transactions 'status, type, index and transaction' aborted_transaction_ids 'IDs of aborted transactions' all 'every column' help 'list the columns'
 _chainq_for transactions
@@ -208,7 +208,7 @@ _chainq_for address-transactions
 _chainq_row --columns list+ 'Columns, such as a,b.c; `help` lists them. Also a.b[].c of the items of an array, or `all`' transaction_id 'bech32, prefix at' all 'every column' help 'list the columns'
 _chainq_row --no-details flag 'Do not look up the transactions of a table'
 _chainq_for owned balance
-_chainq_row --view-key-file file 'View keys, one per line; - for stdin. Default: CHAINQ_VIEW_KEY, else a hidden prompt'
+_chainq_row --view-key-file file+ 'View keys, one per line; - for stdin. Default: CHAINQ_VIEW_KEY, else a hidden prompt'
 _chainq_row --insecure-key-file flag 'Accept a key file that others can access'
 _chainq_row --network words 'Fail unless the service is on mainnet, or on testnet' mainnet '' testnet ''
 _chainq_row '--workers -w' text 'Processes that compare rows. Default: one per core'
@@ -248,7 +248,7 @@ _chainq_for doctor
 _chainq_row --save text 'Save as a profile in config.toml'
 _chainq_row --default flag 'With --save: make it the default profile'
 _chainq_for verify
-_chainq_row --commands text 'Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all'
+_chainq_row --commands text+ 'Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all'
 _chainq_row --witness text 'Second service to compare with, as far as its chain goes'
 _chainq_row --sample text 'Compare N random heights of a data set or file with the service. Of a service: compare the transactions of N heights. Default there: 64'
 _chainq_row --full flag 'Compare all heights instead of a sample'

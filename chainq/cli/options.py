@@ -136,20 +136,25 @@ class VerifyOptions(Group):
 class CallFilterOptions(Group):
     """Which rows, by what was called."""
 
-    of_program: str | None = option(
-        FILTER, "ID", "Print the rows of this program, such as credits.aleo.", names="--program"
+    of_program: list[str] | None = option(
+        FILTER,
+        "ID",
+        "Print the rows of this program, such as credits.aleo.\fOr of any, if repeated.",
+        names="--program",
     )
-    of_function: str | None = option(FILTER, "NAME", "Print the rows of this function.", names="--function")
+    of_function: list[str] | None = option(
+        FILTER, "NAME", "Print the rows of this function.\fOr of any, if repeated.", names="--function"
+    )
 
 
 class FilterOptions(Group):
     """Which rows, by any field."""
 
-    where: str | None = option(
+    where: list[str] | None = option(
         FILTER,
         "EXPRESSION",
         "Print the rows that meet a condition, such as 'output_index > 0 and program_id ~ token'.\fOperators: =, !=, "
-        "<, <=, >, >=, ~ and !~ (regular expressions), and, or, not, ( ).",
+        "<, <=, >, >=, ~ and !~ (regular expressions), and, or, not, ( ). All of them, if repeated.",
     )
 
 

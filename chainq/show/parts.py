@@ -240,7 +240,7 @@ def _newest(service: Service, command: str, condition: str, heights: HeightRange
     """Return the rows that meet a condition, of the newest block that has any. No method looks rows up."""
     from chainq.rows.where import Where
 
-    where = Where(BY_COMMAND[command], condition)
+    where = Where(BY_COMMAND[command], [condition])
     query = Query(BY_COMMAND[command], reverse=True, where=where)
     found = matching(service.fetch_known(query, heights), where)
     return next((batch.rows for batch in found if batch.rows), [])
