@@ -139,23 +139,29 @@ class CallFilterOptions(Group):
     of_program: list[str] | None = option(
         FILTER,
         "ID",
-        "Print the rows of this program, such as credits.aleo.\fOr of any, if repeated.",
+        "Print the rows of this program, such as credits.aleo.\fA row may be of any that is given.",
         names="--program",
     )
     of_function: list[str] | None = option(
-        FILTER, "NAME", "Print the rows of this function.\fOr of any, if repeated.", names="--function"
+        FILTER, "NAME", "Print the rows of this function.\fA row may be of any that is given.", names="--function"
+    )
+
+
+def where(condition: str) -> Any:
+    """Declare `--where`, with an example."""
+    return option(
+        FILTER,
+        "EXPRESSION",
+        f"Print the rows that meet it, such as '{condition}'. Operators: = != < <= > >= ~ !~ and or not ( ).\f"
+        "~ and !~ are regular expressions. A row must meet every condition that is given.",
+        names="--where",
     )
 
 
 class FilterOptions(Group):
-    """Which rows, by any field."""
+    """Which rows, by any field. The example is that of the method (`Method.condition`)."""
 
-    where: list[str] | None = option(
-        FILTER,
-        "EXPRESSION",
-        "Print the rows that meet a condition, such as 'output_index > 0 and program_id ~ token'.\fOperators: =, !=, "
-        "<, <=, >, >=, ~ and !~ (regular expressions), and, or, not, ( ). All of them, if repeated.",
-    )
+    where: list[str] | None = where("height > 5")
 
 
 class CheckpointOptions(Group):

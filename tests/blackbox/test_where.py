@@ -12,6 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from chainq import Client, UsageError
+from chainq.catalog.methods import METHODS, Method
 from chainq.demo.faults import Faults
 from harness.jobs import FIRST, Job, said
 from harness.program import Program, Servers, one_line
@@ -144,6 +145,17 @@ def test_program_and_function(command: str, passes: Passes, chainq: Program, ser
     assert sorted(ran.rows) == sorted(passing(truth, command, passes, SPAN[0], end))
     both = chainq(*words, "--where", "height < 0" if command != "full-blocks" else "block_hash = null", url=server())
     assert (both.code, both.out) == (0, b"")
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if method.filtered], ids=lambda method: method.command)
+def test_the_example_of_the_help(method: Method, chainq: Program, server: Servers) -> None:
+    """It has columns of its command, and leaves some rows out; the operators are named beside it."""
+    page = " ".join(chainq(method.command, "--help").out.decode().split())
+    assert f"such as '{method.condition}'. Operators: = != < <= > >= ~ !~ and or not ( )." in page
+    words = (method.command, "2400:2500", "--where", method.condition, "-o", "rows.jsonl")
+    said = one_line(chainq(*words, url=server()), 0)
+    read, passed = (int(number.replace(",", "")) for number in re.findall("([0-9,]+) (?:rows read|passed)", said))
+    assert 0 < passed < read
 
 
 def test_filters_that_are_repeated(chainq: Program, server: Servers, truth: Truth) -> None:
