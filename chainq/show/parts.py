@@ -4,6 +4,7 @@ Each kind of object has its parts as a value: rows as the service sent them. Wha
 they look like is in `screens`.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -246,6 +247,14 @@ def _newest(service: Service, command: str, condition: str, heights: HeightRange
     return next((batch.rows for batch in found if batch.rows), [])
 
 
+_CODED = {
+    TextKind.TRANSACTION: "transaction ID",
+    TextKind.ADDRESS: "address",
+    TextKind.TRANSITION: "transition ID",
+    TextKind.RECORD: "ciphertext of a record",
+}
+"""What has a checksum, by its name in messages."""
+_LIKE_CODED = r"[a-z]{2,10}1[a-z0-9]{20,}"
 _OPEN = "no transitions without record inputs"
 
 
@@ -284,14 +293,14 @@ def check(text: str) -> str:
     kind = kind_of(text)
     if text == LATEST or kind is TextKind.HEIGHT:
         return text
-    if kind is TextKind.TRANSACTION:
-        return identifiers.transaction_id(text)
-    if kind is TextKind.ADDRESS:
-        return identifiers.address(text)
+    if kind in _CODED:
+        return identifiers.coded(text, _CODED[kind])
     if kind in WITH_SCREEN or kind is TextKind.FIELD:
         return identifiers.sendable(text)
     if kind is not None:
         raise _no_screen(text, kind)
+    if re.fullmatch(_LIKE_CODED, text):  # of a known kind but for a character, or an address that is too short
+        identifiers.coded(text, "ID or address")
     raise UsageError(
         f"cannot show{shown(text)}",
         "expected a height, latest, a transaction ID (at1...), an address, a program such as credits.aleo, "
