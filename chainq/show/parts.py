@@ -191,7 +191,8 @@ def _program(service: Service, program: str, last: int) -> ProgramParts:
     # A transition has the source text of its program; on some servers the ID.
     transitions = _where(transitions, "program", lambda text: (program_of(text) or text) == program)
     if len(heights) and not records and not transitions:
-        raise _unseen(f"program {program}", heights, f"no records, and {_OPEN}", "check the name")
+        calls = f"look in the whole chain for calls of a function: chainq show {program}/FUNCTION"
+        raise _unseen(f"program {program}", heights, f"no records, and {_OPEN}", f"check the name, {calls}")
     return ProgramParts(program, heights, records, transitions)
 
 
@@ -261,7 +262,7 @@ _OPEN = "no transitions without record inputs"
 def _unseen(what: str, heights: HeightRange, where: str = "", check: str = "") -> NotFoundError:
     """Return the error for what is not in the newest blocks.
 
-    `where`: what these have none of; `check`: what may help, beside looking further.
+    `where`: what these have none of; `check`: what may help, before looking further.
     """
     from chainq.text.humanize import counted
 

@@ -268,7 +268,8 @@ def test_a_program_that_nothing_is_known_of_is_exit_1(form: list[str], chainq: P
     said = one_line(ran, 1)
     assert ran.out == b""
     assert f"not found in the newest 7 blocks ({DEFAULT_TIP - 6} to {DEFAULT_TIP})" in said
-    assert "look at more blocks with --last 70" in said
+    steps = "look in the whole chain for calls of a function: chainq show nobody.aleo/FUNCTION, or look at more blocks"
+    assert said.endswith(f"check the name, {steps} with --last 70\n")
     assert "no transaction calls nobody.aleo/nothing" in one_line(
         chainq("show", "nobody.aleo/nothing", *form, url="demo:"), 1
     )
