@@ -77,7 +77,13 @@ def _json(diagnosis: Diagnosis) -> str:
 def _table(diagnosis: Diagnosis) -> str:
     head = f"{diagnosis.url}  dialect {diagnosis.dialect or 'unknown'}, {counted(diagnosis.calls, 'request')}"
     lines = [
-        ("" if check.ok else "!", check.name, check.finding, spelled(check.meaning))
+        # The error that ends the run is printed on stderr, and not twice.
+        (
+            "" if check.ok else "!",
+            check.name,
+            check.finding,
+            spelled(check.meaning) * (check.meaning != str(check.fault)),
+        )
         for check in _folded(diagnosis.checks)
     ]
     wide = shutil.get_terminal_size().columns >= WIDE

@@ -86,6 +86,13 @@ _TLS = (
     ),
 )
 """By OpenSSL's reasons (expressions, the first that matches counts): what is wrong, and what to do."""
+_UNCONNECTED = (
+    ("^proxy ", "check the proxy"),
+    (re.escape(os.strerror(errno.ECONNREFUSED)), "is the server running, and is the port in the URL right?"),
+    ("not known|name resolution|no address|nodename", "check the host name in the URL"),
+    ("", "check the URL and the network"),
+)
+"""By what the system says of a connection that was not made (the first that matches counts): what to do."""
 _DIALECT = Phrase("the server may speak another dialect: try {dialect}, or run chainq doctor", dialect="auto")
 
 
@@ -188,11 +195,13 @@ def of_exchange(error: ExchangeError, options: ServiceOptions) -> ChainqError | 
     for expression, words, hint in _TLS:
         if re.search(f"SSL.*({expression})", reason):
             return UnreachableError(f"could not reach {url}: {words}: {reason}", hint)
-    failure = UnreachableError(f"could not reach {url}: {reason}")
+    unconnected = isinstance(error, UnconnectedError)
+    hint = next((hint for expression, hint in _UNCONNECTED if unconnected and re.search(expression, reason)), "")
+    failure = UnreachableError(f"could not reach {url}: {reason}", hint)
     if any(os.strerror(number) in reason for number in (errno.EMFILE, errno.ENFILE)):  # others may be closed meanwhile
         limit = OutputError("too many open files", Phrase("lower {concurrency}, or raise the limit (ulimit -n)"))
         return TransientFailure(limit)
-    if not isinstance(error, UnconnectedError):
+    if not unconnected:
         return TransientFailure(failure)
     refused = os.strerror(errno.ECONNREFUSED) in reason
     return TransientFailure(failure, connect_waits=tuning.CONNECT_WAITS[: None if refused else 1])

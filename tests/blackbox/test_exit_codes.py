@@ -95,7 +95,15 @@ def test_4_nothing_listens(chainq: Program, nowhere: str) -> None:
     """Where nothing listens is exit 4, after a few seconds in which a server might start."""
     runs = [["block", "5"], ["blocks", "--last", "5"], ["rpc", "x"], ["records", "--end", "5"]]
     for started in [chainq.start(*words, url=nowhere) for words in runs]:
-        assert "Connection refused (after 6 attempts)" in one_line(finish(started), 4)
+        said = one_line(finish(started), 4)
+        assert "Connection refused (after 6 attempts); is the server running, and is the port in the URL right?" in said
+    away = chainq("latest", "--retries", "0", url="http://nowhere.invalid/")
+    assert one_line(away, 4).endswith("; check the host name in the URL\n")
+    through = chainq("latest", "--retries", "0", url="http://nowhere.invalid/", env={"http_proxy": nowhere})
+    assert "Connection refused; check the proxy" in one_line(through, 4)
+    doctor = chainq("doctor", url=nowhere)
+    assert b"refused" not in doctor.out
+    assert "is the server running" in one_line(doctor._replace(out=b""), 4)
 
 
 def test_4_a_host_without_a_name(chainq: Program) -> None:
