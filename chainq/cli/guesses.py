@@ -8,6 +8,7 @@ from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.kinds import WITH_SCREEN, kind_of
 from chainq.catalog.methods import METHODS
 from chainq.cli.help import PlainGroup
+from chainq.formats import registry
 
 if TYPE_CHECKING:
     from typer._click import Command
@@ -69,7 +70,9 @@ def guess(word: str, commands: Collection[str]) -> str | None:
 
 def guess_option(option: str, command: "Command | None") -> str:
     """Return what to do about an option that the command does not have: the one that is most likely meant, or help."""
-    known = [name for param in command.params for name in param.opts] if command else []
+    known = [name for param in command.params for name in param.opts] + ["--help"] if command else []
+    if "--format" in known and option[2:] in registry.names():
+        return f"use --format {option[2:]}"
     meant = next((name for name in _OPTIONS.get(option, ()) if name in known), None)
     if meant is None and option in _BY_RANGE and command and command.name in ("block", "transactions"):
         return "use a range: -100: or 12000:12100"
@@ -81,5 +84,7 @@ def _owners(option: str) -> str:
     """Return which commands have an option, or help if none has it."""
     built = ((name, entry[2]()) for name, entry in PlainGroup.catalogue.items())
     names = [name for name, command in built if any(option in param.opts for param in command.params)]
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"it is an option of {', '.join(names[:MOST_NAMED])}{more}" if names else "see --help"
+    if len(names) > MOST_NAMED + 1:  # the last one is no longer than "1 more"
+        names[MOST_NAMED:] = [f"{len(names) - MOST_NAMED} more"]
+    *first, last = names or [""]
+    return f"it is an option of {', '.join(first)}{' and ' if first else ''}{last}" if names else "see --help"

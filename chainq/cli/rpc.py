@@ -17,6 +17,8 @@ from chainq.sinks.open import open_sink
 from chainq.transport.failures import is_misunderstood
 from chainq.transport.jsonrpc import encode
 
+_INVALID_PARAMS = "-32602"  # JSON-RPC 2.0, section 5.1
+
 if TYPE_CHECKING:
     from chainq.cli.tool_options import RpcOptions
 
@@ -47,6 +49,8 @@ def run(given: "RpcOptions") -> None:
         except ServiceError as error:
             if is_misunderstood(error.code, error.message):
                 error.hint = _other_names(name) or "chainq doctor shows which methods and dialect the server has"
+            elif error.code == _INVALID_PARAMS:
+                error.hint = _parameters(name)
             raise
         if terminal:
             from chainq.formats.json import indented
@@ -54,6 +58,20 @@ def run(given: "RpcOptions") -> None:
             shown = indented(shown, color)
         with signals_deferred():
             sink.write(shown + b"\n")
+
+
+def _parameters(name: str) -> str:
+    """Return the parameters of a method, in each dialect that calls it so; empty for a method that none has."""
+    found: dict[str, list[str]] = {}
+    for method in METHODS:
+        for dialect in DIALECTS.values():
+            wire = dialect.wire(method)
+            if wire.name == name:
+                names = ", ".join(wire.params.get(param.role, param.name) for param in method.params)
+                found.setdefault(names or "no parameters", []).append(dialect.name)
+    if len(found) == 1:
+        return f"{name} takes {next(iter(found))}"
+    return "; ".join(f"in the dialect {' and '.join(names)} {name} takes {known}" for known, names in found.items())
 
 
 def _other_names(name: str) -> str:

@@ -57,7 +57,9 @@ def _hint(text: str) -> str:
         return _as_range(*match.groups())
     if re.fullmatch(r"[0-9.]+[smhdw]", text):
         return f"for blocks by time: chainq blocks --since {text}"
-    return ""
+    from difflib import get_close_matches
+
+    return "did you mean latest?" if get_close_matches(text.lower(), [LATEST], 1, 0.7) else ""
 
 
 def _as_range(first: str, last: str) -> str:

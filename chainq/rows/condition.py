@@ -104,12 +104,14 @@ class Equals:
             return ""
         folded = {text[:LONGEST_MEANT].lower(): text for text in sorted(self._seen)}
         sought = self._text[:LONGEST_MEANT].lower()
-        alike = [folded[found] for found in get_close_matches(sought, folded, 1 if sought in folded else 2, 0.7)]
+        near = get_close_matches(sought, folded, 1 if sought in folded else 2, 0.7)
+        near = near or [text for text in folded if sought in text][:FEW_SEEN]
+        alike = [folded[found] for found in near]
         hint = f"no {self._name} is {quoted(self._text, LONGEST_MEANT)}"
         if alike:
             return f"{hint}: did you mean {' or '.join(quoted(text, LONGEST_MEANT) for text in alike)}?"
         few = sorted(self._seen) if len(self._seen) <= FEW_SEEN else []
-        return hint + (f", only {' or '.join(quoted(text, 20) for text in few)}" if few else "")
+        return hint + (f", only {' or '.join(quoted(text, LONGEST_MEANT) for text in few)}" if few else "")
 
 
 def is_null(value: Raw | None) -> bool:

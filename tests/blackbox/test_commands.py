@@ -267,6 +267,22 @@ def test_rpc_says_which_dialect_has_a_method(chainq: Program, server: Servers) -
     assert "is a method of" not in one_line(chainq("rpc", "getNothing", url=server()), 3)
 
 
+def test_rpc_says_which_parameters_a_method_takes(chainq: Program) -> None:
+    """The service says only that some are wrong."""
+    for method, params, known in (
+        ("block", '{"blok": 5}', "block takes block"),
+        ("chainTransactionsForProgram", "{}", "takes programId, functionName, page, maxTransactions"),
+        (
+            "getPublicTransactionsForAddress",
+            "{}",
+            "in the dialect chain getPublicTransactionsForAddress takes address, start, end, page, "
+            "transitionsPerRequest; in the dialect aleo getPublicTransactionsForAddress takes address, start, end, "
+            "page, transactionsPerRequest",
+        ),
+    ):
+        assert one_line(chainq("rpc", method, params, url="demo:"), 3).endswith(f"{known}\n")
+
+
 def test_latest_is_an_alarm(chainq: Program) -> None:
     """With --max-age an old tip is exit 6 with its age, and nothing on stdout; one request, also of a young tip."""
     with witnessed() as (url, calls):

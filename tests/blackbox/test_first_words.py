@@ -73,7 +73,8 @@ def test_2_no_suggestion_where_nothing_is_near(chainq: Program) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "meant"), [("--lasst", "--last"), ("--formt", "--format"), ("--colums", "--columns")]
+    ("option", "meant"),
+    [("--lasst", "--last"), ("--hlep", "--help"), ("--formt", "--format"), ("--colums", "--columns")],
 )
 def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq: Program) -> None:
     """The nearest one."""
@@ -92,8 +93,16 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
         ("records --tail 5", "did you mean --last?"),
         ("records --count 5", "did you mean --limit?"),
         ("program-transactions credits.aleo f --reverse", "did you mean --newest?"),
-        ("block 5 --where x", "it is an option of blocks, full-blocks, transactions, records, ownership and 1 more"),
-        ("blocks --program x", "it is an option of full-blocks, records, transitions"),
+        (
+            "block 5 --where x",
+            "it is an option of blocks, full-blocks, transactions, records, ownership and transitions",
+        ),
+        ("blocks --program x", "it is an option of full-blocks, records and transitions"),
+        ("show 5 --columns height", "it is an option of blocks, block, latest, full-blocks, transactions and 8 more"),
+        ("blocks --fill-gaps", "see --help"),
+        ("records --tsv", "use --format tsv"),
+        ("records --chart", "use --format chart"),
+        ("doctor --tsv", "see --help"),
         ("show 5 --tabel", "see --help"),
     ],
 )

@@ -224,3 +224,4 @@ def test_an_empty_range_of_times_says_when_the_chain_ends(chainq: Program) -> No
     for function, count in (("nope", 1), ("transfer_public", 0)):
         ran = chainq("program-transactions", "credits.aleo", function, "--limit", "1", url="demo:")
         assert (ran.code, ran.err.count(f"no transactions call credits.aleo/{function}: check the names")) == (0, count)
+        assert not count or one_line(ran, 0)  # and no other warning

@@ -193,9 +193,10 @@ REFUSED = {
     RECORD["record_ciphertext"][:-9]: "the checksum does not match",
     CHAIN.addresses[0][:-3]: "invalid ID or address 'aleo1",
     f"{TRANSACTIONS[0][:30]}b{TRANSACTIONS[0][31:]}": "the character 'b' at position 31 does not occur in bech32",
-    "token1234567": "cannot show 'token1234567'; expected a height",
+    "token1234567": "cannot show 'token1234567'; did you mean token1234567.aleo? expected a height",
+    "a b": "cannot show 'a b'; expected a height",
     "APrivateKey1zkp8CZNn3yeCseEtxuVPbDCwSyhGW6yZKUYKfgXmcpoGPWH": "cannot show: this is a secret key",
-    "banana": "cannot show 'banana'; expected a height, latest, a transaction ID",
+    "banana": "cannot show 'banana'; did you mean banana.aleo? expected a height, latest, a transaction ID",
     "": "cannot show ''",
 }
 

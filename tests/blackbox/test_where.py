@@ -179,6 +179,12 @@ def test_filters_that_are_repeated(chainq: Program, server: Servers, truth: Trut
     [
         (("--where", "program_id = Credits.aleo"), "no program_id is 'Credits.aleo': did you mean 'credits.aleo'?"),
         (("--function", "Split"), "no function_name is 'Split': did you mean 'split'?"),
+        (("--function", "private_to"), "no function_name is 'private_to': did you mean 'transfer_private_to_public'?"),
+        (
+            ("--program", "none.aleo"),
+            "no program_id is 'none.aleo', only 'credits.aleo' or 'tile_gallery.aleo' or 'token_registry.aleo' or "
+            "'wrapped_credits.aleo'",
+        ),
         (("--where", "function_name = split and height < 0"), ""),
         (("--where", "height < 0 and program_id = credits.aleo"), ""),
         (("--where", "height < 0", "--where", "program_id = credits.aleo"), ""),
