@@ -136,21 +136,32 @@ class VerifyOptions(Group):
 class CallFilterOptions(Group):
     """Which rows, by what was called."""
 
-    of_program: str | None = option(
-        FILTER, "ID", "Print the rows of this program, such as credits.aleo.", names="--program"
+    of_program: list[str] | None = option(
+        FILTER,
+        "ID",
+        "Print the rows of this program, such as credits.aleo.\fA row may be of any that is given.",
+        names="--program",
     )
-    of_function: str | None = option(FILTER, "NAME", "Print the rows of this function.", names="--function")
+    of_function: list[str] | None = option(
+        FILTER, "NAME", "Print the rows of this function.\fA row may be of any that is given.", names="--function"
+    )
+
+
+def where(condition: str) -> Any:
+    """Declare `--where`, with an example."""
+    return option(
+        FILTER,
+        "EXPRESSION",
+        f"Print the rows that meet it, such as '{condition}'. Operators: = != < <= > >= ~ !~ and or not ( ).\f"
+        "~ and !~ are regular expressions. A row must meet every condition that is given.",
+        names="--where",
+    )
 
 
 class FilterOptions(Group):
-    """Which rows, by any field."""
+    """Which rows, by any field. The example is that of the method (`Method.condition`)."""
 
-    where: str | None = option(
-        FILTER,
-        "EXPRESSION",
-        "Print the rows that meet a condition, such as 'output_index > 0 and program_id ~ token'.\fOperators: =, !=, "
-        "<, <=, >, >=, ~ and !~ (regular expressions), and, or, not, ( ).",
-    )
+    where: list[str] | None = where("height > 5")
 
 
 class CheckpointOptions(Group):
