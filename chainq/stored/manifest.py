@@ -19,6 +19,7 @@ from uuid import uuid4
 import msgspec
 from msgspec import Raw
 
+from chainq.catalog.tables import TABLES
 from chainq.errors import OutputError
 from chainq.heights.grid import PartitionSpec
 from chainq.stored.inventory import Inventory, Key, take_inventory
@@ -78,14 +79,47 @@ class Seen(NamedTuple):
     recorded: bool
 
 
-def look(store: Store, *, listed: bool = False, quick: bool = False) -> Seen:
+class Tables(Mapping[str, list[Entry]]):
+    """The partitions of each table that this version knows, sorted, by a manifest alone; decoded when they are asked
+    for. Threads may share it: at worst two decode the same."""
+
+    def __init__(self, found: "_Opened") -> None:
+        self._found = found
+        self._names = [table for table in found.tables if table in TABLES]
+        self._decoded: dict[str, list[Entry]] = {}
+
+    def __getitem__(self, table: str) -> list[Entry]:
+        if table not in self._names:
+            raise KeyError(table)
+        if table not in self._decoded:
+            self._decoded[table] = sorted(_entry(table, part) for part in self._found.of(table))
+        return self._decoded[table]
+
+    def __contains__(self, table: object) -> bool:
+        return table in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def tables(store: Store) -> Tables | None:
+    """Return the partitions by the manifest, for a caller who checks what it reads; None if there is none that can be
+    read, or while an export writes. Raises OutputError."""
+    found = _opened(store.read(NAME))
+    return None if found is None or found.writing else Tables(found)
+
+
+def look(store: Store, *, listed: bool = False) -> Seen:
     """Return what is in a data set: by its manifest if a listing is slow or forbidden, else by a listing.
 
     Partitions that only the manifest has are damaged: their file and receipt are gone. `listed`: list in any case.
-    `quick`: by the manifest in a folder as well, of which the caller checks what it reads. Raises OutputError.
+    Raises OutputError.
     """
     found = _opened(store.read(NAME))
-    if found is not None and not found.writing and not listed and (quick or store.lists_slowly):
+    if found is not None and not found.writing and not listed and store.lists_slowly:
         return _unlisted(found)
     try:
         inventory = take_inventory(store.listing())
@@ -198,15 +232,18 @@ def _encoded(manifest: Manifest) -> bytes:
 class _Opened(NamedTuple):
     """A manifest whose partitions are decoded one by one: together they take more memory than a listing."""
 
-    tables: dict[str, list[Raw]]
+    tables: dict[str, Raw]
     writing: frozenset[str]
     registered: frozenset[tuple[str, str]]
 
+    def of(self, table: str) -> Iterator[Part]:
+        """Yield the partitions of a table."""
+        return map(msgspec.json.Decoder(Part).decode, msgspec.json.decode(self.tables[table], type=list[Raw]))
+
     def parts(self) -> Iterator[tuple[Key, Part]]:
-        """Yield the partitions."""
-        decode = msgspec.json.Decoder(Part).decode
-        for table, some in self.tables.items():
-            for part in map(decode, some):
+        """Yield all partitions."""
+        for table in self.tables:
+            for part in self.of(table):
                 yield (table, part.start), part
 
     def manifest(self) -> Manifest:
@@ -226,7 +263,7 @@ def _opened(data: bytes | None) -> _Opened | None:
         found = msgspec.json.decode(data or b"", type=_File)
         if found.manifest != VERSION or sha256(found.tables).hexdigest() != found.sha256:
             return None
-        tables = msgspec.json.decode(found.tables, type=dict[str, list[Raw]])
+        tables = msgspec.json.decode(found.tables, type=dict[str, Raw])
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     registered = frozenset((kind, command) for kind, some in found.registered.items() for command in some)

@@ -5,7 +5,7 @@ the data set that no whole partition has are an error, and never an empty result
 """
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -26,8 +26,8 @@ from chainq.rows.full_block import RECORDS
 from chainq.rows.tables import table_rows
 from chainq.stored import data_set, last_run
 from chainq.stored.index import heights_of
-from chainq.stored.inventory import gaps, listed
-from chainq.stored.manifest import look
+from chainq.stored.inventory import Key, gaps, listed
+from chainq.stored.manifest import look, tables
 from chainq.stored.open import open_store
 from chainq.stored.opened import checked, opened
 from chainq.stored.receipt import UNKNOWN, Entry, Receipt, parse_entry
@@ -62,23 +62,22 @@ class Reader:
         if data_set.read(self._store) is None:
             raise UsageError(f"no data set in {self.label}: no {data_set.NAME}", "chainq export writes one")
         self._seen = self._store.read(last_run.NAME)
-        self._entries: dict[str, list[Entry]] = {}
-        self._listed = False
         self._look(listed=not (quick or self._store.lists_slowly))
 
     def _look(self, *, listed: bool) -> None:
         """Note which partitions there are, by the manifest if possible; `listed`: by a listing."""
-        seen = look(self._store, listed=listed, quick=True)
-        self._listed = seen.listed or self._store.lists_slowly
-        entries: dict[str, list[Entry]] = {}
-        for entry in sorted(seen.inventory.valid.values()):
-            if entry.spec.command in TABLES:
-                entries.setdefault(entry.spec.command, []).append(entry)
-        some = [table for table in BLOCKS if table in entries] or list(entries)
-        ends = [entries[table][-1].spec.end for table in some]
-        for (table, _), names in seen.inventory.damaged.items():  # it goes further than its last whole partition
+        known: Mapping[str, list[Entry]] | None = None if listed else tables(self._store)
+        self._listed = known is None or self._store.lists_slowly
+        damaged: Mapping[Key, tuple[str, ...]] = {}
+        if known is None:
+            inventory = look(self._store, listed=True).inventory
+            known, damaged = _by_table(inventory.valid.values()), inventory.damaged
+        some = [table for table in BLOCKS if table in known] or list(known)
+        ends = [known[table][-1].spec.end for table in some]
+        for (table, _), names in damaged.items():  # it goes further than its last whole partition
             ends += [entry.spec.end for entry in map(parse_entry, names) if entry and table in some]
-        self._entries, self._tip = entries, max(ends, default=0) - 1
+        self._entries: Mapping[str, list[Entry]] = known
+        self._tip = max(ends, default=0) - 1
 
     @property
     def tip(self) -> int:
@@ -304,6 +303,15 @@ class Reader:
             f"{self.label} does not tell the heights of ownership rows inside of a partition",
             "export records or outputs as well, or request whole partitions",
         )
+
+
+def _by_table(entries: Iterable[Entry]) -> Mapping[str, list[Entry]]:
+    """Return the partitions of each table that this version knows, sorted."""
+    found: dict[str, list[Entry]] = {}
+    for entry in sorted(entries):
+        if entry.spec.command in TABLES:
+            found.setdefault(entry.spec.command, []).append(entry)
+    return found
 
 
 def _contains(heights: HeightRange, others: HeightRange) -> bool:
