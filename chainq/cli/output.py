@@ -89,7 +89,7 @@ def settings(
         )
     if given.no_header and name not in ("csv", "tsv"):
         raise UsageError(f"--no-header needs csv or tsv, and the format is {name}")
-    if flatten and name != "jsonl":
+    if flatten and name not in ("jsonl", "csv", "tsv"):  # the last two are flat already
         raise UsageError(f"--flatten needs jsonl, and the format is {name}")
     height_only = name == "text" and method.shape is Shape.ROW and not requested  # of `latest`, for a shell variable
     if height_only:
@@ -101,7 +101,7 @@ def settings(
         selected=bool(requested) or height_only,
         height=_height(method),
         header=not given.no_header,
-        flatten=flatten,
+        flatten=flatten and name == "jsonl",
         terminal=on_terminal(file),
         width=terminal_width(),
         color=use_color(given.color, terminal=on_terminal(file)),

@@ -71,10 +71,12 @@ def test_the_height_of_transactions(chainq: Program, server: Servers, truth: Tru
 
 
 def test_other_formats_and_checkpoints(chainq: Program, server: Servers) -> None:
-    """Only jsonl takes it; a checkpoint belongs to runs with it or without it."""
+    """Only jsonl and what is flat takes it; a checkpoint belongs to runs with it or without it."""
     url = server("--tip", "3000")
-    assert "--flatten needs jsonl, and the format is csv" in one_line(
-        chainq("blocks", "5", "--flatten", "--csv", url=url), 2
+    for form in ("--csv", "--format=tsv"):  # which are flat without it
+        assert chainq("full-blocks", "5", "--flatten", form, url=url) == chainq("full-blocks", "5", form, url=url)
+    assert "--flatten needs jsonl, and the format is json" in one_line(
+        chainq("blocks", "5", "--flatten", "--json", url=url), 2
     )
     words = ("full-blocks", "--start", "2990", "--checkpoint", "kept", "-o", "out.jsonl", "-q")
     assert chainq(*words, "--flatten", url=url).code == 0
