@@ -39,6 +39,7 @@ class Field(NamedTuple):
 
 MOST_SEEN = 200  # values of a field that are kept, for a hint
 FEW_SEEN = 5  # of them that are named, if none is like what was sought
+LONGEST_NAME = 40  # characters of values of which there are more, for some to be named
 LONGEST_MEANT = 80  # characters of such a value that count
 DEEPEST = 50  # conditions inside each other; Python's stack bears a few hundred
 _TOKEN = re.compile(
@@ -110,8 +111,10 @@ class Equals:
         hint = f"no {self._name} is {quoted(self._text, LONGEST_MEANT)}"
         if alike:
             return f"{hint}: did you mean {' or '.join(quoted(text, LONGEST_MEANT) for text in alike)}?"
-        few = sorted(self._seen) if len(self._seen) <= FEW_SEEN else []
-        return hint + (f", only {' or '.join(quoted(text, LONGEST_MEANT) for text in few)}" if few else "")
+        if len(self._seen) > FEW_SEEN and max(map(len, self._seen)) > LONGEST_NAME:  # IDs
+            return hint
+        named = [quoted(text, LONGEST_MEANT) for text in sorted(self._seen)[:FEW_SEEN]]
+        return f"{hint}, only {' or '.join(named + ['others'] * (len(self._seen) > FEW_SEEN))}"
 
 
 def is_null(value: Raw | None) -> bool:

@@ -151,7 +151,7 @@ def test_program_and_function(command: str, passes: Passes, chainq: Program, ser
 def test_the_example_of_the_help(method: Method, chainq: Program, server: Servers) -> None:
     """It has columns of its command, and leaves some rows out; the operators are named beside it."""
     page = " ".join(chainq(method.command, "--help").out.decode().split())
-    assert f"such as '{method.condition}'. Operators: = != < <= > >= ~ !~ and or not ( )." in page
+    assert f"'{method.condition}'. Operators: = != < <= > >= ~ !~ and or not ( )." in page
     words = (method.command, "2400:2500", "--where", method.condition, "-o", "rows.jsonl")
     said = one_line(chainq(*words, url=server()), 0)
     read, passed = (int(number.replace(",", "")) for number in re.findall("([0-9,]+) (?:rows read|passed)", said))
@@ -180,6 +180,12 @@ def test_filters_that_are_repeated(chainq: Program, server: Servers, truth: Trut
         (("--where", "program_id = Credits.aleo"), "no program_id is 'Credits.aleo': did you mean 'credits.aleo'?"),
         (("--function", "Split"), "no function_name is 'Split': did you mean 'split'?"),
         (("--function", "private_to"), "no function_name is 'private_to': did you mean 'transfer_private_to_public'?"),
+        (("--where", "transaction_id = nope"), "no transaction_id is 'nope'"),
+        (
+            ("--function", "qqq"),
+            "no function_name is 'qqq', only 'claim' or 'deposit_credits_private' or 'fee_private' or 'join' or "
+            "'mint' or others",
+        ),
         (
             ("--program", "none.aleo"),
             "no program_id is 'none.aleo', only 'credits.aleo' or 'tile_gallery.aleo' or 'token_registry.aleo' or "
