@@ -9,7 +9,7 @@ among them (`rows.fields.Picker`), where "all other fields" is what the user lef
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -29,12 +29,18 @@ _Tree = dict[str, Any]  # the number of a column by its path, a key for each ste
 
 
 class ArrowRows:
-    """Turns rows into record batches. `warn` is called once for each path whose values go to `extra`.
+    """Turns rows into record batches. `warn` is called once for each path whose values go to `extra`, if not `known`.
 
     The schema depends on the columns alone.
     """
 
-    def __init__(self, columns: Sequence[Column], pyarrow: Any, warn: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        pyarrow: Any,
+        warn: Callable[[str], None] = lambda _: None,
+        known: Collection[str] = (),
+    ) -> None:
         self._arrow = pyarrow
         self._types = [type_of(column, pyarrow) for column in columns]
         self._names = [column.path for column in columns]
@@ -49,7 +55,7 @@ class ArrowRows:
                 branch = branch.setdefault(step, {})
             branch[last] = number
         self._warn = warn
-        self._warned: set[str] = set()
+        self._warned = set(known)
 
     def batches(self, rows: Sequence[Raw]) -> list[Any]:
         """Return the rows as record batches."""

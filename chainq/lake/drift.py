@@ -2,7 +2,7 @@
 
 The columns of the first are null from then on, and the second are in the text `other` of their object: nobody would see
 either. Other fields that are new or of another type are in `extra`, and the writer of a partition says so
-(`formats/arrow_rows.py`).
+(`formats/arrow_rows.py`), unless the partition before it has them there already (`in_extra`).
 
 Many fields are not in every row, and a short partition may have none of them. So a field counts as lost or new only
 where it is unlikely that no row of a partition has it, by how many have it in the other one.
@@ -10,12 +10,15 @@ where it is unlikely that no row of a partition has it, by how many have it in t
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple
 
 from chainq.catalog.nested import OTHER
+from chainq.errors import IncompleteError
 from chainq.formats.arrow_rows import EXTRA
+from chainq.heights.grid import PartitionSpec
 from chainq.rows.raw_json import members
 from chainq.stored.opened import opened
 from chainq.stored.receipt import Entry
@@ -77,6 +80,26 @@ def changes(store: Store, entries: Sequence[Entry], written: Sequence[Entry]) ->
             said.setdefault(text, []).append(str(field))
     for text, names in said.items():
         yield f"{span[0].spec.command}: {text.format(', '.join(names))}"
+
+
+def in_extra(store: Store, entries: Iterable[Entry], specs: Iterable[PartitionSpec]) -> dict[str, list[str]]:
+    """Return by table the paths of what older partitions have in `extra`: the first one that is to be written of these
+    `specs`, as it was, and the one before it. Of a damaged file nothing is known."""
+    first: dict[str, int] = {}
+    for spec in specs:
+        first[spec.command] = min(spec.start, first.get(spec.command, spec.start))
+    before: dict[str, list[Entry]] = {}
+    for entry in sorted(entries):
+        if entry.spec.start <= first.get(entry.spec.command, -1):
+            before.setdefault(entry.spec.command, []).append(entry)
+    return {table: sorted({path for one in some[-2:] for path in _extra(store, one)}) for table, some in before.items()}
+
+
+def _extra(store: Store, entry: Entry) -> Iterator[str]:
+    with suppress(IncompleteError), opened(store, entry) as (file, _):
+        for group in range(file.num_row_groups):
+            for text in file.read_row_group(group, columns=[EXTRA]).column(0).drop_null().to_pylist():
+                yield from members(text.encode())
 
 
 def _counts(store: Store, entry: Entry) -> _Counts:

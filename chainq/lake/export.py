@@ -19,7 +19,7 @@ from chainq.heights.grid import PartitionSpec, partitions
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
 from chainq.lake import plan
-from chainq.lake.drift import changes
+from chainq.lake.drift import changes, in_extra
 from chainq.lake.engine import Engine
 from chainq.lake.job import Done, Job, Task
 from chainq.lake.plan import Todo
@@ -172,7 +172,8 @@ class Export:
             }
             begin(made)
             dialect = self._dialect() or self._service.dialect_name
-            job = Job(options._replace(dialect=dialect), self._service.tip(), destination, self._query.hashes)
+            known = in_extra(self._store, made.seen.inventory.valid.values(), [one.spec for one in made.todo])
+            job = Job(options._replace(dialect=dialect), self._service.tip(), destination, self._query.hashes, known)
             totals = Totals(kept=made.kept)
             entries: dict[Key, Entry] = {}  # of what this run has written
             hashes: dict[Key, str] = {}  # of the same files

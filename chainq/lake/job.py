@@ -50,10 +50,12 @@ class Access(msgspec.Struct, frozen=True):
 
 
 class Job(Access, frozen=True):
-    """One export, the same for all its partitions. `hashes`: whether block hashes are recomputed."""
+    """One export, the same for all its partitions. `hashes`: whether block hashes are recomputed. `extra`: by table,
+    paths of what older partitions keep in the column `extra`, of which nothing more is said."""
 
     destination: str
     hashes: bool = False
+    extra: Mapping[str, Sequence[str]] = {}
 
     def open_store(self) -> Store:
         """Return the store of the data set."""

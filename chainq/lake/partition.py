@@ -94,7 +94,7 @@ class Worker:
             for left in reversed(range(ATTEMPTS)):
                 self._service.believed.clear()
                 self._service.unhashed.clear()
-                files = Files(spec.command, uploads, self._warn)
+                files = Files(spec.command, uploads, self._warn, self._job.extra)
                 try:
                     proofs, hashes, known = self._fetch(task, files)
                     break

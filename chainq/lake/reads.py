@@ -80,16 +80,23 @@ def tasks_of(todos: Sequence[Todo], reads: Iterable[Read]) -> list[Task]:
 class Files:
     """The files of the tables that one read fills, in progress. `read`: the number of rows that were read.
 
-    `uploads`: by table, emptied here. `warn` is called with what a reader of the files should know.
+    `uploads`: by table, emptied here. `warn` is called with what a reader of the files should know, but not about the
+    paths in `extra`.
     """
 
-    def __init__(self, read: str, uploads: Mapping[str, Upload], warn: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        read: str,
+        uploads: Mapping[str, Upload],
+        warn: Callable[[str], None],
+        extra: Mapping[str, Sequence[str]],
+    ) -> None:
         self.tables: dict[str, PartitionFile] = {}
         self.read, self._own = 0, read_method(read).command
         for table, upload in uploads.items():
             upload.file.seek(0)
             upload.file.truncate()
-            self.tables[table] = PartitionFile(upload.file, TABLES[table], warn)
+            self.tables[table] = PartitionFile(upload.file, TABLES[table], warn, extra.get(table, ()))
         self._others = [table for table in self.tables if table != self._own]
 
     @property

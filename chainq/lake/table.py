@@ -1,7 +1,7 @@
 """One partition as a Parquet file: its schema, its row groups, and the receipt in its metadata."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO, TypeVar
 
@@ -34,17 +34,19 @@ def arrow_schema(method: Method) -> Any:
 class PartitionFile:
     """A Parquet file in progress; memory holds no more than about one row group.
 
-    `warn` is called with what a reader of the file should know. Raises UsageError without pyarrow; OutputError if
-    the file cannot be written.
+    `warn` is called with what a reader of the file should know, but not about paths that are `known`. Raises UsageError
+    without pyarrow; OutputError if the file cannot be written.
     """
 
-    def __init__(self, file: BinaryIO, method: Method, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self, file: BinaryIO, method: Method, warn: Callable[[str], None], known: Collection[str] = ()
+    ) -> None:
         pyarrow = _pyarrow()
         from pyarrow import parquet
 
         self._arrow, self._file = pyarrow, file
         self._most = LOOKED_UP.get(method.command, GROUP_BYTES)
-        self._rows = ArrowRows(method.columns, pyarrow, lambda text: warn(f"{method.command}: {text}"))
+        self._rows = ArrowRows(method.columns, pyarrow, lambda text: warn(f"{method.command}: {text}"), known)
         height = self._rows.schema.get_field_index(method.height) if method.height else -1
         self._writer = parquet.ParquetWriter(
             file,

@@ -18,7 +18,7 @@ from chainq.fetching.service import Service
 from chainq.heights.bounds import LATEST, Bounds, parse_height
 from chainq.heights.range import HeightRange
 from chainq.process.threads import in_order
-from chainq.query import Batch, Query, matching
+from chainq.query import Batch, Query, limited, matching
 from chainq.rows.fields import Picker, integer_of, text_of
 from chainq.text.sanitize import abridged
 
@@ -281,7 +281,7 @@ def _where(rows: Iterable[Raw], path: str, fits: Callable[[str], bool]) -> list[
 def _function(service: Service, program: str, function: str) -> FunctionParts:
     arguments: dict[Role, Value] = {Role.PROGRAM: program, Role.FUNCTION: function}
     query = Query(BY_COMMAND["program-transactions"], arguments, newest=True, limit=NEWEST)
-    transactions = _all(service.fetch_pages(query))
+    transactions = _all(limited(service.fetch_pages(query), NEWEST))
     if not transactions:
         raise NotFoundError(f"no transaction calls {program}/{function}", "check the names of the program and function")
     return FunctionParts(program, function, transactions)

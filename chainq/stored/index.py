@@ -96,8 +96,9 @@ def open_index(store: Store, table: str) -> Index | None:
     return None
 
 
-def heights_of(store: Store, table: str, entries: Iterable[Entry], text: str) -> list[int]:
-    """Return the heights at which a text may occur in partitions of a table, all of those at which it does.
+def heights_of(store: Store, table: str, entries: Iterable[Entry], text: str) -> Iterator[int]:
+    """Yield once each height at which a text may occur in partitions of a table, all of those at which it does: first
+    those in the index, so that a caller who finds the row there scans no other partition.
 
     Raises IncompleteError if a file that must be scanned is damaged.
     """
@@ -106,10 +107,12 @@ def heights_of(store: Store, table: str, entries: Iterable[Entry], text: str) ->
     if index is not None:
         index.file.close()
     found = set(indexed or ())
+    yield from sorted(found)
     for entry in entries:
         if index is None or indexed is None or not index.covers(entry):
-            found.update(height for one, height in _occurrences(store, entry) if one == text)
-    return sorted(found)
+            more = {height for one, height in _occurrences(store, entry) if one == text} - found
+            found |= more
+            yield from sorted(more)
 
 
 def keep(store: Store, table: str, entries: Sequence[Entry]) -> None:

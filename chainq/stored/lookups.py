@@ -51,7 +51,7 @@ def row_of(reader: Reader, table: str, column: str, text: str) -> Raw | None:
 def program_transactions(reader: Reader, program: str, function: str, *, newest: bool = False) -> Iterator[Batch]:
     """Yield the transactions that call a function, once for each call, by height. Raises IncompleteError."""
     reader.check("calls", HeightRange(0, reader.tip + 1))
-    for part in _near(reader.occurrences("calls", key_of(program, function)), reverse=newest):
+    for part in _near(sorted(reader.occurrences("calls", key_of(program, function))), reverse=newest):
         for batch in _transactions(reader, part, reverse=newest):
             yield batch._replace(rows=[row for row in batch.rows for _ in range(_calls(row, program, function))])
 
@@ -64,7 +64,7 @@ def address_transactions(
     Raises IncompleteError.
     """
     reader.check("inputs", heights)
-    found = [height for height in reader.occurrences("inputs", address) if height in heights]
+    found = sorted(height for height in reader.occurrences("inputs", address) if height in heights)
     start, end = heights.edges  # of what is left
     for part in _near(found, reverse=reverse):
         for batch in reader.batches("inputs", part, reverse=reverse):

@@ -7,7 +7,7 @@ the data set that no whole partition has are an error, and never an empty result
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import compress, groupby, pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -145,8 +145,8 @@ class Reader:
         with checked(self._store, entry.spec.name):
             return msgspec.json.decode(self._store.read(entry.name) or b"", type=Receipt)
 
-    def occurrences(self, table: str, text: str) -> list[int]:
-        """Return the heights at which rows of an indexed table may have a text; at no others they have it.
+    def occurrences(self, table: str, text: str) -> Iterator[int]:
+        """Return the heights at which rows of an indexed table may have a text; at no others they have it. Not sorted.
 
         Raises IncompleteError if there is no such table, or if a file that must be scanned is damaged.
         """
@@ -249,29 +249,25 @@ class Reader:
 
         Rejected: by the statistics in the footer, which nothing protects. A bit there hides rows.
         """
-        from pyarrow import compute
-
         groups = list(range(file.num_row_groups))
         if method.height is None or heights == entry.spec.heights:
             return groups
         found = []
         for group in groups:
             at = file.read_row_group(group, columns=[method.height]).column(method.height)
-            inside = compute.and_(compute.greater_equal(at, heights.start), compute.less(at, heights.end))
-            if compute.any(inside).as_py():
+            if any(heights.start <= height < heights.end for height in at.to_pylist()):
                 found.append(group)
         return found
 
     def _part(self, file: Any, group: int, names: list[str], method: Method, heights: HeightRange) -> _Part:
-        from pyarrow import compute
-
         table = file.read_row_group(group, columns=names)
         if method.height is None:
             return _Part(None, table)
-        at = table.column(method.height)
-        if heights.start > compute.min(at).as_py() or heights.end <= compute.max(at).as_py():
-            table = table.filter(compute.and_(compute.greater_equal(at, heights.start), compute.less(at, heights.end)))
-        return _Part(table.column(method.height).to_pylist(), table)
+        at = table.column(method.height).to_pylist()
+        if heights.start <= min(at) and max(at) < heights.end:
+            return _Part(at, table)
+        inside = [heights.start <= height < heights.end for height in at]
+        return _Part(list(compress(at, inside)), table.filter(self._arrow.array(inside, self._arrow.bool_())))
 
     def _owned(self, writer: StoredRows, parts: Iterator[_Part], entry: Entry, heights: HeightRange) -> list[Raw]:
         """Return rows without heights, all or those of records at some heights, in the order of the file."""

@@ -507,6 +507,27 @@ def test_a_service_that_sends_other_members(chainq: Program) -> None:
     assert chainq("verify", "lake").code == 0
 
 
+class Gaining(Moving):
+    """A service whose records have a field that nobody knows."""
+
+    def respond(self, body: bytes) -> Reply:
+        reply = super().respond(body)
+        content = json.loads(reply.body) if json.loads(body)["method"].startswith("records") else {}
+        for record in content.get("result", ()):
+            record["gained"] = {"x": 1}
+        return reply._replace(body=json.dumps(content).encode()) if content else reply
+
+
+def test_an_unknown_field_is_said_once_in_a_data_set(chainq: Program) -> None:
+    """By the first run, not by those that write after it or write its last partition again; nor is it lost there."""
+    with serving(Gaining(2900)) as url:
+        for bounds, said in (("2440:2470", 1), ("2440:2475", 0), ("2475:2520", 0)):
+            ran = chainq("export", "records", "--to", "lake", "--partition", "20", "-w", "2", bounds, url=url)
+            assert ran.code == 0, ran.err
+            assert ran.err.count("unknown field 'gained': it goes to the column extra") == said, bounds
+    assert all('"gained":' in row for row in map(bytes.decode, chainq("records", "2440:2520", url="lake").rows))
+
+
 def test_fields_that_few_rows_have(chainq: Program, server: Servers) -> None:
     """A partition of a few blocks may have no tag or aborted transaction: nothing is said to be lost."""
     words = ("export", "chain", "--to", "lake", "--partition", "50", "-w", "1")

@@ -3,12 +3,10 @@
 import json
 import re
 import shutil
-import signal
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,8 @@ import pytest
 
 from chainq.heights.grid import partition_name
 from harness.jobs import said
-from harness.program import LONGEST, Program, Servers, finish, one_line
+from harness.mirrors import mirror
+from harness.program import LONGEST, Program, Servers, one_line
 from harness.search import some
 from harness.truth import Truth
 
@@ -38,22 +37,6 @@ def lake(program: Program, server: Servers) -> Path:
     ran = program("export", *words, url=url)
     assert ran.code == 0, ran.err
     return root
-
-
-@contextmanager
-def mirror(chainq: Program, lake: Path, stop: int = signal.SIGTERM, code: int = -signal.SIGTERM) -> Iterator[str]:
-    """A server of a data set, which ends by a signal without a word about it but that of the program."""
-    process = chainq.start("serve", "--lake", str(lake), "--port", "0")
-    assert process.stdout is not None
-    url = process.stdout.readline().decode().strip()
-    try:
-        assert url.startswith("http://127.0.0.1:"), finish(process).err
-        yield url
-    finally:
-        process.send_signal(stop)
-        ran = finish(process)
-    assert ran.code == code, ran
-    assert "Traceback" not in ran.err
 
 
 @pytest.fixture(scope="module")

@@ -81,7 +81,9 @@ def test_screens(chainq: Program, server: Servers, made: Path) -> None:
     screens = [chainq("show", transaction, "--json", url=where) for where in (url, str(made))]
     assert [ran.code for ran in screens] == [0, 0], screens[1].err
     assert json.loads(screens[0].out)["transaction"] == json.loads(screens[1].out)["transaction"]
-    assert chainq("show", "credits.aleo/transfer_public", "--last", "50", url=str(made)).code == 0
+    calls = json.loads(chainq("show", "credits.aleo/transfer_public", "--json", url=str(made)).out)["transactions"]
+    newest = chainq(*CALLS, "--newest", "--limit", "10", "--jsonl", url=str(made)).rows
+    assert calls == [json.loads(row) for row in newest], "and no others are read"
 
 
 def parts_of(chainq: Program, made: Path) -> tuple[str, str, str]:
