@@ -130,8 +130,8 @@ _chainq_for blocks full-blocks
 _chainq_row --no-verify flag 'Skip the check for missing and unlinked blocks'
 _chainq_row --hashes flag 'Recompute block hashes. Exit with code 6 before the first wrong row'
 _chainq_row '--workers -w' text 'Processes that recompute hashes. Default: one per core'
-_chainq_for blocks full-blocks transactions records ownership transitions
-_chainq_row --where text 'Print the rows that meet a condition, such as '"'"'output_index > 0 and program_id ~ token'"'"'. Operators: =, !=, <, <=, >, >=, ~ and !~ (regular expressions), and, or, not, ( )'
+_chainq_for blocks
+_chainq_row --where text+ 'Print rows with '"'"'coinbase_reward != null and height ~ 0$'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ and !~ are regular expressions. A row must meet every condition that is given'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned balance verify
 _chainq_row --checkpoint file 'Resume where the last run ended'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned balance
@@ -150,14 +150,14 @@ _chainq_row --columns list+ 'Columns, such as a,b.c; `help` lists them. Also a.b
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql verify
 _chainq_row --no-trunc flag 'Do not abbreviate values'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions
-_chainq_row --flatten flag 'jsonl with a key for each column (b.c). It has no nested objects'
+_chainq_row --flatten flag 'jsonl with a key for each column (b.c). Nested objects become keys, too'
 _chainq_row --receipt flag 'Write FILE.receipt.json for chainq verify FILE. It contains the range, the row count and the SHA-256'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql rpc verify
 _chainq_row --color words 'When to use colors' auto '' always '' never ''
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned balance show export sql rpc doctor verify
 _chainq_row --url words 'URL of the service, or folder or URL of an export; demo: is a built-in sample' demo: 'the sample chain, with no network'
 _chainq_row --profile profile 'Profile from config.toml'
-_chainq_row --dialect words 'chain, aleo, or auto to detect it. The dialect of the server' chain '' aleo '' auto ''
+_chainq_row --dialect words 'chain, aleo, or auto to detect the dialect' chain '' aleo '' auto ''
 _chainq_row --timeout text 'Seconds per request'
 _chainq_row --deadline text 'Exit with code 4 if it takes longer: 90s, 10m, 2h'
 _chainq_row --retries text 'Retries for transient failures'
@@ -165,7 +165,7 @@ _chainq_row '--concurrency -j' text 'Parallel requests'
 _chainq_row --max-memory text 'Memory for responses: 512M, 2G'
 _chainq_row --rate text 'Maximum requests per second'
 _chainq_row --header text+ 'HTTP header for every request. Keep secrets in a profile'
-_chainq_row --cert file 'Client certificate (PEM). And its key, if that is not in FILE'
+_chainq_row --cert file 'Client certificate (PEM). KEY is its key, if that is not in FILE'
 _chainq_row '--quiet -q' flag 'Suppress warnings and progress'
 _chainq_row '--verbose -v' flag 'Log every request to stderr'
 _chainq_row --log-format words 'Format of the lines on stderr' text '' json ''
@@ -184,11 +184,13 @@ _chainq_row '--help -h' flag 'Show this message and exit'
 _chainq_for latest
 _chainq_row --max-age text 'Exit with code 6 if the tip is older: 10m, 2h, 7d'
 _chainq_for full-blocks records transitions
-_chainq_row --program text 'Print the rows of this program, such as credits.aleo'
-_chainq_row --function text 'Print the rows of this function'
+_chainq_row --program text+ 'Print the rows of this program, such as credits.aleo. A row may be of any that is given'
+_chainq_row --function text+ 'Print the rows of this function. A row may be of any that is given'
 _chainq_for full-blocks
+_chainq_row --where text+ 'Print rows with '"'"'transactions[].type = deploy'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ and !~ are regular expressions. A row must meet every condition that is given'
 _chainq_row --columns list+ 'Columns, such as a,b.c; `help` lists them. Also a.b[].c of the items of an array, or `all`' block_hash 'hash of the block' previous_hash 'hash of the previous block' header.previous_state_root string header.transactions_root string header.finalize_root string header.ratifications_root string header.solutions_root string header.subdag_root string header.metadata.network 'network identifier' header.metadata.round 'round number' header.metadata.height 'block height' header.metadata.cumulative_weight 'sent as a number of any size' header.metadata.cumulative_proof_target 'sent as a number' header.metadata.coinbase_target 'sent as a number' header.metadata.proof_target 'sent as a number' header.metadata.last_coinbase_target 'sent as a number' header.metadata.last_coinbase_timestamp 'seconds since 1970, sent as a number' header.metadata.timestamp 'seconds since 1970, sent as a number' authority.type 'such as quorum' authority.signature 'of a block of a beacon' authority.subdag.subdag 'certificates by round number' authority.subdag.election_certificate_ids 'array of string' ratifications 'type and amount' transactions 'status, type, index and transaction' aborted_transaction_ids 'IDs of aborted transactions' all 'every column' help 'list the columns'
 _chainq_for transactions
+_chainq_row --where text+ 'Print rows with '"'"'index > 0 and status != accepted'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ and !~ are regular expressions. A row must meet every condition that is given'
 _chainq_row --columns list+ 'Columns, such as a,b.c; `help` lists them. Also a.b[].c of the items of an array, or `all`' height 'height of the block, added by chainq; in jsonl and json only if --columns names it' id 'row id of the stored transaction' block_id 'the block: its height in the published interface, its row id on deployed servers' transaction_id 'bech32, prefix at' type 'such as Execute' index 'index within the block' status 'such as accepted' all 'every column' help 'list the columns'
 _chainq_for transaction program-transactions
 _chainq_row --columns list+ 'Columns, such as a,b.c; `help` lists them. Also a.b[].c of the items of an array, or `all`' status 'such as accepted' type 'such as execute' index 'index within the block' transaction.type 'such as execute' transaction.id 'transaction ID' transaction.execution.transitions 'array of Transition' transaction.execution.global_state_root string transaction.execution.proof string transaction.fee.transition.id 'transition ID' transaction.fee.transition.program 'program ID' transaction.fee.transition.function 'function name' transaction.fee.transition.inputs 'type, id, value, tag' transaction.fee.transition.outputs 'type, id, checksum, value' transaction.fee.transition.tpk 'transition public key (group element)' transaction.fee.transition.tcm 'transition commitment (field element)' transaction.fee.global_state_root string transaction.fee.proof string finalize 'type, mapping_id, index, key_id, value_id' finalizedAt 'seconds since 1970' all 'every column' help 'list the columns'
@@ -199,16 +201,19 @@ _chainq_row --page-size text 'Initial page size'
 _chainq_for program-transactions
 _chainq_row --newest flag 'The newest rows first, as many as --limit'
 _chainq_for records
+_chainq_row --where text+ 'Print rows with '"'"'output_index > 0 and program_id ~ token'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ and !~ are regular expressions. A row must meet every condition that is given'
 _chainq_row --columns list+ 'Columns, such as a,b.c; `help` lists them. Also a.b[].c of the items of an array, or `all`' record_ciphertext 'ciphertext of the record' program_id 'program that generated the record' block_id 'the block'"'"'s row id on deployed servers, not its height' height 'block height where the record was produced' id 'row id of the record' timestamp 'time of creation, seconds since 1970' block_hash string transition_id string transaction_id string function_name 'function executed in the transition' output_index 'index of the output within the transition' all 'every column' help 'list the columns'
 _chainq_for ownership
+_chainq_row --where text+ 'Print rows with '"'"'output_index > 0'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ and !~ are regular expressions. A row must meet every condition that is given'
 _chainq_row --columns list+ 'Columns, such as a,b.c; `help` lists them. Also a.b[].c of the items of an array, or `all`' nonce_x 'x-coordinate of the record'"'"'s nonce' nonce_y 'y-coordinate of the nonce' owner_x 'x-coordinate that only the owner'"'"'s view key explains' transition_id 'transition that generated the record' output_index 'index of the output within the transition' all 'every column' help 'list the columns'
 _chainq_for transitions
+_chainq_row --where text+ 'Print rows with '"'"'program ~ token and function_name != join'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ and !~ are regular expressions. A row must meet every condition that is given'
 _chainq_row --columns list+ 'Columns, such as a,b.c; `help` lists them. Also a.b[].c of the items of an array, or `all`' transition_id string transaction_id 'containing transaction' program 'source text of the program; conditions compare its ID' function_name string height 'block height' tpk 'transition public key (group element)' tcm 'transition commitment (field element)' timestamp 'seconds since 1970' all 'every column' help 'list the columns'
 _chainq_for address-transactions
 _chainq_row --columns list+ 'Columns, such as a,b.c; `help` lists them. Also a.b[].c of the items of an array, or `all`' transaction_id 'bech32, prefix at' all 'every column' help 'list the columns'
 _chainq_row --no-details flag 'Do not look up the transactions of a table'
 _chainq_for owned balance
-_chainq_row --view-key-file file 'View keys, one per line; - for stdin. Default: CHAINQ_VIEW_KEY, else a hidden prompt'
+_chainq_row --view-key-file file+ 'View keys, one per line; - for stdin. Default: CHAINQ_VIEW_KEY, else a hidden prompt'
 _chainq_row --insecure-key-file flag 'Accept a key file that others can access'
 _chainq_row --network words 'Fail unless the service is on mainnet, or on testnet' mainnet '' testnet ''
 _chainq_row '--workers -w' text 'Processes that compare rows. Default: one per core'
@@ -248,7 +253,7 @@ _chainq_for doctor
 _chainq_row --save text 'Save as a profile in config.toml'
 _chainq_row --default flag 'With --save: make it the default profile'
 _chainq_for verify
-_chainq_row --commands text 'Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all'
+_chainq_row --commands text+ 'Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all'
 _chainq_row --witness text 'Second service to compare with, as far as its chain goes'
 _chainq_row --sample text 'Compare N random heights of a data set or file with the service. Of a service: compare the transactions of N heights. Default there: 64'
 _chainq_row --full flag 'Compare all heights instead of a sample'

@@ -17,6 +17,7 @@ _TAIL = {
     "Exit codes": ("chainq.1", "Exit status"),
 }
 """The last headings, and the page and sections of docs/manual/ that are below each."""
+_VARIED = ("--columns", "--where")  # shared, but in other words for each command
 
 
 def reference(program: Program) -> str:
@@ -25,7 +26,7 @@ def reference(program: Program) -> str:
     for heading, commands in by_heading(program.commands).items():
         lines.append(f"### {heading}")
         for command in commands:
-            own = [option for option in program.shares.get((command.name,), ()) if option.names[0] != "--columns"]
+            own = [option for option in program.shares.get((command.name,), ()) if option.names[0] not in _VARIED]
             lines += [f"#### `{command.usage}`", *parts(command, option_rows(own) if own else "").values()]
     lines += ["## Options that commands share", *_shared(program)]
     for heading, (name, *sections) in _TAIL.items():
@@ -39,7 +40,7 @@ def _shared(program: Program) -> Iterable[str]:
     having: dict[Param, set[str]] = {}
     for commands, options in program.shares.items():
         for option in options:
-            if len(commands) > 1 or option.names[0] == "--columns":
+            if len(commands) > 1 or option.names[0] in _VARIED:
                 like = next((known for known in having if known.names == option.names), option)
                 having.setdefault(like, set()).update(commands)
     for heading, group in by_heading(having).items():

@@ -18,18 +18,22 @@ STORES = ("s3", "gs", "az")
 
 def transaction_id(text: str) -> str:
     """Check a transaction ID: bech32 or bech32m with prefix `at` (docs/protocol.md, "Values")."""
-    if fault := bech32.fault(text, prefix="at"):
+    if bech32.fault(text, prefix="at"):
         _check_kind(text, "transaction ID", "TRANSACTION")
-        raise UsageError(f"invalid transaction ID {quoted(text)}: {fault}")
-    return text.lower()  # servers compare texts; BIP 173 allows upper case, for QR codes
+    return coded(text, "transaction ID", prefix="at")
 
 
 def address(text: str) -> str:
     """Check an address: bech32 or bech32m with any prefix, because each network has its own."""
     _check_kind(text, "address", "ADDRESS")
-    if fault := bech32.fault(text):
-        raise UsageError(f"invalid address {quoted(text)}: {fault}")
-    return text.lower()
+    return coded(text, "address")
+
+
+def coded(text: str, title: str, prefix: str = "") -> str:
+    """Check a bech32 or bech32m text, with that prefix if there is one; `title` names it in the message."""
+    if fault := bech32.fault(text, prefix):
+        raise UsageError(f"invalid {title} {quoted(text)}: {fault}")
+    return text.lower()  # servers compare texts; BIP 173 allows upper case, for QR codes
 
 
 def program(text: str) -> str:

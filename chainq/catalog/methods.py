@@ -85,6 +85,7 @@ class Method(NamedTuple):
     block before. `repeats`: equal rows may occur in one response, so that a row has no identity. `identity`: the paths
     that identify a row in every method and full block that has it. `program`, `function`: paths of the program and the
     function that a row is about, for --program and --function; `a[].b` has several; empty if rows name none.
+    `condition`: an example for --where, empty if the command cannot leave rows out.
     """
 
     command: str
@@ -106,6 +107,7 @@ class Method(NamedTuple):
     identity: tuple[str, ...] = ()
     program: str = ""
     function: str = ""
+    condition: str = ""
 
     def param(self, role: Role) -> Param | None:
         """Return the parameter with that role, or None."""
@@ -123,8 +125,8 @@ class Method(NamedTuple):
 
     @property
     def filtered(self) -> bool:
-        """Return whether the command can leave rows out by a condition: of the rows of blocks."""
-        return self.shape is Shape.ROWS and self.param(Role.ADDRESS) is None and self.param(Role.PROGRAM) is None
+        """Return whether the command can leave rows out by a condition."""
+        return bool(self.condition)
 
     @property
     def names_block(self) -> bool:
@@ -304,6 +306,7 @@ METHODS = (
         max_heights=1000,
         height="height",
         linked=True,
+        condition="coinbase_reward != null and height ~ 0$",
     ),
     Method(
         command="block",
@@ -339,6 +342,7 @@ METHODS = (
         linked=True,
         program=f"{_CALLS}[].program",
         function=f"{_CALLS}[].function",
+        condition="transactions[].type = deploy",
     ),
     Method(
         command="transactions",
@@ -350,6 +354,7 @@ METHODS = (
         columns=TRANSACTION_SUMMARY,
         example="chainq transactions 12345",
         order="index",
+        condition="index > 0 and status != accepted",
     ),
     Method(
         command="transaction",
@@ -396,6 +401,7 @@ METHODS = (
         identity=("transition_id", "output_index"),
         program="program_id",
         function="function_name",
+        condition="output_index > 0 and program_id ~ token",
     ),
     Method(
         command="ownership",
@@ -409,6 +415,7 @@ METHODS = (
         first_heights=500,
         page_size=10_000,
         identity=("transition_id", "output_index"),
+        condition="output_index > 0",
     ),
     Method(
         command="transitions",
@@ -426,6 +433,7 @@ METHODS = (
         identity=("transition_id",),
         program="program",
         function="function_name",
+        condition="program ~ token and function_name != join",
     ),
     Method(
         command="address-transactions",

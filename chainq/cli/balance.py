@@ -79,11 +79,8 @@ def run(given: BalanceCommand) -> None:
 
 def _keys(given: BalanceCommand) -> list[keys.ViewKey]:
     """Return the keys of all key files, else those that `owned` reads, each once, by address. Raises UsageError."""
-    files: list[Path | None] = [Path(word) for word in given.keys or []]
-    if given.view_key_file is not None or not files:
-        files.append(given.view_key_file)
-    read = [keys.read(file, insecure=given.insecure_key_file) for file in files]
-    return sorted({key.address: key for part in read for key in part}.values(), key=lambda key: key.address)
+    files = [*map(Path, given.keys or ()), *(given.view_key_file or ())]
+    return sorted(keys.read(files, insecure=given.insecure_key_file), key=lambda key: key.address)
 
 
 def _print_balances(

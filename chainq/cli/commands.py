@@ -10,7 +10,7 @@ import typer
 from chainq._version import __version__
 from chainq.catalog.methods import METHODS, Kind, Method, Role
 from chainq.cli import options
-from chainq.cli.build import CONTEXT, build, marked, parameters
+from chainq.cli.build import CONTEXT, build, marked, parameter, parameters
 from chainq.cli.help import PlainGroup
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ def _method_command(method: Method) -> "Command":
 
     names = [ARGUMENTS[param.role] for param in method.params if param.role in ARGUMENTS]
     positional = [one.replace(default=one.empty) for one in parameters(options.MethodOptions) if one.name in names]
+    where = parameter("where", list[str] | None, options.where(method.condition))
+    declared = [where if one.name == "where" else one for one in parameters(*groups_of(method))]
     return build(
         method.command,
         options.MethodOptions,
@@ -78,7 +80,7 @@ def _method_command(method: Method) -> "Command":
         f"{_sentence(method.purpose)}\n\nMethod: {method.name}. Limits: {method.limits}.{_filters(method)}",
         f"Example:\n  {method.example}\n",
         marked(method.columns),
-        positional + parameters(*groups_of(method)),
+        positional + declared,
     )
 
 

@@ -136,21 +136,32 @@ class VerifyOptions(Group):
 class CallFilterOptions(Group):
     """Which rows, by what was called."""
 
-    of_program: str | None = option(
-        FILTER, "ID", "Print the rows of this program, such as credits.aleo.", names="--program"
+    of_program: list[str] | None = option(
+        FILTER,
+        "ID",
+        "Print the rows of this program, such as credits.aleo.\fA row may be of any that is given.",
+        names="--program",
     )
-    of_function: str | None = option(FILTER, "NAME", "Print the rows of this function.", names="--function")
+    of_function: list[str] | None = option(
+        FILTER, "NAME", "Print the rows of this function.\fA row may be of any that is given.", names="--function"
+    )
+
+
+def where(condition: str) -> Any:
+    """Declare `--where`, with an example."""
+    return option(
+        FILTER,
+        "EXPRESSION",
+        f"Print rows with '{condition}'. Operators: = != < <= > >= ~ !~ and or not ( ).\f"
+        "~ and !~ are regular expressions. A row must meet every condition that is given.",
+        names="--where",
+    )
 
 
 class FilterOptions(Group):
-    """Which rows, by any field."""
+    """Which rows, by any field. The example is that of the method (`Method.condition`)."""
 
-    where: str | None = option(
-        FILTER,
-        "EXPRESSION",
-        "Print the rows that meet a condition, such as 'output_index > 0 and program_id ~ token'.\fOperators: =, !=, "
-        "<, <=, >, >=, ~ and !~ (regular expressions), and, or, not, ( ).",
-    )
+    where: list[str] | None = where("height > 5")
 
 
 class CheckpointOptions(Group):
@@ -224,7 +235,7 @@ class ReceiptOptions(Group):
 class FlattenOptions(Group):
     """Whether jsonl has nested objects."""
 
-    flatten: bool = switch(OUTPUT, "jsonl with a key for each column (b.c).\fIt has no nested objects.")
+    flatten: bool = switch(OUTPUT, "jsonl with a key for each column (b.c).\fNested objects become keys, too.")
 
 
 class DetailOptions(Group):
@@ -248,9 +259,7 @@ class ServiceFlags(Group):
         envvar="CHAINQ_URL",
     )
     profile: str | None = option(SERVICE, "NAME", "Profile from config.toml.", envvar="CHAINQ_PROFILE")
-    dialect: str | None = option(
-        SERVICE, "NAME", "chain, aleo, or auto to detect it.\fThe dialect of the server.  [default: auto]"
-    )
+    dialect: str | None = option(SERVICE, "NAME", "chain, aleo, or auto to detect the dialect.  [default: auto]")
     timeout: float | None = option(SERVICE, "SECONDS", f"Seconds per request.  [default: {TIMEOUT:g}]")
     deadline: str | None = option(SERVICE, "AGE", "Exit with code 4 if it takes longer: 90s, 10m, 2h.")
     retries: int | None = option(SERVICE, "N", f"Retries for transient failures.  [default: {RETRIES}]", min=0)
@@ -260,7 +269,9 @@ class ServiceFlags(Group):
     header: list[str] | None = option(
         SERVICE, "'NAME: VALUE'", "HTTP header for every request.\fKeep secrets in a profile."
     )
-    cert: str | None = option(SERVICE, "FILE[:KEY]", "Client certificate (PEM).\fAnd its key, if that is not in FILE.")
+    cert: str | None = option(
+        SERVICE, "FILE[:KEY]", "Client certificate (PEM).\fKEY is its key, if that is not in FILE."
+    )
     quiet: bool = switch(SERVICE, "Suppress warnings and progress.", names="--quiet -q")
     verbose: bool = switch(SERVICE, "Log every request to stderr.", names="--verbose -v")
     log_format: str = option(SERVICE, "text|json", "Format of the lines on stderr.", "text")

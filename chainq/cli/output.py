@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, METHODS, Column, Method, Shape
+from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, METHODS, REFERENCE, Column, Method, Shape
 from chainq.cli.spelling import spelled
 from chainq.errors import OutputError, UsageError
 from chainq.formats import registry
@@ -82,8 +82,8 @@ def settings(
         )
     if endless and not can.endless:
         raise UsageError(f"{name} needs a finished range and cannot be used with --follow")
-    if can.needs_heights and method.height is None:
-        commands = ", ".join(other.command for other in METHODS if other.height)
+    if can.needs_heights and _height(method) is None:
+        commands = ", ".join(other.command for other in METHODS if _height(other))
         raise UsageError(
             f"{name} needs rows with heights, and {method.command} has none", f"use {name} with {commands}"
         )
@@ -99,7 +99,7 @@ def settings(
         method.command,
         DETAILED_REFERENCE if detailed else shown,
         selected=bool(requested) or height_only,
-        height=method.height,
+        height=_height(method),
         header=not given.no_header,
         flatten=flatten,
         terminal=on_terminal(file),
@@ -112,6 +112,11 @@ def settings(
     if spec.terminal and can.binary:
         raise UsageError(f"{name} is binary and cannot be shown on a terminal", "use -o FILE")
     return OutputSettings(name, make, can, file, requested, stated is not None, spec)
+
+
+def _height(method: Method) -> str | None:
+    """Return the path of the height in rows as they are written, which is a column of looked-up rows, too."""
+    return method.height or next((column.path for column in method.columns if column.path == "height"), None)
 
 
 def file_of(given: "OutputOptions") -> Path | None:
@@ -196,6 +201,11 @@ def _column(name: str, columns: tuple[Column, ...], no_check: bool | None) -> Co
         raise UsageError(f"invalid column {quoted(name)}: expected printable characters")
     known = known_column(name, columns)
     if known is None and not no_check:
+        if columns == REFERENCE and name in (column.path for column in DETAILED_REFERENCE if column not in REFERENCE):
+            raise UsageError(
+                f"column {name} is only in the table without --columns",
+                "for other columns pipe the IDs: chainq address-transactions ADDRESS --jsonl | chainq transaction -",
+            )
         raise UsageError(f"unknown column {quoted(name)}{meant(name, columns)}", "" if no_check is None else NO_CHECK)
     return known or Column(name, "unknown")
 

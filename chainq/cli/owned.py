@@ -35,7 +35,7 @@ def run(given: OwnedOptions) -> None:
     read_query(method, given)  # so that nobody types a key for arguments that are wrong
     prepare(given.network)
     network = given.network
-    found = keys.read(given.view_key_file, insecure=given.insecure_key_file)
+    found = keys.read(given.view_key_file or (), insecure=given.insecure_key_file)
     identity = {"owner": owner_hash([key.address for key in found], recorded_salt(given.checkpoint))}
     reporter = connect.reporter(given)
     with Wallet(found, wanted, given.workers or cores(), reporter) as wallet:

@@ -148,16 +148,16 @@ def check_one_page(method: Method, heights: HeightRange) -> None:
 
 def _where(method: Method, given: "MethodOptions", check: bool) -> "Where | None":
     """Return the condition of the filter options, None without any. Raises UsageError."""
-    program, function = (
-        None if word is None else _checked(role, word, check)
-        for role, word in ((Role.PROGRAM, given.of_program), (Role.FUNCTION, given.of_function))
+    programs, functions = (
+        [_checked(role, word, check) for word in words or ()]
+        for role, words in ((Role.PROGRAM, given.of_program), (Role.FUNCTION, given.of_function))
     )
-    if given.where is program is function is None:
+    if not (given.where or programs or functions):
         return None
     from chainq.rows.where import Where
 
     try:
-        return Where(method, given.where, program, function, check=check)
+        return Where(method, given.where or (), programs, functions, check=check)
     except UsageError as error:
         error.hint = NO_CHECK if "unknown field" in error.message else ""
         raise

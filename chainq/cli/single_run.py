@@ -116,7 +116,8 @@ class SingleRun:
         query, spec = self.query, self.settings.spec
         batches = limited(matching(self._batches(query), query.where), query.limit)
         verbatim = self.settings.can.verbatim and not (spec.selected or spec.flatten)
-        if any(column.computed for column in spec.columns) and not verbatim:
+        shown = query.method.columns if self.settings.can.needs_heights else spec.columns
+        if any(column.computed for column in shown) and not verbatim:
             batches = map(_with_height, batches)
         if spec.detailed:
             from chainq.fetching.details import joined

@@ -1,5 +1,6 @@
 """`chainq sql`: a query over a data set, or over the last blocks, which are fetched into memory first."""
 
+import os
 import re
 import shlex
 import sys
@@ -21,7 +22,7 @@ from chainq.fetching.service import Service
 from chainq.formats.chart_result import ResultChart
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
-from chainq.lake.sql import Database, Result, view_name
+from chainq.lake.sql import SINGLE_FILE, Database, Result, view_name
 from chainq.planning.chunking import first_requests
 from chainq.process.progress import heights_of
 from chainq.process.signals import signals_deferred
@@ -42,16 +43,7 @@ def run(given: "SqlOptions") -> None:
     """Print the result of a query, or of those that are typed at a prompt. Raises ChainqError."""
     words = list(given.words or ())
     query = _query(words)
-    if len(words) > 1:
-        raise UsageError(f"unexpected argument {words[1]}: expected [DEST] and one query in quotes")
-    if query is None and not _interactive():
-        hint = f"chainq sql {shlex.quote(words[0])} 'select ...' queries a data set" if words else ""
-        given_word = f"{quoted(words[0])} is not a query" if words else "no query"
-        raise UsageError(f"{given_word}: expected one SELECT in quotes", hint)
-    if query is not None and not _looks_like_query(query):
-        if words and _looks_like_query(words[0]):
-            raise UsageError("the query comes last", f"chainq sql {shlex.quote(query)} {shlex.quote(words[0])}")
-        raise UsageError(f"{quoted(query)} is not a query: expected one SELECT in quotes")
+    _check_words(words, query)
     bounds = read_bounds(given, whole=False)
     if words and bounds != Bounds():
         raise UsageError("a range cannot be combined with DEST", "select heights by WHERE")
@@ -74,6 +66,22 @@ def run(given: "SqlOptions") -> None:
             SqlPrompt(database.schema(), partial(answer, None), database.ends).run()
         else:
             answer(file, query)
+
+
+def _check_words(words: list[str], query: str | None) -> None:
+    """Raise UsageError unless `words`, the arguments before the query, and the query are what they have to be."""
+    if words and os.path.isfile(words[0]):  # noqa: PTH113  # a Path raises for names that are too long
+        raise UsageError(f"{quoted(words[0])} is a file: expected the folder or URL of an export", SINGLE_FILE)
+    if len(words) > 1:
+        raise UsageError(f"unexpected argument {words[1]}: expected [DEST] and one query in quotes")
+    if query is None and not _interactive():
+        hint = f"chainq sql {shlex.quote(words[0])} 'select ...' queries a data set" if words else ""
+        given_word = f"{quoted(words[0])} is not a query" if words else "no query"
+        raise UsageError(f"{given_word}: expected one SELECT in quotes", hint)
+    if query is not None and not _looks_like_query(query):
+        if words and _looks_like_query(words[0]):
+            raise UsageError("the query comes last", f"chainq sql {shlex.quote(query)} {shlex.quote(words[0])}")
+        raise UsageError(f"{quoted(query)} is not a query: expected one SELECT in quotes")
 
 
 def _query(words: list[str]) -> str | None:

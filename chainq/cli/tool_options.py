@@ -45,7 +45,7 @@ WALLET, EXPORT = "Wallet", "Export"
 class KeyOptions(Group):
     """Whose records, if nothing is said of how they are printed."""
 
-    view_key_file: Path | None = option(
+    view_key_file: list[Path] | None = option(
         WALLET, "FILE", "View keys, one per line; - for stdin. Default: CHAINQ_VIEW_KEY, else a hidden prompt."
     )
     insecure_key_file: bool = switch(WALLET, "Accept a key file that others can access.")
@@ -143,7 +143,7 @@ class StatusCommand(ReportOptions):
 class VerifiedOptions(Group):
     """What `verify` compares."""
 
-    commands: str | None = option(
+    commands: list[str] | None = option(
         RANGE,
         "A,B",
         "Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all.",

@@ -243,11 +243,11 @@ def _witness(given: VerifyCommand, options: ServiceOptions, reporter: Reporter) 
     return connect.open_service(options._replace(url=url, profile=None, dialect=None, headers={}), reporter)
 
 
-def _commands(given: str | None) -> tuple[str, ...]:
+def _commands(given: list[str] | None) -> tuple[str, ...]:
     """Return the commands to verify. Raises UsageError."""
     if given is None:
         return COMMANDS
-    names = tuple(name.strip() for name in given.split(","))
+    names = tuple(name.strip() for name in ",".join(given).split(","))
     for name in names:
         if name not in COMMANDS:
             raise UsageError(f"cannot verify {name!r}", f"expected one of {', '.join(COMMANDS)}")

@@ -115,9 +115,10 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
     if (bounds.start, bounds.end) != (None, None) and not bounds.fixed:
         raise UsageError("for a file, --start and --end are two heights of at least 0")
     heights = HeightRange(bounds.start, bounds.end) if bounds.start is not None and bounds.end is not None else None
-    if given.commands is not None and given.commands not in COMMANDS:
-        raise UsageError(f"cannot verify {given.commands!r}", f"expected one of {', '.join(COMMANDS)}")
-    return RowsCheck(path, Repair(), given.commands, heights, progress=reporter)
+    command = ",".join(given.commands) if given.commands else None
+    if command is not None and command not in COMMANDS:
+        raise UsageError(f"cannot verify {command!r}", f"expected one of {', '.join(COMMANDS)}")
+    return RowsCheck(path, Repair(), command, heights, progress=reporter)
 
 
 def _there(asked: Callable[[], bool]) -> bool:

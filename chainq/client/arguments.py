@@ -101,9 +101,9 @@ def condition(
         return None
     return Where(
         method,
-        None if where is None else text("where", where),
-        None if program is None else identifiers.program(text("program", program)),
-        None if function is None else identifiers.function(text("function", function)),
+        () if where is None else [text("where", where)],
+        () if program is None else [identifiers.program(text("program", program))],
+        () if function is None else [identifiers.function(text("function", function))],
     )
 
 

@@ -96,7 +96,7 @@ def subject_of(spec: OutputSpec) -> Subject:
         raise UsageError(Phrase("chart draws one column, but {columns} selects {}: {}", len(selected), names))
     if selected:
         return _column(selected[0], spec)
-    if spec.command == "blocks":
+    if spec.command in ("blocks", "block", "latest"):
         return Subject("block time", "seconds", "timestamp", BlockTimeMeter)
     if spec.command == "full-blocks":
         return Subject("transactions per block", "transactions", "transactions")

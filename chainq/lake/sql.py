@@ -9,6 +9,7 @@ Rejected: DuckDB's own reader with `allowed_directories`: it needs an extension 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from queue import Empty
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -19,6 +20,7 @@ from chainq.catalog.methods import Column, Kind
 from chainq.catalog.tables import COMMANDS, TABLES
 from chainq.errors import ChainqError, UsageError, missing_package
 from chainq.formats.arrow_rows import ArrowRows
+from chainq.formats.registry import EXTENSIONS
 from chainq.heights.grid import PARTITION_COLUMN, PartitionSpec
 from chainq.heights.range import HeightRange
 from chainq.lake import exact
@@ -33,6 +35,7 @@ from chainq.stored.store import Store
 from chainq.text.sanitize import excerpt, quoted
 
 T = TypeVar("T")
+SINGLE_FILE = """for a single file use DuckDB itself: duckdb -c "select * from 'blocks.parquet'\""""
 BATCH = 1000  # rows that are Python objects at a time
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _CLOSED = (
@@ -104,6 +107,8 @@ class Database:
                 raise _invalid(error) from None
         known = {view_name(command): command for command in self._commands}
         if unknown := sorted(named - known.keys()):
+            if Path(unknown[0]).suffix in EXTENSIONS:
+                raise UsageError(f"the query names the file {quoted(unknown[0])}: expected tables", SINGLE_FILE)
             where = "tables are" if self._held is None else "data set has"
             raise UsageError(f"no table {quoted(unknown[0])}", f"the {where} {', '.join(known)}")
         return [command for view, command in known.items() if view in named]
@@ -311,4 +316,6 @@ def _kind(duckdb_type: str) -> tuple[str, str, Kind]:
 
 def _invalid(error: Exception) -> UsageError:
     shown = re.sub(r"(?m)^ *\^+ *$", "", str(error))  # under what is wrong, in lines of their own
+    if "file system operations are disabled" in shown:
+        return UsageError("the query reads a file: expected tables", SINGLE_FILE)
     return UsageError(f"the query failed: {excerpt(shown, 300)}")

@@ -65,8 +65,8 @@ class OneChain:
         elif not proved.rows:
             first = beyond
         self._next = beyond
-        # One response: what another method or belief puts together may be of several.
-        return proved.grade is Grade.ORDER and beyond is not None and before in (None, first)
+        # One response: what another method or belief puts together may be of several. A row may name no block.
+        return proved.grade is Grade.ORDER and beyond is not None and bool(beyond[1]) and before in (None, first)
 
     def _hash_of(self, row: Raw) -> str:
         return "" if self._block_hash is None else self._block_hash(row)

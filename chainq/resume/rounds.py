@@ -106,7 +106,8 @@ class Rounds:
         """Before the first round, while the tip is requested: request what a long range with an end needs besides.
 
         That is the last blocks, and the first rows: these only tell how many heights fill a response, since rows count
-        from when the last block is known. Rows that are blocks count at once, as they name the ones before them.
+        from when the last block is known. Rows that are blocks count at once, as they name the ones before them; only
+        a first run requests them, as the ends of later ones, of which most of the range is there, often lack blocks.
         """
         method, bounds, last = self.query.method, self.query.bounds or Bounds(), self.journal.history.last
         start, end = last.next if last else bounds.start or 0, bounds.end or 0
@@ -115,7 +116,7 @@ class Rounds:
         if start < 0 or first.end + 1000 > end or not known:
             return
         if method.linked:
-            self.early = _Early(self.service, self.query, HeightRange(start, end))
+            self.early = _Early(self.service, self.query, HeightRange(start, end)) if last is None else None
         else:
             self.reorg.foresee(end)
             self.density = first.end, Later(lambda: self.service.density(self.query, first))

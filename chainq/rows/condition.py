@@ -188,7 +188,8 @@ class _Parser:
         while self._token.keyword == word:
             self._take()
             tests.append(part())
-        return tests[0] if len(tests) == 1 else lambda values: holds(test(values) for test in tests)
+        # All of them for each row: what `sought` says of a field is of all rows then.
+        return tests[0] if len(tests) == 1 else lambda values: holds([test(values) for test in tests])
 
     def _factor(self) -> Test:
         self._depth += 1

@@ -22,29 +22,31 @@ _FLAT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 class Where:
     """A condition that rows of one method meet or do not.
 
-    `expression`: as `condition` reads it, and `check`: its fields must be in the catalogue. `program`, `function`:
-    equal to what the method's columns for them have; if a row has many calls, one of them must be of both. `given`:
-    those that are not None, by name. Raises UsageError.
+    `expressions`: as `condition` reads them, all of which must be met, and `check`: their fields must be in the
+    catalogue. `programs`, `functions`: what the method's columns for them have is one of these; if a row has many
+    calls, one of them must be of both. `given`: what was stated, by name, as text. Raises UsageError.
     """
 
     def __init__(
         self,
         method: Method,
-        expression: str | None = None,
-        program: str | None = None,
-        function: str | None = None,
+        expressions: Sequence[str] = (),
+        programs: Sequence[str] = (),
+        functions: Sequence[str] = (),
         *,
         check: bool = True,
     ) -> None:
         self._method, self._check = method, check
-        given = {"program": program, "function": function, "where": expression}
-        self.given = {name: text for name, text in given.items() if text is not None}
+        names = {"program": programs, "function": functions}
+        self.given = {name: ",".join(sorted(set(texts))) for name, texts in names.items() if texts}
+        if expressions:
+            one = len(expressions) == 1
+            self.given["where"] = expressions[0] if one else " and ".join(f"({text})" for text in expressions)
         self._paths: dict[str, int] = {}
         self._sought: list[Equals] = []
-        tests = [self._calls(program, function)] if program is not None or function is not None else []
-        if expression is not None:
-            tests.append(parse(expression, self._field, self._sought))
-        self._test: Test = lambda values: all(test(values) for test in tests)
+        tests = [self._calls(programs, functions)] if programs or functions else []
+        tests += [parse(expression, self._field, self._sought) for expression in expressions]
+        self._test: Test = lambda values: all([test(values) for test in tests])  # noqa: C419  # as `condition` does
         self._pick = Picker([*self._paths])
         self._computed = [
             self._paths[column.path] for column in method.columns if column.computed and column.path in self._paths
@@ -93,15 +95,15 @@ class Where:
             return lambda values: [_program_id(values[place])]
         return lambda values: [values[place]]
 
-    def _calls(self, program: str | None, function: str | None) -> Test:
-        """Return the test that a row has a call of both, or of one if the other is None."""
-        given = {self._method.program: program, self._method.function: function}
-        sought = {path: Equals(path, text) for path, text in given.items() if path and text is not None}
-        self._sought += sought.values()
-        wanted = [(self._reader(path), equals) for path, equals in sought.items()]
+    def _calls(self, programs: Sequence[str], functions: Sequence[str]) -> Test:
+        """Return the test that a row has a call of one of each, or of either if the other is empty."""
+        given = {self._method.program: programs, self._method.function: functions}
+        sought = {path: [Equals(path, text) for text in texts] for path, texts in given.items() if path and texts}
+        self._sought += [equals for texts in sought.values() for equals in texts]
+        wanted = [(self._reader(path), texts) for path, texts in sought.items()]
         # Both fields of an array come from the same items, so the values of a call are at the same place in each.
         return lambda values: any(
-            all(matches(value) for (_, matches), value in zip(wanted, call, strict=True))
+            all(any(equals(value) for equals in texts) for (_, texts), value in zip(wanted, call, strict=True))
             for call in zip(*(read(values) for read, _ in wanted), strict=True)
         )
 

@@ -4,6 +4,7 @@ Each kind of object has its parts as a value: rows as the service sent them. Wha
 they look like is in `screens`.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -190,7 +191,8 @@ def _program(service: Service, program: str, last: int) -> ProgramParts:
     # A transition has the source text of its program; on some servers the ID.
     transitions = _where(transitions, "program", lambda text: (program_of(text) or text) == program)
     if len(heights) and not records and not transitions:
-        raise _unseen(f"program {program}", heights, f"no records, and {_OPEN}", "check the name")
+        calls = f"look in the whole chain for calls of a function: chainq show {program}/FUNCTION"
+        raise _unseen(f"program {program}", heights, f"no records, and {_OPEN}", f"check the name, {calls}")
     return ProgramParts(program, heights, records, transitions)
 
 
@@ -240,19 +242,27 @@ def _newest(service: Service, command: str, condition: str, heights: HeightRange
     """Return the rows that meet a condition, of the newest block that has any. No method looks rows up."""
     from chainq.rows.where import Where
 
-    where = Where(BY_COMMAND[command], condition)
+    where = Where(BY_COMMAND[command], [condition])
     query = Query(BY_COMMAND[command], reverse=True, where=where)
     found = matching(service.fetch_known(query, heights), where)
     return next((batch.rows for batch in found if batch.rows), [])
 
 
+_CODED = {
+    TextKind.TRANSACTION: "transaction ID",
+    TextKind.ADDRESS: "address",
+    TextKind.TRANSITION: "transition ID",
+    TextKind.RECORD: "ciphertext of a record",
+}
+"""What has a checksum, by its name in messages."""
+_LIKE_CODED = r"[a-z]{2,10}1[a-z0-9]{20,}"
 _OPEN = "no transitions without record inputs"
 
 
 def _unseen(what: str, heights: HeightRange, where: str = "", check: str = "") -> NotFoundError:
     """Return the error for what is not in the newest blocks.
 
-    `where`: what these have none of; `check`: what may help, beside looking further.
+    `where`: what these have none of; `check`: what may help, before looking further.
     """
     from chainq.text.humanize import counted
 
@@ -284,14 +294,14 @@ def check(text: str) -> str:
     kind = kind_of(text)
     if text == LATEST or kind is TextKind.HEIGHT:
         return text
-    if kind is TextKind.TRANSACTION:
-        return identifiers.transaction_id(text)
-    if kind is TextKind.ADDRESS:
-        return identifiers.address(text)
+    if kind in _CODED:
+        return identifiers.coded(text, _CODED[kind])
     if kind in WITH_SCREEN or kind is TextKind.FIELD:
         return identifiers.sendable(text)
     if kind is not None:
         raise _no_screen(text, kind)
+    if re.fullmatch(_LIKE_CODED, text):  # of a known kind but for a character, or an address that is too short
+        identifiers.coded(text, "ID or address")
     raise UsageError(
         f"cannot show{shown(text)}",
         "expected a height, latest, a transaction ID (at1...), an address, a program such as credits.aleo, "

@@ -19,6 +19,7 @@ import io
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from hashlib import blake2b, sha256
 from pathlib import Path
 from struct import Struct
@@ -81,18 +82,18 @@ class Index(NamedTuple):
 def open_index(store: Store, table: str) -> Index | None:
     """Return the index of a table, None if there is none or its head is damaged. The caller closes its file."""
     source = store.source(Listed(f"{FOLDER}/{table}", _END))
-    try:
+    with ExitStack() as unless_usable, suppress(OSError, OverflowError, MemoryError):
         file = Path(source).open("rb") if isinstance(source, str) else source  # noqa: SIM115
+        unless_usable.callback(file.close)
         head = _part(file, 0, _HEAD.size)
         magic, partitions, buckets, crc = _HEAD.unpack(head.ljust(_HEAD.size))
         size = _NUMBER * (partitions + buckets)
         numbers = _part(file, _HEAD.size, size) if magic == _MAGIC and size < _END else b""
-    except (OSError, OverflowError, MemoryError):
-        return None
-    if len(numbers) != size or not buckets or crc32(numbers, crc32(head[:-_CRC])) != crc:
-        return None
-    read = memoryview(numbers).cast("Q")
-    return Index(file, read[:partitions], read[partitions:])
+        if len(numbers) == size and buckets and crc32(numbers, crc32(head[:-_CRC])) == crc:
+            unless_usable.pop_all()
+            read = memoryview(numbers).cast("Q")
+            return Index(file, read[:partitions], read[partitions:])
+    return None
 
 
 def heights_of(store: Store, table: str, entries: Iterable[Entry], text: str) -> Iterator[int]:
@@ -103,17 +104,15 @@ def heights_of(store: Store, table: str, entries: Iterable[Entry], text: str) ->
     """
     index = open_index(store, table)
     indexed = index.heights(text) if index else None
+    if index is not None:
+        index.file.close()
     found = set(indexed or ())
-    try:
-        yield from sorted(found)
-        for entry in entries:
-            if index is None or indexed is None or not index.covers(entry):
-                more = {height for one, height in _occurrences(store, entry) if one == text} - found
-                found |= more
-                yield from sorted(more)
-    finally:
-        if index is not None:
-            index.file.close()
+    yield from sorted(found)
+    for entry in entries:
+        if index is None or indexed is None or not index.covers(entry):
+            more = {height for one, height in _occurrences(store, entry) if one == text} - found
+            found |= more
+            yield from sorted(more)
 
 
 def keep(store: Store, table: str, entries: Sequence[Entry]) -> None:

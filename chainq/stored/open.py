@@ -1,12 +1,13 @@
 """Which store a destination names. `folder` needs no package; `objects` is the only module that loads obstore."""
 
+import os
 import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from chainq.errors import UsageError
 from chainq.stored.store import Store
-from chainq.text.sanitize import mask_url
+from chainq.text.sanitize import mask_url, printable
 
 SCHEMES = ("s3", "gs", "az")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
@@ -23,7 +24,10 @@ def open_store(destination: str) -> Store:
     if scheme is None or scheme[1].lower() == "file":
         from chainq.stored.folder import FolderStore
 
-        return FolderStore(_folder(destination) if scheme else Path(destination))
+        folder = _folder(destination) if scheme else Path(destination)
+        if os.path.isfile(folder):  # noqa: PTH113  # a Path raises for names that are too long
+            raise UsageError(f"{printable(str(folder))} is a file: expected the folder or URL of an export")
+        return FolderStore(folder)
     if scheme[1].lower() not in SCHEMES:
         raise UsageError(
             f"invalid destination {mask_url(destination)!r}: expected a folder or a URL with"

@@ -6,7 +6,7 @@ Everyone on a machine can read command lines. No message here repeats any part o
 import os
 import stat
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,16 +31,16 @@ class ViewKey(NamedTuple):
         return f"ViewKey of {self.address}"
 
 
-def read(file: Path | None, *, insecure: bool = False) -> list[ViewKey]:
-    """Return the view keys of `file`, else of the environment, else typed at a prompt. Raises UsageError.
+def read(files: Sequence[Path], *, insecure: bool = False) -> list[ViewKey]:
+    """Return the view keys of all files, else of the environment, else typed at a prompt, each once. Raises UsageError.
 
     A file, of which `-` is standard input, has one key a line; empty lines and those that begin with `#` are skipped.
     One that others than its owner can read or write is refused, unless `insecure`. The environment variable is removed,
     so that no child inherits it.
     """
     by_environment = os.environ.pop(VARIABLE, None)
-    if file is not None:
-        return checked(_lines(file, insecure))
+    if files:
+        return list({key.address: key for file in files for key in checked(_lines(file, insecure))}.values())
     if by_environment is not None:
         return checked([(VARIABLE, by_environment)])
     return checked([("the view key", _prompt())])

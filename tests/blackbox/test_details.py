@@ -47,6 +47,17 @@ def test_columns_that_have_no_room_are_not_for_columns(chainq: Program, address:
     assert "--columns" not in note
 
 
+def test_columns_of_the_table_alone(chainq: Program, address: str) -> None:
+    """The message says that only the table has them, and what has more columns."""
+    said = one_line(chainq("address-transactions", address, "--columns", "transaction_id,function", url="demo:"), 2)
+    assert "column function is only in the table without --columns" in said
+    assert "--jsonl | chainq transaction -" in said
+    ran = chainq(
+        "address-transactions", address, *RANGE, "--limit", "1", "--columns", "function", "--no-check", url="demo:"
+    )
+    assert (ran.code, len(ran.rows)) == (0, 1)
+
+
 @pytest.mark.parametrize(
     "words", [["--jsonl"], ["--table", "--no-details"], ["--table", "--columns", "transaction_id"]]
 )

@@ -50,6 +50,16 @@ def test_a_pipe_is_a_file_too(chainq: Program, server: Servers, file: str) -> No
     assert "there is no view key" in one_line(chainq(*words, url=server(), stdin=b""), 2)
 
 
+def test_several_files(chainq: Program, server: Servers) -> None:
+    """All of them count: the rows of one key are there, in whichever file it is."""
+    first, second = key_file(chainq.home, PUBLISHED), chainq.home / "second"
+    second.write_text(fresh_key().text)
+    second.chmod(0o600)
+    for files in ([first, second], [second, first]):
+        ran = chainq("owned", *FEW, *(f"--view-key-file={file}" for file in files), url=server())
+        assert (ran.code, len(ran.rows)) == (0, 1), ran.err
+
+
 WRONG = {
     "private key": ("APrivateKey1zkp8CZNn3yeCseEtxuVPbDCwSyhGW6yZKUYKfgXmcpoGPWH", "private key"),
     "a letter of no key": (PUBLISHED.text[:-1] + "l", "not a valid view key"),

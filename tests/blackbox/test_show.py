@@ -188,6 +188,12 @@ REFUSED = {
     SHORT: "shortened by a table; use --no-trunc",
     str(CHAIN.block_hash(5)): "a block hash; the service finds blocks only by height",
     TRANSACTIONS[0][:-1] + ("q" if TRANSACTIONS[0][-1] != "q" else "p"): "checksum",
+    RECORD["transition_id"][:-1]: "invalid transition ID 'au1",
+    "au1rhc6jhaaca9": "invalid transition ID 'au1rhc6jhaaca9': the checksum does not match: a character is",
+    RECORD["record_ciphertext"][:-9]: "the checksum does not match",
+    CHAIN.addresses[0][:-3]: "invalid ID or address 'aleo1",
+    f"{TRANSACTIONS[0][:30]}b{TRANSACTIONS[0][31:]}": "the character 'b' at position 31 does not occur in bech32",
+    "token1234567": "cannot show 'token1234567'; expected a height",
     "APrivateKey1zkp8CZNn3yeCseEtxuVPbDCwSyhGW6yZKUYKfgXmcpoGPWH": "cannot show: this is a secret key",
     "banana": "cannot show 'banana'; expected a height, latest, a transaction ID",
     "": "cannot show ''",
@@ -262,7 +268,8 @@ def test_a_program_that_nothing_is_known_of_is_exit_1(form: list[str], chainq: P
     said = one_line(ran, 1)
     assert ran.out == b""
     assert f"not found in the newest 7 blocks ({DEFAULT_TIP - 6} to {DEFAULT_TIP})" in said
-    assert "look at more blocks with --last 70" in said
+    steps = "look in the whole chain for calls of a function: chainq show nobody.aleo/FUNCTION, or look at more blocks"
+    assert said.endswith(f"check the name, {steps} with --last 70\n")
     assert "no transaction calls nobody.aleo/nothing" in one_line(
         chainq("show", "nobody.aleo/nothing", *form, url="demo:"), 1
     )

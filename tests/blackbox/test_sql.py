@@ -363,6 +363,14 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
     words = ("sql", "--last", "5", "select 1 from records")
     assert "unknown format 'nope'" in one_line(chainq(*words, "--format", "nope", url=nowhere), 2)
     assert "no request was sent yet" in one_line(chainq(*words, "-o", "missing/x.csv", url=nowhere), 7)
+    (chainq.home / "blocks.parquet").touch()
+    single = """for a single file use DuckDB itself: duckdb -c "select * from 'blocks.parquet'\"\n"""
+    for given in (["blocks.parquet", "select 1"], ["blocks.parquet"], ["select * from 'blocks.parquet'"],
+                  ["select * from read_parquet('blocks.parquet')"]):  # fmt: skip
+        assert one_line(chainq("sql", *given, url=nowhere), 2).endswith(single), given
+    file = "is a file: expected the folder or URL of an export"
+    assert file in one_line(chainq("records", "5", "--lake", "blocks.parquet", url="demo:"), 2)
+    assert file in one_line(chainq("export", "records", "--to", "blocks.parquet", url="demo:"), 2)
     (tmp_path / "duckdb.py").write_text("raise ModuleNotFoundError(name='duckdb')")
     ran = chainq("sql", "lake", "select 1", env={"PYTHONPATH": str(tmp_path)})
     assert f"sql needs the package duckdb; {install_command('sql')}" in one_line(ran, 2)

@@ -145,7 +145,7 @@ def test_commands_limit_what_is_read(program: Program, server: Servers) -> None:
     url = server("--tip", "330", "--plant", "lost-ownership:41")
     args = ("verify", "--start", "40", "--end", "43")
     assert program(*args, url=url).code == 6
-    ran = program(*args, "--commands", "records,transitions", "-v", url=url)
+    ran = program(*args, "--commands", "records", "--commands", "transitions", "-v", url=url)
     assert ran.code == 0
     assert "records/all" in ran.err
     assert "isOwner" not in ran.err

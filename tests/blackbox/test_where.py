@@ -12,6 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from chainq import Client, UsageError
+from chainq.catalog.methods import METHODS, Method
 from chainq.demo.faults import Faults
 from harness.jobs import FIRST, Job, said
 from harness.program import Program, Servers, one_line
@@ -146,12 +147,41 @@ def test_program_and_function(command: str, passes: Passes, chainq: Program, ser
     assert (both.code, both.out) == (0, b"")
 
 
+@pytest.mark.parametrize("method", [method for method in METHODS if method.filtered], ids=lambda method: method.command)
+def test_the_example_of_the_help(method: Method, chainq: Program, server: Servers) -> None:
+    """It has columns of its command, and leaves some rows out; the operators are named beside it."""
+    page = " ".join(chainq(method.command, "--help").out.decode().split())
+    assert f"such as '{method.condition}'. Operators: = != < <= > >= ~ !~ and or not ( )." in page
+    words = (method.command, "2400:2500", "--where", method.condition, "-o", "rows.jsonl")
+    said = one_line(chainq(*words, url=server()), 0)
+    read, passed = (int(number.replace(",", "")) for number in re.findall("([0-9,]+) (?:rows read|passed)", said))
+    assert 0 < passed < read
+
+
+def test_filters_that_are_repeated(chainq: Program, server: Servers, truth: Truth) -> None:
+    """Every --where must be met; of several --program, or several --function, any may be met."""
+    words, url = ("records", f"{SPAN[0]}:{SPAN[1]}", "-q"), server()
+    ids, names = ("credits.aleo", "token_registry.aleo"), ("split", "transfer_public_to_private", "join")
+    anyone = [f"--program={one}" for one in ids] + [f"--function={one}" for one in names]
+    due = passing(truth, "records", lambda r: r["program_id"] in ids and r["function_name"] in names)
+    assert {json.loads(row)["program_id"] for row in due} == {*ids}
+    assert sorted(chainq(*words, *anyone, url=url).rows) == sorted(due)
+    both = ("--where", "output_index > 0 or height < 2500", "--where", "program_id ~ token or id < 0")
+    due = passing(
+        truth, "records", lambda r: (r["output_index"] > 0 or r["height"] < 2500) and "token" in r["program_id"]
+    )
+    assert sorted(chainq(*words, *both, url=url).rows) == sorted(due)
+    assert "expected a field at character 5" in one_line(chainq(*words, *both, "--where", "not )", url=url), 2)
+
+
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
         (("--where", "program_id = Credits.aleo"), "no program_id is 'Credits.aleo': did you mean 'credits.aleo'?"),
         (("--function", "Split"), "no function_name is 'Split': did you mean 'split'?"),
         (("--where", "function_name = split and height < 0"), ""),
+        (("--where", "height < 0 and program_id = credits.aleo"), ""),
+        (("--where", "height < 0", "--where", "program_id = credits.aleo"), ""),
     ],
 )
 def test_a_text_that_no_row_has(words: tuple[str, str], hint: str, chainq: Program, server: Servers) -> None:
@@ -211,7 +241,7 @@ def test_a_checkpoint_belongs_to_its_filter(chainq: Program, truth: Truth) -> No
         due = [row for row in first if json.loads(row)["program_id"] == "credits.aleo"]
         assert sorted(job.out.read_bytes().splitlines()) == sorted(due)
         before = job.files()
-        for other in (["--where", "output_index = 1"], ["--function", "split"]):
+        for other in (["--where", "output_index = 1"], ["--program", "wrapped_credits.aleo"], ["--function", "split"]):
             said(job(*other), 2, "was made with other arguments", other[0][2:])
         job.words = words[:3]
         said(job(), 2, "was made with other arguments", "program")

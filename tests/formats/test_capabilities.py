@@ -69,9 +69,22 @@ def test_formats_that_need_an_end(chainq: Program, nowhere: str) -> None:
 def test_formats_that_need_heights(chainq: Program, nowhere: str) -> None:
     """A format that declares `needs_heights` is refused where rows have none: exit 2 with the commands that have."""
     ran = chainq("ownership", "--format", "chart", url=nowhere)
-    words = "chart needs rows with heights, and ownership has none; use chart with blocks, full-blocks, records, "
+    words = "chart needs rows with heights, and ownership has none; use chart with blocks, block, latest, "
     assert (ran.code, ran.out) == (2, b"")
     assert ran.err.startswith(f"chainq ownership: {words}")
+
+
+def test_heights_that_chainq_adds(chainq: Program) -> None:
+    """The height that was looked up counts, also if --columns does not name it."""
+    for words, title in (
+        (("transactions", "5:30"), "transactions per block"),
+        (("transactions", "5:9", "700", "--columns", "index"), "index"),
+        (("block", "5:30"), "block time"),
+    ):
+        ran = chainq(*words, "--format", "chart", url="demo:")
+        lines = ran.out.decode().splitlines()
+        assert (ran.code, ran.err, lines[0]) == (0, "", title)
+        assert b"left out" not in ran.out
 
 
 def test_chart_is_written_against_the_public_protocol() -> None:

@@ -150,11 +150,12 @@ def test_what_names_the_last_block_is_requested_last() -> None:
     assert server.last.heights == HeightRange(19, 20)
 
 
-def part(start: int, *named: str, beyond: str = "", grade: Grade = Grade.ORDER) -> Proved:
-    """Return rows of one height each, which name these blocks; `beyond`: the block of the next row."""
+def part(start: int, *named: str, beyond: str | None = None, grade: Grade = Grade.ORDER) -> Proved:
+    """Return rows of one height each, which name these blocks; `beyond`: the block of the next row, None if the
+    response shows none."""
     rows = [Raw(name.encode()) for name in named]
     end = start + len(rows)
-    after = (end, Raw(beyond.encode())) if beyond else None
+    after = None if beyond is None else (end, Raw(beyond.encode()))
     return Proved(HeightRange(start, end), rows, list(range(start, end)), grade, after)
 
 
@@ -165,6 +166,7 @@ def part(start: int, *named: str, beyond: str = "", grade: Grade = Grade.ORDER) 
         (part(0, "a", "b", beyond="x"), part(2, "c", "d", beyond="e"), False),  # of another chain from there on
         (part(0, "a", "b", beyond="c"), part(2, "c", "x", beyond="e"), False),  # ends with another block
         (part(0, "a", "b"), part(2, "c", "d", beyond="e"), False),
+        (part(0, "a", "b", beyond=""), part(2, "", "d", beyond="e"), False),  # rows that name no block say nothing
         (part(0, "a", "b", beyond="c", grade=Grade.WITNESS), part(2, "c", "d", beyond="e"), False),
         (part(0, "a", "b", beyond="c"), part(2, "c", beyond="d"), False),  # not the last rows
     ],
