@@ -104,7 +104,7 @@ def test_a_transition_and_a_tag(chainq: Program, made: Path, lake: str) -> None:
     ran = chainq("show", tag, "--json", url=lake)
     assert (ran.code, json.loads(ran.out)["transaction_id"]) == (0, spender), ran.err
     assert "tag 1field not found" in one_line(chainq("show", "1field", url=lake), 1)
-    absent = "au1" + "q" * 58
+    absent = "au1" + "q" * 52 + "8yygwk"  # with its checksum
     assert f"transition {absent} not found" in one_line(chainq("show", absent, url=lake), 1)
     assert "chainq show 1field --url DEST" in one_line(chainq("show", "1field", url="demo:"), 2)
 
