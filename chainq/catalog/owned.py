@@ -1,6 +1,7 @@
 """The rows of `chainq owned`: those of no method, but picked from `records/isOwner` and joined with `records/all`."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method
 from chainq.errors import Phrase
@@ -16,17 +17,22 @@ RECORD_NAME = Column(
 )
 SENDER = Column("sender", "null or string", Phrase("address that made the record, with {decrypt}"), Kind.ID, brief=True)
 PLAINTEXT_JSON = Column("plaintext_json", "null or object", Phrase("members of the record, with {decrypt}"), Kind.DATA)
-AMOUNT = Column("amount", "string", "what the record amounts to", Kind.NUMBER)
-TOKEN = Column("token_id", "string", "token of the record", Kind.ID)
+AMOUNT = Column(
+    "amount",
+    "null or number",
+    "what it amounts to, in the smallest unit; with its unit in a table",
+    Kind.NUMBER,
+)
+TOKEN = Column("token_id", "string", "token of the record, empty without one", Kind.ID)
 SPENT_HEIGHT = Column("spent_height", "null or number", "height of the block that spends it", Kind.HEIGHT, brief=True)
 SPENT_TRANSACTION = Column("spent_transaction", "null or string", "transaction that spends it", Kind.ID, brief=True)
 SHARED = frozenset(column.path for column in BY_COMMAND["ownership"].columns)
 """The columns of ownership rows; record rows have some of them too."""
 
 
-def owned_method(*, records: bool, plaintext: bool, spends: bool) -> Method:
-    """Return what describes the rows as the catalogue does: with the columns of the record, with its plaintext, and
-    with what spends it."""
+def owned_method(*, records: bool, plaintext: bool, spends: bool, amounts: bool = False) -> Method:
+    """Return what describes the rows as the catalogue does: with the columns of the record, with its plaintext, with
+    what spends it, and with what it amounts to."""
     ownership, record = BY_COMMAND["ownership"], BY_COMMAND["records"]
     columns = (OWNER, *ownership.columns)
     if records:
@@ -39,6 +45,8 @@ def owned_method(*, records: bool, plaintext: bool, spends: bool) -> Method:
         columns += (PLAINTEXT, PLAINTEXT_JSON, RECORD_NAME, SENDER)
     if spends:
         columns += (SPENT_HEIGHT, SPENT_TRANSACTION)
+    if amounts:
+        columns += (AMOUNT, TOKEN)
     return ownership._replace(command=COMMAND, columns=columns, height=record.height if records else None)
 
 
@@ -58,12 +66,38 @@ READABLE = (
 """The columns of a table for a person, the ones first that are shown on a narrow terminal too."""
 
 
-def readable(method: Method, *, several: bool) -> Method:
-    """Return the method with the columns of a table for a person; `several`: it needs to say whose a record is."""
+SPENT_FIRST = ("height", AMOUNT.path, SPENT_HEIGHT.path, SPENT_TRANSACTION.path)
+"""Those that are first if it was asked what spends records."""
+
+
+class Needed(NamedTuple):
+    """What columns need: the arguments of `owned_method`."""
+
+    records: bool
+    plaintext: bool
+    spends: bool
+    amounts: bool
+
+
+def needed(paths: Iterable[str]) -> Needed:
+    """Return what the columns of these paths, or their members, need."""
+    roots = {path.partition(".")[0] for path in paths}
+    amounts = not roots.isdisjoint((AMOUNT.path, TOKEN.path))
+    inside = (PLAINTEXT.path, PLAINTEXT_JSON.path, RECORD_NAME.path, SENDER.path)
+    plaintext = amounts or not roots.isdisjoint(inside)
+    records = plaintext or not roots.isdisjoint({column.path for column in BY_COMMAND["records"].columns} - SHARED)
+    return Needed(records, plaintext, not roots.isdisjoint((SPENT_HEIGHT.path, SPENT_TRANSACTION.path)), amounts)
+
+
+def readable(method: Method, *, several: bool, spent: bool) -> Method:
+    """Return the method with the columns of a table for a person. `several`: it needs to say whose a record is;
+    `spent`: what spends it was asked for."""
     names = [name for name in READABLE if several or name != OWNER.path]
-    columns = (*method.columns, AMOUNT, TOKEN)
+    if spent:
+        names.sort(key=lambda name: name not in SPENT_FIRST)
     places = {name: place for place, name in enumerate(names, 1)}
-    return method._replace(columns=tuple(column._replace(brief=places.get(column.path, 0)) for column in columns))
+    columns = tuple(column._replace(brief=places.get(column.path, 0)) for column in method.columns)
+    return method._replace(columns=columns)
 
 
 def with_members(method: Method, paths: Iterable[str]) -> Method:

@@ -215,7 +215,10 @@ def list_columns(command: str) -> None:
     from chainq.catalog.owned import COMMAND, owned_method
     from chainq.verify.findings import FINDINGS
 
-    others = {COMMAND: owned_method(records=True, plaintext=True, spends=True), FINDINGS.command: FINDINGS}
+    others = {
+        COMMAND: owned_method(records=True, plaintext=True, spends=True, amounts=True),
+        FINDINGS.command: FINDINGS,
+    }
     columns = (others.get(command) or BY_COMMAND[command]).columns
     paths = [f"{column.path}{' *' if column.brief else ''}" for column in columns]
     wide, typed = max(map(len, paths)), max(len(column.type) for column in columns)

@@ -3,7 +3,7 @@
 from functools import partial
 
 from chainq.catalog.methods import Method
-from chainq.catalog.owned import PLAINTEXT, owned_method, readable, with_members
+from chainq.catalog.owned import PLAINTEXT, needed, owned_method, readable, with_members
 from chainq.cli import connect, output
 from chainq.cli import run as run_command
 from chainq.cli.identity import owner_hash, prepare, recorded_salt, refuse_key
@@ -53,21 +53,36 @@ def run(given: OwnedOptions) -> None:
 
 def _wanted(given: OwnedOptions) -> tuple[Wanted, str]:
     """Return what is printed of each row, and the format. A table for a person shows what records hold."""
-    decrypt, requested = given.decrypt, ",".join(given.columns or ())
-    plain = owned_method(records=True, plaintext=True, spends=True)
+    requested = _requested(given)
+    named = needed(requested)
+    if named.spends and not (given.spent or given.unspent):
+        raise UsageError(
+            "columns spent_height and spent_transaction need --spent or --unspent", "both print all records"
+        )
+    plain = owned_method(records=True, plaintext=True, spends=True, amounts=True)
     appended = given.checkpoint is not None or (given.follow and given.output is not None)
-    format_name = output.settings(with_members(plain, requested.split(",")), given, appended=appended).format
+    format_name = output.settings(with_members(plain, requested), given, appended=appended).format
+    readably = format_name == "table" and not given.columns
+    decrypt = given.decrypt or named.plaintext or readably
     style = Style.TEXT if format_name in ("json", "jsonl", "parquet") else Style.LINE
-    if f"{PLAINTEXT.path}." in requested:
+    if any(path.startswith(f"{PLAINTEXT.path}.") for path in requested):
         style = Style.MEMBERS
-    elif format_name == "table" and not requested:
-        decrypt, style = True, Style.TABLE
-    return Wanted(given.records or decrypt, decrypt, given.spent, given.unspent, style), format_name
+    elif format_name == "table":
+        style = Style.TABLE
+    records, amounts = given.records or named.records or decrypt, named.amounts or readably
+    return Wanted(records, decrypt, given.spent, given.unspent, style, amounts), format_name
 
 
 def _method(wanted: Wanted, given: OwnedOptions, *, several: bool) -> Method:
     """Return what describes the rows, with the members of the plaintext that `--columns` names."""
-    method = owned_method(records=wanted.records, plaintext=wanted.plaintext, spends=wanted.spends)
-    if wanted.style is Style.TABLE:
-        return readable(method, several=several)
-    return with_members(method, [path.strip() for path in ",".join(given.columns or ()).split(",")])
+    method = owned_method(
+        records=wanted.records, plaintext=wanted.plaintext, spends=wanted.spends, amounts=wanted.amounts
+    )
+    if wanted.style is Style.TABLE and not given.columns:
+        return readable(method, several=several, spent=given.spent)
+    return with_members(method, _requested(given))
+
+
+def _requested(given: OwnedOptions) -> list[str]:
+    """Return the paths that `--columns` names."""
+    return [path.strip() for path in ",".join(given.columns or ()).split(",")]

@@ -254,7 +254,8 @@ TOOLS = {
         "A table shows what the records hold, and totals, unless --columns names others. Columns: owner (the address "
         "of the key) and those of ownership; with --records those of records; with --decrypt plaintext, "
         "plaintext_json, plaintext.MEMBER, record_name and sender too; with --spent or --unspent spent_height and "
-        "spent_transaction. These two options read every full block from the first owned record to the tip, which can "
+        "spent_transaction. --columns requests and decrypts what the columns that it names need, also amount and "
+        "token_id. --spent and --unspent read every full block from the first owned record to the tip, which can "
         "take hours; balance with --end reads up to there, and --lake DEST takes what an export of full-blocks has. "
         "With both, all records are printed.",
         "Examples:\n  chainq owned --last 100\n  chainq owned 0:500 --decrypt\n",

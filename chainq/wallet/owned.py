@@ -38,6 +38,7 @@ _OWNER = fields.Picker([OWNER.path])
 class Wanted(NamedTuple):
     """What is printed beside an owned row: its record row (`records`), and the plaintext of that (`plaintext`), with
     what its output says, in that `style`. `spent`, `unspent`: only records that are, and what spends them.
+    `amounts`: what it amounts to, in columns of its own.
     """
 
     records: bool = False
@@ -45,6 +46,7 @@ class Wanted(NamedTuple):
     spent: bool = False
     unspent: bool = False
     style: Style = Style.TEXT
+    amounts: bool = False
 
     @property
     def spends(self) -> bool:
@@ -171,7 +173,9 @@ class Wallet(Closing):
             examined = self._examiner.examine(records, opened)
             for record, members, one, more in zip(records, joined, opened, examined, strict=True):
                 program = fields.text_of(members.get("program_id"))
-                added, amount = shown_plaintext(str(one.plaintext), program, self._wanted.style)
+                added, amount = shown_plaintext(
+                    str(one.plaintext), program, self._wanted.style, amounts=self._wanted.amounts
+                )
                 members |= added | more
                 self.amounts[key_of(record)] = amount
         return joined

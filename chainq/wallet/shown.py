@@ -15,7 +15,7 @@ from chainq.wallet.plaintext import Members, amount_of, members_of
 
 class Style(Enum):
     """What the column `plaintext` holds: the text as aleo-sdk writes it, the same on one line, or an object of its
-    members. A row of a TABLE has it on one line, and amounts in columns of their own."""
+    members. A TABLE has it on one line, and amounts with their unit."""
 
     TEXT = "text"
     LINE = "line"
@@ -43,8 +43,8 @@ def amount_in(program: str, members: Members) -> Amount:
     return Amount(program, token if isinstance(token, str) else "", amount)
 
 
-def shown_plaintext(text: str, program: str, style: Style) -> tuple[dict[str, Raw], Amount]:
-    """Return what is added to the row of a record of a program, and what the record amounts to."""
+def shown_plaintext(text: str, program: str, style: Style, *, amounts: bool = False) -> tuple[dict[str, Raw], Amount]:
+    """Return what is added to the row of a record of a program, with `amounts` that too, and what it amounts to."""
     members: Members | None
     try:
         members = members_of(text)
@@ -53,8 +53,8 @@ def shown_plaintext(text: str, program: str, style: Style) -> tuple[dict[str, Ra
     amount = amount_in(program, members or {})
     plaintext: Any = members if style is Style.MEMBERS else text if style is Style.TEXT else " ".join(text.split())
     added = {PLAINTEXT.path: plaintext, PLAINTEXT_JSON.path: members}
-    if style is Style.TABLE:
-        added |= {AMOUNT.path: str(amount), TOKEN.path: amount.token}
+    if amounts:
+        added |= {AMOUNT.path: str(amount) if style is Style.TABLE else amount.amount, TOKEN.path: amount.token}
     return {name: Raw(msgspec.json.encode(value)) for name, value in added.items()}, amount
 
 

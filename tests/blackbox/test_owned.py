@@ -83,6 +83,8 @@ def test_records_are_joined_byte_for_byte(chainq: Program, server: Servers) -> N
         "sender",
         "spent_height",
         "spent_transaction",
+        "amount",
+        "token_id",
     ]
 
 

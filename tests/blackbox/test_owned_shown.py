@@ -9,7 +9,7 @@ import pytest
 
 from harness.program import Program
 from harness.services import serving
-from harness.wallet import PUBLISHED, VARIABLE, Holding, fresh_key, fresh_records, key_file
+from harness.wallet import PUBLISHED, VARIABLE, Holding, fresh_key, fresh_records, key_file, tagged
 
 pytest.importorskip("aleo")
 
@@ -72,8 +72,42 @@ def test_a_member_is_a_column(chainq: Program, path: str) -> None:
     assert ran.out.decode().splitlines() == [f"height,{path}", "116,2000000u64"]
 
 
-def test_a_member_needs_decryption(chainq: Program) -> None:
-    """As the plaintext does."""
-    ran = chainq(*FEW, "--columns", "plaintext.microcredits", url="demo:", env=ENV)
-    assert ran.code == 2
-    assert "unknown column 'plaintext.microcredits'" in ran.err
+@pytest.mark.parametrize(
+    ("names", "line"),
+    [
+        ("plaintext.microcredits", "2000000u64"),
+        ("height,amount,token_id", "116,2000000,"),
+        ("record_name", "credits"),
+        ("height", "116"),
+    ],
+)
+def test_columns_bring_what_they_need(chainq: Program, names: str, line: str) -> None:
+    """Without --records or --decrypt: naming a column requests its records, and decrypts them."""
+    ran = chainq(*FEW, "--columns", names, "--csv", url="demo:", env=ENV)
+    assert (ran.code, ran.err, ran.out.decode().splitlines()) == (0, "", [names, line])
+
+
+def test_columns_that_a_table_does_not_show_can_be_named(chainq: Program) -> None:
+    """Those that "not shown" lists, in a table, where amounts have their unit."""
+    narrow = chainq(*FEW, "--table", url="demo:", env={**ENV, "COLUMNS": "60"}).out.decode()
+    (hidden,) = re.findall(r"not shown: ([^;]*);", narrow)
+    names = hidden.replace(" ", "")
+    ran = chainq(*FEW, "--table", "--columns", f"amount,{names}", url="demo:", env={**ENV, "COLUMNS": "900"})
+    assert ran.code == 0, ran.err
+    header, row, *_ = ran.out.decode().splitlines()
+    assert (header.split(), row.split()[:2]) == (["amount", *names.split(",")], ["2.000000", "credits"])
+
+
+def test_what_spends_a_record_is_first_and_needs_its_option(chainq: Program) -> None:
+    """At 80 columns the answer to --spent is shown; without an option, the error names it."""
+    key = fresh_key()
+    made = [tagged(key, one) for one in fresh_records(key.address, 2)]
+    spent = ("owned", "0:120", "--spent", "--view-key-file", key_file(chainq.home, key))
+    with serving(Holding(made, 200, first=0)) as url:
+        shown = chainq(*spent, "--table", url=url, env={"COLUMNS": "80"})
+        named = chainq(*spent, "--columns", "height,spent_height", "--csv", url=url)
+    assert shown.out.decode().split()[:4] == ["height", "amount", "spent_height", "spent_transaction"]
+    assert named.out.decode().splitlines()[0] == "height,spent_height", named.err
+    refused = chainq(*FEW, "--columns", "spent_height", url="demo:", env=ENV)
+    assert refused.code == 2
+    assert "need --spent or --unspent" in refused.err

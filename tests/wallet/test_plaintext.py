@@ -45,7 +45,7 @@ def test_amounts() -> None:
 
 def test_a_plaintext_of_another_shape_is_shown_as_text() -> None:
     """It has no members and no amount."""
-    added, amount = shown_plaintext("?{\n}", "x.aleo", Style.TABLE)
+    added, amount = shown_plaintext("?{\n}", "x.aleo", Style.TABLE, amounts=True)
     assert {name: bytes(value) for name, value in added.items()} == {
         "plaintext": b'"?{ }"',
         "plaintext_json": b"null",
