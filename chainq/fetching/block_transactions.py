@@ -131,10 +131,12 @@ class BlockTransactions:
         return found or fetch_block(self._connection, self._dialect_for(BY_COMMAND["block"]), height)
 
     def _blocks(self, height: int) -> dict[int, list[Raw]]:
-        """Return the blocks by height that one request gives, from a height on."""
-        end = min(self._ahead.end, height + (BY_COMMAND["blocks"].max_heights or 1))
+        """Return the blocks by height that one request gives: the first from the first height that will be looked up
+        on, whichever thread comes first, later ones from a height on."""
+        start = height if self._summaries else self._ahead.start
+        end = min(self._ahead.end, start + (BY_COMMAND["blocks"].max_heights or 1))
         try:
-            blocks = self._call(BY_COMMAND["blocks"], {Role.START: height, Role.END: end}, height)
+            blocks = self._call(BY_COMMAND["blocks"], {Role.START: start, Role.END: end}, height)
         except (ServiceError, GatewayError, BrokenBodyError):
             self._ahead = HeightRange(0, 0)
             return {}
