@@ -261,7 +261,7 @@ _chainq_row '--workers -w' text 'Processes that read a data set, or recompute ha
 _chainq_row --hashes flag 'Recompute block hashes, roots and IDs from the rows'
 _chainq_row --anchor text 'Trusted block hash; proves all blocks up to it'
 _chainq_for status
-_chainq_row --max-age text 'Exit with code 6 if the last success is older: 90s, 10m, 2h'
+_chainq_row --max-age text 'Exit with code 6 if the last success is older (90s, 10m, 2h), or heights are missing'
 _chainq_row --prometheus flag 'Gauges in the text format of Prometheus, for node_exporter'
 _chainq_for serve
 _chainq_row --port text 'TCP port; 0: any free one'

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
+from chainq.catalog.identifiers import is_data_set
 from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method, Shape
 from chainq.catalog.tables import COMMANDS
 from chainq.cli import connect, output, stdin
@@ -29,7 +30,7 @@ from chainq.process.signals import signals_deferred
 from chainq.query import Query
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
-from chainq.stored.inventory import listed
+from chainq.stored.inventory import export_command, listed
 from chainq.stored.open import open_store
 from chainq.text.humanize import counted
 from chainq.text.sanitize import quoted
@@ -56,8 +57,9 @@ def run(given: "SqlOptions") -> None:
     reporter = connect.reporter(given)
     with Database() as database:
         if words:
-            database.add_data_set(open_store(words[0]), partial=given.partial)
-            answer = partial(_answer_from_files, database, given, reporter)
+            store = open_store(words[0])
+            database.add_data_set(store, partial=given.partial)
+            answer = partial(_answer_from_files, database, store.label, given, reporter)
         else:
             answer = partial(
                 _answer_from_service, database, _Fetched(database, bounds, given, reporter), given, reporter
@@ -76,7 +78,10 @@ def _check_words(words: list[str], query: str | None) -> None:
         raise UsageError(f"unexpected argument {words[1]}: expected [DEST] and one query in quotes")
     if query is None and not _interactive():
         hint = f"chainq sql {shlex.quote(words[0])} 'select ...' queries a data set" if words else ""
-        given_word = f"{quoted(words[0])} is not a query" if words else "no query"
+        if words and not is_data_set(words[0]):
+            given_word = f"{quoted(words[0])} is not a query"
+        else:
+            given_word = "no query" if stdin.is_terminal() else "no query on standard input"
         raise UsageError(f"{given_word}: expected one SELECT in quotes", hint)
     if query is not None and not _looks_like_query(query):
         if words and _looks_like_query(words[0]):
@@ -91,23 +96,27 @@ def _query(words: list[str]) -> str | None:
         query = words.pop()
         if not piped:
             return query
-    return stdin.everything().strip() or None if piped or (sys.stdin and not sys.stdin.isatty()) else None
+    return stdin.everything().strip() or None if piped or (sys.stdin and not stdin.is_terminal()) else None
 
 
 def _interactive() -> bool:
     """Return whether somebody sits at a terminal who can type queries and sees what they give."""
-    return sys.stdin is not None and sys.stdin.isatty() and output.on_terminal(None)
+    return stdin.is_terminal() and output.on_terminal(None)
 
 
 def _answer_from_files(
-    database: Database, given: "SqlOptions", reporter: Reporter, file: Path | None, query: str
+    database: Database, label: str, given: "SqlOptions", reporter: Reporter, file: Path | None, query: str
 ) -> None:
-    """Print the result of a query over a data set. Raises ChainqError."""
+    """Print the result of a query over the data set of that label. Raises ChainqError."""
     with open_sink(file) as sink:
-        if gaps := _gaps(database, database.tables(query)):
+        if lacking := [command for command in database.tables(query) if database.gaps[command]]:
             if not given.partial:
-                raise IncompleteError(gaps, Phrase("see chainq verify DEST; {partial} queries the rest", partial=True))
-            reporter.warn(gaps)
+                gaps = [gap for command in lacking for gap in database.gaps[command]]
+                heights = HeightRange(min(gap.start for gap in gaps), max(gap.end for gap in gaps))
+                writes = export_command(" ".join(lacking), heights, label)
+                hint = Phrase("{} writes them; {partial} queries the rest", writes, partial=True)
+                raise IncompleteError(_gaps(database, lacking), hint)
+            reporter.warn(_gaps(database, lacking))
         _print(database.run(query), sink, given, reporter)
 
 
@@ -132,12 +141,10 @@ def _looks_like_query(text: str) -> bool:
     return re.fullmatch(r"[^\s(*\"']+", text) is None
 
 
-def _gaps(database: Database, commands: list[str]) -> str:
-    """Return in one line which heights the tables lack, between their partitions and where these are damaged."""
-    lacking = [
-        f"{view_name(command)} lacks heights {listed(gaps)}" for command in commands if (gaps := database.gaps[command])
-    ]
-    return f"{'; '.join(lacking)}: the data set has no whole partition of them" if lacking else ""
+def _gaps(database: Database, lacking: list[str]) -> str:
+    """Return in one line which heights these tables lack, between their partitions and where these are damaged."""
+    heights = [f"{view_name(command)} lacks heights {listed(database.gaps[command])}" for command in lacking]
+    return f"{'; '.join(heights)}: the data set has no whole partition of them"
 
 
 class _Fetched:

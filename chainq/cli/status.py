@@ -73,7 +73,7 @@ METRICS = {
 def run(given: "StatusCommand") -> None:
     """Print how far a checkpoint or a data set has come.
 
-    Raises UsageError if there is none, and IncompleteError if its age is above `--max-age`.
+    Raises UsageError if there is none, and with `--max-age` IncompleteError if it is older or lacks heights.
     """
     limit = None if given.max_age is None else parse_age(given.max_age, "max_age")
     if given.json and given.prometheus:
@@ -92,6 +92,9 @@ def run(given: "StatusCommand") -> None:
         sink.keep()
     for status in found:
         _check_age(status, limit)
+    for status in found if limit is not None else ():
+        if status.missing:
+            raise IncompleteError(f"{status.target}: {status.command}: {_missing(status)}")
 
 
 def statuses(target: str, now: float) -> list[Status]:
@@ -206,17 +209,22 @@ def _lines(status: Status) -> Iterator[str]:
     if status.bytes is not None:
         parts.append(counted(status.bytes, "byte"))
     if status.missing:
-        from chainq.stored.inventory import listed
-
-        heights = f"{status.missing[0][0]}:{status.missing[-1][1]}"
-        writes = f"chainq export {status.command} {heights} --to {shlex.quote(status.target)} writes them"
-        parts.append(f"missing heights {listed([HeightRange(*edges) for edges in status.missing], SHOWN)} ({writes})")
+        parts.append(_missing(status))
     if status.keys is not None:
         parts += [counted(status.keys, "view key"), counted(status.records or 0, "record")]
         parts.append(f"{status.unspent:,} unspent")
     yield ", ".join(parts)
     if status.failure is not None:
         yield f"last error, {datetime.fromtimestamp(status.failure, UTC):%Y-%m-%dT%H:%M:%SZ}: {status.error}"
+
+
+def _missing(status: Status) -> str:
+    """Return which heights are missing, and what writes them."""
+    from chainq.stored.inventory import export_command, listed
+
+    gaps = [HeightRange(*edges) for edges in status.missing]
+    writes = export_command(status.command, HeightRange(gaps[0].start, gaps[-1].end), status.target)
+    return f"missing heights {listed(gaps, SHOWN)} ({writes} writes them)"
 
 
 def _prometheus(found: list[Status]) -> str:

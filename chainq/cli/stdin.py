@@ -19,6 +19,11 @@ def check_open() -> None:
         raise UsageError("standard input is closed")
 
 
+def is_terminal() -> bool:
+    """Return whether standard input is a terminal."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
 def everything() -> str:
     """Return all of standard input; bytes that are not UTF-8 become lone surrogates. Raises UsageError."""
     check_open()

@@ -136,7 +136,9 @@ class StatusCommand(ReportOptions):
     """What `status` is given."""
 
     target: str = argument("CHECKPOINT|DEST", "A checkpoint file, or an export's folder or URL.")
-    max_age: str | None = option("", "AGE", "Exit with code 6 if the last success is older: 90s, 10m, 2h.")
+    max_age: str | None = option(
+        "", "AGE", "Exit with code 6 if the last success is older (90s, 10m, 2h), or heights are missing."
+    )
     prometheus: bool = switch("", "Gauges in the text format of Prometheus, for node_exporter.")
 
 

@@ -66,6 +66,7 @@ def run(given: VerifyCommand) -> None:
     with ExitStack() as opened:
         opened.enter_context(hashes or nullcontext())
         service = opened.enter_context(connect.open_service(options, reporter))
+        _warn_of_sample(service, hashes, reporter)
         witness = _witness(given, options, reporter)
         if witness is not None:
             opened.enter_context(witness)
@@ -131,6 +132,12 @@ def block_hashes(given: VerifyCommand) -> "BlockHashes | None":
     from chainq.verify.block_hashes import BlockHashes
 
     return BlockHashes(parse_anchor(given.anchor) if given.anchor is not None else None, given.workers or cores())
+
+
+def _warn_of_sample(service: Service, hashes: "BlockHashes | None", reporter: Reporter) -> None:
+    """Warn of the built-in sample chain, which has a finding in each block."""
+    if hashes is not None and service.url == "demo:":
+        reporter.warn("the hashes of the sample chain are made up; chainq serve --sealed N serves true ones")
 
 
 def hashed(hashes: "BlockHashes | None", naming: str, verdict: Verdict) -> str:

@@ -1,5 +1,6 @@
 """What a listing of a data set shows: the partitions that are whole, by their receipts, and all else."""
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -77,3 +78,13 @@ def listed(found: Sequence[HeightRange], most: int = 3) -> str:
     """
     more = f" and {counted(len(found) - most, 'gap')} more" if len(found) > most else ""
     return ", ".join(f"{gap.start}-{gap.end - 1}" for gap in found[:most]) + more
+
+
+def export_command(tables: str, heights: HeightRange | None, label: str) -> str:
+    """Return the command that writes these heights of tables into the data set of that label; None for all heights.
+
+    >>> export_command("blocks records", HeightRange(5, 30), "my lake")
+    "chainq export blocks records 5:30 --to 'my lake'"
+    """
+    bounds = "" if heights is None else f" {heights.start}:{heights.end}"
+    return f"chainq export {tables}{bounds} --to {shlex.quote(label)}"

@@ -1,5 +1,6 @@
 """Opens the file of a partition and checks what can be damaged in it: its pages, its rows, and its own receipt."""
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -45,4 +46,5 @@ def checked(store: Store, name: str) -> Iterator[None]:
 
 
 def _damaged(store: Store, name: str, why: str) -> IncompleteError:
-    return IncompleteError(f"{name} of {store.label} is damaged: {why}", "see chainq verify DEST")
+    hint = f"see chainq verify {shlex.quote(store.label)}"
+    return IncompleteError(f"{name} of {store.label} is damaged: {why}", hint)

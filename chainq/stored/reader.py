@@ -4,7 +4,6 @@ Nothing is proved anew: a receipt says that a partition is complete, and on what
 the data set that no whole partition has are an error, and never an empty result.
 """
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import compress, groupby, pairwise
@@ -26,7 +25,7 @@ from chainq.rows.full_block import RECORDS
 from chainq.rows.tables import table_rows
 from chainq.stored import data_set, last_run
 from chainq.stored.index import heights_of
-from chainq.stored.inventory import Key, gaps, listed
+from chainq.stored.inventory import Key, export_command, gaps, listed
 from chainq.stored.manifest import look, tables
 from chainq.stored.open import open_store
 from chainq.stored.opened import checked, opened
@@ -222,8 +221,7 @@ class Reader:
 
     def export_hint(self, tables: str, heights: HeightRange | None = None, does: str = "writes it") -> str:
         """Return the command that writes these tables, and what it does."""
-        bounds = "" if heights is None else f" {heights.start}:{heights.end}"
-        return f"chainq export {tables}{bounds} --to {shlex.quote(self.label)} {does}"
+        return f"{export_command(tables, heights, self.label)} {does}"
 
     def _source(self, table: str) -> str:
         """Return the table to read: that of the full blocks, if it alone holds the rows."""

@@ -110,8 +110,10 @@ class RowsCheck:
         yield from receipt.count(check.rows)
         self.heights = check.heights
         self._rows = FileRows(file, method, self.heights, finding)
-        lost = "" if method.linked else "rows that are missing and "
         self.range_known = due is not None
+        if receipt.said is not None:  # its number of rows and its hash show all
+            return
+        lost = "" if method.linked else "rows that are missing and "
         self.unseen = f"{lost}changes in fields without a checksum leave no trace in a file"
         if method.ranged:
             self.unseen += Phrase(", {full} compares them with the service")

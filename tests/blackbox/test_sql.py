@@ -96,14 +96,16 @@ def test_heights_between_partitions_that_are_missing(exported: Program, server: 
     assert exported("export", *words, url=server()).code == 0
     query = "select count(*) from records r join blocks b on r.height = b.height"
     line = one_line(exported("sql", "lake", query, "-q"), 6)
-    assert (
-        line == f"chainq sql: {LACKS.format('heights 2500-2649')}; see chainq verify DEST; --partial queries the rest\n"
-    )
+    writes = "chainq export records 2500:2650 --to lake"
+    lacks = LACKS.format("heights 2500-2649")
+    assert line == f"chainq sql: {lacks}; {writes} writes them; --partial queries the rest\n"
     ran = exported("sql", "lake", query, "--partial")
     assert ran.code == 0
     assert ran.err == f"chainq: warning: {LACKS.format('heights 2500-2649')}\n"
     ran = exported("sql", "lake", "select count(*) from blocks")
     assert (ran.code, ran.err) == (0, "")
+    assert exported(*writes.split()[1:], "-w", "1", "-q", url=server()).code == 0
+    assert exported("sql", "lake", query, "-q").code == 0
 
 
 @pytest.mark.parametrize(
@@ -114,8 +116,9 @@ def test_heights_between_partitions_that_are_missing(exported: Program, server: 
         several=True,
     ),
 )
-def test_partitions_that_are_not_whole(lost: str, start: int, exported: Program) -> None:
-    """The first or the last partition has another size than its receipt, no file or no receipt: exit code 6."""
+def test_partitions_that_are_not_whole(lost: str, start: int, exported: Program, server: Servers) -> None:
+    """The first or the last partition has another size than its receipt, no file or no receipt: exit code 6, and the
+    command that the message names writes it."""
     root = exported.home / "lake"
     path = root / f"records/start={start:09d}/data.parquet"
     if lost == "bytes":
@@ -130,6 +133,10 @@ def test_partitions_that_are_not_whole(lost: str, start: int, exported: Program)
     assert lacks in one_line(exported("sql", "lake", query), 6)
     ran = exported("sql", "lake", query, "--jsonl", "--partial")
     assert (ran.code, ran.out, ran.err) == (0, b'{"n":1}\n', f"chainq: warning: {lacks}\n")
+    writes = f"chainq export records {start}:{start + 50} --to lake"
+    assert f"{writes} writes them" in exported("sql", "lake", query).err
+    assert exported(*writes.split()[1:], "-w", "1", "-q", url=server()).code == 0
+    assert exported("sql", "lake", query, "--jsonl").out == b'{"n":2}\n'
 
 
 def test_files_of_other_heights_are_not_opened(exported: Program) -> None:
@@ -174,6 +181,7 @@ def test_bits_that_changed(exported: Program, where: str, places: int) -> None:
         told += ran.code == 6
         if ran.code == 6:
             assert "start=000002450/data.parquet of lake is damaged: " in one_line(ran, 6)
+            assert ran.err.endswith("; see chainq verify lake\n")
         else:
             assert (ran.code, (exported.home / "found.jsonl").read_bytes()) == (0, due)
     assert told >= places * 5 // 6
@@ -354,8 +362,9 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
     assert "the query names no table" in one_line(chainq("sql", "select 1", url="demo:"), 2)
     assert "cannot be combined with DEST" in one_line(exported("sql", "lake", "select 1", "--last", "5"), 2)
     assert "--partial needs DEST" in one_line(exported("sql", "select 1", "--partial"), 2)
-    for word in ("lake", "select"):
-        assert f"'{word}' is not a query: expected one SELECT in quotes" in one_line(exported("sql", word), 2)
+    for given in (["lake"], ["lake", "-"], ["-"], []):
+        assert "no query on standard input: expected one SELECT in quotes" in one_line(exported("sql", *given), 2)
+    assert "'select' is not a query: expected one SELECT in quotes" in one_line(exported("sql", "select"), 2)
     swapped = one_line(exported("sql", "select count(*) from blocks", "lake"), 2)
     assert "the query comes last; chainq sql lake 'select count(*) from blocks'" in swapped
     line = one_line(exported("sql", "lake", "select * from transitions"), 2)

@@ -105,7 +105,7 @@ def test_an_old_success_is_exit_6(chainq: Program) -> None:
 
 
 def test_an_export(chainq: Program, server: Servers) -> None:
-    """A line for each table, up to its first gap, with rows and bytes of all partitions."""
+    """A line for each table, up to its first gap, with rows and bytes of all partitions; --max-age refuses gaps."""
     url = server("--tip", "5000")
     ran = chainq("export", "blocks", "records", "0:350", "--to", "lake", "--partition", "100", "-q", url=url)
     assert ran.code == 0, ran.err
@@ -125,7 +125,13 @@ def test_an_export(chainq: Program, server: Servers) -> None:
     assert "lake: blocks up to block 99, " in (text := chainq("status", "lake").out.decode())
     writes = "chainq export blocks 100:350 --to lake writes them"
     assert f", missing heights 100-199, 300-349 ({writes})\nlake: records up to block 349" in text
+    for options in ((), ("--json",), ("--prometheus",)):
+        plain, checked = (chainq("status", "lake", *options, *age) for age in ((), ("--max-age", "1h")))
+        assert (plain.code, checked.code) == (0, 6)
+        assert checked.out
+        assert f"lake: blocks: missing heights 100-199, 300-349 ({writes})" in checked.err
     assert chainq(*writes.split()[1:-2], url=url).code == 0
+    assert chainq("status", "lake", "--max-age", "1h").code == 0
     assert seen(chainq, "lake")["missing"] == []
 
 

@@ -150,6 +150,10 @@ def test_a_block_that_is_made_up_is_no_proof(program: Program, server: Servers) 
         (1, "hash"),
         (2, "hash"),
     }
+    made_up = "the hashes of the sample chain are made up; chainq serve --sealed N serves true ones"
+    assert made_up not in ran.err  # a server can have any chain
+    for words, warned in ((HASHES, True), ((), False)):
+        assert (made_up in program("verify", "0:3", *words, url="demo:").err) == warned
 
 
 @pytest.mark.parametrize(
