@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
 from msgspec import Raw
 
+from chainq.client.arguments import Height, RangeOptions
 from chainq.client.client import Client
-from chainq.client.rows import Rows
+from chainq.client.rows import ProvedRows, Rows
 from chainq.errors import UsageError
 
 P = ParamSpec("P")
@@ -80,19 +81,6 @@ def _rows(method: Callable[Concatenate[Client, P], Rows[R]]) -> Callable[Concate
     return called
 
 
-def _each(
-    method: Callable[Concatenate[Client, P], Iterator[T]],
-) -> Callable[Concatenate["AsyncClient", P], AsyncIterator[T]]:
-    @wraps(method)
-    async def called(self: "AsyncClient", /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
-        items = await self.run(partial(method, self.client, *args, **kwargs))
-        end = object()
-        while (item := await self.run(partial(next, items, end))) is not end:
-            yield item
-
-    return called
-
-
 def _one(
     method: Callable[Concatenate[Client, P], T],
 ) -> Callable[Concatenate["AsyncClient", P], Coroutine[Any, Any, T]]:
@@ -159,4 +147,20 @@ class AsyncClient:
     balance = _one(Client.balance)
     transitions = _rows(Client.transitions)
     address_transactions = _rows(Client.address_transactions)
-    batches = _each(Client.batches)
+
+    async def batches(
+        self, command: str, start: Height | None = None, end: Height | None = None, **options: Unpack[RangeOptions]
+    ) -> AsyncIterator[ProvedRows]:
+        """Yield the rows of a range command in batches, as `Client.batches` does.
+
+        >>> import asyncio
+        >>> async def first():
+        ...     async with AsyncClient("demo:") as client:
+        ...         async for batch in client.batches("records", 0, 500):
+        ...             return len(batch.rows), batch.heights, batch.proof.grade.value
+        >>> asyncio.run(first())
+        (2867, (0, 500), 'order')
+        """
+        batches = await self.run(partial(self.client.batches, command, start, end, **options))
+        while (batch := await self.run(partial(next, batches, None))) is not None:
+            yield batch
