@@ -11,7 +11,7 @@ from msgspec import Raw
 from chainq.client.arguments import Height, RangeOptions
 from chainq.client.client import Client
 from chainq.client.rows import ProvedRows, Rows
-from chainq.errors import UsageError
+from chainq.errors import ChainqError, UsageError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,6 +35,13 @@ class AsyncRows(AsyncIterator[R], Generic[R]):
         self._client, self._open = client, rows
         self._rows: Rows[R] | None = None
         self._part: Iterator[Raw] = iter(())
+
+    def __repr__(self) -> str:
+        try:
+            rows = self._rows or self._open()  # which requests nothing
+        except (ChainqError, TypeError) as error:  # what reading them raises
+            return f"<AsyncRows: {error}>"
+        return f"<Async{repr(rows)[1:-1]}; read them with async for>"
 
     def __aiter__(self) -> Self:
         if self._rows is not None:
