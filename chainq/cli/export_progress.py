@@ -3,6 +3,7 @@
 from threading import Lock
 
 from chainq.cli.report import Reporter
+from chainq.heights.height_set import HeightSet
 from chainq.lake.export import ExportPlan
 from chainq.lake.job import Advance, Done
 from chainq.process.progress import heights_of
@@ -22,7 +23,8 @@ class Progress:
     def begin(self, plan: ExportPlan) -> None:
         """Start the bar; if no range was given, say how much that is."""
         if plan.todo and self._everything:
-            what = f"{counted(len(plan.todo), 'partition')} of {plan.heights} to write"
+            heights = HeightSet(todo.spec.heights for todo in plan.todo)
+            what = f"{counted(len(plan.todo), 'partition')} of {heights} to write"
             self._reporter.note(f"{what}, {plan.kept:,} complete")
         self._partitions = len(plan.todo)
         reads = heights_of(len({task.spec.command for task in plan.tasks}))

@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
 from msgspec import Raw
 
+from chainq.client.arguments import Height, RangeOptions
 from chainq.client.client import Client
-from chainq.client.rows import Rows
-from chainq.errors import UsageError
+from chainq.client.rows import ProvedRows, Rows
+from chainq.errors import ChainqError, UsageError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -34,6 +35,13 @@ class AsyncRows(AsyncIterator[R], Generic[R]):
         self._client, self._open = client, rows
         self._rows: Rows[R] | None = None
         self._part: Iterator[Raw] = iter(())
+
+    def __repr__(self) -> str:
+        try:
+            rows = self._rows or self._open()  # which requests nothing
+        except (ChainqError, TypeError) as error:  # what reading them raises
+            return f"<AsyncRows: {error}>"
+        return f"<Async{repr(rows)[1:-1]}; read them with async for>"
 
     def __aiter__(self) -> Self:
         if self._rows is not None:
@@ -76,19 +84,6 @@ def _rows(method: Callable[Concatenate[Client, P], Rows[R]]) -> Callable[Concate
     @wraps(method)
     def called(self: "AsyncClient", /, *args: P.args, **kwargs: P.kwargs) -> AsyncRows[R]:
         return AsyncRows(self, partial(method, self.client, *args, **kwargs))
-
-    return called
-
-
-def _each(
-    method: Callable[Concatenate[Client, P], Iterator[T]],
-) -> Callable[Concatenate["AsyncClient", P], AsyncIterator[T]]:
-    @wraps(method)
-    async def called(self: "AsyncClient", /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
-        items = await self.run(partial(method, self.client, *args, **kwargs))
-        end = object()
-        while (item := await self.run(partial(next, items, end))) is not end:
-            yield item
 
     return called
 
@@ -159,4 +154,20 @@ class AsyncClient:
     balance = _one(Client.balance)
     transitions = _rows(Client.transitions)
     address_transactions = _rows(Client.address_transactions)
-    batches = _each(Client.batches)
+
+    async def batches(
+        self, command: str, start: Height | None = None, end: Height | None = None, **options: Unpack[RangeOptions]
+    ) -> AsyncIterator[ProvedRows]:
+        """Yield the rows of a range command in batches, as `Client.batches` does.
+
+        >>> import asyncio
+        >>> async def first():
+        ...     async with AsyncClient("demo:") as client:
+        ...         async for batch in client.batches("records", 0, 500):
+        ...             return len(batch.rows), batch.heights, batch.proof.grade.value
+        >>> asyncio.run(first())
+        (2867, (0, 500), 'order')
+        """
+        batches = await self.run(partial(self.client.batches, command, start, end, **options))
+        while (batch := await self.run(partial(next, batches, None))) is not None:
+            yield batch

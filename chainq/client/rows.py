@@ -15,8 +15,10 @@ from msgspec import Raw
 from chainq.catalog.methods import Kind, Method
 from chainq.client.boundary import boundary
 from chainq.errors import ChainqError, IncompleteError, ResponseError, UsageError, missing_package
+from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Proof
 from chainq.query import Batch
+from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
 
 Row = dict[str, Any]
@@ -33,6 +35,11 @@ class ProvedRows(NamedTuple):
     rows: list[Row]
     heights: tuple[int, int]
     proof: Proof
+
+    def __repr__(self) -> str:
+        """Return how many rows of which heights, and the grade of their proof: not the rows, which may be many."""
+        rows, heights = counted(len(self.rows), "row"), HeightRange(*self.heights)
+        return f"<ProvedRows: {rows} of {heights}, {self.proof.grade}>"
 
 
 class Rows(Iterator[R], Generic[R]):

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -433,6 +434,20 @@ def test_how_much_there_is_to_do_is_said_first(chainq: Program, server: Servers)
     calls = again.err.count(": ok")
     assert calls
     assert f", {calls} calls; chainq verify " in again.err
+
+
+def test_the_heights_to_write_are_those_of_their_partitions(chainq: Program, server: Servers) -> None:
+    """Not of all that the export has: one partition that is gone, and more that do not touch."""
+    words = ("export", "blocks", "--partition", "10", "--to", "lake", "-w", "1")
+    url = server("--tip", "99")
+    assert chainq(*words, url=url).code == 0
+    for starts, what in (
+        ((20,), "1 partition of heights 20-29"),
+        ((20, 30, 90), "3 partitions of heights 20-39, heights 90-99"),
+    ):
+        for start in starts:
+            shutil.rmtree((chainq.home / "lake" / partition_name("blocks", start)).parent)
+        assert f"chainq: {what} to write, {10 - len(starts)} complete\n" in chainq(*words, url=url).err
 
 
 class Drifting(Moving):

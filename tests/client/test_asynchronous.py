@@ -1,14 +1,17 @@
 """chainq for Python: `AsyncClient` gives what `Client` does, to an event loop that goes on meanwhile."""
 
 import asyncio
+import inspect
 import socket
 import threading
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from chainq import AsyncClient, ChainqError, Client, NotFoundError, UsageError
 from chainq.catalog.methods import METHODS
+from chainq.client.rows import ProvedRows
 from chainq.demo.faults import Faults
 from harness.services import witnessed
 from harness.sockets import server
@@ -25,6 +28,14 @@ def test_the_same_methods() -> None:
     for method in METHODS:
         name = method.command.replace("-", "_")
         assert getattr(AsyncClient, name).__doc__ == getattr(Client, name).__doc__
+
+
+def test_batches_are_read_asynchronously() -> None:
+    """What its help shows: the parameters of `Client.batches`, and an asynchronous iterator."""
+    own, other = inspect.signature(AsyncClient.batches), inspect.signature(Client.batches)
+    assert own.parameters == other.parameters
+    assert own.return_annotation == AsyncIterator[ProvedRows]
+    assert "async for" in (AsyncClient.batches.__doc__ or "")
 
 
 def test_the_same_rows() -> None:

@@ -26,6 +26,24 @@ def test_a_client_and_its_rows_say_what_they_are() -> None:
         assert all(host.rstrip("/") in text for text in shown)
 
 
+def test_asynchronous_rows_say_what_they_are() -> None:
+    """As rows do, and how to read them; without a request, and also if reading them would fail."""
+    service = AsyncClient("http://me:secret@localhost:1/")
+    assert repr(service.records(0, 5)) == (
+        f"<Async{repr(service.client.records(0, 5))[1:-1]}; read them with async for>"
+    )
+    assert repr(service.records(0, 5)).startswith("<AsyncRows: records 0:5 of http://")
+    assert "secret" not in repr(service.records(0, 5))
+    assert repr(service.records("soon")).startswith("<AsyncRows: invalid ")
+
+
+def test_proved_rows_say_how_many_they_are() -> None:
+    """Their number, heights and grade in place of all rows."""
+    with Client("demo:") as client:
+        batch = next(client.batches("records", 0, 500))
+    assert repr(batch) == "<ProvedRows: 2,867 rows of heights 0-499, order>"
+
+
 def test_a_notebook_shows_ten_rows_that_can_still_be_read() -> None:
     """As a table with the columns of a table; also part by part."""
     with Client("demo:") as client:
