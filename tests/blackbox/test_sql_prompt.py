@@ -131,4 +131,4 @@ def test_a_query_without_end_ends_by_the_signal(chainq: Program) -> None:
 
 def test_a_prompt_needs_a_terminal(chainq: Program) -> None:
     """Without one, a query must be given."""
-    assert "no query: expected one SELECT in quotes" in one_line(chainq("sql", url="demo:"), 2)
+    assert "no query on standard input: expected one SELECT in quotes" in one_line(chainq("sql", url="demo:"), 2)
