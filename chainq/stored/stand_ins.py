@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Raw
 
+from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.query import Batch
 from chainq.rows.fields import integer_of, object_of, text_of
@@ -45,14 +46,25 @@ _STAND_INS = {
 
 
 def stand_ins(reader: Reader, command: str, heights: HeightRange, *, reverse: bool) -> Iterator[Batch] | None:
-    """Return the rows of a command that other tables tell; None if it has a table of its own, or none can."""
+    """Return the rows of a command that other tables tell; None if its own table has these heights, or none can.
+
+    Its own may have a part of what the others have: `--fill` writes the heights that a command read.
+    """
     found = _STAND_INS.get(command)
-    if found is None or reader.has(command) or not reader.has(found.table):
+    if found is None or not reader.has(found.table) or (reader.has(command) and _has(reader, command, heights)):
         return None
     return (
         batch._replace(rows=[_row(row, found.names) for row in map(object_of, batch.rows) if _is_due(command, row)])
         for batch in reader.batches(found.table, heights, reverse=reverse)
     )
+
+
+def _has(reader: Reader, table: str, heights: HeightRange) -> bool:
+    try:
+        reader.check(table, heights)
+    except IncompleteError:
+        return False
+    return True
 
 
 def _is_due(command: str, row: Mapping[str, Raw]) -> bool:

@@ -121,6 +121,17 @@ def test_tables_of_full_blocks(chainq: Program, server: Servers, truth: Truth) -
         ]
 
 
+def test_show_reads_tables_of_full_blocks_beside_a_filled_part(chainq: Program, server: Servers) -> None:
+    """`--fill` writes some heights of records; outputs still tell the others."""
+    url = server()
+    assert chainq("export", "chain", "100:140", "--to", "part", "--partition", "10", url=url).code == 0
+    before = chainq("show", "135", "--json", url="part")
+    assert before.code == 0, before.err
+    assert chainq("records", "110:120", "--lake", "part", "--fill", url=url).code == 0
+    after = chainq("show", "135", "--json", url="part")
+    assert (after.code, after.out) == (0, before.out), after.err
+
+
 def test_show_reads_tables_of_full_blocks(chainq: Program, server: Servers) -> None:
     """Without records and transitions, outputs and calls tell what a screen shows; also where full blocks hold them."""
     url = server(*TIP)
