@@ -40,9 +40,13 @@ def program(text: str) -> str:
     """Check a program ID: a name and a network, both identifiers, as in `credits.aleo`."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*\.[A-Za-z][A-Za-z0-9_]*", text):
         _check_kind(text, "program ID", "PROGRAM")
-        meant = f"did you mean {text}.aleo?" if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,30}", text) else ""
-        raise UsageError(f"invalid program ID {quoted(text)}: expected a name such as credits.aleo", meant)
+        raise UsageError(f"invalid program ID {quoted(text)}: expected a name such as credits.aleo", with_network(text))
     return text
+
+
+def with_network(text: str) -> str:
+    """Return which program was meant by a name without `.aleo`; empty if the text is something else."""
+    return f"did you mean {text}.aleo?" if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,30}", text) else ""
 
 
 def function(text: str) -> str:

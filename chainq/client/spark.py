@@ -147,7 +147,7 @@ class SparkReader(DataSourceReader):
 
 
 def _value(name: str, text: str) -> Any:
-    """Return the value of an option, which Spark hands on as text. What is no JSON stays text, for others to refuse."""
+    """Return the value of an option, which Spark passes as text. Text that is not JSON stays, for others to refuse."""
     if name in (*_TEXTS, *_RANGE, "table", "path"):
         return text
     try:

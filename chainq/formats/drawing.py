@@ -40,20 +40,24 @@ class Line(NamedTuple):
     indent: int = 0
 
     def __rich_console__(self, _: Console, options: ConsoleOptions) -> RenderResult:
-        text = self.value.text(options.max_width - max(self.indent, width_of(self.name)) - GAP)
-        indent = min(max(self.indent, width_of(self.name)), options.max_width // 2)
+        indent = max(self.indent, width_of(self.name))
         room = options.max_width - indent - GAP
-        if width_of(self.name) <= indent and width_of(text) <= room and "\n" not in text:
+        text = self.value.text(room)
+        if width_of(text) <= room and "\n" not in text:
             yield Segment(self.name, Style.parse(self.style))
             yield Segment(" " * (indent + GAP - width_of(self.name)) if text and indent else "")
             yield Segment(text, Style.parse(self.value.style))
             yield Segment.line()
-        else:  # rich's own way to fold, which takes ten times as long
-            table = Table.grid(padding=(0, GAP, 0, 0))
-            table.add_column(width=indent, overflow="fold")
-            table.add_column(overflow="fold")
-            table.add_row(Text(self.name, self.style), Text(text, self.value.style))
-            yield table
+            return
+        name = Text(self.name, self.style, overflow="fold")
+        if width_of(self.name) > options.max_width // 2:  # not broken, for it is copied: the value comes below it
+            yield name
+            name, indent = Text(), 0
+        table = Table.grid(padding=(0, GAP, 0, 0))  # rich's own way to fold, which takes ten times as long
+        table.add_column(width=min(indent, options.max_width // 2))
+        table.add_column(overflow="fold")
+        table.add_row(name, Text(text, self.value.style))
+        yield table
 
 
 def grid(lanes: Sequence[Lane], rows: Sequence[Sequence[Cell]], *, header: bool) -> Table:

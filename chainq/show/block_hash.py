@@ -1,6 +1,7 @@
 """What `chainq show HEIGHT` says of the hash of a block, if aleo-sdk is installed."""
 
 from chainq.hashes import sdk
+from chainq.rows.fields import Picker, text_of
 from chainq.show.parts import BlockParts, Parts
 from chainq.text.sanitize import excerpt
 
@@ -10,7 +11,14 @@ def hash_words(parts: Parts) -> str:
     if not isinstance(parts, BlockParts) or not sdk.installed():
         return ""
     from chainq.hashes.check import check_row
+    from chainq.hashes.trees import NotAnElementError, element
 
+    names = ("block_hash", "previous_hash")
+    for name, value in zip(names, Picker(names)(parts.summary), strict=True):
+        try:
+            element(text_of(value))
+        except NotAnElementError:
+            return f"hash cannot be verified: {name} is not a valid ID, as in the sample chain"
     found = [check_row(bytes(parts.summary), full=False), check_row(bytes(parts.block), full=True)]
     for wrong in (one for checked in found for one in checked.wrong):
         expected, stated = (excerpt(text or "nothing") for text in (wrong.expected, wrong.found))

@@ -302,11 +302,11 @@ def check(text: str) -> str:
         raise _no_screen(text, kind)
     if re.fullmatch(_LIKE_CODED, text):  # of a known kind but for a character, or an address that is too short
         identifiers.coded(text, "ID or address")
-    meant = f"did you mean {text}.aleo? " if re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,30}", text) else ""
     raise UsageError(
         f"cannot show{shown(text)}",
-        f"{meant}expected a height, latest, a transaction ID (at1...), an address, a program such as credits.aleo, "
-        "PROGRAM/FUNCTION, a transition ID (au1...) or the ciphertext of a record (record1...)",
+        f"{identifiers.with_network(text)} expected a height, latest, a transaction ID (at1...), an address, a program "
+        "such as credits.aleo, PROGRAM/FUNCTION, a transition ID (au1...) or the ciphertext of a record "
+        "(record1...)".lstrip(),
     )
 
 

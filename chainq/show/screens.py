@@ -17,7 +17,7 @@ from rich.tree import Tree
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import Phrase
 from chainq.formats.cells import ID_WIDTH, brief_fee, id_cell, number_cell, status_cell, time_cell
-from chainq.formats.drawing import render
+from chainq.formats.drawing import ENDLESS, render
 from chainq.formats.protocol import OutputSpec
 from chainq.formats.tree import view_of
 from chainq.heights.range import HeightRange
@@ -47,7 +47,7 @@ _ROW = "none"  # rich's name for the style of plain text
 def draw(parts: Parts, spec: OutputSpec, now: float, suffix: str, checked: str = "") -> bytes:
     """Return the screen of what was gathered. `now`: seconds since 1970; `suffix`: options of the next commands;
     `checked`: what is known of the hash of a block, empty for nothing."""
-    width = max(spec.width, NARROWEST)
+    width = max(spec.width, NARROWEST) if spec.abbreviate else ENDLESS
     shown = _screen(parts, spec._replace(width=width), now, checked)
     screen = render([*shown, "", Text("next", "bold")], width, spec.color)
     # Not by rich, which would wrap them.

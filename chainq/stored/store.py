@@ -18,8 +18,8 @@ class Listed(NamedTuple):
 
 
 Change = Callable[[bytes | None], bytes | None]
-"""Returns the new content of a file, or None to leave the file as it is. It is given the present content, None if there
-is no file."""
+"""Returns the new content of a file, or None if the file stays as it is. It is given the present content, None if there
+is not any file."""
 
 
 class Store(Protocol):

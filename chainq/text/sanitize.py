@@ -16,12 +16,13 @@ KEYS = ("APrivateKey1", "AViewKey1")
 _WORDS = (
     "v|api|rpc|json|jsonrpc|http|https|rest|ext|graphql|net|network|mainnet|testnet|devnet|testnetbeta|canary|beta|alpha|"
     "main|test|dev|prod|production|staging|local|latest|public|private|aleo|chain|chains|block|blocks|blockchain|"
-    "explorer|transactions|transitions|programs|mempool|ledger|status|health|node|nodes|full|archive|gateway|proxy|service|services|server|data|query|records|index|indexer"
+    "explorer|transactions|transitions|programs|mempool|ledger|status|health|node|nodes|"
+    "full|archive|gateway|proxy|service|services|server|data|query|records|index|indexer"
 )
 _NO_KEY = rf"[a-z]{{0,5}}|(?:{_WORDS})[0-9]{{0,3}}(?:[-_.](?:{_WORDS})?[0-9]{{0,3}})*"
 _LABEL = "[a-z0-9-]{1,20}"
 _HOST = rf"{_LABEL}(?:\.{_LABEL})*:[0-9]{{1,5}}|(?:{_LABEL}\.)+[a-z]{{2,12}}"  # without a scheme before it
-_FOLDER = re.compile(r"[A-Za-z][a-z]{0,11}(?:/[A-Za-z][a-z]{0,11})*/?")  # names without digits, and no host
+_FOLDER = r"[A-Za-z][a-z]{0,11}(?:/[A-Za-z][a-z]{0,11})*/?"  # names without digits, and no host
 _LOCAL = re.compile(r"(?:~|\.{1,2})?/(?:[^/@?;][^@?;]*)?")  # a path of this machine, which holds no secret
 _MOST_SENT = 64  # requests whose secrets are known: a process that makes clients without end must not grow
 _sent: dict[str, re.Pattern[str]] = {}  # by what finds them
@@ -118,7 +119,7 @@ def mask_url(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         parts = urlsplit("")
-    if _LOCAL.fullmatch(url) or _FOLDER.fullmatch(url):
+    if _LOCAL.fullmatch(url) or re.fullmatch(_FOLDER, url):
         return printable(url)
     if "@" in url and "@" not in parts.netloc:  # not a valid URL, but perhaps with secrets in it
         host = re.split(r"[^\w.:-]", url.rpartition("@")[2], maxsplit=1)[0]
