@@ -5,9 +5,9 @@ import json
 import shutil
 import subprocess
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple
@@ -45,22 +45,29 @@ class Server:
         """Where it answers after so many milliseconds."""
         return f"http://{self._host}/?latency={latency}{'&gzip' * gzip}{'&log' * log}"
 
-    def calls(self, chainq: list[str]) -> list[Call]:
-        """The calls by which chainq reads a range whole, in order of height, without the heights of overlaps."""
+    def calls(self, chainq: list[str], end: int) -> list[Call]:
+        """The calls by which chainq reads a range up to `end` whole, in order of height, no height twice.
+
+        What proves the last heights is left out: calls of other methods, and heights from `end` on.
+        """
         run([[*chainq, "--url", self.url(log=True)]])
-        end = http.client.HTTPConnection(self._host, timeout=10)
-        end.request("POST", "/?&log", '{"jsonrpc":"2.0","id":0,"method":"latest/block","end":true}')
-        end.getresponse().read()
-        end.close()
+        last = http.client.HTTPConnection(self._host, timeout=10)
+        last.request("POST", "/?&log", '{"jsonrpc":"2.0","id":0,"method":"latest/block","end":true}')
+        last.getresponse().read()
+        last.close()
         made = []
         while '"end":true' not in (line := self._heard.get(timeout=60)):
             made.append(_call(line))
+        ((method, _),) = Counter(call.method for call in made if call.start >= 0).most_common(1)
         first: dict[int, Call] = {}
-        for call in made:  # what was asked for in one piece and then in two counts as two
-            if call.page == 0 <= call.start and (call.start not in first or call.end < first[call.start].end):
+        for call in (call for call in made if call.method == method):
+            # What was asked for in one piece and then in two counts as two.
+            if call.page == 0 <= call.start < end and (call.start not in first or call.end < first[call.start].end):
                 first[call.start] = call
         whole = [first[start] for start in sorted(first)]
-        return [_before(call, after.start) for call, after in pairwise(whole)] + whole[-1:]
+        return [
+            _before(call, until) for call, until in zip(whole, [*(call.start for call in whole[1:]), end], strict=True)
+        ]
 
 
 def _before(call: Call, end: int) -> Call:

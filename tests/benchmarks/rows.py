@@ -62,6 +62,11 @@ class Row(NamedTuple):
         return f"| {self.ours} | {self.theirs} | {middle:.{digits}f} {self.words} | {spread} | {target}{missed} |"
 
 
+def _end(command: str, rows: int) -> int:
+    """The height before which a ranged method has so many rows."""
+    return FIRST + max(1, rows // RANGE[command])
+
+
 class Bench:
     """What the rows share: the server, a folder, how many records and runs."""
 
@@ -89,13 +94,12 @@ class Bench:
 
     def reading(self, command: str, rows: int, *arguments: str) -> list[str]:
         """The command that reads so many rows of a ranged method."""
-        end = FIRST + max(1, rows // RANGE[command])
-        heights = ["--start", str(FIRST), "--end", str(end)]
+        heights = ["--start", str(FIRST), "--end", str(_end(command, rows))]
         return self.chainq(command, *heights, "--dialect", "chain", *arguments)
 
     def calls(self, command: str, rows: int) -> list[Call]:
         """The calls that chainq makes for so many rows."""
-        return self.native.calls(self.reading(command, rows, "--jsonl"))
+        return self.native.calls(self.reading(command, rows, "--jsonl"), _end(command, rows))
 
     def written(self, calls: list[Call]) -> str:
         """A file with the bodies of calls, one a line."""
