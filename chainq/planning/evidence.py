@@ -91,7 +91,7 @@ class Evidence:
         for other in before if self.order.usable else ():
             shown.check(other)
         for complete in shown.complete:
-            self._check_due(complete)
+            self._check_due(complete, shown)
 
     def _see_heights(self, shown: Shown, page: Page, *, first: bool) -> None:
         """Take in rows that carry their height. `first`: of page 0."""
@@ -129,10 +129,13 @@ class Evidence:
 
         It is kept when responses contradict each other: of the two it does not depend on the page that was asked for.
         """
-        witness = Said(due, by_order, by_height=sorted((height, key) for key, height in due.at.items()))
+        witness = Said(due, by_order)
         for other in self._witnesses:
             both = due.heights.common(other.due.heights)
             if witness.named(both) != other.named(both):
+                if other.by_order and not by_order:  # a block has its rows, whatever lists of many heights leave out
+                    kept = [one for one in self._witnesses if not one.by_order or not one.due.heights.overlaps(both)]
+                    self._witnesses = [*kept, witness]
                 raise IncompleteError(f"{both}: other methods differ in the rows that are due", AGAIN)
         self.know_hashes(due.hashes)
         for shown in self._responses:
@@ -141,7 +144,7 @@ class Evidence:
         self._witnesses.append(witness)
         for shown in self._responses:
             for complete in shown.complete:
-                self._check_due(complete)
+                self._check_due(complete, shown)
 
     def locate(self, request: DueRequest, located: Located) -> None:
         """Take in a page of another method whose rows carry heights, one for each row of this one (rules 1 and 2)."""
@@ -346,7 +349,7 @@ class Evidence:
         for cut in reversed(cuts):
             upto = points.first_from(cut, len(shown.rows))
             if upto is not None and start < cut <= points.lows[-1]:
-                self._check_due(HeightRange(start, cut))
+                self._check_due(HeightRange(start, cut), shown)
                 yield Proved(HeightRange(start, cut), shown.rows[since:upto], [], Grade.ORDER)
                 return
 
@@ -382,11 +385,11 @@ class Evidence:
             if bytes(witness.found.setdefault(key, raw)) != bytes(raw):
                 raise IncompleteError(f"{shown.heights}: a row differs between responses", AGAIN)
 
-    def _check_due(self, complete: HeightRange) -> None:
-        """Raise IncompleteError if a row is due at heights of which all rows were shown, and is none of them."""
+    def _check_due(self, complete: HeightRange, shown: Shown) -> None:
+        """Raise IncompleteError if a row is known at heights of which a response holds all, and is none of its rows."""
         for witness in self._witnesses:
-            for height, key in witness.named(complete) if witness.due.strict else ():
-                if key not in witness.found:
+            for height, key in witness.known(complete) if witness.due.strict else ():
+                if key not in (witness.found if self.with_heights else self._names_of(shown)):
                     raise IncompleteError(f"height {height}: a row that another method has is not listed", AGAIN)
 
     def _witnessed(self, witness: Said, heights: HeightRange, *, reverse: bool) -> Proved:

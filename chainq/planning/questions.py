@@ -109,7 +109,8 @@ def _unordered(start: int, end: int, facts: Facts) -> Asking[None]:
 
 
 def _check_start(start: int, end: int, page: Page | None, facts: Facts) -> Asking[None]:
-    """Have another method say what is due at the first height of the run: a service may leave out rows of `start`."""
+    """Have another method say what is due from the first height of the run to the first row shown, or to some heights
+    above if none is: a service may leave out rows of `start`, or its first rows."""
     facts.checked = True
     ev = facts.evidence
     if facts.locate:
@@ -119,11 +120,14 @@ def _check_start(start: int, end: int, page: Page | None, facts: Facts) -> Askin
         known = ev.known_row(start) if start else None
         seen = known is not None and known[0] == start
     else:
-        seen = ev.start_shown or not ev.with_heights or page is None or not page.rows
-    if facts.blocks and not seen:
-        due = yield from due_rows(HeightRange(start, start + 1), facts)
-        if due and due.at and not due.strict:  # rows that it may list: does it list some by themselves?
-            yield from shown(due.heights, facts)
+        known = ev.known_row(start)
+        seen = ev.start_shown or not ev.with_heights or page is None
+    width = min(tuning.NAMED_BLOCKS, end - start, known[0] + 1 - start if known else end)
+    while facts.blocks and not seen and width:
+        due = yield from due_rows(HeightRange(start, start + width), facts)
+        if due and not due.strict and start in due.at.values():  # it may list these: does it list some by themselves?
+            yield from shown(HeightRange(start, start + 1), facts)
+        width = 0 if due else width // 2
     if start and ev.with_heights and not seen and not ev.witnessed(start):
         yield from shown(HeightRange(start - 1, start + 1), facts)
 

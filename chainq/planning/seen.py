@@ -65,8 +65,21 @@ class Said:
     due: Due
     by_order: bool = False
     found: dict[Key, Raw] = field(default_factory=dict)
-    by_height: list[tuple[int, Key]] = field(default_factory=list)
+    _due: list[tuple[int, Key]] = field(init=False)
+    _known: list[tuple[int, Key]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._due = sorted((height, key) for key, height in self.due.at.items())
+        self._known = sorted((height, key) for key, height in self.due.shown.items()) or self._due
 
     def named(self, heights: HeightRange) -> list[tuple[int, Key]]:
         """Return the rows that are due at some heights."""
-        return self.by_height[slice(*(bisect_left(self.by_height, (edge,)) for edge in heights.edges))]
+        return _within(self._due, heights)
+
+    def known(self, heights: HeightRange) -> list[tuple[int, Key]]:
+        """Return the rows that are there at some heights, of which not all may be named."""
+        return _within(self._known, heights)
+
+
+def _within(by_height: list[tuple[int, Key]], heights: HeightRange) -> list[tuple[int, Key]]:
+    return by_height[slice(*(bisect_left(by_height, (edge,)) for edge in heights.edges))]

@@ -79,7 +79,7 @@ def drive(
             outcome: Any
             try:
                 if isinstance(request, TipRequest):
-                    outcome = server.tip()
+                    outcome = server.tip(end)
                 elif isinstance(request, DueRequest):
                     outcome = server.located(request) if request.located else server.due(request.heights)
                 else:

@@ -139,10 +139,11 @@ class Server:
     orphans: list[bytes] = field(default_factory=list)  # rows of blocks that were replaced
     cached: dict[int, list[bytes]] = field(default_factory=dict)  # rows of replaced blocks that still come, by height
 
-    def tip(self) -> int:
-        """The tip height."""
-        stale = self.faults.stale_tip
-        return self._blocks() - 1 - (self.rng.randint(0, stale) if stale else 0)
+    def tip(self, end: int) -> int:
+        """The tip height, as `Service.tip_for` finds it for a range: one that cuts the range is looked into."""
+        tip, stale = self._blocks() - 1, self.faults.stale_tip
+        named = tip - (self.rng.randint(0, stale) if stale else 0)
+        return named if named >= end - 1 else tip
 
     def _blocks(self) -> int:
         """How many blocks the replica has that answers a call; time passes before it does."""

@@ -183,6 +183,13 @@ def test_an_error_comes_when_its_turn_comes(kind: str) -> None:
             assert sorted(row for row in outcome.rows if row not in near_the_tip) == sorted(made.due(0, settled))
 
 
+@pytest.mark.parametrize("kind", ["page 0 skipped", "start excluded"])
+@pytest.mark.parametrize("seed", some((27, 98, 192, 193, 238, 39, 147, 201), 98, 201))
+def test_rows_that_are_left_out_at_the_start_are_found_out(kind: str, seed: int) -> None:
+    """By the full blocks up to the first row shown, or of some heights if no row is; and these outrank `records`."""
+    assert attempt(seed, kind, rows=ROWS)[0] in ENDS
+
+
 SHAPES = {"even": 1.10, "sparse": 1.25, "bursty": 1.25, "one height of 25,000 rows": 1.25}
 """Chains, and how many times the fewest calls a run may take."""
 

@@ -393,6 +393,37 @@ def test_heights_of_rows_come_from_the_other_method() -> None:
     assert found.witnessed(104) == 112
 
 
+def test_a_full_block_outranks_the_order_of_another_method() -> None:
+    """`records` that leave out the rows of `start` say nothing any more; else they would prove what they left out."""
+    found = evidence(heights=False)
+    for end in (120, 130):
+        found.locate(
+            DueRequest(HeightRange(104, end), located=True), Located([key(row(105)), key(row(112))], [105, 112])
+        )
+    see(found, 104, 130, bare(105, 112))
+    with pytest.raises(IncompleteError, match="height 104: other methods differ"):
+        found.witness(due(104, 105, 104))
+    found.forget(HeightRange(104, 130))
+    assert found.missing(HeightRange(104, 112)) == (1, 1)
+    with pytest.raises(IncompleteError, match="height 104: other methods differ"):
+        found.locate(
+            DueRequest(HeightRange(104, 120), located=True), Located([key(row(105)), key(row(112))], [105, 112])
+        )
+    assert proved(found, 104, 130) is None
+
+
+def test_a_row_that_another_method_located_may_not_be_missing_where_all_were_shown() -> None:
+    """Nor may the last row of its page, whose height that page does not prove."""
+    found = evidence(heights=False)
+    see(found, 104, 120, bare(105, 112))
+    found.locate(DueRequest(HeightRange(104, 120), located=True), Located([key(row(105)), key(row(112))], [105, 112]))
+    found.forget(HeightRange(104, 130))
+    see(found, 112, 130, bare(125))
+    with pytest.raises(IncompleteError, match="height 112: a row that another method has is not listed"):
+        found.witness(due(125, 126, 125))
+        found.prove(HeightRange(112, 130))
+
+
 def test_a_later_page_of_the_other_method_shows_where_rows_lie_and_names_none() -> None:
     """Like pages above 0 of the method itself."""
     found = evidence(heights=False)
