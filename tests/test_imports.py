@@ -44,7 +44,15 @@ SHELL = {
 ANSWERED = SHELL | {
     *("catalog.bech32", "catalog.dialects", "catalog.identifiers", "config", "config.server", "config.values"),
     *("cli.connect", "cli.output", "cli.query", "cli.report", "cli.run", "cli.single_run", "cli.stdin"),
-    *("fetching", "fetching.service", "fetching.tip", "formats", "formats.protocol", "formats.registry"),
+    *(
+        "fetching",
+        "fetching.calls",
+        "fetching.service",
+        "fetching.tip",
+        "formats",
+        "formats.protocol",
+        "formats.registry",
+    ),
     *("heights", "heights.block_time", "heights.bounds", "heights.range", "query"),
     *(
         "process.progress",

@@ -11,20 +11,19 @@ Of a range the blocks are requested as far as `blocks` gives them, for their row
 Rejected: to rely on the dialect, which is detected by the names of methods. Servers may share names and differ in this.
 """
 
-from collections.abc import Callable
 from threading import Lock
 
 from msgspec import Raw
 
 from chainq import tuning
-from chainq.catalog.dialects import Dialect, Value
+from chainq.catalog.dialects import Value
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import BrokenBodyError, GatewayError, IncompleteError, ResponseError, ServiceError
+from chainq.fetching.calls import Calls
 from chainq.fetching.single_rows import fetch_block
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import Picker, array_of, integer_of, text_of
 from chainq.rows.sorting import in_place
-from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_rows
 
 _METHOD = BY_COMMAND["transactions"]
@@ -35,10 +34,8 @@ _LAG_HINT = "the server, or one of several behind the URL, may be behind: end th
 class BlockTransactions:
     """Looks up transactions by height, for one run. Threads share it."""
 
-    def __init__(self, connection: Connection, dialect_for: Callable[[Method], Dialect]) -> None:
-        self._connection, self._dialect_for = connection, dialect_for
-        self._dialect = dialect_for(_METHOD)
-        self._name = self._dialect.wire(_METHOD).name
+    def __init__(self, calls: Calls) -> None:
+        self._calls, self._transactions = calls, calls.of(_METHOD)
         self._pick = Picker(["block_id", "transaction_id"])
         self._lock = Lock()
         self._proved = False  # whether the server takes the number that is sent for what it is
@@ -57,13 +54,13 @@ class BlockTransactions:
         if that is to be sent, and what `Connection.call` raises.
         """
         block, sent = None, height
-        if self._dialect.transactions_by_row_id:
+        if self._transactions.dialect.transactions_by_row_id:
             block = self._block(height)
             if block is None:
                 return None
             row_id = _row_id(block[0])
             if row_id is None:
-                raise ResponseError(f"{self._name} height {height}: the block has no valid row id")
+                raise ResponseError(f"{self._transactions.name} height {height}: the block has no valid row id")
             sent = row_id
         rows = self._call(_METHOD, {Role.HEIGHT: sent}, height)
         named = {integer_of(self._pick(row)[0]) for row in rows}
@@ -128,7 +125,7 @@ class BlockTransactions:
             if height in self._ahead and height not in self._summaries:
                 self._summaries = self._blocks(height)
             found = self._summaries.get(height)
-        return found or fetch_block(self._connection, self._dialect_for(BY_COMMAND["block"]), height)
+        return found or fetch_block(self._calls.of(BY_COMMAND["block"]), height)
 
     def _blocks(self, height: int) -> dict[int, list[Raw]]:
         """Return the blocks by height that one request gives: the first from the first height that will be looked up
@@ -144,12 +141,11 @@ class BlockTransactions:
         return {at: [block] for block in blocks if (at := integer_of(pick(block)[0])) is not None}
 
     def _call(self, method: Method, arguments: dict[Role, Value], height: int) -> list[Raw]:
-        name, params = self._dialect_for(method).call(method, arguments)
-        return self._connection.call(name, params, decode_rows, f"height {height}", divisible=False)
+        return self._calls.of(method)(arguments, decode_rows, f"height {height}")
 
     def _mismatch(self, height: int, found: str) -> IncompleteError:
         hint = _LAG_HINT if self._proved else _DIALECT_HINT
-        return IncompleteError(f"{self._name} height {height}: {found}", hint)
+        return IncompleteError(f"{self._transactions.name} height {height}: {found}", hint)
 
 
 def _row_id(block: Raw) -> int | None:

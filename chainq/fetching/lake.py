@@ -5,13 +5,14 @@ to a response. So once a run requests anything, the last block of each stretch t
 by a request for its hash. A run that reads only files requests nothing.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Raw
 
 from chainq.errors import IncompleteError
+from chainq.fetching.calls import ROWS, Asked
 from chainq.heights.bounds import HIGHEST
 from chainq.heights.range import HeightRange
 from chainq.query import Batch, Query
@@ -70,17 +71,22 @@ class Lake:
         self,
         query: Query,
         heights: HeightRange,
-        edges: Sequence[int],
+        asked: Asked,
         read: Callable[[Query, HeightRange], Iterator[Batch]],
-        ask: Callable[[Query, HeightRange], Iterator[Batch]],
+        ask: Callable[[Query, HeightRange, Asked], Iterator[Batch]],
     ) -> Iterator[Batch]:
         """Yield every row of a height range, exactly once, in height order.
 
-        `edges`: heights that no batch spans. `read` yields the rows of a part that is stored, and `ask` requests those
-        of another one. Raises IncompleteError before rows of another chain.
+        `read` yields the rows of a part that is stored, and `ask` requests those of another one, each with what the
+        part before it taught. Raises IncompleteError before rows of another chain.
         """
-        parts = self._parts(query, heights, edges)
-        left = query.limit
+        parts, left, known = self._parts(query, heights, asked), query.limit, asked.known
+
+        def learned(found: "Known") -> None:
+            nonlocal known
+            known = found
+            asked.learned(found)
+
         if any(part.last is None for part in parts):
             self.ask()
         for part in parts:
@@ -89,20 +95,21 @@ class Lake:
             one = query._replace(limit=left)
             if part.last is not None:
                 self._take(part.last)
-            for batch in (ask if part.last is None else read)(one, part.heights):
+            now = asked._replace(known=known, learned=learned)
+            for batch in ask(one, part.heights, now) if part.last is None else read(one, part.heights):
                 left = None if left is None else left - len(batch.rows)
                 yield batch._replace(confirmed=batch.confirmed and len(parts) == 1)
 
     def missing(self, query: Query, heights: HeightRange) -> list[HeightRange]:
         """Return the heights whose rows are requested, as ranges in the order of the query."""
-        return [part.heights for part in self._parts(query, heights, ()) if part.last is None]
+        return [part.heights for part in self._parts(query, heights, ROWS) if part.last is None]
 
-    def _parts(self, query: Query, heights: HeightRange, edges: Sequence[int]) -> list[_Part]:
+    def _parts(self, query: Query, heights: HeightRange, asked: Asked) -> list[_Part]:
         """Return the parts of a range, in the order of the query."""
         command = "blocks" if query.method.command == "block" else query.method.command
         parts: list[_Part] = []
         # Rows without heights can only be read as whole partitions, which no edge may divide.
-        whole = heights.split(edges if query.method.height is None else ())
+        whole = heights.split(asked.edges if query.method.height is None else ())
         for entry in (one for part in whole for one in self.reader.proved(command, part, strict=self._strict)):
             start = parts[-1].heights.end if parts else heights.start
             inside = HeightRange(max(start, entry.spec.start), min(heights.end, entry.spec.end))
@@ -138,19 +145,3 @@ class Lake:
                 f"if there was a reorg, chainq export {entry.spec.command} replaces what is not on the chain",
             )
         self._checked.add(entry.name)
-
-
-def in_turn(
-    ask: "Callable[[Query, HeightRange, Known | None, Callable[[Known], None]], Iterator[Batch]]",
-    known: "Known | None",
-    learned: "Callable[[Known], None]",
-) -> Callable[[Query, HeightRange], Iterator[Batch]]:
-    """Return what requests parts one after the other, each with what the part before it taught."""
-    taught = known
-
-    def learn(found: "Known") -> None:
-        nonlocal taught
-        taught = found
-        learned(found)
-
-    return lambda query, heights: ask(query, heights, taught, learn)

@@ -5,59 +5,43 @@ from functools import partial
 
 from msgspec import Raw
 
-from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import Role
-from chainq.defaults import CONCURRENCY
 from chainq.errors import ChainqError, OverdueError, ResponseError
+from chainq.fetching.calls import Calls, Say
 from chainq.planning.page_plan import NewestPlan, PagePlan
 from chainq.planning.page_requests import PageRequest, PageResult
 from chainq.process.threads import Pool
 from chainq.query import Batch, Query
-from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_result, decode_rows
 
 Send = Callable[[int, int], list[Raw]]
 
 
-def fetch_pages(
-    connection: Connection,
-    dialect: Dialect,
-    query: Query,
-    *,
-    concurrency: int = CONCURRENCY,
-    warn: Callable[[str], None] = lambda _: None,
-    trace: Callable[[str], None] = lambda _: None,
-    believed: Callable[[str], None] = lambda _: None,
-    strict: bool = False,
-) -> Iterator[Batch]:
+def fetch_pages(calls: Calls, query: Query, believed: Say) -> Iterator[Batch]:
     """Yield every row of a method that has pages but no heights, exactly once, in batches of whole blocks.
 
-    `concurrency`: requests at a time. `warn` is called with what the user should know of the service, `trace` with what
-    the proof of each batch rests on, `believed` at the end with the rows that rest on belief, in words. `strict`: these
-    are an error. Raises ChainqError.
+    `believed` is called at the end with the rows that rest on belief, in words, which is an error if the options say
+    `strict`. Raises ChainqError.
     """
-    method = query.method
-    name = dialect.wire(method).name
-
-    decode = _Decode()
+    method, call, decode = query.method, calls.of(query.method), _Decode()
 
     def send(number: int, size: int) -> list[Raw]:
-        _, params = dialect.call(method, {**query.arguments, Role.PAGE: number, Role.SIZE: size})
-        return connection.call(name, params, decode, f"page {number} of {size} rows", divisible=size > 1)
+        arguments = {**query.arguments, Role.PAGE: number, Role.SIZE: size}
+        return call(arguments, decode, f"page {number} of {size} rows", divisible=size > 1)
 
-    largest = dialect.page_size_max(method)
+    largest, window, strict = call.dialect.page_size_max(method), calls.options.concurrency + 2, calls.options.strict
     plan = (
         NewestPlan(query, largest=largest, strict=strict)
         if query.newest
-        else PagePlan(query, largest=largest, window=concurrency + 2, strict=strict)
+        else PagePlan(query, largest=largest, window=window, strict=strict)
     )
-    steps, pages = plan.steps(), _ReadAhead(send, concurrency + 2)
+    steps, pages = plan.steps(), _ReadAhead(send, window)
     warned = 0
     try:
         step = next(steps, None)
         while step is not None:
             if isinstance(step, PageResult):
-                trace(f"{method.name}: {len(step.rows)} rows, proof: {step.proof}")
+                calls.trace(f"{method.name}: {len(step.rows)} rows, proof: {step.proof}")
                 yield Batch(step.rows, None, step.proof)
                 step = next(steps, None)
                 continue
@@ -68,12 +52,10 @@ def fetch_pages(
                 step = steps.throw(rows) if isinstance(rows, ChainqError) else steps.send(rows)
             except StopIteration:
                 step = None
-            while warned < len(plan.facts.notes):
-                warn(f"{method.name}: {plan.facts.notes[warned]}")
-                warned += 1
+            warned = calls.tell(method, plan.facts.notes, warned)
     except ChainqError as error:
-        if not error.message.startswith(name):  # planning knows pages, not methods
-            error.message = f"{name} " + error.message  # which may be a phrase
+        if not error.message.startswith(call.name):  # planning knows pages, not methods
+            error.message = f"{call.name} " + error.message  # which may be a phrase
         raise
     finally:
         if plan.believed is not None:

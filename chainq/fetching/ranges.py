@@ -1,16 +1,15 @@
 """Drives a range plan: sends its requests from threads, and hands complete chunks on as batches."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
 from chainq import tuning
-from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import Method, Role
-from chainq.defaults import CONCURRENCY
 from chainq.errors import ChainqError, GatewayError, OverdueError, ServiceError
+from chainq.fetching.calls import Asked, Calls, MethodCall, Say
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import (
     NOTHING_KNOWN,
@@ -18,7 +17,6 @@ from chainq.planning.exchange import (
     Due,
     DueRequest,
     Grade,
-    Known,
     Located,
     RowsRequest,
     TipRequest,
@@ -27,58 +25,43 @@ from chainq.planning.range_plan import RangePlan
 from chainq.process.threads import Pool
 from chainq.query import Batch, Query
 from chainq.rows.sorting import Page
-from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_array
 
 if TYPE_CHECKING:
     from chainq.fetching.witness import Witness
 
-NOWHERE = HeightRange(0, 0)
-
 
 def fetch_range(
-    connection: Connection,
-    dialect: Dialect,
+    calls: Calls,
     query: Query,
     heights: HeightRange,
+    asked: Asked,
     *,
     tip: int | None,
     tip_height: Callable[[], int],
-    concurrency: int = CONCURRENCY,
-    warn: Callable[[str], None] = lambda _: None,
-    trace: Callable[[str], None] = lambda _: None,
-    believed: Callable[[HeightRange], None] = lambda _: None,
-    known: Known = NOTHING_KNOWN,
-    learned: Callable[[Known], None] = lambda _: None,
-    witness: "Witness | None" = None,
-    hashes: Callable[[], Mapping[int, str]] = dict,
-    compared: HeightRange = NOWHERE,
-    strict: bool = False,
-    edges: Sequence[int] = (),
+    believed: Callable[[HeightRange], None],
+    witness: "Witness | None",
 ) -> Iterator[Batch]:
     """Yield every row of a height range, exactly once, in batches that end with the last row of a height.
 
     `tip`: the tip height if it is known already; else `tip_height` is called if the range turns out to need it.
-    `concurrency`: requests at a time; a few chunks more are decoded or held until their turn comes. `warn` is called
-    with what the user should know of the server, `trace` with what the proof of each batch rests on, `believed` with
-    the heights of a batch that rests on belief. `known`: by ranges before; `learned` is called with that for the next
-    one at the end. `witness`: the other methods that say which rows are due, None if they are not to be asked.
-    `hashes`: returns the hashes of blocks by height, of which rows must be; called once the first requests are sent.
-    `compared`: heights whose rows must be those of their full blocks, if the service has these. `strict`: heights that
-    rest on belief are an error. `edges`: heights that no batch spans. Raises ChainqError, and what `hashes` raises.
+    `believed` is called with the heights of a batch that rests on belief, which is an error if the options say
+    `strict`. `witness`: the other methods that say which rows are due, None if they are not to be asked. Raises
+    ChainqError, and what `asked.hashes` raises.
     """
+    most, call = calls.options.concurrency, calls.of(query.method)
     plan = RangePlan(
         query,
         heights,
         tip=tip,
-        window=concurrency + 2,
-        known=known,
+        window=min(asked.concurrency or most, most) + 2,  # a few chunks more are decoded or held until their turn comes
+        known=asked.known or NOTHING_KNOWN,
         witness=witness is not None,
-        strict=strict,
-        edges=edges,
+        strict=calls.options.strict,
+        edges=asked.edges,
     )
 
-    send = _sender(connection, dialect, query, tip_height, plan.page, witness)
+    send = _sender(call, query, tip_height, plan.page, witness)
     pool: Pool[int] = Pool(plan.window)
     hung = _HungCheck(send)
     warned = 0
@@ -89,14 +72,15 @@ def fetch_range(
             pool.submit(number, partial(send, request))
 
     try:
-        _compare(plan, witness, compared)
+        for due in witness.blocks_of(asked.compared) if witness is not None else ():
+            plan.evidence.witness(due)
         submit()
-        plan.know_hashes(hashes())
+        plan.know_hashes(asked.hashes())
         while not plan.done:
             for result in plan.ready():
                 if query.limit is None:  # the server works while the rows are drawn; with a limit they may be the last
                     submit()
-                yield _batch(query.method, result, trace, believed)
+                yield _batch(query.method, result, calls.trace, believed)
                 del result  # its rows keep their whole response alive, and the next wait may be long
             submit()
             if plan.waiting:
@@ -104,14 +88,11 @@ def fetch_range(
                 hung.take(number, outcome)
                 plan.receive(number, outcome)
                 del outcome  # a response is large, and the next wait may be long
-            while warned < len(plan.facts.notes):
-                warn(f"{query.method.name}: {plan.facts.notes[warned]}")
-                warned += 1
-        learned(plan.known)
+            warned = calls.tell(query.method, plan.facts.notes, warned)
+        asked.learned(plan.known)
     except ChainqError as error:
-        name = dialect.wire(query.method).name
-        if not error.message.startswith((query.method.name, name)):  # planning knows the published name at most
-            error.message = f"{name} " + error.message  # which may be a phrase
+        if not error.message.startswith((query.method.name, call.name)):  # planning knows the published name at most
+            error.message = f"{call.name} " + error.message  # which may be a phrase
         raise
     finally:
         pool.close()
@@ -151,16 +132,7 @@ class _HungCheck:
             self._answered, self._failed = True, 0
 
 
-def _compare(plan: RangePlan, witness: "Witness | None", heights: HeightRange) -> None:
-    """Have the rows of some heights compared with their full blocks."""
-    if witness is not None:
-        for due in witness.blocks_of(heights):
-            plan.evidence.witness(due)
-
-
-def _batch(
-    method: Method, result: ChunkResult, trace: Callable[[str], None], believed: Callable[[HeightRange], None]
-) -> Batch:
+def _batch(method: Method, result: ChunkResult, trace: Say, believed: Callable[[HeightRange], None]) -> Batch:
     trace(f"{method.name} {result.heights}: {len(result.rows)} rows, proof: {result.proof}")
     if result.proof.grade is Grade.BELIEF:
         believed(result.heights)
@@ -168,8 +140,7 @@ def _batch(
 
 
 def _sender(
-    connection: Connection,
-    dialect: Dialect,
+    call: MethodCall,
     query: Query,
     tip_height: Callable[[], int],
     page: Callable[[RowsRequest, list[Raw]], Page],
@@ -187,8 +158,7 @@ def _sender(
         arguments = {**query.arguments, Role.START: request.heights.start, Role.END: request.heights.end}
         if request.page_size is not None:
             arguments |= {Role.PAGE: request.page, Role.SIZE: request.page_size}
-        name, params = dialect.call(query.method, arguments)
         where = f"{request.heights}, page {request.page}" if request.page else str(request.heights)
-        return page(request, connection.call(name, params, decode_array, where))
+        return page(request, call(arguments, decode_array, where, divisible=True))
 
     return send

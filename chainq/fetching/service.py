@@ -1,7 +1,7 @@
 """`Service`: one chain data service, as the command line and the Python API use it. Every row passes through here."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from chainq.catalog.identifiers import is_data_set
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import ChainqError, NotFoundError, ResponseError, ServiceError, UsageError
 from chainq.fetching import lookups, single_rows
+from chainq.fetching.calls import ROWS, Asked, Calls, MethodCall
 from chainq.fetching.tip import Tip, highest_block
 from chainq.heights import bounds
 from chainq.heights.range import HeightRange
@@ -79,7 +80,7 @@ class Service(Closing):
         self.dialect_name = dialect
         self._dialect = None if dialect == AUTO else DIALECTS[dialect].with_names(self.names)
         self.connection = Connection(options, report, transport=self.transport)
-        self._warn, self._trace = warn, trace
+        self.calls = Calls(self.connection, self.dialect_for, options, warn, trace)
         self.believed: dict[str, HeightSet] = {}
         self.believed_lists: dict[str, str] = {}
         self.unhashed: Counter[str] = Counter()
@@ -209,7 +210,7 @@ class Service(Closing):
         """Return the same; what the lake has does not count."""
         method = BY_COMMAND["block"]
         try:
-            (found,) = lookups.fetch_lookups(self.connection, self.dialect_for, method, [height], 1)
+            (found,) = lookups.fetch_lookups(self.calls, method, [height])
         except NotFoundError:
             return None
         return hash_text(fields.Picker(["block_hash"])(found.rows[0])[0])
@@ -247,20 +248,20 @@ class Service(Closing):
         method = BY_COMMAND["blocks"]
         arguments: dict[Role, int | str] = {Role.START: heights.start, Role.END: heights.end}
         try:
-            name, params = (self.known_dialect(method) or self.published_dialect).call(method, arguments)
+            dialect = self.known_dialect(method) or self.published_dialect
             try:
-                return self.connection.call(name, params, decode_rows, str(heights))
+                call = MethodCall(self.connection, dialect, method)
+                return call(arguments, decode_rows, str(heights), divisible=True)
             except ServiceError as error:
                 if self.known_dialect(method) is not None or not is_misunderstood(error.code, error.message):
                     raise
-            name, params = self.dialect_for(method).call(method, arguments)
-            return self.connection.call(name, params, decode_rows, str(heights))
+            return self.calls.of(method)(arguments, decode_rows, str(heights), divisible=True)
         except ServiceError:
             return None
 
     def _latest(self) -> list[Raw]:
         """Return the summary of the tip as one row; no row for a chain without blocks."""
-        return single_rows.fetch_latest(self.connection, self.dialect_for(BY_COMMAND["latest"]))
+        return single_rows.fetch_latest(self.calls.of(BY_COMMAND["latest"]))
 
     def first_at(self, time: float) -> int:
         """Return the first height whose block time is `time` (seconds since 1970) or later; tip + 1 for none."""
@@ -288,44 +289,25 @@ class Service(Closing):
             end = max(start, min(end, self.tip_for(end) + 1))
         return HeightRange(start, end)
 
-    def fetch_range(
-        self,
-        query: Query,
-        heights: HeightRange,
-        *,
-        concurrency: int | None = None,
-        known: "Known | None" = None,
-        learned: "Callable[[Known], None]" = lambda _: None,
-        hashes: Callable[[], Mapping[int, str]] = dict,
-        compared: HeightRange | None = None,
-        edges: Sequence[int] = (),
-    ) -> Iterator[Batch]:
+    def fetch_range(self, query: Query, heights: HeightRange, asked: Asked = ROWS) -> Iterator[Batch]:
         """Yield every row of a height range (what the query's bounds resolve to), exactly once, in height order.
 
         Also those that do not meet the query's `where`: that is for the caller to apply (`query.matching`).
-
-        `concurrency`: requests at a time, if fewer than the service's are enough. `known`: by ranges of the same
-        method before; `learned` is called at the end with that for the next one. `hashes`: returns those of blocks by
-        height, which rows must be of. `compared`: heights whose rows must be those of their full blocks, if the service
-        has these. `edges`: heights that no batch spans.
         """
-        hashes = hashes if self._lake is None else cache(hashes)  # for all parts
-        ask = partial(self._ask_range, edges, hashes, concurrency, compared)
         if query.where is not None:  # how many rows a limit of those that pass needs, only they tell
             query = query._replace(limit=None)
         if self._stored is not None:
-            batches = self._read_range(self._stored.reader, edges, query, heights)
+            batches = self._read_range(self._stored.reader, asked, query, heights)
         elif self._lake is not None and query.method.stored:
-            from chainq.fetching.lake import in_turn
-
-            read = partial(self._read_range, self._lake.reader, edges)
-            batches = self._lake.fetch_range(query, heights, edges, read, in_turn(ask, known, learned))
+            asked = asked._replace(hashes=cache(asked.hashes))  # for all parts
+            read = partial(self._read_range, self._lake.reader, asked)
+            batches = self._lake.fetch_range(query, heights, asked, read, self._ask_range)
         else:
-            batches = ask(query, heights, known, learned)
+            batches = self._ask_range(query, heights, asked)
         if query.hash_workers:
             from chainq.fetching.hashed import hashed
 
-            batches = hashed(batches, query, self.unhashed, self._trace)
+            batches = hashed(batches, query, self.unhashed, self.calls.trace)
         return batches
 
     def density(self, query: Query, heights: HeightRange) -> "Known":
@@ -373,56 +355,26 @@ class Service(Closing):
             return [heights]
         return self._lake.missing(query, heights)
 
-    def _read_range(
-        self, reader: "Reader", edges: Sequence[int], query: Query, heights: HeightRange
-    ) -> Iterator[Batch]:
+    def _read_range(self, reader: "Reader", asked: Asked, query: Query, heights: HeightRange) -> Iterator[Batch]:
         """Yield the rows of a range from a data set."""
         from chainq.fetching.stored_ranges import fetch_stored
 
-        return fetch_stored(
-            reader,
-            query,
-            heights,
-            edges,
-            trace=self._trace,
-            believed=lambda part: self._believed(query.method).add(part),
-            strict=self.options.strict,
-        )
+        return fetch_stored(self.calls, reader, partial(self._believe, query.method), asked, query, heights)
 
-    def _ask_range(
-        self,
-        edges: Sequence[int],
-        hashes: Callable[[], Mapping[int, str]],
-        concurrency: int | None,
-        compared: HeightRange | None,
-        query: Query,
-        heights: HeightRange,
-        known: "Known | None",
-        learned: "Callable[[Known], None]",
-    ) -> Iterator[Batch]:
+    def _ask_range(self, query: Query, heights: HeightRange, asked: Asked) -> Iterator[Batch]:
         """Yield the rows of a range as requests prove them."""
-        from chainq.fetching.ranges import NOWHERE, fetch_range
-        from chainq.planning.exchange import NOTHING_KNOWN
+        from chainq.fetching.ranges import fetch_range
 
         tip = None if self._tip is None else self._tip.height
         batches = fetch_range(
-            self.connection,
-            self.dialect_for(query.method),
+            self.calls,
             query,
             heights,
+            asked,
             tip=tip if tip is not None and tip >= heights.end - 1 else None,
             tip_height=lambda: self.tip_for(heights.end),
-            concurrency=min(concurrency or self.options.concurrency, self.options.concurrency),
-            warn=self._warn,
-            trace=self._trace,
-            believed=lambda part: self._believed(query.method).add(part),
-            known=known or NOTHING_KNOWN,
-            learned=learned,
+            believed=partial(self._believe, query.method),
             witness=self._witness(query.method),
-            hashes=hashes,
-            compared=compared or NOWHERE,
-            strict=self.options.strict,
-            edges=edges,
         )
         return self._explained(query.method, batches)
 
@@ -444,22 +396,13 @@ class Service(Closing):
             return program_transactions(self._stored.reader, *names, newest=query.newest)
         from chainq.fetching.pages import fetch_pages
 
-        batches = fetch_pages(
-            self.connection,
-            self.dialect_for(query.method),
-            query,
-            concurrency=self.options.concurrency,
-            warn=self._warn,
-            trace=self._trace,
-            believed=lambda rows: self.believed_lists.__setitem__(query.method.name, rows),
-            strict=self.options.strict,
-        )
-        return self._explained(query.method, batches)
+        believed = partial(self.believed_lists.__setitem__, query.method.name)
+        return self._explained(query.method, fetch_pages(self.calls, query, believed))
 
-    def _believed(self, method: Method) -> "HeightSet":
+    def _believe(self, method: Method, heights: HeightRange) -> None:
         from chainq.heights.height_set import HeightSet
 
-        return self.believed.setdefault(method.name, HeightSet())
+        self.believed.setdefault(method.name, HeightSet()).add(heights)
 
     def fetch_one_page(self, query: Query, heights: HeightRange | None) -> Iterator[Batch]:
         """Yield the one page that the query names, unverified and in the server's order."""
@@ -473,8 +416,7 @@ class Service(Closing):
         }
         if heights is not None:
             arguments |= {Role.START: heights.start, Role.END: heights.end}
-        name, params = self.dialect_for(query.method).call(query.method, arguments)
-        yield Batch(self.connection.call(name, params, decode_rows, str(heights or ""), divisible=False))
+        yield Batch(self.calls.of(query.method)(arguments, decode_rows, str(heights or "")))
 
     def fetch_lookups(self, method: Method, wanted: Iterable[Lookup | HeightRange | None]) -> Iterator[Batch]:
         """Yield the rows of each height or ID, in the order given; a range stands for all its heights, None for a
@@ -482,11 +424,8 @@ class Service(Closing):
 
         Raises NotFoundError after the last one if some do not exist.
         """
-        stored = self._lake.block if self._lake is not None and method.stored else None
-        batches = lookups.fetch_lookups(
-            self.connection, self.dialect_for, method, wanted, self.options.concurrency, stored
-        )
-        return self._explained(method, batches)
+        stored = self._lake.block if self._lake is not None and method.stored else lambda _: None
+        return self._explained(method, lookups.fetch_lookups(self.calls, method, wanted, stored))
 
     def fetch_latest(self, *, known: bool = False) -> Iterator[Batch]:
         """Yield the summary of the tip; with `known` that of `tip`, if it was requested before.

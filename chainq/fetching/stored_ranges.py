@@ -1,10 +1,11 @@
 """Ranges of a data set: its receipts prove them, so nothing is requested or proved again."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from chainq.catalog.methods import Role
 from chainq.errors import IncompleteError, Phrase
+from chainq.fetching.calls import Asked, Calls
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade
 from chainq.query import Batch, Query
@@ -14,34 +15,32 @@ if TYPE_CHECKING:
 
 
 def fetch_stored(
+    calls: Calls,
     reader: "Reader",
+    believed: Callable[[HeightRange], None],
+    asked: Asked,
     query: Query,
     heights: HeightRange,
-    edges: Sequence[int],
-    *,
-    trace: Callable[[str], None],
-    believed: Callable[[HeightRange], None],
-    strict: bool,
 ) -> Iterator[Batch]:
     """Yield every row of a height range, exactly once, in batches that end with the last row of a height.
 
-    `edges`: heights that no batch spans; `trace` is called with what each batch rests on, `believed` with the heights
-    of one that rests on belief, which with `strict` is an error. Raises IncompleteError for heights that the data set
-    lacks, before the first row.
+    `believed` is called with the heights of a batch that rests on belief, which is an error if the options say
+    `strict`. Raises IncompleteError for heights that the data set lacks, before the first row.
     """
     from chainq.stored.lookups import address_transactions
 
     method, address = query.method, query.arguments.get(Role.ADDRESS)
     reader.check("inputs" if address else method.command, heights)
-    for part in heights.split(edges, reverse=query.reverse):
+    for part in heights.split(asked.edges, reverse=query.reverse):
         if address:
             batches = address_transactions(reader, str(address), part, reverse=query.reverse)
         else:
             batches = reader.batches(method.command, part, reverse=query.reverse)
         for batch in batches:
-            trace(f"{method.name} {batch.heights}: {len(batch.rows)} rows, proof: {batch.proof}, from {reader.label}")
+            rows = f"{method.name} {batch.heights}: {len(batch.rows)} rows"
+            calls.trace(f"{rows}, proof: {batch.proof}, from {reader.label}")
             if batch.proof is not None and batch.proof.grade is Grade.BELIEF and batch.heights is not None:
-                if strict:
+                if calls.options.strict:
                     raise IncompleteError(
                         f"{method.name} {batch.heights}: nothing proves that these are all rows",
                         Phrase("export them again with {strict}, or verify them with a witness", strict=True),

@@ -7,6 +7,7 @@ from msgspec import Raw
 from chainq.catalog.dialects import DIALECTS, Dialect, Value
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import ServiceError
+from chainq.fetching.calls import MethodCall
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Due, DueRequest, Key, Located
 from chainq.rows.full_block import FullBlock, read_full_block
@@ -29,7 +30,7 @@ class Witness:
     def __init__(
         self, connection: Connection, method: Method, dialect: Callable[[], Dialect | None], published: Dialect
     ) -> None:
-        self._connection, self._method, self._records, self._dialect = connection, method, published, dialect
+        self._method, self._records, self._dialect = method, MethodCall(connection, published, _RECORDS), dialect
         self._dialects: list[Dialect] = []  # to try
         self._sort, self._names = Sorter(_RECORDS), name_reader(_RECORDS.identity)
 
@@ -67,12 +68,12 @@ class Witness:
     def _full_blocks(self, heights: HeightRange) -> list[Raw]:
         arguments: dict[Role, Value] = {Role.START: heights.start, Role.END: heights.end}
         if not self._dialects:
-            known, published = self._dialect(), self._records
+            known, published = self._dialect(), self._records.dialect
             self._dialects = [known] if known else [published, *(one for one in DIALECTS.values() if one != published)]
         while True:
-            name, params = self._dialects[0].call(_BLOCKS, arguments)
             try:
-                return self._connection.call(name, params, decode_array, str(heights))
+                blocks = MethodCall(self._records.connection, self._dialects[0], _BLOCKS)
+                return blocks(arguments, decode_array, str(heights), divisible=True)
             except ServiceError as error:
                 if len(self._dialects) == 1 or not is_misunderstood(error.code, error.message):
                     raise
@@ -87,8 +88,7 @@ class Witness:
             Role.PAGE: request.page,
             Role.SIZE: size,
         }
-        name, params = self._records.call(_RECORDS, arguments)
-        page = self._sort(self._connection.call(name, params, decode_array, str(heights)), heights)
+        page = self._sort(self._records(arguments, decode_array, str(heights), divisible=True), heights)
         return Located(self._names(page.rows), page.heights, page.ordered)
 
 

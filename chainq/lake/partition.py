@@ -17,6 +17,7 @@ from msgspec import Raw, structs
 from chainq._version import __version__
 from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.errors import IncompleteError, OutputError, Phrase
+from chainq.fetching.calls import Asked
 from chainq.fetching.hashed import TIERS
 from chainq.fetching.service import Service, hash_text
 from chainq.heights.bounds import Bounds
@@ -172,7 +173,7 @@ class Worker:
         self._advance(Advance(spec))
         workers = int(self._hashed(method))  # no others: there is a process for each partition
         query = Query(method, bounds=Bounds(start=spec.start, end=spec.end), hash_workers=workers)
-        batches = self._service.fetch_range(query, spec.heights, known=task.known, learned=learned.append)
+        batches = self._service.fetch_range(query, spec.heights, Asked(known=task.known, learned=learned.append))
         if method.linked:
             first, last = self._copy(batches, spec, files, proofs)
             if first is None or last is None or files.read != len(spec.heights):

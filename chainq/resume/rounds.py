@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from chainq import tuning
 from chainq.defaults import SETTLE
 from chainq.errors import ChainqError, IncompleteError, Phrase
+from chainq.fetching.calls import Asked
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip, check_age
 from chainq.formats.protocol import Writer
@@ -420,9 +421,8 @@ class Rounds:
             if self.density is not None:  # the first of these rows by themselves: what is to be asked of them waits
                 (upto, later), self.density = self.density, None
                 known, edges = later.result(), (*edges, upto)
-            yield from self.service.fetch_range(
-                query, heights, known=known, hashes=self.reorg.hashes, compared=compared, edges=edges
-            )
+            asked = Asked(known=known, hashes=self.reorg.hashes, compared=compared, edges=edges)
+            yield from self.service.fetch_range(query, heights, asked=asked)
         except (BehindError, WrongHashError):
             raise
         except IncompleteError as error:

@@ -16,6 +16,7 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.catalog.tables import SOURCE, TABLES
 from chainq.errors import IncompleteError
+from chainq.fetching.calls import Asked
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.process.progress import UNSEEN, Progress
@@ -100,7 +101,7 @@ class CommandRows:
 
     def _proved(self, part: HeightRange) -> Iterator[Part]:
         query = Query(self._method, verify=False)
-        for batch in self._service.fetch_range(query, part, concurrency=self._concurrency):
+        for batch in self._service.fetch_range(query, part, Asked(self._concurrency)):
             if batch.heights is not None:
                 rows = self._read(batch.rows)
                 heights = (integer_of(self._height(row)[0]) if self._height else None for row in rows)
@@ -129,13 +130,9 @@ class ListedRows(NamedTuple):
         yield Part(heights, [row for listed in rows for row in listed])
 
     def _list(self, height: int) -> list[tuple[int | None, Raw]]:
-        method = BY_COMMAND["transactions"]
-        dialect = self.service.dialect_for(method)
-        sent = self.row_ids.get(height) if dialect.transactions_by_row_id else height
-        if sent is None:
-            return []
-        name, params = dialect.call(method, {Role.HEIGHT: sent})
-        rows = self.service.connection.call(name, params, decode_rows, f"height {height}", divisible=False)
+        call = self.service.calls.of(BY_COMMAND["transactions"])
+        sent = self.row_ids.get(height) if call.dialect.transactions_by_row_id else height
+        rows = [] if sent is None else call({Role.HEIGHT: sent}, decode_rows, f"height {height}")
         return [(height, row) for row in rows]
 
 

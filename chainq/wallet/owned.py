@@ -11,6 +11,7 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_COMMAND
 from chainq.catalog.owned import OWNER, SHARED, SPENT_HEIGHT, SPENT_TRANSACTION
 from chainq.errors import IncompleteError, Phrase, UsageError
+from chainq.fetching.calls import ROWS, Asked
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Known
@@ -218,17 +219,17 @@ class OwnedService(Service):
         """Return the same of the rows that are compared."""
         return super().density(query._replace(method=_OWNERSHIP), heights)
 
-    def fetch_range(self, query: Query, heights: HeightRange, **options: Any) -> Iterator[Batch]:
+    def fetch_range(self, query: Query, heights: HeightRange, asked: Asked = ROWS) -> Iterator[Batch]:
         """Yield the owned rows of a height range, in height order. The query's `limit` is up to the caller.
 
-        `options`: as `Service` takes them. Raises UsageError for a service on another network.
+        Raises UsageError for a service on another network.
         """
         if self._network and len(heights):
             check_network(self, self._network)
             self._network = None  # once a run
-        everything = super().fetch_range(query._replace(method=_OWNERSHIP, limit=None), heights, **options)
+        everything = super().fetch_range(query._replace(method=_OWNERSHIP, limit=None), heights, asked)
         requests = Requests(super().fetch_range, super().fetch_one_page, super().fetch_lookups, super().tip_height)
-        return self._wallet.owned(everything, requests, self._warn)
+        return self._wallet.owned(everything, requests, self.calls.warn)
 
 
 def check_network(service: Service, name: str) -> None:
