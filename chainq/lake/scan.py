@@ -8,6 +8,7 @@ number of rows against the receipt.
 Rejected: one Arrow dataset of all files. For 100,000 files it takes 7 GB, and to open them three times as long.
 """
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -16,6 +17,7 @@ from chainq.catalog.methods import Method
 from chainq.errors import ChainqError
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.grid import PARTITION_COLUMN
+from chainq.lake.footer import RowCount
 from chainq.process.threads import in_order
 from chainq.stored.opened import check_rows, checked
 from chainq.stored.receipt import Entry
@@ -48,9 +50,10 @@ class Files:
         )
         self._height, self._store = method.height, store
         self._entries = sorted(entries, key=lambda entry: entry.spec)
-        start = pyarrow.field(PARTITION_COLUMN, pyarrow.int64())
+        start, stored = pyarrow.field(PARTITION_COLUMN, pyarrow.int64()), ArrowRows(method.columns, pyarrow).schema
         # First, since DuckDB asks for the first column to count rows: that one is in no file, so no page is read.
-        self._schema = ArrowRows(method.columns, pyarrow).schema.insert(0, start)
+        self._schema = stored.insert(0, start)
+        self._count = RowCount(stored)
         self.failure: ChainqError | None = None
 
     def table(self) -> Any:
@@ -86,8 +89,7 @@ class Files:
         if not stored:
             for at in range(0, len(self._entries), GROUP):
                 group = self._entries[at : at + GROUP]
-                starts = [self._arrow.repeat(entry.spec.start, self._rows(entry)) for entry in group]
-                yield make([self._arrow.concat_arrays(starts)])
+                yield make([self._starts((entry.spec.start, self._rows(entry)) for entry in group)])
             return
         for entry in self._entries:
             with (
@@ -98,13 +100,20 @@ class Files:
                 for batch in file.iter_batches(columns=stored):
                     arrays = dict(zip(stored, batch.columns, strict=True))
                     if len(stored) < len(columns):
-                        arrays[PARTITION_COLUMN] = self._arrow.repeat(entry.spec.start, batch.num_rows)
+                        arrays[PARTITION_COLUMN] = self._starts([(entry.spec.start, batch.num_rows)])
                     yield make([arrays[name] for name in columns])
+
+    def _starts(self, counts: Iterable[tuple[int, int]]) -> Any:
+        """Return an array of starts, each so many times. `pyarrow.repeat` looks for pandas each time."""
+        data = b"".join(start.to_bytes(8, sys.byteorder) * rows for start, rows in counts)
+        return self._arrow.Array.from_buffers(self._arrow.int64(), len(data) // 8, [None, self._arrow.py_buffer(data)])
 
     def _rows(self, entry: Entry) -> int:
         """Return how many rows a file says that it has, the number of its receipt."""
         with checked(self._store, entry.spec.name):
-            check_rows(self._store, entry, self._parquet.read_metadata(self._source(entry)))
+            path = self._source(entry)
+            if self._count.of(path) != entry.rows:
+                check_rows(self._store, entry, self._parquet.read_metadata(path))
         return entry.rows
 
     def _filtered(self, columns: list[str], where: Any) -> Iterator[Any]:

@@ -55,7 +55,7 @@ class FolderStore:
 
     def source(self, listed: Listed) -> str:
         """Return the path of a file."""
-        return str(self._root / listed.name)
+        return f"{self._root}/{listed.name}"
 
     def address(self, name: str) -> str:
         """Return the path of a folder."""

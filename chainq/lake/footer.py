@@ -1,0 +1,63 @@
+"""The number of rows of a Parquet file, by the first bytes of its footer.
+
+A footer begins with the version and the schema, the same bytes in each file of one schema that Arrow writes, and then
+the number of rows (parquet.thrift, FileMetaData, in Thrift's compact protocol). Arrow reads all of the footer, which
+takes ten times as long.
+"""
+
+import io
+import os
+from typing import Any
+
+_TRAILER = 8  # bytes after the footer: its length, and PAR1
+_LONGEST = 10  # bytes of a number
+
+
+class RowCount:
+    """Reads the number of rows of files that have this Arrow schema."""
+
+    def __init__(self, schema: Any) -> None:
+        import pyarrow
+
+        # Two footers differ first in their number of rows.
+        one_row = pyarrow.table([pyarrow.nulls(1, field.type) for field in schema], schema=schema)
+        none, one = _footer(schema.empty_table()), _footer(one_row)
+        pairs = enumerate(zip(none, one, strict=False))
+        self._before = none[: next(at for at, (left, right) in pairs if left != right)]
+
+    def of(self, path: str) -> int | None:
+        """Return the number of rows of a file; None if its footer begins in another way. Raises OSError."""
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            end = os.lseek(descriptor, 0, os.SEEK_END) - _TRAILER
+            length, magic = _trailer(os.pread(descriptor, _TRAILER, max(0, end)))
+            start = os.pread(descriptor, len(self._before) + _LONGEST, max(0, end - length))
+        finally:
+            os.close(descriptor)
+        if magic != b"PAR1" or not start.startswith(self._before):
+            return None
+        return _number(start[len(self._before) :])
+
+
+def _trailer(data: bytes) -> tuple[int, bytes]:
+    return int.from_bytes(data[:4], "little"), data[4:]
+
+
+def _footer(table: Any) -> bytes:
+    """Return the footer of a file with a table."""
+    from pyarrow import parquet
+
+    file = io.BytesIO()
+    parquet.write_table(table, file)
+    written = file.getvalue()
+    return written[-_TRAILER - _trailer(written[-_TRAILER:])[0] :]
+
+
+def _number(data: bytes) -> int | None:
+    """Return the number that these bytes begin with: seven bits a byte, the lowest first, then zigzag."""
+    found = 0
+    for place, byte in enumerate(data):
+        found |= (byte & 0x7F) << 7 * place
+        if byte < 0x80:
+            return (found >> 1) ^ -(found & 1)
+    return None
