@@ -65,7 +65,7 @@ class Query(NamedTuple):
     def endless(self) -> bool:
         """Return whether the query is for a whole list without heights, of which nobody knows how long it is."""
         whole = self.bounds is None and self.limit is None and self.page is None
-        return whole and self.method.param(Role.SIZE) is not None
+        return whole and self.method.sized
 
 
 class Batch(NamedTuple):

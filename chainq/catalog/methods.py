@@ -92,10 +92,10 @@ class Method(NamedTuple):
     name: str
     group: str
     purpose: str
-    params: tuple[Param, ...]
-    shape: Shape
     columns: tuple[Column, ...]
-    example: str
+    params: tuple[Param, ...] = ()
+    shape: Shape = Shape.ROWS
+    example: str = ""
     max_heights: int | None = None
     first_heights: int = 0
     page_size: int | None = None
@@ -117,6 +117,11 @@ class Method(NamedTuple):
     def ranged(self) -> bool:
         """Return whether the method takes a height range."""
         return self.param(Role.START) is not None
+
+    @property
+    def sized(self) -> bool:
+        """Return whether the method takes a page size."""
+        return self.param(Role.SIZE) is not None
 
     @property
     def stored(self) -> bool:
@@ -200,22 +205,12 @@ FULL_BLOCK = (
     Column("aborted_transaction_ids", "array of string", "IDs of aborted transactions", Kind.DATA, brief=6),
 )
 
+_ADDED = Phrase("height of the block, added by chainq; in jsonl and json only if {columns} names it")
+_BLOCK = "the block: its height in the published interface, its row id on deployed servers"
 TRANSACTION_SUMMARY = (
-    Column(
-        "height",
-        "number",
-        Phrase("height of the block, added by chainq; in jsonl and json only if {columns} names it"),
-        Kind.HEIGHT,
-        brief=1,
-        computed=True,
-    ),
+    Column("height", "number", _ADDED, Kind.HEIGHT, brief=1, computed=True),
     Column("id", "number", "row id of the stored transaction", Kind.HEIGHT),
-    Column(
-        "block_id",
-        "number",
-        "the block: its height in the published interface, its row id on deployed servers",
-        Kind.HEIGHT,
-    ),
+    Column("block_id", "number", _BLOCK, Kind.HEIGHT),
     Column("transaction_id", "string", "bech32, prefix at", Kind.ID, brief=2),
     Column("type", "string", "such as Execute", brief=3),
     Column("index", "number", "index within the block", Kind.HEIGHT, brief=5),
@@ -300,7 +295,6 @@ METHODS = (
         group="Blocks",
         purpose="block summaries for a height range",
         params=(START, END),
-        shape=Shape.ROWS,
         columns=BLOCK_SUMMARY,
         example="chainq blocks --start 12000 --end 12010",
         max_heights=1000,
@@ -323,7 +317,6 @@ METHODS = (
         name="latest/block",
         group="Blocks",
         purpose="block summary of the latest block",
-        params=(),
         shape=Shape.ROW,
         columns=BLOCK_SUMMARY,
         example="chainq latest --columns height,timestamp --csv",
@@ -334,7 +327,6 @@ METHODS = (
         group="Blocks",
         purpose="full block content (header, authority, ratifications, transactions) for a height range",
         params=(START, END),
-        shape=Shape.ROWS,
         columns=FULL_BLOCK,
         example="chainq full-blocks --start 12345 --end 12346 --json",
         first_heights=20,
@@ -350,7 +342,6 @@ METHODS = (
         group="Transactions",
         purpose="transaction summaries of blocks",
         params=(Param("blockId", "number", Role.HEIGHT, "block height"),),
-        shape=Shape.ROWS,
         columns=TRANSACTION_SUMMARY,
         example="chainq transactions 12345",
         order="index",
@@ -377,7 +368,6 @@ METHODS = (
             PAGE,
             Param("maxTransactions", "number", Role.SIZE, "page size, below 1000"),
         ),
-        shape=Shape.ROWS,
         columns=TRANSACTION,
         example="chainq program-transactions hello_hello.aleo hello --limit 20",
         page_size=500,
@@ -391,7 +381,6 @@ METHODS = (
         group="Records",
         purpose="records produced in a height range",
         params=_RECORD_PAGES,
-        shape=Shape.ROWS,
         columns=RECORD,
         example="chainq records --start 0 --end 500 --jsonl",
         first_heights=500,
@@ -409,7 +398,6 @@ METHODS = (
         group="Records",
         purpose="minimal ownership data of records in a height range",
         params=_RECORD_PAGES,
-        shape=Shape.ROWS,
         columns=OWNERSHIP,
         example="chainq ownership --last 100",
         first_heights=500,
@@ -423,7 +411,6 @@ METHODS = (
         group="Records",
         purpose="transitions that have no record inputs, in a height range",
         params=(START, END, PAGE, Param("transitionsPerRequest", "number", Role.SIZE, "page size")),
-        shape=Shape.ROWS,
         columns=TRANSITION,
         example="chainq transitions --last 50 --columns height,function_name,transaction_id",
         first_heights=100,
@@ -447,7 +434,6 @@ METHODS = (
             PAGE,
             Param("transitionsPerRequest", "number", Role.SIZE, "page size"),
         ),
-        shape=Shape.ROWS,
         columns=REFERENCE,
         example="chainq address-transactions ADDRESS --start 0 --end 100K",
         max_heights=50_000,

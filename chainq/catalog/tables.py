@@ -5,7 +5,7 @@ blocks therefore fills all tables of `CHAIN`, and their rows are complete becaus
 by its hash.
 """
 
-from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind, Method, Shape
+from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind, Method
 
 COMMANDS = tuple(method.command for method in METHODS if method.ranged and method.stored)
 """The commands that are divided into partitions: range commands that need no further argument."""
@@ -29,7 +29,7 @@ _DYNAMIC = Column("dynamic_id", "string", "ID of a record that is passed as a dy
 
 
 def _table(name: str, purpose: str, columns: tuple[Column, ...], identity: tuple[str, ...]) -> Method:
-    return Method(name, SOURCE.name, "Tables", purpose, (), Shape.ROWS, columns, "", height="height", identity=identity)
+    return Method(name, SOURCE.name, "Tables", purpose, columns, height="height", identity=identity)
 
 
 _DERIVED = (

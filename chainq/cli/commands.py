@@ -31,48 +31,20 @@ PROGRAM_EPILOG = """Try it without a server:
 """
 
 
-def groups_of(method: Method) -> list[type[options.Group]]:
-    """Return the option groups of a method's command, in the order of its help."""
-    sized = method.param(Role.SIZE) is not None
-    groups = {
-        options.RangeArgument: method.ranged,
-        options.RangeOptions: method.ranged,
-        options.OrderOptions: method.ranged,
-        options.LimitOptions: method.ranged or sized or method.filtered,
-        options.PageOptions: sized,
-        options.PageSizeOptions: sized,
-        options.NewestOptions: sized and not method.ranged,
-        options.VerifyOptions: method.linked,
-        options.CallFilterOptions: bool(method.program),
-        options.FilterOptions: method.filtered,
-        options.CheckpointOptions: method.ranged,
-        options.ResumeOptions: method.ranged,
-        options.OutputOptions: True,
-        options.FlattenOptions: True,
-        options.ReceiptOptions: True,
-        options.ColorOptions: True,
-        options.DetailOptions: method.param(Role.ADDRESS) is not None,
-        options.ServiceFlags: True,
-        options.LakeOptions: method.stored,
-        options.FillOptions: method.stored and method.ranged,
-        options.AgeOptions: not method.params,
-        options.CheckOptions: True,
-        options.StrictOptions: method.ranged or sized,
-        options.RequestOptions: True,
-    }
-    return [group for group, wanted in groups.items() if wanted]
-
-
 def _method_command(method: Method) -> "Command":
     def call(given: options.MethodOptions) -> None:
         from chainq.cli import run
 
         run.run(method, given)
 
-    names = [ARGUMENTS[param.role] for param in method.params if param.role in ARGUMENTS]
-    positional = [one.replace(default=one.empty) for one in parameters(options.MethodOptions) if one.name in names]
+    positional = {ARGUMENTS[param.role] for param in method.params if param.role in ARGUMENTS}
+    groups = [one for one in options.MethodOptions.__mro__ if issubclass(one, options.Group) and one.of(method)]
     where = parameter("where", list[str] | None, options.where(method.condition))
-    declared = [where if one.name == "where" else one for one in parameters(*groups_of(method))]
+    declared = [
+        where if one.name == "where" else one.replace(default=one.empty) if one.name in positional else one
+        for one in parameters(*groups)
+        if one.name in positional or one.name not in ARGUMENTS.values()
+    ]
     return build(
         method.command,
         options.MethodOptions,
@@ -80,7 +52,7 @@ def _method_command(method: Method) -> "Command":
         f"{_sentence(method.purpose)}\n\nMethod: {method.name}. Limits: {method.limits}.{_filters(method)}",
         f"Example:\n  {method.example}\n",
         marked(method.columns),
-        positional + declared,
+        declared,
     )
 
 

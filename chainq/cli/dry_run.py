@@ -22,7 +22,7 @@ def lines(dialect: Dialect, query: Query, requested: Callable[[HeightRange], lis
     """
     method, arguments = query.method, query.arguments
     paging: dict[Role, Value] = {}
-    if method.param(Role.SIZE):
+    if method.sized:
         page_size = query.page_size or method.page_size
         if method.ranged and query.page is None:
             page_size, _ = page_sizes(query)

@@ -5,6 +5,7 @@ and gives the command an instance with what was parsed. No `from __future__ impo
 annotations.
 """
 
+from collections.abc import Callable
 from inspect import Parameter
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from typer import Argument, Context, Exit, Option
 from typer.models import ArgumentInfo, OptionInfo
 
+from chainq.catalog.methods import Method, Role
 from chainq.defaults import CONCURRENCY, INTERVAL, MAX_MEMORY, RETRIES, TIMEOUT
 
 RANGE, FILTER, RESUME, OUTPUT, SERVICE = "Range", "Filter", "Resume and follow", "Output", "Service"
@@ -63,13 +65,21 @@ def argument(metavar: str, text: str, default: Any = REQUIRED) -> Any:
 
 
 class Group:
-    """Options and arguments as annotated attributes; an instance has the values of a run."""
+    """Options and arguments as annotated attributes; an instance has the values of a run.
+
+    `of`: whether the command of a method has them.
+    """
+
+    of: Callable[[Method], bool] = staticmethod(lambda _: True)
+
+    def __init_subclass__(cls, of: Callable[[Method], bool] = of) -> None:
+        cls.of = staticmethod(of)
 
     def __init__(self, **parsed: Any) -> None:
         vars(self).update(parsed)
 
 
-class RangeOptions(Group):
+class RangeOptions(Group, of=lambda method: method.ranged):
     """Which heights."""
 
     start: str | None = option(RANGE, "H", "First height; -100: the last 100 blocks.")
@@ -87,43 +97,43 @@ class RangeOptions(Group):
         return [f"--{name}" for name in RangeOptions.__annotations__ if getattr(self, name) is not None]
 
 
-class RangeArgument(Group):
+class RangeArgument(Group, of=lambda method: method.ranged):
     """The heights in one word."""
 
     range: str | None = argument("[RANGE]", RANGE_HELP, None)
 
 
-class OrderOptions(Group):
+class OrderOptions(Group, of=lambda method: method.ranged):
     """In which order."""
 
     reverse: bool = switch(RANGE, "Highest heights first.")
 
 
-class LimitOptions(Group):
+class LimitOptions(Group, of=lambda method: method.ranged or method.sized or method.filtered):
     """How many rows."""
 
     limit: int | None = option(RANGE, "N", "Stop after N rows.", min=0)
 
 
-class PageOptions(Group):
+class PageOptions(Group, of=lambda method: method.sized):
     """One page as the service sends it."""
 
     page: int | None = option(RANGE, "N", "Print one page of one request, unverified.", min=0)
 
 
-class PageSizeOptions(Group):
+class PageSizeOptions(Group, of=lambda method: method.sized):
     """The page size of the service."""
 
     page_size: int | None = option(RANGE, "N", "Initial page size.", min=1)
 
 
-class NewestOptions(Group):
+class NewestOptions(Group, of=lambda method: method.sized and not method.ranged):
     """Reading a list without heights from its end."""
 
     newest: bool = switch(RANGE, "The newest rows first, as many as --limit.")
 
 
-class VerifyOptions(Group):
+class VerifyOptions(Group, of=lambda method: method.linked):
     """Verification of the chain."""
 
     no_verify: bool = switch(RANGE, "Skip the check for missing and unlinked blocks.")
@@ -133,7 +143,7 @@ class VerifyOptions(Group):
     )
 
 
-class CallFilterOptions(Group):
+class CallFilterOptions(Group, of=lambda method: bool(method.program)):
     """Which rows, by what was called."""
 
     of_program: list[str] | None = option(
@@ -158,19 +168,19 @@ def where(condition: str) -> Any:
     )
 
 
-class FilterOptions(Group):
+class FilterOptions(Group, of=lambda method: method.filtered):
     """Which rows, by any field. The example is that of the method (`Method.condition`)."""
 
     where: list[str] | None = where("height > 5")
 
 
-class CheckpointOptions(Group):
+class CheckpointOptions(Group, of=lambda method: method.ranged):
     """Where an incremental run records how far it came."""
 
     checkpoint: Path | None = option(RESUME, "FILE", "Resume where the last run ended.")
 
 
-class ResumeOptions(Group):
+class ResumeOptions(Group, of=lambda method: method.ranged):
     """Incremental runs."""
 
     lag: int = option(RESUME, "N", "Leave out the last N blocks.", 0, min=0)
@@ -181,7 +191,7 @@ class ResumeOptions(Group):
     interval: float | None = option(RESUME, "SECONDS", f"Seconds between polls.  [default: {INTERVAL:g}]", min=0.01)
 
 
-class AgeOptions(Group):
+class AgeOptions(Group, of=lambda method: not method.params):
     """How old the tip may be, for a command that prints it once."""
 
     max_age: str | None = option(SERVICE, "AGE", "Exit with code 6 if the tip is older: 10m, 2h, 7d.")
@@ -238,7 +248,7 @@ class FlattenOptions(Group):
     flatten: bool = switch(OUTPUT, "jsonl with a key for each column (b.c).\fNested objects become keys, too.")
 
 
-class DetailOptions(Group):
+class DetailOptions(Group, of=lambda method: method.param(Role.ADDRESS) is not None):
     """What a table adds to the rows."""
 
     no_details: bool = switch(OUTPUT, "Do not look up the transactions of a table.")
@@ -277,13 +287,13 @@ class ServiceFlags(Group):
     log_format: str = option(SERVICE, "text|json", "Format of the lines on stderr.", "text")
 
 
-class LakeOptions(Group):
+class LakeOptions(Group, of=lambda method: method.stored):
     """What need not be requested."""
 
     lake: str | None = option(SERVICE, "DEST", "Read what an export in DEST contains from there.")
 
 
-class FillOptions(Group):
+class FillOptions(Group, of=lambda method: method.stored and method.ranged):
     """What is kept of what was requested."""
 
     fill: bool = switch(SERVICE, "First write what --lake lacks of the range into it.")
@@ -295,7 +305,7 @@ class CheckOptions(Group):
     no_check: bool = switch(SERVICE, "Skip argument checks.")
 
 
-class StrictOptions(Group):
+class StrictOptions(Group, of=lambda method: method.ranged or method.sized):
     """Which proof of completeness is enough."""
 
     strict: bool = switch(
@@ -330,19 +340,20 @@ class MethodOptions(
     FilterOptions,
     CheckpointOptions,
     ResumeOptions,
-    AgeOptions,
     OutputOptions,
     FlattenOptions,
     ReceiptOptions,
+    ColorOptions,
     DetailOptions,
     ServiceFlags,
     LakeOptions,
     FillOptions,
+    AgeOptions,
     CheckOptions,
     StrictOptions,
     RequestOptions,
 ):
-    """What the command of a method may be given; what a command does not have keeps its default."""
+    """What the command of a method may be given, in the order of its help; what it does not have keeps its default."""
 
     heights: list[str] = argument(
         "HEIGHT...", "Heights, ranges A:B, latest, or - to read them from stdin, one per line."

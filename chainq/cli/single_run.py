@@ -135,7 +135,7 @@ class SingleRun:
             return self.service.fetch_range(query, heights)
         if query.lookups is not None:
             return self.service.fetch_lookups(query.method, self._keys())
-        if query.method.param(Role.SIZE):
+        if query.method.sized:
             return self.service.fetch_pages(query)
         return self.service.fetch_latest(known=True)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Raw
 
 from chainq.catalog.identifiers import is_data_set
-from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method, Shape
+from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method
 from chainq.catalog.tables import COMMANDS
 from chainq.cli import connect, output, stdin
 from chainq.cli.query import read_bounds
@@ -132,7 +132,7 @@ def _answer_from_service(
 def _settings(columns: tuple[Column, ...], given: "SqlOptions") -> output.OutputSettings:
     """Return how to write rows of these columns. Raises UsageError."""
     charted = any(column.path == "height" for column in columns) or given.format == "chart"  # which draws others, too
-    method = Method("sql", "sql", "", "", (), Shape.ROWS, columns, "", height="height" if charted else None)
+    method = Method("sql", "sql", "", "", columns, height="height" if charted else None)
     return output.settings(method, given)
 
 

@@ -9,34 +9,9 @@ from inspect import Parameter
 from pathlib import Path
 from typing import NamedTuple
 
+from chainq.cli import options
 from chainq.cli.build import marked, parameters
-from chainq.cli.options import (
-    OUTPUT,
-    RANGE,
-    RANGE_HELP,
-    REQUIRED,
-    RESUME,
-    CheckOptions,
-    CheckpointOptions,
-    ColorOptions,
-    Group,
-    LakeOptions,
-    LimitOptions,
-    MethodOptions,
-    OrderOptions,
-    OutputOptions,
-    PageSizeOptions,
-    RangeArgument,
-    RangeOptions,
-    ReportOptions,
-    RequestOptions,
-    ResumeOptions,
-    ServiceFlags,
-    StrictOptions,
-    argument,
-    option,
-    switch,
-)
+from chainq.cli.options import OUTPUT, RANGE, RANGE_HELP, REQUIRED, RESUME, Group, argument, option, switch
 from chainq.defaults import INTERVAL
 
 WALLET, EXPORT = "Wallet", "Export"
@@ -64,11 +39,13 @@ class WalletOptions(KeyOptions):
     spent: bool = switch(WALLET, "Only spent records, with what spends them.")
 
 
-class OwnedOptions(WalletOptions, MethodOptions):
+class OwnedOptions(WalletOptions, options.MethodOptions):
     """What `owned` is given: what a method with heights is, and the keys."""
 
 
-class BalanceCommand(CheckpointOptions, KeyOptions, ReportOptions, ServiceFlags, LakeOptions):
+class BalanceCommand(
+    options.CheckpointOptions, KeyOptions, options.ReportOptions, options.ServiceFlags, options.LakeOptions
+):
     """What `balance` is given."""
 
     keys: list[str] | None = argument("[KEYFILE]...", "Files of view keys, one per line.", None)
@@ -80,7 +57,7 @@ class BalanceCommand(CheckpointOptions, KeyOptions, ReportOptions, ServiceFlags,
     interval: float | None = option(RESUME, "SECONDS", f"Seconds between polls.  [default: {INTERVAL:g}]", min=0.01)
 
 
-class ShowCommand(ColorOptions, ServiceFlags):
+class ShowCommand(options.ColorOptions, options.ServiceFlags):
     """What `show` is given."""
 
     object: str = argument(
@@ -96,7 +73,7 @@ class ShowCommand(ColorOptions, ServiceFlags):
     no_trunc: bool = switch(OUTPUT, "Do not abbreviate values.")
 
 
-class ExportCommand(RangeOptions, ServiceFlags, StrictOptions):
+class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOptions):
     """What `export` is given."""
 
     words: list[str] | None = argument(
@@ -128,11 +105,11 @@ class SaveOptions(Group):
     default: bool = switch("", "With --save: make it the default profile.")
 
 
-class DoctorCommand(ReportOptions, SaveOptions, ServiceFlags):
+class DoctorCommand(options.ReportOptions, SaveOptions, options.ServiceFlags):
     """What `doctor` is given."""
 
 
-class StatusCommand(ReportOptions):
+class StatusCommand(options.ReportOptions):
     """What `status` is given."""
 
     target: str = argument("CHECKPOINT|DEST", "A checkpoint file, or an export's folder or URL.")
@@ -171,7 +148,9 @@ class VerifiedOptions(Group):
     anchor: str | None = option(RANGE, "HEIGHT:HASH", "Trusted block hash; proves all blocks up to it.")
 
 
-class VerifyCommand(RangeOptions, CheckpointOptions, VerifiedOptions, OutputOptions, ServiceFlags):
+class VerifyCommand(
+    options.RangeOptions, options.CheckpointOptions, VerifiedOptions, options.OutputOptions, options.ServiceFlags
+):
     """What `verify` is given."""
 
     range: str | None = argument(
@@ -185,7 +164,7 @@ class PartialOptions(Group):
     partial: bool = switch("", "Query the partitions that are there, though heights are missing.")
 
 
-class SqlOptions(RangeOptions, PartialOptions, OutputOptions, ServiceFlags):
+class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, options.ServiceFlags):
     """What `sql` is given."""
 
     words: list[str] | None = argument(
@@ -193,7 +172,7 @@ class SqlOptions(RangeOptions, PartialOptions, OutputOptions, ServiceFlags):
     )
 
 
-class RpcOptions(ColorOptions, ServiceFlags, RequestOptions):
+class RpcOptions(options.ColorOptions, options.ServiceFlags, options.RequestOptions):
     """What `rpc` is given."""
 
     method: str = argument("METHOD", "Name of the method on the server.")
@@ -220,22 +199,22 @@ class Tool(NamedTuple):
 
 
 _OWNED = (
-    RangeArgument,
-    RangeOptions,
-    OrderOptions,
-    LimitOptions,
-    PageSizeOptions,
+    options.RangeArgument,
+    options.RangeOptions,
+    options.OrderOptions,
+    options.LimitOptions,
+    options.PageSizeOptions,
     KeyOptions,
     WalletOptions,
-    CheckpointOptions,
-    ResumeOptions,
-    OutputOptions,
-    ColorOptions,
-    ServiceFlags,
-    LakeOptions,
-    CheckOptions,
-    StrictOptions,
-    RequestOptions,
+    options.CheckpointOptions,
+    options.ResumeOptions,
+    options.OutputOptions,
+    options.ColorOptions,
+    options.ServiceFlags,
+    options.LakeOptions,
+    options.CheckOptions,
+    options.StrictOptions,
+    options.RequestOptions,
 )
 """In the order of its help."""
 
@@ -326,7 +305,7 @@ TOOLS = {
         """Example:\n  chainq rpc getBlocks '{"start": 0, "end": 5}'\n""",
     ),
     "profiles": Tool(
-        ReportOptions,
+        options.ReportOptions,
         "List the profiles in config.toml, without their secrets.",
         "Example:\n  chainq profiles --json\n",
     ),

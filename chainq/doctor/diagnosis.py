@@ -165,7 +165,7 @@ class _Examination:
         block = outcomes["block"].rows
         row_id = integer_of(Picker(["id"])(block[0])[0]) if block else None
         by = pagination.transactions_by(window, row_id, outcomes["transactions"], outcomes["full-blocks"])
-        sized = [method.command for method in METHODS if method.param(Role.SIZE) and not method.param(Role.ADDRESS)]
+        sized = [method.command for method in METHODS if method.sized and not method.param(Role.ADDRESS)]
         yield self.methods.parameters()
         yield pagination.range_end(below, outcomes["blocks"])
         yield pagination.page_base(window)
@@ -189,7 +189,7 @@ class _Examination:
         if method.param(Role.ADDRESS):
             known[Role.ADDRESS] = address_in(*(probe.outcome for probe in probes.values())) or ""
             heights = (max(0, self._tip + 1 - ADDRESS_HEIGHTS), self._tip + 1)
-        elif method.param(Role.SIZE):
+        elif method.sized:
             heights = (window.start, window.end)
         else:  # one height; of `blocks` one below the tip, so that `range_end` can see the next one
             start = below if method.command == "blocks" else window.busiest

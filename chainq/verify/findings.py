@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Raw
 
-from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method, Shape
+from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method
 from chainq.heights.range import HeightRange
 
 
@@ -107,8 +107,6 @@ FINDINGS = Method(
     name="",
     group="Tools",
     purpose="find missing, duplicate, altered and misplaced rows",
-    params=(),
-    shape=Shape.ROWS,
     columns=(
         Column("height", "null or number", "height of the row that is wrong; null if unknown", Kind.HEIGHT, brief=True),
         Column("command", "null or string", "command whose rows show it; null if unknown", brief=True),
@@ -117,7 +115,6 @@ FINDINGS = Method(
         Column("found", "null or string", "what is there; null for nothing", brief=True, folds=True),
         Column("repair", "null or string", "command that fetches it anew"),
     ),
-    example="",
     height="height",
 )
 """The rows of `chainq verify` in the form that formats take. No method of the service, so not in the catalogue."""
