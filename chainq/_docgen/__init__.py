@@ -10,7 +10,7 @@ from pathlib import Path
 from chainq._docgen.completion import table
 from chainq._docgen.manual import exit_codes, pages
 from chainq._docgen.reference import reference
-from chainq._docgen.row_types import PATH, row_types
+from chainq._docgen.row_types import row_types
 from chainq._docgen.sessions import images, replayed
 from chainq._docgen.surface import Program, read
 from chainq._docgen.tables import columns
@@ -25,6 +25,7 @@ COMPLETIONS = {
 MARKS = {
     "README.md": (f"<!-- exit-codes:begin, by {COMMAND} -->", "<!-- exit-codes:end -->"),
     "docs/tables.md": (f"<!-- tables:begin, by {COMMAND} -->", "<!-- tables:end -->"),
+    "chainq/client/row_types.py": (f"# types:begin, by {COMMAND}", "# types:end"),
     "pyproject.toml": (f"# shared-data:begin, by {COMMAND}", "# shared-data:end"),
     **{f"completions/{name}": (f"# table:begin, by {COMMAND}", "# table:end") for name in COMPLETIONS},
 }
@@ -45,7 +46,6 @@ def generated(program: Program) -> dict[str, str]:
     return {
         **{f"man/{name}": text for name, text in pages(program).items()},
         REFERENCE: reference(program),
-        PATH: row_types(COMMAND),
     }
 
 
@@ -61,6 +61,7 @@ def texts(folder: Path) -> dict[str, str]:
     due = generated(program)
     parts = dict.fromkeys(MARKS, table(program))
     parts["docs/tables.md"] = columns()
+    parts["chainq/client/row_types.py"] = row_types()
     parts["README.md"] = f"\n{exit_codes()}\n"
     parts["pyproject.toml"] = "\n".join(f'"{name}" = "{place}"' for name, place in packaged(program).items())
     for name, (begin, end) in MARKS.items():

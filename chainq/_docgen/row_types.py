@@ -2,29 +2,13 @@
 
 from chainq.catalog.methods import METHODS, Column, Kind, Method
 
-PATH = "chainq/client/row_types.py"
-
-_HEAD = '''\
-"""The rows of each method, for editors and type checkers. Written from the catalogue by `{command}`.
-
-No field is required, since a service may leave out any, and send others.
-"""
-
-from typing import Any, TypedDict
-
-Integer = Any
-"""A whole number: int or str as it was sent, always int with `Client(typed=True)`. Any: a union would fail each sum."""
-
-Time = Any
-"""Seconds since 1970: int or str as it was sent, a datetime in UTC with `Client(typed=True)`."""
-'''
 _TYPES = {Kind.HEIGHT: "Integer", Kind.NUMBER: "Integer", Kind.TIME: "Time", Kind.DATA: "Any"}
 _SENT = {"number": "int", "string": "str"}
 
 
-def row_types(command: str) -> str:
-    """Return the module; `command` is what writes it."""
-    parts, same = [_HEAD.format(command=command)], ""
+def row_types() -> str:
+    """Return the classes."""
+    parts, same = list[str](), ""
     known: dict[tuple[Column, ...], str] = {}
     for method in METHODS:
         columns = tuple(column for column in method.columns if not column.computed)
@@ -33,7 +17,7 @@ def row_types(command: str) -> str:
         else:
             known[columns] = name_of(method)
             parts += _classes(name_of(method), columns, f"A row of `{method.command}`.")
-    return "\n\n".join((*parts, same))
+    return "\n\n".join(("", *parts, same))
 
 
 def name_of(method: Method) -> str:

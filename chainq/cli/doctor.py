@@ -127,9 +127,8 @@ def _save(
         reporter.warn(f"profile {name!r} was not saved: the server's dialect is unknown")
         return False
     secret = mask_url(url) != url
-    profile = profiles.Profile(
-        None if secret else url, diagnosis.dialect, options.rate, options.timeout, names=diagnosis.names
-    )
+    given = None if secret else url, diagnosis.dialect, options.rate, options.timeout
+    profile = profiles.Profile(*given, **diagnosis.names._asdict())
     path = profile_writer.add(name, profile, default=default)
     reporter.note(f"saved as {'the default profile' if default else '--profile'} {name} in {path}")
     if secret:

@@ -3,13 +3,15 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, METHODS, REFERENCE, Column, Method, Shape
+from chainq.cli.report import Reporter
 from chainq.cli.spelling import spelled
 from chainq.errors import OutputError, UsageError
 from chainq.formats import registry
-from chainq.formats.protocol import Capabilities, Format, OutputSpec, capabilities
+from chainq.formats.protocol import Capabilities, Format, OutputSpec, Writer, capabilities
+from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, has_receipt, open_sink, receipt_path
 from chainq.text.sanitize import printable, quoted
 from chainq.text.width import terminal_width
@@ -35,6 +37,10 @@ class OutputSettings(NamedTuple):
     requested: str
     stated: bool
     spec: OutputSpec
+
+    def begin(self, reporter: Reporter, sink: Sink, resumed: bool = False, **known: Any) -> Writer:
+        """Return what writes rows to the sink. `resumed`, `known`: fields of `spec` that only the run knows."""
+        return self.make(reporter.beside(sink), self.spec._replace(resumed=resumed, warn=reporter.warn, **known))
 
     def warn_odd(self, warn: Callable[[str], None], *, receipt: bool = False) -> None:
         """Warn of what is odd about the settings. `receipt`: the run writes one."""

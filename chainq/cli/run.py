@@ -90,8 +90,7 @@ def run(
 
             def begin(sink: Sink, continued: bool) -> Writer:
                 settings.warn_odd(reporter.warn)
-                spec = settings.spec._replace(resumed=continued, warn=reporter.warn)
-                return settings.make(reporter.beside(sink), spec)
+                return settings.begin(reporter, sink, continued)
 
             gc.enable()
             reporter.draw(rows_on_terminal=settings.spec.terminal)

@@ -88,14 +88,12 @@ class SingleRun:
 
     def _write(self, sink: Sink) -> None:
         query, settings = self.query, self.settings
-        spec = settings.spec._replace(single=query.single, warn=self.reporter.warn)
-        endless = spec.terminal and query.endless
         whole = self.left is not None and query.limit is None and query.page is None
-        if whole and not query.reverse and query.where is None:
-            spec = spec._replace(heights=lambda: self.read.edges)
-        writer = settings.make(self.reporter.beside(sink), spec)
+        sealed = whole and not query.reverse and query.where is None
+        heights = (lambda: self.read.edges) if sealed else settings.spec.heights
+        writer = settings.begin(self.reporter, sink, single=query.single, heights=heights)
         sink.keep()
-        if endless:
+        if settings.spec.terminal and query.endless:
             from chainq.cli.screenful import Screenful
 
             screenful = Screenful(query, self._batches)

@@ -18,7 +18,6 @@ from chainq.cli.tool_options import VerifyCommand
 from chainq.cli.verdict import LISTED, Verdict, conclude, write_findings
 from chainq.errors import IncompleteError, OutputError, UsageError
 from chainq.fetching.service import Service
-from chainq.formats.protocol import Writer
 from chainq.heights.bounds import Bounds, parse_range
 from chainq.heights.range import HeightRange
 from chainq.process.pool import cores
@@ -27,7 +26,6 @@ from chainq.resume.follow import open_journal
 from chainq.resume.journal import Journal
 from chainq.resume.reorg import difference
 from chainq.resume.settings import ResumeSettings
-from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url
@@ -80,14 +78,14 @@ def run(given: VerifyCommand) -> None:
         opened.callback(reporter.end)
         reporter.draw(rows_on_terminal=settings.spec.terminal, paged=sink.paged)
         verdict = Verdict(_heights(service, witness, bounds, journal, reporter))
-        begin = partial(_begin, settings, reporter)
+        begin = partial(settings.begin, reporter)
         if journal is not None:
             writer = journal.begin(lambda: verdict.heights.start, 0, begin, reporter.warn)
         else:
-            writer = begin(sink, False)
+            writer = begin(sink)
         heights = _overlapping(verdict.heights, journal)
         listed = _listed(given, heights, commands)
-        repair = _repair(service, given)
+        repair = Repair("" if given.profile or service.url != mask_url(service.url) else service.url)
         try:
             audit = Audit(
                 service, heights, commands, repair, listed=listed, witness=witness, progress=reporter, hashes=hashes
@@ -105,7 +103,7 @@ def run(given: VerifyCommand) -> None:
             writer.close()
             if journal is not None:
                 journal.end()
-    verdict.compared = _sampled(listed) + hashed(hashes, "the server", verdict)
+    verdict.compared = _sampled(listed) + (hashes.verdict("the server", verdict.rows) if hashes else "")
     conclude(verdict, reporter, LISTED if settings.format == "table" else "")
 
 
@@ -138,11 +136,6 @@ def _warn_of_sample(service: Service, hashes: "BlockHashes | None", reporter: Re
     """Warn of the built-in sample chain, which has a finding in each block."""
     if hashes is not None and service.url == "demo:":
         reporter.warn("the hashes of the sample chain are made up; chainq serve --sealed N serves true ones")
-
-
-def hashed(hashes: "BlockHashes | None", naming: str, verdict: Verdict) -> str:
-    """Return what the hashes prove, as the end of the verdict; empty without --hashes. `naming`: who names them."""
-    return hashes.verdict(naming, verdict.rows) if hashes else ""
 
 
 def _listed(given: VerifyCommand, heights: HeightRange, commands: tuple[str, ...]) -> frozenset[int] | None:
@@ -197,10 +190,6 @@ def _reporter(given: VerifyCommand) -> Reporter:
     if word is not None and os.path.exists(word):  # noqa: PTH110  # it bears a name that is too long
         reporter.warn(f"{word} is read as heights; for the file or folder of that name use ./{word}")
     return reporter
-
-
-def _begin(settings: output.OutputSettings, reporter: Reporter, sink: Sink, continued: bool) -> Writer:
-    return settings.make(reporter.beside(sink), settings.spec._replace(resumed=continued, warn=reporter.warn))
 
 
 def _heights(
@@ -259,9 +248,3 @@ def _commands(given: list[str] | None) -> tuple[str, ...]:
         if name not in COMMANDS:
             raise UsageError(f"cannot verify {name!r}", f"expected one of {', '.join(COMMANDS)}")
     return (*BLOCKS, *names)
-
-
-def _repair(service: Service, given: VerifyCommand) -> Repair:
-    """Return what makes the commands that fetch rows anew: by the URL, unless a profile or the environment has it."""
-    url = service.url
-    return Repair(url if url == mask_url(url) and not given.profile else "")

@@ -44,7 +44,7 @@ def run(given: VerifyCommand) -> None:
     verdict = Verdict(files.heights, "no partitions")
     with hashes or nullcontext(), open_sink(settings.file, pager=not settings.can.binary) as sink:
         reporter.draw(rows_on_terminal=settings.spec.terminal, paged=sink.paged)
-        writer = settings.make(reporter.beside(sink), settings.spec._replace(warn=reporter.warn))
+        writer = settings.begin(reporter, sink)
         try:
             write_findings(files.steps(), writer, verdict)
             verdict.heights = files.heights
@@ -64,7 +64,7 @@ def run(given: VerifyCommand) -> None:
             else:
                 steps = hashes.of_files(files.parts(), reporter, damaged=bool(verdict.findings))
                 write_findings(steps, writer, verdict)
-                verdict.compared += verify.hashed(hashes, "the file", verdict)
+                verdict.compared += hashes.verdict("the file", verdict.rows)
         finally:
             reporter.end()
         with signals_deferred():

@@ -235,17 +235,11 @@ class Client(Closing):
                 Role.PROGRAM: identifiers.program(arguments.text("program ID", program)),
                 Role.FUNCTION: identifiers.function(arguments.text("function name", function)),
             }
-            query = Query(
-                method,
-                sent,
-                newest=newest,
-                limit=None if limit is None else arguments.integer("limit", limit, 0, HIGHEST),
-            )
+            most = None if limit is None else arguments.integer("limit", limit, 0, HIGHEST)
             if newest and limit is None:
                 raise UsageError("newest needs limit", "a list is read from its end only as far as limit rows")
-        of = self._of(f"{program} {function}")
-        found = limited(self._service.fetch_pages(query), query.limit)
-        return Rows(method, found, typed=self._typed, of=of)
+        found = self._service.fetch_pages(Query(method, sent, newest=newest, limit=most))
+        return Rows(method, limited(found, most), typed=self._typed, of=self._of(f"{program} {function}"))
 
     def records(
         self, start: Height | None = None, end: Height | None = None, **options: Unpack[CallOptions]
@@ -318,14 +312,11 @@ class Client(Closing):
         [116]
         """
         from chainq.catalog.owned import owned_method
-        from chainq.process.pool import cores
         from chainq.wallet.examine import requests_of
         from chainq.wallet.owned import Wallet, Wanted
-        from chainq.wallet.scan import MOST_WORKERS
 
-        found = _view_keys(view_key)
+        found, count = _view_keys(view_key), _processes(workers)
         wanted = Wanted(records or decrypt, decrypt, spent, unspent)
-        count = cores() if workers is None else arguments.integer("workers", workers, 1, MOST_WORKERS)
         with boundary():
             query = arguments.range_query("owned", "ownership", start, end, options)
         # The limit is one of owned rows, and not of those that are compared.
@@ -355,16 +346,11 @@ class Client(Closing):
             (149, [('credits.aleo', 1, 0)])
         """
         from chainq.client.balances import find_balance
-        from chainq.process.pool import cores
-        from chainq.wallet.scan import MOST_WORKERS
 
-        found = _view_keys(view_key)
-        count = cores() if workers is None else arguments.integer("workers", workers, 1, MOST_WORKERS)
+        found, count = _view_keys(view_key), _processes(workers)
         with boundary():
-            first = arguments.height("start", start)
-            return find_balance(
-                self._service, found, first, None if end is None else arguments.height("end", end), count
-            )
+            first, last = arguments.height("start", start), None if end is None else arguments.height("end", end)
+            return find_balance(self._service, found, first, last, count)
 
     def transitions(
         self, start: Height | None = None, end: Height | None = None, **options: Unpack[CallOptions]
@@ -443,21 +429,25 @@ class Client(Closing):
 
 def _range_of(query: Query) -> str:
     """Return the bounds of a query as its caller gave them, in the form of the commands."""
-    bounds = query.bounds or Bounds(whole=True)
-    if bounds.last is not None:
-        return f"last={bounds.last}"
-    times = [
-        f"{name}={value}" for name, value in (("since", bounds.since), ("until", bounds.until)) if value is not None
-    ]
-    start, end = ("" if at is None else str(at) for at in (bounds.start, bounds.end))
-    heights = f"{start}:{end}" if start or end or not times else ""
-    return " ".join(filter(None, (*map(str, query.arguments.values()), heights, *times)))
+    bounds = (query.bounds or Bounds())._asdict()
+    others = [f"{name}={bounds[name]}" for name in ("last", "since", "until") if bounds[name] is not None]
+    start, end = ("" if bounds[name] is None else str(bounds[name]) for name in ("start", "end"))
+    heights = f"{start}:{end}" if start or end or not others else ""
+    return " ".join(filter(None, (*map(str, query.arguments.values()), heights, *others)))
 
 
 def _filling(options: ServiceOptions) -> "Fill":
     from chainq.client.fill import Fill
 
     return Fill(options)
+
+
+def _processes(workers: int | None) -> int:
+    """Return how many processes compare rows. Raises UsageError."""
+    from chainq.process.pool import cores
+    from chainq.wallet.scan import MOST_WORKERS
+
+    return cores() if workers is None else arguments.integer("workers", workers, 1, MOST_WORKERS)
 
 
 def _view_keys(given: str | Sequence[str]) -> "list[ViewKey]":

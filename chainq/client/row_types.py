@@ -11,6 +11,8 @@ Integer = Any
 Time = Any
 """Seconds since 1970: int or str as it was sent, a datetime in UTC with `Client(typed=True)`."""
 
+# types:begin, by python -m chainq._docgen
+
 
 class BlocksRow(TypedDict, total=False):
     """A row of `blocks`."""
@@ -198,3 +200,5 @@ class AddressTransactionsRow(TypedDict, total=False):
 BlockRow = BlocksRow
 LatestRow = BlocksRow
 ProgramTransactionsRow = TransactionRow
+
+# types:end

@@ -29,15 +29,13 @@ def forget(url: str) -> None:
 
 
 def _store(names: dict[str, str]) -> None:
-    path = dialects_file()
-    if path is None:
-        return
     with suppress(OSError, OutputError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        from chainq.sinks.atomic_file import AtomicFileSink
+        if path := dialects_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            from chainq.sinks.atomic_file import AtomicFileSink
 
-        with AtomicFileSink(path) as sink:
-            sink.write(json.dumps(names, indent=0).encode())
+            with AtomicFileSink(path) as sink:
+                sink.write(json.dumps(names, indent=0).encode())
 
 
 def _stored() -> dict[str, str]:
@@ -47,9 +45,8 @@ def _stored() -> dict[str, str]:
         content = json.loads(path.read_bytes()) if path else {}
     except (OSError, ValueError, RecursionError):
         return {}
-    if not isinstance(content, dict):
-        return {}
-    return {key: name for key, name in content.items() if isinstance(name, str) and name in DIALECTS}
+    known = content.items() if isinstance(content, dict) else ()
+    return {key: name for key, name in known if isinstance(name, str) and name in DIALECTS}
 
 
 def _key(url: str) -> str:

@@ -4,11 +4,10 @@ never written."""
 import json
 import re
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 
 from chainq.config import profiles
-from chainq.config.profiles import Profile, Settings
+from chainq.config.profiles import KEYS, Profile, Settings
 from chainq.config.toml_lines import line_of
 from chainq.errors import OutputError, UsageError
 from chainq.sinks.atomic_file import AtomicFileSink
@@ -69,18 +68,12 @@ def _with_default(text: str, name: str, settings: Settings) -> str:
 
 def _table(name: str, new: Profile) -> str:
     """Return a profile as TOML."""
-    values: dict[str, object] = {
-        "url": new.url,
-        "dialect": new.dialect,
-        "rate": new.rate,
-        "timeout": new.timeout,
-        "cert": new.cert,
-    }
-    values["transactions-by-row-id"] = new.names.transactions_by_row_id
-    tables: dict[str, Mapping[str, object]] = {
+    keys = (key for key, kind in KEYS.items() if kind != "a table")
+    values = {key: getattr(new, key.replace("-", "_")) for key in keys}
+    tables: dict[str, dict[str, object]] = {
         f"profiles.{name}": values,
-        f"profiles.{name}.methods": new.names.methods,
-        **{f"profiles.{name}.parameters.{_key(one)}": names for one, names in new.names.parameters.items()},
+        f"profiles.{name}.methods": new.methods,
+        **{f"profiles.{name}.parameters.{_key(one)}": names for one, names in new.parameters.items()},
     }
     parts = []
     for heading, pairs in tables.items():

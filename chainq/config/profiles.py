@@ -7,7 +7,7 @@ import os
 import re
 import tomllib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -28,20 +28,28 @@ from chainq.text.sanitize import quoted
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """A server under a name of the user's; None if the file has no value. `rate` in requests a second, `timeout` in
-    seconds; a header's value may be a secret, or `env:NAME` for that environment variable. `cert` and `lake`:
-    as the options of these names."""
+class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """A server under a name of the user's: the keys in the file and the types of their values, None without one.
+
+    `rate` in requests a second, `timeout` in seconds; a header's value may be a secret, or `env:NAME` for that
+    environment variable. `cert` and `lake`: as the options of these names.
+    """
 
     url: str | None = None
     dialect: str | None = None
     rate: float | None = None
     timeout: float | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    names: Names = field(default_factory=Names)
+    headers: dict[str, Any] = {}
     cert: str | None = None
     lake: str | None = None
+    methods: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
+    transactions_by_row_id: bool | None = None
+
+    @property
+    def names(self) -> Names:
+        """Return the names that differ from those of the dialect."""
+        return Names(self.methods, self.parameters, self.transactions_by_row_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,27 +68,12 @@ class _ConfigFile(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     profiles: dict[str, Any] = {}
 
 
-class _ProfileTable(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
-    """The keys of a profile and the types of their values."""
-
-    url: str | None = None
-    dialect: str | None = None
-    rate: float | None = None
-    timeout: float | None = None
-    headers: dict[str, Any] = {}
-    cert: str | None = None
-    lake: str | None = None
-    methods: dict[str, Any] = {}
-    parameters: dict[str, Any] = {}
-    transactions_by_row_id: bool | None = None
-
-
 _KINDS = {"str": "a string", "float": "a number", "bool": "a boolean", "object": "a table"}
 """TOML's words for Python's and msgspec's names of types."""
 
 KEYS = {
     field.encode_name: _KINDS["object" if get_origin(field.type) is dict else get_args(field.type)[0].__name__]
-    for field in msgspec.structs.fields(_ProfileTable)
+    for field in msgspec.structs.fields(Profile)
 }
 """The keys that a profile may have, each with the kind of its value in words."""
 
@@ -116,7 +109,8 @@ def profile(name: str | None, settings: Settings) -> Profile:
         there = f"profiles there: {known}" if settings.path.exists() else "that file does not exist"
         raise UsageError(f"no profile {quoted(name)} in {settings.path}", there)
     found = settings.profiles[name]
-    return replace(found, headers={key: _resolved(name, key, value) for key, value in found.headers.items()})
+    resolved = {key: _resolved(name, key, value) for key, value in found.headers.items()}
+    return msgspec.structs.replace(found, headers=resolved)
 
 
 def same_host(one: str, other: str) -> bool:
@@ -174,7 +168,7 @@ class _Check:
         return Settings(self._path, profiles, file.default_profile)
 
     def _profile(self, values: object, at: tuple[str, ...]) -> Profile:
-        table = self._convert(values, _ProfileTable, at)
+        table = self._convert(values, Profile, at)
         for key, value in (("rate", table.rate), ("timeout", table.timeout), ("url", table.url)):
             try:
                 if value is not None:
@@ -183,15 +177,13 @@ class _Check:
                 raise self._error((*at, key), error.message) from None
         if table.dialect not in (None, AUTO, *DIALECTS):
             raise self._error((*at, "dialect"), "unknown dialect", f"known: {', '.join(DIALECTS)}, {AUTO}")
-        headers = {name: self._header(name, value, (*at, "headers", name)) for name, value in table.headers.items()}
-        names = Names(
-            self._names(table.methods, BY_NAME, (*at, "methods")),
-            self._parameters(table.parameters, (*at, "parameters")),
-            table.transactions_by_row_id,
-        )
-        return Profile(table.url, table.dialect, table.rate, table.timeout, headers, names, table.cert, table.lake)
+        for name, value in table.headers.items():
+            self._check_header(name, value, (*at, "headers", name))
+        self._convert(table.methods, _names_table(*BY_NAME), (*at, "methods"))
+        self._check_parameters(table.parameters, (*at, "parameters"))
+        return table
 
-    def _header(self, name: str, value: object, at: tuple[str, ...]) -> str:
+    def _check_header(self, name: str, value: object, at: tuple[str, ...]) -> None:
         checked = self._convert(value, str, at)
         try:
             valid = header(f"{name}: {checked}")[0] == name
@@ -199,21 +191,13 @@ class _Check:
             valid = False
         if not valid:
             raise self._error(at, "invalid header name or value")
-        return checked
 
-    def _parameters(self, tables: dict[str, Any], at: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    def _check_parameters(self, tables: dict[str, Any], at: tuple[str, ...]) -> None:
         self._check_known(tables, BY_NAME, at)
-        parameters = {}
-        for method, table in tables.items():
-            params = [param.name for param in BY_NAME[method].params]
-            names = parameters[method] = self._names(table, params, (*at, method))
+        for method, names in tables.items():
+            self._convert(names, _names_table(*(param.name for param in BY_NAME[method].params)), (*at, method))
             if twice := next((key for key in names if [*names.values()].count(names[key]) > 1), None):
                 raise self._error((*at, method, twice), "another parameter of the method has the same name")
-        return parameters
-
-    def _names(self, table: object, keys: Collection[str], at: tuple[str, ...]) -> dict[str, str]:
-        names: dict[str, str] = msgspec.to_builtins(self._convert(table, _names_table(*keys), at))
-        return names
 
     def _convert(self, value: object, kind: type[_T], at: tuple[str, ...]) -> _T:
         """Return the value at these keys as that type; of a table, report the key that is unknown or wrong.

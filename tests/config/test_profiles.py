@@ -4,10 +4,10 @@ import stat
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from chainq.catalog.dialects import Names
 from chainq.config import profile_writer, profiles
 from chainq.errors import OutputError, UsageError
 from harness.program import Program
@@ -70,7 +70,9 @@ def test_a_profile_is_read_whole(write: Write, monkeypatch: pytest.MonkeyPatch) 
         5,
         12.5,
         {"Authorization": "Bearer 7", "X-Plain": SECRET},
-        Names({"records/all": "recs"}, {"records/all": {"start": "from"}}, False),
+        methods={"records/all": "recs"},
+        parameters={"records/all": {"start": "from"}},
+        transactions_by_row_id=False,
     )
 
 
@@ -187,13 +189,17 @@ def test_windows_line_ends_count_as_lines(write: Write) -> None:
 def test_an_added_profile_leaves_the_rest_alone(write: Write, before: str) -> None:
     """Adding appends a table that reads back the same, and changes no byte before it; headers stay out."""
     path = write(before)
-    names = Names({"records/all": "r\u00e9\x7f\U0001f600"}, {"getBlocks": {"start": 'fr"om'}}, True)
-    new = profiles.Profile('https://h/"x', "aleo", 2.5, 10, {"Authorization": SECRET}, names)
+    names: dict[str, Any] = {
+        "methods": {"records/all": "r\u00e9\x7f\U0001f600"},
+        "parameters": {"getBlocks": {"start": 'fr"om'}},
+        "transactions_by_row_id": True,
+    }
+    new = profiles.Profile('https://h/"x', "aleo", 2.5, 10, {"Authorization": SECRET}, **names)
     assert profile_writer.add("new-1", new) == path
     text = path.read_bytes().decode()
     assert text.startswith(before)
     read = profiles.read().profiles["new-1"]
-    assert read == profiles.Profile('https://h/"x', "aleo", 2.5, 10, {}, names)
+    assert read == profiles.Profile('https://h/"x', "aleo", 2.5, 10, {}, **names)
     assert SECRET not in text.removeprefix(before)
     assert tomllib.loads(text)["profiles"].keys() == tomllib.loads(before).get("profiles", {}).keys() | {"new-1"}
 

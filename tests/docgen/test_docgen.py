@@ -35,7 +35,7 @@ COMMANDS = pytest.mark.parametrize("command", PROGRAM.commands, ids=lambda comma
 def project(tmp_path: Path) -> Path:
     """A project's folder with nothing written yet."""
     for name, marks in _docgen.MARKS.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("\n".join(("before", *marks, "after\n")))
     return tmp_path
 
@@ -72,7 +72,7 @@ def due() -> dict[str, str]:
     return _docgen.texts(_docgen.root())
 
 
-@pytest.mark.parametrize("name", sorted({*WRITTEN, *SCRIPTS, *SHOWN, "pyproject.toml"}))
+@pytest.mark.parametrize("name", sorted({*WRITTEN, *_docgen.MARKS, *SHOWN}))
 def test_files_equal_the_app(name: str, due: dict[str, str]) -> None:
     """The files in the tree are what the app and the catalogue give now, and commands in pages print what they show."""
     path = _docgen.root() / name
