@@ -16,12 +16,14 @@ from chainq.cli.tool_options import BalanceCommand
 from chainq.defaults import INTERVAL
 from chainq.errors import ChainqError, ResponseError, ServiceError, UnreachableError, UsageError
 from chainq.fetching.service import Service
+from chainq.formats.cells import plain
+from chainq.formats.drawing import ENDLESS, Lane, grid, render
 from chainq.heights.bounds import parse_height
 from chainq.process.pool import cores
 from chainq.process.signals import raise_if_ending
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url, printable
-from chainq.text.width import GAP, width_of
+from chainq.text.width import width_of
 from chainq.wallet import keys
 from chainq.wallet.balance import Bookkeeper
 from chainq.wallet.book import Book, Mark, Total
@@ -30,7 +32,7 @@ from chainq.wallet.owned import check_network
 from chainq.wallet.shown import Amount
 
 PUBLIC = "This is the private balance: the service has no method that shows the public balance of an account."
-_HEADER = ("program", "token", "records", "received", "unspent records", "unspent")
+_HEADER = ("owner", "program", "token", "records", "received", "unspent records", "unspent")
 
 
 def run(given: BalanceCommand) -> None:
@@ -133,41 +135,27 @@ def _json(book: Book, _totals: Sequence[Total], addresses: Sequence[str]) -> byt
     """Return the balance as one line of JSON; amounts are strings, for they can have 39 digits."""
     from chainq.client.balances import token_balances
 
+    totals = [one._asdict() for one in token_balances(book, addresses)]
+    for total in totals:
+        total |= {name: str(total[name]) for name in ("received", "unspent") if total[name] is not None}
     mark = book.as_of
-    totals = []
-    for one in token_balances(book, addresses):
-        amounts = {"received": one.received, "unspent": one.unspent}
-        digits = {name: None if amount is None else str(amount) for name, amount in amounts.items()}
-        totals.append({**one._asdict(), **digits})
-    known = (None, None, None) if mark is None else (mark.height, mark.hash, mark.time)
-    balance = {**dict(zip(("height", "block_hash", "timestamp"), known, strict=True)), "totals": totals}
+    height, block_hash, timestamp = (mark.height, mark.hash, mark.time) if mark else (None, None, None)
+    balance = {"height": height, "block_hash": block_hash, "timestamp": timestamp, "totals": totals}
     return msgspec.json.encode(balance) + b"\n"
 
 
 def _table(book: Book, totals: Sequence[Total], addresses: Sequence[str]) -> bytes:
-    several = len(addresses) > 1
-    lines = [("owner", *_HEADER) if several else _HEADER]
+    first = 0 if len(addresses) > 1 else 1  # column; of one key nobody asks whose a balance is
+    lines = [_HEADER[first:]]
     for total in totals:
         received, unspent = (str(Amount(total.program, "", one)) for one in (total.sum, total.unspent))
-        cells = (
-            *(printable(total.program), _short(printable(total.token)), f"{total.records:,}"),
-            *(received, f"{total.unspent_records:,}", unspent),
-        )
-        lines.append((_short(addresses[total.owner]), *cells) if several else cells)
-    widths = [max(width_of(line[at]) for line in lines) for at in range(len(lines[0]))]
-    texts = 2 + several
-    text = "".join(
-        (" " * GAP)
-        .join(
-            cell + " " * (width - width_of(cell)) if at < texts else " " * (width - width_of(cell)) + cell
-            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        .rstrip()
-        + "\n"
-        for line in lines
-    )
-    records = "" if totals else "no records\n"
-    return f"{text if totals else records}{_as_of(book.as_of)}\n{PUBLIC}\n".encode()
+        texts = _short(addresses[total.owner]), printable(total.program), _short(printable(total.token))
+        lines.append((*texts, f"{total.records:,}", received, f"{total.unspent_records:,}", unspent)[first:])
+    columns = enumerate(zip(*lines, strict=True), first)
+    lanes = [Lane(cells[0], max(map(width_of, cells)), number > 2) for number, cells in columns]
+    table = grid(lanes, [list(map(plain, line)) for line in lines[1:]], header=True)
+    text = render([table], ENDLESS, color=False) if totals else b"no records\n"
+    return text + f"{_as_of(book.as_of)}\n{PUBLIC}\n".encode()
 
 
 def _changes(book: Book, before: Sequence[Total], now: Sequence[Total], addresses: Sequence[str]) -> bytes:

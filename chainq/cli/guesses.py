@@ -15,26 +15,21 @@ if TYPE_CHECKING:
 
 # Words of other explorers and of everyday speech.
 _WORDS = {
-    "tx": "transaction",
-    "txn": "transaction",
-    "txs": "transactions",
-    "tip": "latest",
-    "head": "latest",
-    "height": "latest",
-    "block-number": "latest",
-    "address": "address-transactions",
-    "account": "address-transactions",
-    "history": "address-transactions",
-    "program": "program-transactions",
-    "function": "program-transactions",
-    "calls": "program-transactions",
-    "owner": "ownership",
-    "call": "rpc",
-    "config": "profiles",
-    "check": "doctor",
-    "server": "serve",
-    "mock": "serve",
-    "man": "help",
+    word: command
+    for command, words in {
+        "transaction": "tx txn",
+        "transactions": "txs",
+        "latest": "tip head height block-number",
+        "address-transactions": "address account history",
+        "program-transactions": "program function calls",
+        "ownership": "owner",
+        "rpc": "call",
+        "profiles": "config",
+        "doctor": "check",
+        "serve": "server mock",
+        "help": "man",
+    }.items()
+    for word in words.split()
 }
 MOST_NAMED = 5  # commands that have an option
 _LIKENESS = 0.75  # of 1; below it `--start` is like `--text`, and `--where` like `--header`

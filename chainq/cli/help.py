@@ -4,7 +4,7 @@ Drawn without rich, which takes longer to load than most commands take to run.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand, TyperGroup
@@ -20,7 +20,22 @@ MORE = "\f"
 WIDEST_NAME = 30  # an option or command wider than this gets a line of its own
 
 
-class PlainCommand(TyperCommand):
+class _Described:
+    """What commands and the program itself have in common."""
+
+    help: str | None
+    epilog: str | None
+
+    def format_help_text(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write what it does, and examples."""
+        for paragraph in (self.help or "").split("\n\n"):
+            formatter.write_paragraph()
+            with formatter.indentation():
+                _wrapped(formatter, " ".join(paragraph.split()))
+        _examples(formatter, self.epilog or "")
+
+
+class PlainCommand(_Described, TyperCommand):
     """A command with its options under the headings of their groups; `columns` are names to list after them."""
 
     columns: tuple[str, ...] = ()
@@ -44,11 +59,6 @@ class PlainCommand(TyperCommand):
         arguments = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
         return ["[OPTIONS]", *(str(getattr(argument, "metavar", "")) for argument in arguments)]
 
-    def format_help_text(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Write what the command does, and its examples."""
-        _paragraphs(formatter, (self.help or "").split("\n\n"))
-        _examples(formatter, self.epilog or "")
-
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write arguments and options, a section for each group."""
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -68,7 +78,7 @@ class PlainCommand(TyperCommand):
                 _wrapped(formatter, " ".join(self.columns))
 
 
-class PlainGroup(TyperGroup):
+class PlainGroup(_Described, TyperGroup):
     """The program itself: knows the commands by name and purpose, and builds only the one that is called.
 
     `catalogue` maps each command to its heading, its purpose, and what builds it.
@@ -96,11 +106,6 @@ class PlainGroup(TyperGroup):
             hint = f"did you mean {meant}?" if meant else "chainq --help lists the commands"
             raise UsageError(f"unknown command{shown(name)}", hint)
         return super().resolve_command(ctx, args)
-
-    def format_help_text(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Write what the program does, and examples."""
-        _paragraphs(formatter, (self.help or "").split("\n\n"))
-        _examples(formatter, self.epilog or "")
 
     def format_commands(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the commands under their headings, without building them."""
@@ -135,13 +140,6 @@ def bounds_in_words(text: str) -> str:
     text = re.sub(r"(is not )in the range (\S+)<=x<=(\S+)", r"\1from \2 to \3", text)
     text = re.sub(r"(is not )in the range x>=(\S+)", r"\1at least \2", text)
     return re.sub(r"(\S+)<=x<=([^\s\]]+)", r"\1 to \2", re.sub(r"x>=([^\s\]]+)", r"at least \1", text))
-
-
-def _paragraphs(formatter: "HelpFormatter", paragraphs: Iterable[str]) -> None:
-    for paragraph in paragraphs:
-        formatter.write_paragraph()
-        with formatter.indentation():
-            _wrapped(formatter, " ".join(paragraph.split()))
 
 
 def _definitions(formatter: "HelpFormatter", heading: str, rows: list[tuple[str, str]]) -> None:

@@ -95,14 +95,9 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
     if ":" not in name and not _there(path.exists):
         raise UsageError(f"{quoted(name)} is neither a range of heights nor a file or folder")
     lake = not _there(path.is_file)
-    others = {
-        "--witness": given.witness,
-        "--checkpoint": given.checkpoint,
-        "--commands": given.commands,
-        "--workers": given.workers,
-    }
+    others = [name for name in ("witness", "checkpoint", "commands", "workers") if getattr(given, name) is not None]
     allowed = ("--workers",) if lake else ("--start", "--end", "--commands", *["--workers"] * given.hashes)
-    for option in given.given_bounds() + [option for option, value in others.items() if value is not None]:
+    for option in (*given.given_bounds(), *(f"--{name}" for name in others)):
         if option not in allowed:
             what = "a data set, which is verified as a whole" if lake else "a file"
             raise UsageError(f"{option} cannot be combined with {what}")

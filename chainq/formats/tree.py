@@ -14,20 +14,8 @@ from rich.text import Text
 from rich.tree import Tree
 
 from chainq.catalog.methods import Kind
-from chainq.formats.cells import (
-    BLANK,
-    ID_WIDTH,
-    NULL,
-    Cell,
-    block_cell,
-    cell_of,
-    fee_cell,
-    id_cell,
-    plain,
-    status_cell,
-    text_cell,
-    unknown_cell,
-)
+from chainq.formats import cells
+from chainq.formats.cells import BLANK, ID_WIDTH, NULL, Cell, plain
 from chainq.formats.drawing import Line
 from chainq.formats.protocol import OutputSpec
 from chainq.rows.fields import Picker, array_of, count_of, object_of, text_of
@@ -57,7 +45,7 @@ def view_of(row: Raw, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
     unknown: list[tuple[str, Raw]] = []
     trees: list[Tree] = []
     if bytes(row)[:1] != b"{":
-        fields = [("value", unknown_cell(text_of(row)))]
+        fields = [("value", cells.unknown_cell(text_of(row)))]
     elif inner and not spec.selected:
         fields, trees = _summary(outer, inner, spec, now), builder.branches(outer)
         unknown = [(name, value) for name, value in outer.items() if name not in _OUTER]
@@ -70,7 +58,7 @@ def view_of(row: Raw, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
         if count_of(value):
             trees.append(builder.generic(path + _MARK, value))
         else:
-            fields.append((path + _MARK, NULL if bytes(value) == b"null" else unknown_cell(text_of(value))))
+            fields.append((path + _MARK, NULL if bytes(value) == b"null" else cells.unknown_cell(text_of(value))))
     yield from lines_of(fields, spec.abbreviate)
     for tree in trees:
         yield Text()
@@ -85,11 +73,11 @@ def _columns(row: Raw, spec: OutputSpec, builder: "TreeBuilder", now: float) -> 
     fields: list[Field] = []
     trees: list[Tree] = []
     for column, value in zip(spec.columns, Picker([column.path for column in spec.columns])(row), strict=True):
-        cell = cell_of(value, column, now)
+        cell = cells.cell_of(value, column, now)
         if column.kind in (Kind.NUMBER, Kind.HEIGHT):
             cell = plain(cell.whole)  # a long number loses no digit
         elif column.kind is Kind.TEXT and "\n" in text_of(value):
-            cell = block_cell(text_of(value))
+            cell = cells.block_cell(text_of(value))
         fields.append((column.path, cell))
         if column.kind is Kind.DATA and value is not None and count_of(value):
             if column.path == "transactions":
@@ -114,11 +102,11 @@ def _summary(outer: Mapping[str, Raw], inner: Mapping[str, Raw], spec: OutputSpe
     same = text_of(inner.get("type")) == text_of(outer.get("type"))
     left_out = {"finalize", "transaction.type" if same else ""}
     fields = [
-        (column.path, cell_of(values[column.path], column, now))
+        (column.path, cells.cell_of(values[column.path], column, now))
         for column in spec.columns
         if column.path in values and column.path not in left_out
     ]
-    fee = fee_cell(fee_of(inner.get("fee")))
+    fee = cells.fee_cell(fee_of(inner.get("fee")))
     return [*fields, ("fee", fee)] if fee else fields
 
 
@@ -160,7 +148,7 @@ class TreeBuilder:
         for item in found:
             outer = object_of(item)
             inner = object_of(outer.get("transaction"))
-            state = status_cell(text_of(outer.get("status")))
+            state = cells.status_cell(text_of(outer.get("status")))
             label = f"{_name(outer.get('index'))}  {_name(outer.get('type') or inner.get('type'))}"
             if state.style:
                 label = f"{label}  {state.short}"
@@ -210,17 +198,21 @@ class TreeBuilder:
         program, functions = program_of(source), functions_of(source)
         count = len(functions) or len(array_of(members.get("verifying_keys")))
         words = [*filter(None, [program]), f"edition {_name(members.get('edition'))}", counted(count, "function")]
-        children = [_node("functions", unknown_cell(", ".join(functions)))] if functions else []
+        children = [_node("functions", cells.unknown_cell(", ".join(functions)))] if functions else []
         if not self.brief:
-            children.append(_node("program", text_cell(source) if self.abbreviate else block_cell(source)))
+            children.append(_node("program", cells.text_cell(source) if self.abbreviate else cells.block_cell(source)))
             children += self._rest(members, {"edition", "program", "verifying_keys"})
-        return _node(name, unknown_cell(", ".join(words)), children, style)
+        return _node(name, cells.unknown_cell(", ".join(words)), children, style)
 
     def _execution(self, name: str, value: Raw, style: str = "bold") -> Tree:
         """Return the tree of an execution with its transitions, or of a fee with its one transition."""
         members = object_of(value)
         transitions = [*array_of(members.get("transitions")), *filter(None, [members.get("transition")])]
-        total = (fee_cell(fee_of(value)) or BLANK) if name == "fee" else plain(counted(len(transitions), "transition"))
+        total = (
+            (cells.fee_cell(fee_of(value)) or BLANK)
+            if name == "fee"
+            else plain(counted(len(transitions), "transition"))
+        )
         if name == "fee" and self.brief:
             return _node(name, total, style=style)
         shown = {"transition", "transitions" if array_of(members.get("transitions")) else ""}
@@ -229,7 +221,7 @@ class TreeBuilder:
     def _transition(self, value: Raw) -> Tree:
         members = object_of(value)
         if not members:
-            return _node("?", unknown_cell(text_of(value)))
+            return _node("?", cells.unknown_cell(text_of(value)))
         sides = [
             (f"{side}s", at, item)
             for side in ("input", "output")
@@ -249,7 +241,7 @@ class TreeBuilder:
         return _node(label, self._id(members.get("id")), children)
 
     def _id(self, value: Raw | None) -> Cell:
-        return id_cell(text_of(value), "dim")
+        return cells.id_cell(text_of(value), "dim")
 
     def _argument(self, value: Raw) -> Cell:
         """Return the value of an input or output, or its ID if it has none."""
@@ -263,14 +255,14 @@ class TreeBuilder:
         """Return a text on its lines, or on one line with long words abbreviated."""
         if not self.abbreviate:
             return plain("\n".join(map(printable, text.splitlines())))
-        cell = unknown_cell(text)
+        cell = cells.unknown_cell(text)
         return plain(self._short(cell.short)) if " " in cell.whole else cell
 
     def _entry(self, value: Raw) -> Tree:
         """Return the node of an entry of `finalize`."""
         members = object_of(value)
         rest = {name: inner for name, inner in members.items() if name != "type"}
-        return _node(_name(members.get("type")), self._flat(rest) if members else unknown_cell(text_of(value)))
+        return _node(_name(members.get("type")), self._flat(rest) if members else cells.unknown_cell(text_of(value)))
 
     def _flat(self, members: Mapping[str, Raw]) -> Cell:
         """Return members on one line, IDs abbreviated."""
