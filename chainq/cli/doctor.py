@@ -52,9 +52,7 @@ def run(given: DoctorCommand) -> None:
         dialect_cache.remember(url, diagnosis.dialect)
     with open_sink(None, pager=True) as sink:
         sink.write((_json(diagnosis) if given.json else _table(diagnosis)).encode())
-        saved = save is not None and _save(
-            save, diagnosis, url, options, bool(headers), reporter, default=given.default
-        )
+        saved = save is not None and _save(given, diagnosis, url, options, headers, reporter)
         if not given.json and diagnosis.dialect is not None:
             sink.write(_next(url, options, save if saved else None, default=given.default).encode())
     for check in diagnosis.checks:
@@ -76,16 +74,10 @@ def _json(diagnosis: Diagnosis) -> str:
 
 def _table(diagnosis: Diagnosis) -> str:
     head = f"{diagnosis.url}  dialect {diagnosis.dialect or 'unknown'}, {counted(diagnosis.calls, 'request')}"
-    lines = [
-        # The error that ends the run is printed on stderr, and not twice.
-        (
-            "" if check.ok else "!",
-            check.name,
-            check.finding,
-            spelled(check.meaning) * (check.meaning != str(check.fault)),
-        )
-        for check in _folded(diagnosis.checks)
-    ]
+    lines = []
+    for check in _folded(diagnosis.checks):
+        meaning = "" if check.meaning == str(check.fault) else spelled(check.meaning)  # stderr says it at the end
+        lines.append(("" if check.ok else "!", check.name, check.finding, meaning))
     wide = shutil.get_terminal_size().columns >= WIDE
     return aligned([(head,)], ()) + "\n" + aligned(lines, (1, 20, 28) if wide else (1, 15, 14))
 
@@ -110,27 +102,21 @@ def _next(url: str, options: ServiceOptions, saved: str | None, *, default: bool
 
 
 def _save(
-    name: str,
-    diagnosis: Diagnosis,
-    url: str,
-    options: ServiceOptions,
-    headers: bool,
-    reporter: Reporter,
-    *,
-    default: bool,
+    given: DoctorCommand, diagnosis: Diagnosis, url: str, options: ServiceOptions, headers: object, reporter: Reporter
 ) -> bool:
     """Write the profile without anything that may be secret, and warn of what is left out; return whether there is one.
 
     Raises OutputError.
     """
+    name = given.save or ""
     if diagnosis.dialect is None:
         reporter.warn(f"profile {name!r} was not saved: the server's dialect is unknown")
         return False
     secret = mask_url(url) != url
-    given = None if secret else url, diagnosis.dialect, options.rate, options.timeout
-    profile = profiles.Profile(*given, **diagnosis.names._asdict())
-    path = profile_writer.add(name, profile, default=default)
-    reporter.note(f"saved as {'the default profile' if default else '--profile'} {name} in {path}")
+    values = None if secret else url, diagnosis.dialect, options.rate, options.timeout
+    profile = profiles.Profile(*values, **diagnosis.names._asdict())
+    path = profile_writer.add(name, profile, default=given.default)
+    reporter.note(f"saved as {'the default profile' if given.default else '--profile'} {name} in {path}")
     if secret:
         reporter.warn("the URL has credentials and was not saved: set CHAINQ_URL, or add url to the profile")
     if headers:

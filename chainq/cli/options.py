@@ -54,6 +54,11 @@ def option(heading: str, metavar: str, text: str, default: Any = None, *, names:
     return Declared(Option(..., *names.split(), **more), default)
 
 
+def processes(heading: str, text: str) -> Any:
+    """Declare `--workers`."""
+    return option(heading, "N", text, names="--workers -w", min=1, max=256)
+
+
 def switch(heading: str, text: str, *, default: bool = False, names: str = "") -> Any:
     """Declare an option without a value."""
     return option(heading, "", text, default, names=names)
@@ -138,9 +143,7 @@ class VerifyOptions(Group, of=lambda method: method.linked):
 
     no_verify: bool = switch(RANGE, "Skip the check for missing and unlinked blocks.")
     hashes: bool = switch(RANGE, "Recompute block hashes.\fExit with code 6 before the first wrong row.")
-    workers: int | None = option(
-        RANGE, "N", "Processes that recompute hashes.\fDefault: one per core.", names="--workers -w", min=1, max=256
-    )
+    workers: int | None = processes(RANGE, "Processes that recompute hashes.\fDefault: one per core.")
 
 
 class CallFilterOptions(Group, of=lambda method: bool(method.program)):

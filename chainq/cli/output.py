@@ -131,12 +131,14 @@ def file_of(given: "OutputOptions") -> Path | None:
     Raises UsageError, and OutputError for what can only be a folder.
     """
     name = given.output
+    if name is None or name == "-":
+        return None
     if name == "":
         raise UsageError("invalid --output '': expected the name of a file, or - for standard output")
-    file = None if name is None else Path(name)
-    if file is not None and name is not None and (name.endswith("/") or not file.name):  # `.` has no name
+    file = Path(name)
+    if name.endswith("/") or not file.name:  # `.` has no name
         raise OutputError(f"cannot write {printable(name)}: is a directory", "no request was sent yet")
-    return None if file is None or name == "-" or descriptor_of(file) == 1 else file
+    return None if descriptor_of(file) == 1 else file
 
 
 def _stated_format(given: "OutputOptions") -> str | None:

@@ -18,16 +18,10 @@ if TYPE_CHECKING:
 def run(given: "ReportOptions") -> None:
     """Print the profiles in config.toml as a table or a JSON array; of headers only the names. Raises UsageError."""
     settings = profiles.read()
-    found = [
-        (
-            name,
-            mask_url(one.url) if one.url else None,
-            one.dialect or AUTO,
-            list(one.headers),
-            name == settings.default,
-        )
-        for name, one in settings.profiles.items()
-    ]
+    found = []
+    for name, one in settings.profiles.items():
+        url = mask_url(one.url) if one.url else None
+        found.append((name, url, one.dialect or AUTO, list(one.headers), name == settings.default))
     keys = ("name", "url", "dialect", "headers", "default")
     if given.json:
         text = msgspec.json.encode([dict(zip(keys, row, strict=True)) for row in found]).decode() + "\n"

@@ -25,6 +25,8 @@ from chainq.text.sanitize import mask_url
 if TYPE_CHECKING:
     from chainq.cli.receipt import Account
 
+SCREENFUL = 50  # rows of a list without heights on a terminal: nobody knows how long it is
+
 
 @dataclass(slots=True)
 class SingleRun:
@@ -32,6 +34,7 @@ class SingleRun:
 
     `left`: the heights of a range that are not written yet. `read`: those from the first one up to the highest whose
     rows came, which is where the chain ended once all have come. `limit`: rows that are left, None without a limit.
+    `rest`: how to get the rows of a list that go beyond the screen.
     """
 
     service: Service
@@ -42,6 +45,7 @@ class SingleRun:
     read: HeightRange = field(default=HeightRange(0, 0))
     limit: int | None = None
     account: "Account | None" = None
+    rest: str = ""
 
     def write(self, *, receipt: bool) -> None:
         """Write all rows, and with `receipt` one. Raises ChainqError and PipeClosed."""
@@ -94,12 +98,9 @@ class SingleRun:
         writer = settings.begin(self.reporter, sink, single=query.single, heights=heights)
         sink.keep()
         if settings.spec.terminal and query.endless:
-            from chainq.cli.screenful import Screenful
-
-            screenful = Screenful(query, self._batches)
-            found = self._copy(screenful.batches(), writer, sink)
+            found = self._copy(self._screenful(), writer, sink)
             self._warn_uncalled(found=found)
-            self.reporter.note(screenful.note)
+            self.reporter.note(self.rest)
             return
         batches = self._rows()
         if self.account is not None:
@@ -108,6 +109,18 @@ class SingleRun:
         self._warn_uncalled(found=found)
         if whole and query.bounds is not None:
             self._warn_unreached(query.bounds, self.read)
+
+    def _screenful(self) -> Iterator[Batch]:
+        """Yield the first rows of the list, or its newest ones, and one row more is requested to see if it goes on."""
+        left = SCREENFUL
+        for batch in self._batches(self.query._replace(limit=SCREENFUL + 1)):
+            if left:
+                yield batch._replace(rows=batch.rows[:left])
+            if len(batch.rows) > left:
+                which, more = ("newest", "") if self.query.newest else ("first", ", --newest the newest, a pipe all")
+                self.rest = f"these are the {which} {SCREENFUL} rows; --limit N shows more{more}"
+                return
+            left -= len(batch.rows)
 
     def _rows(self) -> Iterator[Batch]:
         """Yield the rows as they are written: those that pass the filter, with what chainq adds to them."""

@@ -4,7 +4,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,7 +37,6 @@ from chainq.text.sanitize import quoted
 
 if TYPE_CHECKING:
     from chainq.cli.tool_options import SqlOptions
-    from chainq.formats.protocol import Writer
 
 
 def run(given: "SqlOptions") -> None:
@@ -55,15 +54,20 @@ def run(given: "SqlOptions") -> None:
     if query is None and file is not None:
         raise UsageError(Phrase("{output} needs a query"))
     reporter = connect.reporter(given)
+    prepare: Callable[[str], None]
     with Database() as database:
         if words:
             store = open_store(words[0])
             database.add_data_set(store, partial=given.partial)
-            answer = partial(_answer_from_files, database, store.label, given, reporter)
+            prepare = partial(_check_gaps, database, store.label, given, reporter)
         else:
-            answer = partial(
-                _answer_from_service, database, _Fetched(database, bounds, given, reporter), given, reporter
-            )
+            prepare = _Fetched(database, bounds, given, reporter).add
+
+        def answer(file: Path | None, query: str) -> None:
+            with open_sink(file) as sink:
+                prepare(query)
+                _print(database.run(query), sink, given, reporter)
+
         if query is None:
             SqlPrompt(database.schema(), partial(answer, None), database.ends).run()
         else:
@@ -104,29 +108,19 @@ def _interactive() -> bool:
     return stdin.is_terminal() and output.on_terminal(None)
 
 
-def _answer_from_files(
-    database: Database, label: str, given: "SqlOptions", reporter: Reporter, file: Path | None, query: str
-) -> None:
-    """Print the result of a query over the data set of that label. Raises ChainqError."""
-    with open_sink(file) as sink:
-        if lacking := [command for command in database.tables(query) if database.gaps[command]]:
-            if not given.partial:
-                gaps = [gap for command in lacking for gap in database.gaps[command]]
-                heights = HeightRange(min(gap.start for gap in gaps), max(gap.end for gap in gaps))
-                writes = export_command(" ".join(lacking), heights, label)
-                hint = Phrase("{} writes them; {partial} queries the rest", writes, partial=True)
-                raise IncompleteError(_gaps(database, lacking), hint)
-            reporter.warn(_gaps(database, lacking))
-        _print(database.run(query), sink, given, reporter)
-
-
-def _answer_from_service(
-    database: Database, fetched: "_Fetched", given: "SqlOptions", reporter: Reporter, file: Path | None, query: str
-) -> None:
-    """Print the result of a query over the tables that it names, which are fetched once. Raises ChainqError."""
-    with open_sink(file) as sink:
-        fetched.add(query)
-        _print(database.run(query), sink, given, reporter)
+def _check_gaps(database: Database, label: str, given: "SqlOptions", reporter: Reporter, query: str) -> None:
+    """Warn of heights that the tables of a query lack in the data set of that label, or raise IncompleteError."""
+    lacking = [command for command in database.tables(query) if database.gaps[command]]
+    if not lacking:
+        return
+    heights = (f"{view_name(command)} lacks heights {listed(database.gaps[command])}" for command in lacking)
+    words = f"{'; '.join(heights)}: the data set has no whole partition of them"
+    if not given.partial:
+        gaps = [gap for command in lacking for gap in database.gaps[command]]
+        whole = HeightRange(min(gap.start for gap in gaps), max(gap.end for gap in gaps))
+        writes = export_command(" ".join(lacking), whole, label)
+        raise IncompleteError(words, Phrase("{} writes them; {partial} queries the rest", writes, partial=True))
+    reporter.warn(words)
 
 
 def _settings(columns: tuple[Column, ...], given: "SqlOptions") -> output.OutputSettings:
@@ -139,12 +133,6 @@ def _settings(columns: tuple[Column, ...], given: "SqlOptions") -> output.Output
 def _looks_like_query(text: str) -> bool:
     """Return whether a text can be meant as SQL: it is empty, or more than the name of a folder or a table."""
     return re.fullmatch(r"[^\s(*\"']+", text) is None
-
-
-def _gaps(database: Database, lacking: list[str]) -> str:
-    """Return in one line which heights these tables lack, between their partitions and where these are damaged."""
-    heights = [f"{view_name(command)} lacks heights {listed(database.gaps[command])}" for command in lacking]
-    return f"{'; '.join(heights)}: the data set has no whole partition of them"
 
 
 class _Fetched:
@@ -167,12 +155,8 @@ class _Fetched:
             reporter.draw()
             heights = self._heights = self._heights or service.height_range(self._bounds)
             calls = sum(1 for name in commands for _ in first_requests(Query(BY_COMMAND[name]), heights))
-            if not reporter.quiet:
-                names = ", ".join(map(view_name, commands))
-                what = (
-                    f"{heights}: about {counted(calls, 'call')}" if len(heights) else "no heights: the range is empty"
-                )
-                reporter.line(f"chainq: fetching {names} of {what}")
+            what = f"{heights}: about {counted(calls, 'call')}" if len(heights) else "no heights: the range is empty"
+            reporter.note(f"fetching {', '.join(map(view_name, commands))} of {what}")
             reporter.begin(len(heights) * len(commands), heights_of(len(commands)))
             try:
                 for command in commands:
@@ -199,14 +183,11 @@ def _over_height(columns: tuple[Column, ...]) -> bool:
 def _print(result: Result, sink: Sink, given: "SqlOptions", reporter: Reporter) -> None:
     """Write a result in the format that is wanted."""
     settings = _settings(result.columns, given)
+    chart, over_height = settings.format == "chart", _over_height(result.columns)
     spec = settings.spec._replace(selected=True, warn=reporter.warn)
-    writer: Writer
-    if settings.format == "chart" and _over_height(result.columns):
-        writer = settings.make(sink, spec._replace(command="rows"))  # what it counts if there is no other column
-    elif settings.format == "chart":
-        writer = ResultChart(sink, spec)
-    else:
-        writer = settings.make(sink, spec)
+    if chart and over_height:
+        spec = spec._replace(command="rows")  # what it counts if there is no other column
+    writer = ResultChart(sink, spec) if chart and not over_height else settings.make(sink, spec)
     for rows in result.batches:
         with signals_deferred():
             writer.write(rows)

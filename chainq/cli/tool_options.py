@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from chainq.cli import options
 from chainq.cli.build import marked, parameters
-from chainq.cli.options import OUTPUT, RANGE, RANGE_HELP, REQUIRED, RESUME, Group, argument, option, switch
+from chainq.cli.options import OUTPUT, RANGE, RANGE_HELP, REQUIRED, RESUME, Group, argument, option, processes, switch
 from chainq.defaults import INTERVAL
 
 WALLET, EXPORT = "Wallet", "Export"
@@ -25,9 +25,7 @@ class KeyOptions(Group):
     )
     insecure_key_file: bool = switch(WALLET, "Accept a key file that others can access.")
     network: str | None = option(WALLET, "NAME", "Fail unless the service is on mainnet, or on testnet.")
-    workers: int | None = option(
-        WALLET, "N", "Processes that compare rows. Default: one per core.", names="--workers -w", min=1, max=256
-    )
+    workers: int | None = processes(WALLET, "Processes that compare rows. Default: one per core.")
 
 
 class WalletOptions(KeyOptions):
@@ -136,13 +134,8 @@ class VerifiedOptions(Group):
         min=1,
     )
     full: bool = switch(RANGE, "Compare all heights instead of a sample.")
-    workers: int | None = option(
-        RANGE,
-        "N",
-        "Processes that read a data set, or recompute hashes. Default: one per core.",
-        names="--workers -w",
-        min=1,
-        max=256,
+    workers: int | None = processes(
+        RANGE, "Processes that read a data set, or recompute hashes. Default: one per core."
     )
     hashes: bool = switch(RANGE, "Recompute block hashes, roots and IDs from the rows.")
     anchor: str | None = option(RANGE, "HEIGHT:HASH", "Trusted block hash; proves all blocks up to it.")

@@ -4,8 +4,9 @@ Everything that a table or a tree shows of a row comes through here, and so thro
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple
 
 from msgspec import Raw
@@ -114,24 +115,25 @@ def cell_of(value: Raw | None, column: Column, now: float) -> Cell:
     text = text_of(value)
     if value is None or not text:
         return NULL if value is not None and bytes(value) == b"null" else BLANK
-    match column.kind:
-        case Kind.ID:
-            return id_cell(text)
-        case Kind.NUMBER:
-            return number_cell(text)
-        case Kind.CREDITS:
-            return credits_cell(text)
-        case Kind.HEIGHT:
-            return id_cell(text, width=_NUMBER)
-        case Kind.TIME:
-            return time_cell(text, now)
-        case Kind.TEXT:
-            return text_cell(text)
-        case Kind.DATA:
-            return plain(str(count)) if (count := count_of(value)) is not None else id_cell(text, width=_WORD)
+    if column.kind in _BY_KIND:
+        return _BY_KIND[column.kind](text)
+    if column.kind is Kind.TIME:
+        return time_cell(text, now)
+    if column.kind is Kind.DATA and (count := count_of(value)) is not None:
+        return plain(str(count))
     if "[]" in column.path:
         text = ", ".join(text_of(item) or "-" for item in array_of(value))
     return status_cell(text) if column.path == "status" else id_cell(text, width=_WORD)
+
+
+_BY_KIND: dict[Kind, Callable[[str], Cell]] = {
+    Kind.ID: id_cell,
+    Kind.NUMBER: number_cell,
+    Kind.CREDITS: credits_cell,
+    Kind.HEIGHT: partial(id_cell, width=_NUMBER),
+    Kind.TEXT: text_cell,
+}
+"""What makes a cell of a text, if the kind of its column alone decides."""
 
 
 def fee_cell(fee: Call | None) -> Cell | None:

@@ -5,7 +5,7 @@ they look like is in `screens`.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -124,7 +124,9 @@ def gather(service: Service, text: str, last: int | None) -> Parts:
 
 def _rows(service: Service, command: str, heights: HeightRange) -> Job:
     """Return a job that returns all rows of a range. Resolves the dialect, which threads are not to do at once."""
-    return partial(_all, service.fetch_known(Query(BY_COMMAND[command]), heights))
+    query = Query(BY_COMMAND[command])
+    service.dialect_for(query.method)
+    return partial(_all, service.fetch_known(query, heights))
 
 
 def _lookup(service: Service, command: str, *keys: int | str) -> Job:
@@ -183,13 +185,12 @@ def _address(service: Service, address: str, last: int) -> AddressParts:
 
 
 def _program(service: Service, program: str, last: int) -> ProgramParts:
-    from chainq.rows.transaction import program_of
+    from chainq.rows.where import Where
 
     heights = service.height_range(Bounds(last=last))
     records, transitions = _side_by_side(_rows(service, "records", heights), _rows(service, "transitions", heights))
-    records = _where(records, "program_id", lambda text: text == program)
-    # A transition has the source text of its program; on some servers the ID.
-    transitions = _where(transitions, "program", lambda text: (program_of(text) or text) == program)
+    records = Where(BY_COMMAND["records"], programs=[program]).rows(records)
+    transitions = Where(BY_COMMAND["transitions"], programs=[program]).rows(transitions)
     if len(heights) and not records and not transitions:
         calls = f"look in the whole chain for calls of a function: chainq show {program}/FUNCTION"
         raise _unseen(f"program {program}", heights, f"no records, and {_OPEN}", f"check the name, {calls}")
@@ -270,12 +271,6 @@ def _unseen(what: str, heights: HeightRange, where: str = "", check: str = "") -
     more = [Phrase("look at more blocks with {last}", last=10 * len(heights))] if heights.start else []
     hint = Phrase(", or ".join(["{}"] * (bool(check) + len(more))), *filter(None, [check]), *more)
     return NotFoundError(f"{what} not found in the newest {looked}{f': {where}' if where else ''}", hint)
-
-
-def _where(rows: Iterable[Raw], path: str, fits: Callable[[str], bool]) -> list[Raw]:
-    """Return the rows whose text at a path fits."""
-    pick = Picker([path])
-    return [row for row in rows if fits(text_of(pick(row)[0]))]
 
 
 def _function(service: Service, program: str, function: str) -> FunctionParts:
