@@ -121,7 +121,7 @@ _chainq_for blocks full-blocks records ownership transitions address-transaction
 _chainq_row --reverse flag 'Highest heights first'
 _chainq_row --lag text 'Leave out the last N blocks'
 _chainq_row --rewind text 'Fetch the last N or more blocks again. The run then resumes'
-_chainq_row --adopt flag 'Resume after -o FILE if there is no checkpoint'
+_chainq_row --adopt flag 'Without a checkpoint, resume 10 heights back in -o FILE'
 _chainq_row --max-age text 'Exit with code 6 if the tip is older: 10m, 2h, 7d'
 _chainq_row '--follow -f' flag 'Keep running and print new blocks'
 _chainq_for blocks full-blocks transactions program-transactions records ownership transitions address-transactions owned

@@ -47,7 +47,7 @@ def owned_method(*, records: bool, plaintext: bool, spends: bool, amounts: bool 
         columns += (SPENT_HEIGHT, SPENT_TRANSACTION)
     if amounts:
         columns += (AMOUNT, TOKEN)
-    return ownership._replace(command=COMMAND, columns=columns, height=record.height if records else None)
+    return ownership._replace(command=COMMAND, columns=columns, height=record.height if records else None, condition="")
 
 
 READABLE = (

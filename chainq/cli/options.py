@@ -188,7 +188,7 @@ class ResumeOptions(Group, of=lambda method: method.ranged):
 
     lag: int = option(RESUME, "N", "Leave out the last N blocks.", 0, min=0)
     rewind: int | None = option(RESUME, "N", "Fetch the last N or more blocks again.\fThe run then resumes.", min=1)
-    adopt: bool = switch(RESUME, "Resume after -o FILE if there is no checkpoint.")
+    adopt: bool = switch(RESUME, "Without a checkpoint, resume 10 heights back in -o FILE.")
     max_age: str | None = option(RESUME, "AGE", "Exit with code 6 if the tip is older: 10m, 2h, 7d.")
     follow: bool = switch(RESUME, "Keep running and print new blocks.", names="--follow -f")
     interval: float | None = option(RESUME, "SECONDS", f"Seconds between polls.  [default: {INTERVAL:g}]", min=0.01)

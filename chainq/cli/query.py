@@ -104,7 +104,7 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
             raise UsageError(f"{name} cannot be combined with {other}", instead)
     from chainq.resume.settings import ResumeSettings
 
-    return ResumeSettings(given.checkpoint, given.lag, given.rewind, age, follow, interval, file_of(given), given.adopt)
+    return ResumeSettings(given.checkpoint, given.lag, given.rewind, age, follow, interval, file_of(given))
 
 
 def lookups(query: Query) -> Iterator[Lookup | Bounds | None]:

@@ -1,101 +1,168 @@
 """`--adopt`: resumes after the rows of an output file whose checkpoint is gone.
 
-Its rows are trusted but for those of the last SETTLE heights, which a killed run may have left unfinished and a reorg
-may have replaced: these are cut off and fetched again. If the row before them names its block, that must be on the
-chain still. Rows are not sorted: a file whose end is not in order of height is refused, for there is no place to cut.
+Its rows must be those that this run would write: with the same header, or the same fields. They are trusted but for
+those of the last SETTLE heights, which a killed run may have left unfinished and a reorg may have replaced: these are
+removed and fetched again, but none below the first row or `--start`. If the row before them names its block, that must
+be on the chain still. Rows are not sorted: a file whose end is not in order of height is refused, for there is no place
+to cut.
 """
 
 import csv
+import sys
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
-from msgspec import DecodeError
+from msgspec import Raw
 
-from chainq.catalog.methods import Method
+from chainq.catalog.methods import METHODS, Method
 from chainq.defaults import SETTLE
 from chainq.errors import OutputError, Phrase, UsageError
+from chainq.formats.protocol import OutputSpec
 from chainq.resume.history import Position
-from chainq.rows.fields import Picker, integer_of, text_of
-from chainq.text.sanitize import printable
+from chainq.rows.fields import Key, Picker, integer_of, text_of
+from chainq.rows.raw_json import members
+from chainq.text.sanitize import excerpt, printable
 
-_Row = tuple[int | None, int]  # its height, and its place in bytes
 _OTHER = Phrase("use another {output}", output="FILE")
+_SAME = "use the arguments of its first run, or " + _OTHER
 
 
-def adopted(path: Path, method: Method, form: str, start: int) -> Position | None:
-    """Return the position at which rows can follow those of a file; None for a file that is empty or not there.
+class _Row(NamedTuple):
+    """A row of the file: its height, where it begins in bytes, and the hash of its block, empty without one."""
 
-    `form`: the name of its format, jsonl or csv. `start`: the first height that rows are wanted of. Raises UsageError
-    if the end of the file does not tell how far its rows go, OutputError if it cannot be read.
+    height: int
+    place: int
+    block_hash: str
+
+
+_Reader = Callable[[BinaryIO, OutputSpec, str], Iterator[_Row]]
+
+
+def adopted(
+    path: Path, method: Method, form: str, start: int, spec: OutputSpec, *, filtered: bool
+) -> tuple[Position, int] | None:
+    """Return the position at which rows can follow those of a file, and the last height that it has rows of.
+
+    None for a file that is empty or not there. `form`: the name of its format. `start`: the first height that rows are
+    wanted of; as for `Bounds`, below 0 it counts back from the tip. `spec`: of the rows that are to follow;
+    `filtered`: a condition leaves rows out. Raises UsageError if the file has other rows, or its end does not tell how
+    far they go; OutputError if it cannot be read.
     """
     name, field = printable(str(path)), method.height
     if field is None or form not in _READERS:
         raise UsageError(f"cannot resume after the rows of {name}: {method.command} in {form} has no heights", _OTHER)
     try:
         with path.open("rb") as file:
-            before, last = _end(_READERS[form](file, field), f"of {name} does not begin a row with a {field}")
-            if not last:
-                return None
-            highest = max(height for height, _ in last)
-            first, block_hash = highest - SETTLE + 1, ""
-            late = next((height for height, _ in last if height < first), None)
-            if late is not None:
-                where = f"a row of height {late} follows height {highest}"
-                raise UsageError(f"the end of {name} is not in order: {where}", _OTHER)
-            if highest < start:
-                raise UsageError(Phrase("{} ends at height {}, below {start}", name, highest, start=start), _OTHER)
-            if before[0] == first - 1 >= start and form == "jsonl" and (method.linked or method.names_block):
-                file.seek(before[1])
-                block_hash = printable(text_of(Picker(["block_hash"])(file.readline())[0]))
+            lowest, before, last = _end(_READERS[form](file, spec, field))
+    except _OtherRowsError as error:
+        raise UsageError(f"cannot resume after the rows of {name}: {error}", _SAME) from None
     except FileNotFoundError:
         return None
     except OSError as error:
         raise OutputError(f"cannot read {name}: {error.strerror}") from None
-    return Position(max(first, start), block_hash, next(place for height, place in last if height >= start))
+    if not last:
+        return None
+    highest = max(row.height for row in last)
+    late = next((row.height for row in last if row.height <= highest - SETTLE), None)
+    if late is not None:
+        after = f"a row of height {late} follows height {highest}"
+        raise UsageError(f"the end of {name} is not in order: {after}", _OTHER)
+    if highest < start:
+        raise UsageError(Phrase("{} ends at height {}, below {start}", name, highest, start=start), _OTHER)
+    if method.linked and not filtered and 0 <= start < lowest:
+        raise UsageError(
+            Phrase("{} begins at height {}, above {start}", name, lowest, start=start),
+            Phrase("use {start}, or another {output}", start=lowest, output="FILE"),
+        )
+    first = max(highest - SETTLE + 1, lowest, start)
+    kept = [row for row in (before, *last) if row and row.height < first]
+    proved = kept and kept[-1].height == first - 1 and (method.linked or method.names_block)
+    block_hash = kept[-1].block_hash if proved else ""
+    return Position(first, block_hash, next(row.place for row in last if row.height >= first)), highest
 
 
-def _end(rows: Iterable[_Row], bad: str) -> tuple[tuple[int, int], deque[tuple[int, int]]]:
-    """Return the rows of the last SETTLE heights, and the row before. Raises UsageError for one without a height."""
-    before, highest = (-1, 0), -1
-    last: deque[tuple[int, int]] = deque()
-    for height, place in rows:
-        if height is None:
-            raise UsageError(f"byte {place} {bad}", _OTHER)
-        last.append((height, place))
-        highest = max(highest, height)
-        while last[0][0] <= highest - SETTLE:
+class _OtherRowsError(Exception):
+    """The file has rows that the command would not write, or none whose height can be read."""
+
+
+def _end(rows: Iterable[_Row]) -> tuple[int, _Row | None, deque[_Row]]:
+    """Return the height of the first row, the row before those of the last SETTLE heights, and these."""
+    lowest, highest, before = -1, -1, None
+    last: deque[_Row] = deque()
+    for row in rows:
+        lowest = row.height if lowest < 0 else lowest
+        last.append(row)
+        highest = max(highest, row.height)
+        while last[0].height <= highest - SETTLE:
             before = last.popleft()
-    return before, last
+    return lowest, before, last
 
 
-def _json_lines(file: BinaryIO, field: str) -> Iterator[_Row]:
-    """Yield the height and the place of each row; what follows the last line break is no row."""
-    pick, place = Picker([field]), 0
+def _row(height: int | None, place: int, block_hash: str, field: str) -> _Row:
+    if height is None or height < 0:
+        raise _OtherRowsError(f"byte {place} does not begin a row with a {field}")
+    return _Row(height, place, printable(block_hash))
+
+
+def _json_lines(file: BinaryIO, spec: OutputSpec, field: str) -> Iterator[_Row]:
+    """Yield the rows; what follows the last line break is no row."""
+    flat, place = spec.selected or spec.flatten, 0
+    pick = Picker([Key(field) if flat else field, "block_hash"])
     for line in file:
         if line.endswith(b"\n"):
             try:
-                yield integer_of(pick(line)[0]), place
-            except (DecodeError, ValueError):
-                yield None, place
+                fields = members(line)
+                height, block_hash = pick(line)
+            except ValueError:
+                fields, height, block_hash = {}, None, None
+            row = _row(integer_of(height), place, text_of(block_hash), field)
+            if other := _other(fields, spec):
+                raise _OtherRowsError(f"the row at byte {place} {other}")
+            yield row
         place += len(line)
 
 
-def _csv(file: BinaryIO, field: str) -> Iterator[_Row]:
+def _other(fields: Mapping[str, Raw], spec: OutputSpec) -> str:
+    """Return what tells a JSON object from the rows of a run; empty if it is one of them."""
+    paths = [column.path for column in spec.columns]
+    if spec.selected or spec.flatten:
+        found = [*fields] if spec.selected else [*fields][: len(paths)]
+        return "" if found == paths else f"has the fields {_listed(fields)}, not {_listed(paths)}"
+    # As the service sent it, which may have more fields; but those of other commands show that it is of these.
+    own = dict.fromkeys(column.path.partition(".")[0] for column in spec.columns if not column.computed)
+    foreign = {column.path.partition(".")[0] for method in METHODS for column in method.columns} - own.keys()
+    wrong = [f"no {name}" for name in own if name not in fields] + [name for name in fields if name in foreign]
+    return f"is not a row of {spec.command}: it has {wrong[0]}" if wrong else ""
+
+
+def _listed(names: Iterable[str]) -> str:
+    return excerpt(", ".join(names), 80)
+
+
+def _csv(file: BinaryIO, spec: OutputSpec, field: str, delimiter: str = ",") -> Iterator[_Row]:
     """As `_json_lines`, of csv with a header. A field in quotes may hold line breaks."""
-    place, begun, column, record = 0, 0, None, b""
+    csv.field_size_limit(sys.maxsize)  # a full block is a large row
+    place, begun, record = 0, 0, b""
+    paths = [column.path for column in spec.columns]
     for line in file:
         record, place = record + line, place + len(line)
         if record.count(b'"') % 2 or not line.endswith(b"\n"):
             continue
-        cells = next(csv.reader([record.decode("utf-8", "replace")]), [])
-        if not begun:
-            column = cells.index(field) if field in cells else None
-        else:
-            text = cells[column] if column is not None and column < len(cells) else ""
-            yield int(text) if text.isascii() and text.isdigit() else None, begun
+        cells = next(csv.reader([record.decode("utf-8", "replace")], delimiter=delimiter), [])
+        if not begun and cells != paths:
+            raise _OtherRowsError(f"its first line is {_listed(cells)}, not the header {_listed(paths)}")
+        if begun:
+            named = dict(zip(paths, cells, strict=False))
+            text = named.get(field, "")
+            height = int(text) if text.isascii() and text.isdigit() else None
+            row = _row(height, begun, named.get("block_hash", ""), field)
+            if len(cells) != len(paths):
+                raise _OtherRowsError(f"the row at byte {begun} has {len(cells)} cells, the header {len(paths)}")
+            yield row
         begun, record = place, b""
 
 
-_READERS = {"jsonl": _json_lines, "csv": _csv}
+_READERS: dict[str, _Reader] = {"jsonl": _json_lines, "csv": _csv, "tsv": partial(_csv, delimiter="\t")}

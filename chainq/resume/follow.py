@@ -26,9 +26,10 @@ from chainq.errors import (
 )
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
-from chainq.formats.protocol import Writer
+from chainq.formats.protocol import OutputSpec, Writer
 from chainq.heights.block_time import format_age
 from chainq.heights.bounds import Bounds
+from chainq.heights.range import HeightRange
 from chainq.process.progress import Progress
 from chainq.process.signals import Interrupted, PipeClosed, raise_if_ending, signals_deferred
 from chainq.query import Query
@@ -63,18 +64,22 @@ def run(
     Raises ChainqError, PipeClosed or Interrupted.
     """
     with ExitStack() as stack:
-        journal = open_journal(stack, settings, identity, query.method)
+        journal = open_journal(stack, settings, identity, query.method, warn)
         rounds = Rounds(service, query, settings, journal, warn, progress)
         _Polls(service, query, settings, warn, journal, rounds, progress).run(begin)
 
 
 def open_journal(
-    stack: ExitStack, settings: ResumeSettings, identity: Mapping[str, object], method: Method | None = None
+    stack: ExitStack,
+    settings: ResumeSettings,
+    identity: Mapping[str, object],
+    method: Method | None = None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> Journal:
     """Return the journal of a run: its checkpoint and its output, both open and locked until `stack` ends.
 
     `identity`: what the checkpoint tells queries apart by. `method`: of the rows, None for rows that a run cannot go on
-    after without a checkpoint. Raises ChainqError.
+    after without a checkpoint. `warn` takes one line for the user. Raises ChainqError.
     """
     file = settings.output
     output = printable(os.path.realpath(file)) if file is not None and descriptor_of(file) is None else ""
@@ -84,7 +89,7 @@ def open_journal(
             raise UsageError(Phrase("{output} and {checkpoint} are the same file {}", output), "use two files")
         checkpoint = stack.enter_context(Checkpoint(settings.checkpoint, identity))
         if settings.adopt and method is not None and checkpoint.history.last is None and output:
-            _adopt(checkpoint, output, method, identity)
+            _adopt(checkpoint, output, method, settings.adopt, identity, warn)
         last = checkpoint.history.last
         if last is not None and checkpoint.output == output:
             recorded = Recorded(last.length, checkpoint.output_end, checkpoint.writing)
@@ -103,8 +108,15 @@ def open_journal(
     return journal
 
 
-def _adopt(checkpoint: Checkpoint, output: str, method: Method, identity: Mapping[str, object]) -> None:
-    """Record a position at which a run goes on after the rows of an output file, if it has any.
+def _adopt(
+    checkpoint: Checkpoint,
+    output: str,
+    method: Method,
+    spec: OutputSpec,
+    identity: Mapping[str, object],
+    warn: Callable[[str], None],
+) -> None:
+    """Record a position at which a run goes on after the rows of an output file, if it has any, and say so.
 
     Durably, before anything is cut off the file. Raises UsageError.
     """
@@ -112,12 +124,20 @@ def _adopt(checkpoint: Checkpoint, output: str, method: Method, identity: Mappin
     if owner and owner != str(checkpoint.path):
         _check_other(Path(owner), output)
     start = identity.get("start")
-    position = adopted(
-        Path(output), method, str(identity.get("format")), max(0, start) if isinstance(start, int) else 0
+    found = adopted(
+        Path(output),
+        method,
+        str(identity.get("format")),
+        start if isinstance(start, int) else 0,
+        spec,
+        filtered=not identity.keys().isdisjoint(("where", "program", "function")),
     )
-    if position is not None:
+    if found is not None:
+        position, highest = found
         checkpoint.history.add(position)
         checkpoint.save(output=output)
+        same = Phrase("; the file does not show whether earlier rows have the same {where}") if method.filtered else ""
+        warn(f"{output}: the rows of {HeightRange(position.next, highest + 1)} are removed and fetched again" + same)
 
 
 def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str) -> None:

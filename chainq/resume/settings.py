@@ -1,9 +1,12 @@
 """How a run resumes an earlier one and when it ends: the values of `--checkpoint`, `--follow` and their options."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from chainq.defaults import INTERVAL
+
+if TYPE_CHECKING:
+    from chainq.formats.protocol import OutputSpec
 
 
 class ResumeSettings(NamedTuple):
@@ -11,8 +14,8 @@ class ResumeSettings(NamedTuple):
 
     `checkpoint`: the file that records the position. `lag`: blocks below the tip to leave out. `rewind`: blocks to go
     back first. `max_age`: seconds that the tip may be old. `follow`: poll until interrupted, every `interval` seconds.
-    `output`: the file that rows are appended to, None for standard output. `adopt`: go on after the rows that it has
-    already, if there is no checkpoint.
+    `output`: the file that rows are appended to, None for standard output. `adopt`: what the rows are of which
+    it has some already, to go on after these if there is no checkpoint; None not to.
     """
 
     checkpoint: Path | None = None
@@ -22,4 +25,4 @@ class ResumeSettings(NamedTuple):
     follow: bool = False
     interval: float = INTERVAL
     output: Path | None = None
-    adopt: bool = False
+    adopt: "OutputSpec | None" = None
