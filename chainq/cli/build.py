@@ -24,14 +24,15 @@ def build(
     name: str,
     options: type[Options],
     call: Callable[[Options], None],
-    text: str,
-    epilog: str,
+    examples: str,
+    text: str = "",
     columns: tuple[str, ...] = (),
     declared: list[inspect.Parameter] | None = None,
 ) -> "Command":
     """Build one command; `call` gets an instance of `options` with the parsed values.
 
-    `declared`: the parameters of `options` that the command has; by default its own, and then those of its groups.
+    `examples`: command lines. `text`: the help; by default the docstring of `options`. `declared`: the parameters of
+    `options` that the command has; by default its own, and then those of its groups.
     """
 
     def command(**parsed: Any) -> None:
@@ -40,6 +41,9 @@ def build(
         call(options(**parsed))
 
     command.__signature__ = inspect.Signature(declared or parameters(*options.__mro__))  # type: ignore[attr-defined]  # what Typer reads
+    lines = examples.splitlines()
+    epilog = "".join((f"Example{'s' * (len(lines) > 1)}:\n", *(f"  {line}\n" for line in lines)))
+    text = text or inspect.getdoc(options) or ""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name, cls=PlainCommand, help=text, epilog=epilog, context_settings=CONTEXT)(command)
     built = cast("PlainCommand", typer.main.get_command(app))

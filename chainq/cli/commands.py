@@ -49,8 +49,8 @@ def _method_command(method: Method) -> "Command":
         method.command,
         options.MethodOptions,
         call,
+        method.example,
         f"{_sentence(method.purpose)}\n\nMethod: {method.name}. Limits: {method.limits}.{_filters(method)}",
-        f"Example:\n  {method.example}\n",
         marked(method.columns),
         declared,
     )
@@ -78,7 +78,8 @@ def _tool(name: str) -> "Command":
         import_module(f"chainq.cli.{name}").run(given)
 
     tool = TOOLS[name]
-    return build(name, tool.options, call, tool.text, tool.examples, tool.columns(), tool.declared and tool.declared())
+    declared = tool.declared and tool.declared()
+    return build(name, tool.options, call, tool.examples, columns=tool.columns(), declared=declared)
 
 
 def _serve_command() -> "Command":
@@ -90,16 +91,16 @@ def _serve_command() -> "Command":
         "serve",
         serve.ServeOptions,
         serve.run,
+        "chainq serve --port 8545 --row-cap 700 --fail-rate 0.1",
         "Serve the sample chain over HTTP, with the faults of real servers.\n\n"
         "Listens on a loopback address, prints its URL and runs until interrupted.\n\n"
         f"Names for --fault, explained in docs/cookbook.md: {names}.",
-        "Example:\n  chainq serve --port 8545 --row-cap 700 --fail-rate 0.1\n",
         declared=parameters(serve.ServeOptions) + serve.fault_options(),
     )
 
 
 class HelpOptions(options.Group):
-    """What `help` is given."""
+    """Show the help of the program or of a command."""
 
     command: str | None = options.argument("[COMMAND]", "Command to describe. Default: chainq itself.", None)
 
@@ -109,20 +110,14 @@ def _help_command() -> "Command":
         words = [given.command] if given.command else []
         typer.main.get_command(app).main([*words, "--help"], prog_name="chainq", standalone_mode=False)
 
-    return build(
-        "help",
-        HelpOptions,
-        call,
-        "Show the help of the program or of a command.",
-        "Example:\n  chainq help records\n",
-    )
+    return build("help", HelpOptions, call, "chainq help records")
 
 
 def _version_command() -> "Command":
     def call(_: options.Group) -> None:
         print(VERSION)  # noqa: T201  # as --version
 
-    return build("version", options.Group, call, "Print the version.", "Example:\n  chainq version\n")
+    return build("version", options.Group, call, "chainq version", "Print the version.")
 
 
 COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {

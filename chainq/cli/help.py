@@ -4,7 +4,7 @@ Drawn without rich, which takes longer to load than most commands take to run.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand, TyperGroup
@@ -61,15 +61,13 @@ class PlainCommand(_Described, TyperCommand):
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write arguments and options, a section for each group."""
-        sections: dict[str, list[tuple[str, str]]] = {}
+        rows = []
         for param in self.get_params(ctx):
-            record = param.get_help_record(ctx)
-            if record is not None:
+            if record := param.get_help_record(ctx):
                 default = "Arguments" if param.param_type_name == "argument" else "Options"
                 heading = getattr(param, "rich_help_panel", None) or default
-                sections.setdefault(heading, []).append((record[0], _notes_in_words(record[1])))
-        for heading, rows in sections.items():
-            _definitions(formatter, heading, rows)
+                rows.append((heading, record[0], _notes_in_words(record[1])))
+        _sections(formatter, rows)
 
     def format_epilog(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the names of the columns."""
@@ -110,17 +108,14 @@ class PlainGroup(_Described, TyperGroup):
     def format_commands(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the commands under their headings, without building them."""
         width = max(map(len, self.catalogue))
-        headings: dict[str, list[tuple[str, str]]] = {}
-        for name, (heading, purpose, _) in self.catalogue.items():
-            headings.setdefault(heading, []).append((name.ljust(width), purpose))
-        for heading, rows in headings.items():
-            _definitions(formatter, heading, rows)
+        rows = ((heading, name.ljust(width), purpose) for name, (heading, purpose, _) in self.catalogue.items())
+        _sections(formatter, rows)
 
     def format_epilog(self, _ctx: Any, formatter: "HelpFormatter") -> None:
         """Write the exit codes."""
         codes = exit_codes()
         width = max(map(len, codes))
-        _definitions(formatter, "Exit codes", [(code.rjust(width), meaning) for code, meaning in codes.items()])
+        _sections(formatter, (("Exit codes", code.rjust(width), meaning) for code, meaning in codes.items()))
 
 
 def _notes_in_words(text: str) -> str:
@@ -142,15 +137,19 @@ def bounds_in_words(text: str) -> str:
     return re.sub(r"(\S+)<=x<=([^\s\]]+)", r"\1 to \2", re.sub(r"x>=([^\s\]]+)", r"at least \1", text))
 
 
-def _definitions(formatter: "HelpFormatter", heading: str, rows: list[tuple[str, str]]) -> None:
-    """Write a section of names and texts in two columns."""
-    wide = min(max(len(name) for name, _ in rows), WIDEST_NAME)
-    with formatter.section(heading):
-        for name, text in rows:
-            beside = len(name) <= wide
-            if not beside:
-                formatter.write(f"{'':{formatter.current_indent}}{name}\n")
-            _wrapped(formatter, text, name.ljust(wide + 2) if beside else "", wide + 2)
+def _sections(formatter: "HelpFormatter", rows: Iterable[tuple[str, str, str]]) -> None:
+    """Write names and texts in two columns, each below its heading."""
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for heading, name, text in rows:
+        sections.setdefault(heading, []).append((name, text))
+    for heading, pairs in sections.items():
+        wide = min(max(len(name) for name, _ in pairs), WIDEST_NAME)
+        with formatter.section(heading):
+            for name, text in pairs:
+                beside = len(name) <= wide
+                if not beside:
+                    formatter.write(f"{'':{formatter.current_indent}}{name}\n")
+                _wrapped(formatter, text, name.ljust(wide + 2) if beside else "", wide + 2)
 
 
 def _wrapped(formatter: "HelpFormatter", text: str, first: str = "", indent: int = 0) -> None:

@@ -42,6 +42,11 @@ class OutputSettings(NamedTuple):
         """Return what writes rows to the sink. `resumed`, `known`: fields of `spec` that only the run knows."""
         return self.make(reporter.beside(sink), self.spec._replace(resumed=resumed, warn=reporter.warn, **known))
 
+    def run_again(self, keep: str) -> str:
+        """Return what to do after a failure, which leaves the file as it was. `keep`: how to keep what came."""
+        unchanged = "left unchanged" if self.file and self.file.exists() else "not created"
+        return f"{self.file} was {unchanged}; run the command again{keep}"
+
     def warn_odd(self, warn: Callable[[str], None], *, receipt: bool = False) -> None:
         """Warn of what is odd about the settings. `receipt`: the run writes one."""
         if self.file is None:

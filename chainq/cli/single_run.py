@@ -209,9 +209,7 @@ class SingleRun:
         """Return what to do after a failure: `start` and `end` are left to be written."""
         settings, query = self.settings, self.query
         if settings.file is not None:
-            keep = ", or add --checkpoint FILE to keep what came" if settings.can.append else ""
-            unchanged = "left unchanged" if settings.file.exists() else "not created"
-            return f"{settings.file} was {unchanged}; run the command again{keep}"
+            return settings.run_again(", or add --checkpoint FILE to keep what came" if settings.can.append else "")
         if not settings.can.endless:
             return f"the {settings.format} output is incomplete; run the command again"
         limit = "" if self.limit is None else f" --limit {self.limit}"

@@ -80,7 +80,7 @@ def _check_words(words: list[str], query: str | None) -> None:
         raise UsageError(f"{quoted(words[0])} is a file: expected the folder or URL of an export", SINGLE_FILE)
     if len(words) > 1:
         raise UsageError(f"unexpected argument {words[1]}: expected [DEST] and one query in quotes")
-    if query is None and not _interactive():
+    if query is None and not (stdin.is_terminal() and output.on_terminal(None)):  # nobody types one
         hint = f"chainq sql {shlex.quote(words[0])} 'select ...' queries a data set" if words else ""
         if words and not is_data_set(words[0]):
             given_word = f"{quoted(words[0])} is not a query"
@@ -101,11 +101,6 @@ def _query(words: list[str]) -> str | None:
         if not piped:
             return query
     return stdin.everything().strip() or None if piped or (sys.stdin and not stdin.is_terminal()) else None
-
-
-def _interactive() -> bool:
-    """Return whether somebody sits at a terminal who can type queries and sees what they give."""
-    return stdin.is_terminal() and output.on_terminal(None)
 
 
 def _check_gaps(database: Database, label: str, given: "SqlOptions", reporter: Reporter, query: str) -> None:

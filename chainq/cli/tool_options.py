@@ -38,13 +38,31 @@ class WalletOptions(KeyOptions):
 
 
 class OwnedOptions(WalletOptions, options.MethodOptions):
-    """What `owned` is given: what a method with heights is, and the keys."""
+    """Ownership rows that view keys own; the keys never leave this machine.
+
+    Reads every ownership row of the range (method: records/isOwner) and compares it here. Needs the package
+    aleo-sdk: pip install 'chainq[wallet]'. That package is under the GPL-3, chainq under the MIT license; of the
+    other commands, only balance and verify --hashes use it.
+
+    A table shows what the records hold, and totals, unless --columns names others. Columns: owner (the address of
+    the key) and those of ownership; with --records those of records; with --decrypt plaintext, plaintext_json,
+    plaintext.MEMBER, record_name and sender too; with --spent or --unspent spent_height and spent_transaction.
+    --columns requests and decrypts what the columns that it names need, also amount and token_id. --spent and
+    --unspent read every full block from the first owned record to the tip, which can take hours; balance with --end
+    reads up to there, and --lake DEST takes what an export of full-blocks has. With both, all records are printed.
+    """
 
 
 class BalanceCommand(
     options.CheckpointOptions, KeyOptions, options.ReportOptions, options.ServiceFlags, options.LakeOptions
 ):
-    """What `balance` is given."""
+    """Private balance of view keys, by program and token, as of a block; the keys never leave this machine.
+
+    Reads ownership rows until the first record of a key, and from there on all full blocks, whose inputs show what
+    is spent. With --checkpoint, later runs read only new blocks; that file holds amounts, but no key and no
+    address. The service has no method for public balances. Needs the package aleo-sdk: pip install
+    'chainq[wallet]'.
+    """
 
     keys: list[str] | None = argument("[KEYFILE]...", "Files of view keys, one per line.", None)
     start: str | None = option(RANGE, "H", "Height before the first record.  [default: 0]")
@@ -56,7 +74,12 @@ class BalanceCommand(
 
 
 class ShowCommand(options.ColorOptions, options.ServiceFlags):
-    """What `show` is given."""
+    """Show an object on one screen: what it is and what happened.
+
+    A block with its transactions and records, a transaction as a tree, the newest transactions of an address or of
+    a function, the newest calls of a program. No method looks up transitions and records: show looks for them in
+    the newest blocks. An export (--url DEST) has an index of transitions.
+    """
 
     object: str = argument(
         "OBJECT",
@@ -72,7 +95,14 @@ class ShowCommand(options.ColorOptions, options.ServiceFlags):
 
 
 class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOptions):
-    """What `export` is given."""
+    """Write the rows of range commands as Parquet files, a partition each, into a folder or an object store.
+
+    `chain` reads full blocks once and writes blocks, full_blocks, transactions, calls, inputs, outputs, finalize
+    and ratifications. See docs/tables.md.
+
+    Run it again to resume: partitions that are complete are skipped, the last one is replaced as the chain grows,
+    and so are those that a reorg touched.
+    """
 
     words: list[str] | None = argument(
         "COMMAND... [RANGE]", "Range commands or chain, then heights: A:B, A:, :B or H. Default: the whole chain.", None
@@ -104,11 +134,17 @@ class SaveOptions(Group):
 
 
 class DoctorCommand(options.ReportOptions, SaveOptions, options.ServiceFlags):
-    """What `doctor` is given."""
+    """Examine a server: dialect, methods, pagination, limits.
+
+    Sends fewer than 40 requests, one at a time.
+    """
 
 
 class StatusCommand(options.ReportOptions):
-    """What `status` is given."""
+    """Show how far a checkpoint or an export has come, and how its last run ended.
+
+    Reads files only and sends no request, so it suits monitoring.
+    """
 
     target: str = argument("CHECKPOINT|DEST", "A checkpoint file, or an export's folder or URL.")
     max_age: str | None = option(
@@ -144,7 +180,11 @@ class VerifiedOptions(Group):
 class VerifyCommand(
     options.RangeOptions, options.CheckpointOptions, VerifiedOptions, options.OutputOptions, options.ServiceFlags
 ):
-    """What `verify` is given."""
+    """Find missing, duplicate, altered and misplaced rows.
+
+    Of a service: reads the full blocks of a height range and compares all other rows with them. Of a data set or a
+    file: reads it, without a network. Exits with code 6 if anything is wrong.
+    """
 
     range: str | None = argument(
         "[RANGE|DEST|FILE]", f"{RANGE_HELP[:-1]}; or a data set of chainq export, or a file of -o.", None
@@ -158,7 +198,11 @@ class PartialOptions(Group):
 
 
 class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, options.ServiceFlags):
-    """What `sql` is given."""
+    """Query an export, or the last blocks, with SQL (DuckDB).
+
+    Tables: blocks, full_blocks, records, ownership, transitions. Without DEST the tables that the query names are
+    fetched into memory, for the range. Without QUERY a terminal gets a prompt.
+    """
 
     words: list[str] | None = argument(
         "[DEST] [QUERY]", "Folder or URL of an export, and one SELECT in quotes, or - to read it from stdin.", None
@@ -166,26 +210,33 @@ class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, op
 
 
 class RpcOptions(options.ColorOptions, options.ServiceFlags, options.RequestOptions):
-    """What `rpc` is given."""
+    """Call any method and print its result as one line of JSON, indented on a terminal.
+
+    Name and parameters are sent as given, in every dialect.
+    """
 
     method: str = argument("METHOD", "Name of the method on the server.")
     params: str | None = argument("[PARAMS]", "JSON object or array, or - to read it from stdin.", None)
 
 
 class CompletionOptions(Group):
-    """What `completion` is given."""
+    """Print the completion script of a shell."""
 
     shell: str = argument("SHELL", "bash, zsh or fish.")
 
 
-class Tool(NamedTuple):
-    """A command that a module of the same name runs, by its `run`: what that is given, and the texts of the help.
+class ProfilesCommand(options.ReportOptions):
+    """List the profiles in config.toml, without their secrets."""
 
-    `columns`: returns those to list; `declared`: returns the parameters, if they are not those of all groups.
+
+class Tool(NamedTuple):
+    """A command that a module of the same name runs, by its `run`: what that is given, whose docstring is the help.
+
+    `examples`: command lines, one per line. `columns`: returns those to list; `declared`: returns the parameters, if
+    they are not those of all groups.
     """
 
     options: type[Group]
-    text: str
     examples: str
     columns: Callable[[], tuple[str, ...]] = tuple
     declared: Callable[[], list[Parameter]] | None = None
@@ -220,92 +271,30 @@ def _findings() -> tuple[str, ...]:
 
 TOOLS = {
     "owned": Tool(
-        OwnedOptions,
-        "Ownership rows that view keys own; the keys never leave this machine.\n\n"
-        "Reads every ownership row of the range (method: records/isOwner) and compares it here. Needs the package "
-        "aleo-sdk: pip install 'chainq[wallet]'. That package is under the GPL-3, chainq under the MIT license; "
-        "of the other commands, only balance and verify --hashes use it.\n\n"
-        "A table shows what the records hold, and totals, unless --columns names others. Columns: owner (the address "
-        "of the key) and those of ownership; with --records those of records; with --decrypt plaintext, "
-        "plaintext_json, plaintext.MEMBER, record_name and sender too; with --spent or --unspent spent_height and "
-        "spent_transaction. --columns requests and decrypts what the columns that it names need, also amount and "
-        "token_id. --spent and --unspent read every full block from the first owned record to the tip, which can "
-        "take hours; balance with --end reads up to there, and --lake DEST takes what an export of full-blocks has. "
-        "With both, all records are printed.",
-        "Examples:\n  chainq owned --last 100\n  chainq owned 0:500 --decrypt\n",
-        declared=lambda: parameters(*_OWNED),
+        OwnedOptions, "chainq owned --last 100\nchainq owned 0:500 --decrypt", declared=lambda: parameters(*_OWNED)
     ),
-    "balance": Tool(
-        BalanceCommand,
-        "Private balance of view keys, by program and token, as of a block; the keys never leave this machine.\n\n"
-        "Reads ownership rows until the first record of a key, and from there on all full blocks, whose inputs show "
-        "what is spent. With --checkpoint, later runs read only new blocks; that file holds amounts, but no key and no "
-        "address. The service has no method for public balances. Needs the package aleo-sdk: "
-        "pip install 'chainq[wallet]'.",
-        "Examples:\n  chainq balance --end 400\n  chainq balance --end 500 --json\n",
-    ),
+    "balance": Tool(BalanceCommand, "chainq balance --end 400\nchainq balance --end 500 --json"),
     "show": Tool(
         ShowCommand,
-        "Show an object on one screen: what it is and what happened.\n\n"
-        "A block with its transactions and records, a transaction as a tree, the newest transactions of an address or"
-        " of a function, the newest calls of a program. No method looks up transitions and records:"
-        " show looks for them in the newest blocks. An export (--url DEST) has an index of transitions.",
-        "Examples:\n  chainq show 12345\n  chainq show latest\n  chainq show credits.aleo/transfer_public\n"
-        "  chainq records --last 1 --limit 5 --jsonl | chainq show -\n",
+        "chainq show 12345\nchainq show latest\nchainq show credits.aleo/transfer_public\n"
+        "chainq records --last 1 --limit 5 --jsonl | chainq show -",
     ),
     "export": Tool(
-        ExportCommand,
-        "Write the rows of range commands as Parquet files, a partition each, into a folder or an object store.\n\n"
-        "`chain` reads full blocks once and writes blocks, full_blocks, transactions, calls, inputs, outputs, finalize"
-        " and ratifications. See docs/tables.md.\n\n"
-        "Run it again to resume: partitions that are complete are skipped, the last one is replaced as the chain grows,"
-        " and so are those that a reorg touched.",
-        "Examples:\n  chainq export chain --to chain 10K:11K --partition 1K\n"
-        "  chainq export records --to chain 10K:12K\n",
+        ExportCommand, "chainq export chain --to chain 10K:11K --partition 1K\nchainq export records --to chain 10K:12K"
     ),
-    "doctor": Tool(
-        DoctorCommand,
-        "Examine a server: dialect, methods, pagination, limits.\n\nSends fewer than 40 requests, one at a time.",
-        "Example:\n  chainq doctor --url http://127.0.0.1:8545 --save mine\n",
-    ),
+    "doctor": Tool(DoctorCommand, "chainq doctor --url http://127.0.0.1:8545 --save mine"),
     "status": Tool(
         StatusCommand,
-        "Show how far a checkpoint or an export has come, and how its last run ended.\n\nReads files only and sends no "
-        "request, so it suits monitoring.",
-        "Examples:\n  chainq blocks --start -5 --checkpoint blocks.ckpt -o blocks.jsonl\n"
-        "  chainq status blocks.ckpt --max-age 15m\n",
+        "chainq blocks --start -5 --checkpoint blocks.ckpt -o blocks.jsonl\nchainq status blocks.ckpt --max-age 15m",
     ),
-    "verify": Tool(
-        VerifyCommand,
-        "Find missing, duplicate, altered and misplaced rows.\n\n"
-        "Of a service: reads the full blocks of a height range and compares all other rows with them. Of a data set or"
-        " a file: reads it, without a network. Exits with code 6 if anything is wrong.",
-        "Example:\n  chainq verify --last 100 --url http://127.0.0.1:8545\n",
-        columns=_findings,
-    ),
+    "verify": Tool(VerifyCommand, "chainq verify --last 100 --url http://127.0.0.1:8545", columns=_findings),
     "sql": Tool(
         SqlOptions,
-        "Query an export, or the last blocks, with SQL (DuckDB).\n\n"
-        "Tables: blocks, full_blocks, records, ownership, transitions. Without DEST the tables that the query names are"
-        " fetched into memory, for the range. Without QUERY a terminal gets a prompt.",
-        "Example:\n  chainq sql --last 1000 'select program_id, count(*) from records group by 1'\n",
+        "chainq sql --last 1000 'select program_id, count(*) from records group by 1'",
         declared=lambda: [one for one in parameters(*SqlOptions.__mro__) if one.name != "columns"],
     ),
-    "rpc": Tool(
-        RpcOptions,
-        "Call any method and print its result as one line of JSON, indented on a terminal.\n\n"
-        "Name and parameters are sent as given, in every dialect.",
-        """Example:\n  chainq rpc getBlocks '{"start": 0, "end": 5}'\n""",
-    ),
-    "profiles": Tool(
-        options.ReportOptions,
-        "List the profiles in config.toml, without their secrets.",
-        "Example:\n  chainq profiles --json\n",
-    ),
-    "completion": Tool(
-        CompletionOptions,
-        "Print the completion script of a shell.",
-        "Example:\n  source <(chainq completion bash)\n",
-    ),
+    "rpc": Tool(RpcOptions, 'chainq rpc getBlocks \'{"start": 0, "end": 5}\''),
+    "profiles": Tool(ProfilesCommand, "chainq profiles --json"),
+    "completion": Tool(CompletionOptions, "source <(chainq completion bash)"),
 }
 """The commands of modules of their own; `serve` declares its options itself."""

@@ -226,8 +226,7 @@ def _rest(verdict: Verdict, settings: output.OutputSettings, journal: Journal | 
     if journal is not None:
         return f"the next run resumes at height {journal.position.next}"
     if settings.file is not None:
-        unchanged = "left unchanged" if settings.file.exists() else "not created"
-        return f"{settings.file} was {unchanged}; run the command again, or add --checkpoint FILE to keep findings"
+        return settings.run_again(", or add --checkpoint FILE to keep findings")
     return f"resume with --start {verdict.reached} --end {verdict.heights.end}"
 
 

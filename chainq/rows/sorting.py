@@ -92,7 +92,8 @@ class Sorter:
             heights = HeightRange(found[first], found[first] + 1)
             if len({bytes(rows[i]) for i in (first, *others)}) <= len(others):
                 raise self._twice(heights)
-            if self._method.order and _identifies(key):
+            # A row without an id has no name but its bytes.
+            if self._method.order and (not isinstance(key, tuple) or key[1][1]):
                 raise IncompleteError(
                     f"{self._method.name} {heights}: two different rows have the same {self._method.order}",
                     "the service contradicts itself",
@@ -102,11 +103,6 @@ class Sorter:
         return IncompleteError(
             f"{self._method.name} {heights}: a row appears twice in one response", "the service repeats rows"
         )
-
-
-def _identifies(key: Any) -> bool:
-    """Return whether a key names its row: a row without an id is compared by its bytes alone."""
-    return not isinstance(key, tuple) or bool(key[1][1])
 
 
 def _rising(keys: Sequence[Any]) -> bool:
