@@ -120,7 +120,7 @@ class Unfolder:
         """Return the object of a row: the paths in their order, null if the row has no such field, then the others."""
         values = self._paths.copy()
         self._open(row, "", values)
-        return b"{" + b",".join(msgspec.json.encode(path) + b":" + bytes(one) for path, one in values.items()) + b"}"
+        return msgspec.json.encode(values)
 
     def _open(self, value: bytes | Raw, path: str, values: dict[str, Raw]) -> None:
         for key, inner in object_of(value).items():
