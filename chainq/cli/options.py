@@ -45,23 +45,26 @@ class Declared:
         return self.default
 
 
-def option(heading: str, metavar: str, text: str, default: Any = None, *, names: str = "", **more: Any) -> Any:
-    """Declare an option under a heading of the help.
+def option(
+    metavar: str, text: str, default: Any = None, *, names: str = "", heading: str | None = None, **more: Any
+) -> Any:
+    """Declare an option.
 
-    `names`: with blanks between, if they are not that of the attribute alone; `more`: as Typer's `Option` takes it.
+    `names`: with blanks between, if they are not that of the attribute alone; `heading`: of the help, if it is not that
+    of the group; `more`: as Typer's `Option` takes it.
     """
-    more = {"metavar": metavar or None, "rich_help_panel": heading or None, "help": text, **more}
+    more = {"metavar": metavar or None, "rich_help_panel": heading, "help": text, **more}
     return Declared(Option(..., *names.split(), **more), default)
 
 
-def processes(heading: str, text: str) -> Any:
+def processes(text: str) -> Any:
     """Declare `--workers`."""
-    return option(heading, "N", text, names="--workers -w", min=1, max=256)
+    return option("N", text, names="--workers -w", min=1, max=256)
 
 
-def switch(heading: str, text: str, *, default: bool = False, names: str = "") -> Any:
+def switch(text: str, *, default: bool = False, names: str = "", heading: str | None = None) -> Any:
     """Declare an option without a value."""
-    return option(heading, "", text, default, names=names)
+    return option("", text, default, names=names, heading=heading)
 
 
 def argument(metavar: str, text: str, default: Any = REQUIRED) -> Any:
@@ -72,30 +75,32 @@ def argument(metavar: str, text: str, default: Any = REQUIRED) -> Any:
 class Group:
     """Options and arguments as annotated attributes; an instance has the values of a run.
 
-    `of`: whether the command of a method has them.
+    `of`: whether the command of a method has them. `heading`: of its own options in the help.
     """
 
     of: Callable[[Method], bool] = staticmethod(lambda _: True)
 
-    def __init_subclass__(cls, of: Callable[[Method], bool] = of) -> None:
+    def __init_subclass__(cls, of: Callable[[Method], bool] = of, heading: str = "") -> None:
         cls.of = staticmethod(of)
+        for declared in vars(cls).values():
+            if isinstance(declared, Declared) and isinstance(declared.info, OptionInfo):
+                own = declared.info.rich_help_panel
+                declared.info.rich_help_panel = (heading if own is None else own) or None
 
     def __init__(self, **parsed: Any) -> None:
         vars(self).update(parsed)
 
 
-class RangeOptions(Group, of=lambda method: method.ranged):
+class RangeOptions(Group, of=lambda method: method.ranged, heading=RANGE):
     """Which heights."""
 
-    start: str | None = option(RANGE, "H", "First height; -100: the last 100 blocks.")
-    end: str | None = option(RANGE, "H", "End height, exclusive. Default, and latest: through the tip.")
-    last: str | None = option(RANGE, "N", "The last N blocks.")
+    start: str | None = option("H", "First height; -100: the last 100 blocks.")
+    end: str | None = option("H", "End height, exclusive. Default, and latest: through the tip.")
+    last: str | None = option("N", "The last N blocks.")
     since: str | None = option(
-        RANGE,
-        "T",
-        "First block time: 2024-06-02T11:36Z, yesterday or 2h.\fAlso 2024-06-02, '2 hours ago' or Unix seconds.",
+        "T", "First block time: 2024-06-02T11:36Z, yesterday or 2h.\fAlso 2024-06-02, '2 hours ago' or Unix seconds."
     )
-    until: str | None = option(RANGE, "T", "End block time, exclusive.")
+    until: str | None = option("T", "End block time, exclusive.")
 
     def given_bounds(self) -> list[str]:
         """Return the options of a range that were given."""
@@ -108,66 +113,65 @@ class RangeArgument(Group, of=lambda method: method.ranged):
     range: str | None = argument("[RANGE]", RANGE_HELP, None)
 
 
-class OrderOptions(Group, of=lambda method: method.ranged):
+class OrderOptions(Group, of=lambda method: method.ranged, heading=RANGE):
     """In which order."""
 
-    reverse: bool = switch(RANGE, "Highest heights first.")
+    reverse: bool = switch("Highest heights first.")
 
 
-class LimitOptions(Group, of=lambda method: method.ranged or method.sized or method.filtered):
+class LimitOptions(Group, of=lambda method: method.ranged or method.sized or method.filtered, heading=RANGE):
     """How many rows."""
 
-    limit: int | None = option(RANGE, "N", "Stop after N rows.", min=0)
+    limit: int | None = option("N", "Stop after N rows.", min=0)
 
 
-class PageOptions(Group, of=lambda method: method.sized):
+class PageOptions(Group, of=lambda method: method.sized, heading=RANGE):
     """One page as the service sends it."""
 
-    page: int | None = option(RANGE, "N", "Print one page of one request, unverified.", min=0)
+    page: int | None = option("N", "Print one page of one request, unverified.", min=0)
 
 
-class PageSizeOptions(Group, of=lambda method: method.sized):
+class PageSizeOptions(Group, of=lambda method: method.sized, heading=RANGE):
     """The page size of the service."""
 
-    page_size: int | None = option(RANGE, "N", "Initial page size.", min=1)
+    page_size: int | None = option("N", "Initial page size.", min=1)
 
 
-class NewestOptions(Group, of=lambda method: method.sized and not method.ranged):
+class NewestOptions(Group, of=lambda method: method.sized and not method.ranged, heading=RANGE):
     """Reading a list without heights from its end."""
 
-    newest: bool = switch(RANGE, "The newest rows first, as many as --limit.")
+    newest: bool = switch("The newest rows first, as many as --limit.")
 
 
-class VerifyOptions(Group, of=lambda method: method.linked):
+class VerifyOptions(Group, of=lambda method: method.linked, heading=RANGE):
     """Verification of the chain."""
 
-    no_verify: bool = switch(RANGE, "Skip the check for missing and unlinked blocks.")
-    hashes: bool = switch(RANGE, "Recompute block hashes.\fExit with code 6 before the first wrong row.")
-    workers: int | None = processes(RANGE, "Processes that recompute hashes.\fDefault: one per core.")
+    no_verify: bool = switch("Skip the check for missing and unlinked blocks.")
+    hashes: bool = switch("Recompute block hashes.\fExit with code 6 before the first wrong row.")
+    workers: int | None = processes("Processes that recompute hashes.\fDefault: one per core.")
 
 
-class CallFilterOptions(Group, of=lambda method: bool(method.program)):
+class CallFilterOptions(Group, of=lambda method: bool(method.program), heading=FILTER):
     """Which rows, by what was called."""
 
     of_program: list[str] | None = option(
-        FILTER,
         "ID",
         "Print the rows of this program, such as credits.aleo.\fA row may be of any that is given.",
         names="--program",
     )
     of_function: list[str] | None = option(
-        FILTER, "NAME", "Print the rows of this function.\fA row may be of any that is given.", names="--function"
+        "NAME", "Print the rows of this function.\fA row may be of any that is given.", names="--function"
     )
 
 
 def where(condition: str) -> Any:
     """Declare `--where`, with an example."""
     return option(
-        FILTER,
         "EXPRESSION",
         f"Print rows with '{condition}'. Operators: = != < <= > >= ~ !~ and or not ( ).\f"
         "~ and !~ are regular expressions. A row must meet every condition that is given.",
         names="--where",
+        heading=FILTER,
     )
 
 
@@ -177,87 +181,84 @@ class FilterOptions(Group, of=lambda method: method.filtered):
     where: list[str] | None = where("height > 5")
 
 
-class CheckpointOptions(Group, of=lambda method: method.ranged):
+class CheckpointOptions(Group, of=lambda method: method.ranged, heading=RESUME):
     """Where an incremental run records how far it came."""
 
-    checkpoint: Path | None = option(RESUME, "FILE", "Resume where the last run ended.")
+    checkpoint: Path | None = option("FILE", "Resume where the last run ended.")
 
 
-class ResumeOptions(Group, of=lambda method: method.ranged):
+class ResumeOptions(Group, of=lambda method: method.ranged, heading=RESUME):
     """Incremental runs."""
 
-    lag: int = option(RESUME, "N", "Leave out the last N blocks.", 0, min=0)
-    rewind: int | None = option(RESUME, "N", "Fetch the last N or more blocks again.\fThe run then resumes.", min=1)
-    adopt: bool = switch(RESUME, "Without a checkpoint, resume 10 heights back in -o FILE.")
-    max_age: str | None = option(RESUME, "AGE", "Exit with code 6 if the tip is older: 10m, 2h, 7d.")
-    follow: bool = switch(RESUME, "Keep running and print new blocks.", names="--follow -f")
-    interval: float | None = option(RESUME, "SECONDS", f"Seconds between polls.  [default: {INTERVAL:g}]", min=0.01)
+    lag: int = option("N", "Leave out the last N blocks.", 0, min=0)
+    rewind: int | None = option("N", "Fetch the last N or more blocks again.\fThe run then resumes.", min=1)
+    adopt: bool = switch("Without a checkpoint, resume 10 heights back in -o FILE.")
+    max_age: str | None = option("AGE", "Exit with code 6 if the tip is older: 10m, 2h, 7d.")
+    follow: bool = switch("Keep running and print new blocks.", names="--follow -f")
+    interval: float | None = option("SECONDS", f"Seconds between polls.  [default: {INTERVAL:g}]", min=0.01)
 
 
-class AgeOptions(Group, of=lambda method: not method.params):
+class AgeOptions(Group, of=lambda method: not method.params, heading=SERVICE):
     """How old the tip may be, for a command that prints it once."""
 
-    max_age: str | None = option(SERVICE, "AGE", "Exit with code 6 if the tip is older: 10m, 2h, 7d.")
+    max_age: str | None = option("AGE", "Exit with code 6 if the tip is older: 10m, 2h, 7d.")
 
 
-class ColorOptions(Group):
+class ColorOptions(Group, heading=OUTPUT):
     """Colors, for all commands that use them."""
 
-    color: str = option(OUTPUT, "auto|always|never", "When to use colors.", "auto")
+    color: str = option("auto|always|never", "When to use colors.", "auto")
 
 
-class OutputOptions(ColorOptions):
+class OutputOptions(ColorOptions, heading=OUTPUT):
     """What is written, and where to."""
 
     format: str | None = option(
-        OUTPUT,
         "NAME",
         "table, jsonl, json, csv, tsv, text, chart, parquet. Default: table, or jsonl in a pipe.\f"
         "Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default.",
     )
-    table: bool = switch(OUTPUT, "Human-readable table.")
-    jsonl: bool = switch(OUTPUT, "One JSON object per line, as the service sent it.")
-    json: bool = switch(OUTPUT, "One JSON array, or one object.")
-    csv: bool = switch(OUTPUT, "CSV with a header (RFC 4180).")
-    text: bool = switch(OUTPUT, "Values only, separated by tabs, one row per line.")
-    no_header: bool = switch(OUTPUT, "csv or tsv without its header.")
+    table: bool = switch("Human-readable table.")
+    jsonl: bool = switch("One JSON object per line, as the service sent it.")
+    json: bool = switch("One JSON array, or one object.")
+    csv: bool = switch("CSV with a header (RFC 4180).")
+    text: bool = switch("Values only, separated by tabs, one row per line.")
+    no_header: bool = switch("csv or tsv without its header.")
     columns: list[str] | None = option(
-        OUTPUT,
         "A,B.C",
         "Columns, such as a,b.c; `help` lists them.\fAlso a.b[].c of the items of an array, or `all`.",
         callback=_list_columns,
         is_eager=True,
     )
-    no_trunc: bool = switch(OUTPUT, "Do not abbreviate values.")
+    no_trunc: bool = switch("Do not abbreviate values.")
     output: str | None = option(
-        OUTPUT,
         "FILE",
         "Output file; its extension selects the format.\fIt is replaced when it is complete.",
         names="--output -o",
     )
 
 
-class ReceiptOptions(Group):
+class ReceiptOptions(Group, heading=OUTPUT):
     """What is written beside a file."""
 
     receipt: bool = switch(
-        OUTPUT, "Write FILE.receipt.json for chainq verify FILE.\fIt contains the range, the row count and the SHA-256."
+        "Write FILE.receipt.json for chainq verify FILE.\fIt contains the range, the row count and the SHA-256."
     )
 
 
-class FlattenOptions(Group):
+class FlattenOptions(Group, heading=OUTPUT):
     """Whether jsonl has nested objects."""
 
-    flatten: bool = switch(OUTPUT, "jsonl with a key for each column (b.c).\fNested objects become keys, too.")
+    flatten: bool = switch("jsonl with a key for each column (b.c).\fNested objects become keys, too.")
 
 
-class DetailOptions(Group, of=lambda method: method.param(Role.ADDRESS) is not None):
+class DetailOptions(Group, of=lambda method: method.param(Role.ADDRESS) is not None, heading=OUTPUT):
     """What a table adds to the rows."""
 
-    no_details: bool = switch(OUTPUT, "Do not look up the transactions of a table.")
+    no_details: bool = switch("Do not look up the transactions of a table.")
 
 
-class ServiceFlags(Group):
+class ServiceFlags(Group, heading=SERVICE):
     """Where the data comes from, and how it is requested.
 
     `profile_first`: `--profile` is on the command line, and the URL comes from the environment.
@@ -266,68 +267,60 @@ class ServiceFlags(Group):
     profile_first = False
 
     url: str | None = option(
-        SERVICE,
-        "URL",
-        "URL of the service, or folder or URL of an export; demo: is a built-in sample.",
-        envvar="CHAINQ_URL",
+        "URL", "URL of the service, or folder or URL of an export; demo: is a built-in sample.", envvar="CHAINQ_URL"
     )
-    profile: str | None = option(SERVICE, "NAME", "Profile from config.toml.", envvar="CHAINQ_PROFILE")
-    dialect: str | None = option(SERVICE, "NAME", "chain, aleo, or auto to detect the dialect.  [default: auto]")
-    timeout: float | None = option(SERVICE, "SECONDS", f"Seconds per request.  [default: {TIMEOUT:g}]")
-    deadline: str | None = option(SERVICE, "AGE", "Exit with code 4 if it takes longer: 90s, 10m, 2h.")
-    retries: int | None = option(SERVICE, "N", f"Retries for transient failures.  [default: {RETRIES}]", min=0)
-    concurrency: int = option(SERVICE, "N", "Parallel requests.", CONCURRENCY, names="--concurrency -j", min=1, max=64)
-    max_memory: str = option(SERVICE, "SIZE", "Memory for responses: 512M, 2G.", f"{MAX_MEMORY // 2**30}G")
-    rate: float | None = option(SERVICE, "N", "Maximum requests per second.")
-    header: list[str] | None = option(
-        SERVICE, "'NAME: VALUE'", "HTTP header for every request.\fKeep secrets in a profile."
-    )
-    cert: str | None = option(
-        SERVICE, "FILE[:KEY]", "Client certificate (PEM).\fKEY is its key, if that is not in FILE."
-    )
-    quiet: bool = switch(SERVICE, "Suppress warnings and progress.", names="--quiet -q")
-    verbose: bool = switch(SERVICE, "Log every request to stderr.", names="--verbose -v")
-    log_format: str = option(SERVICE, "text|json", "Format of the lines on stderr.", "text")
+    profile: str | None = option("NAME", "Profile from config.toml.", envvar="CHAINQ_PROFILE")
+    dialect: str | None = option("NAME", "chain, aleo, or auto to detect the dialect.  [default: auto]")
+    timeout: float | None = option("SECONDS", f"Seconds per request.  [default: {TIMEOUT:g}]")
+    deadline: str | None = option("AGE", "Exit with code 4 if it takes longer: 90s, 10m, 2h.")
+    retries: int | None = option("N", f"Retries for transient failures.  [default: {RETRIES}]", min=0)
+    concurrency: int = option("N", "Parallel requests.", CONCURRENCY, names="--concurrency -j", min=1, max=64)
+    max_memory: str = option("SIZE", "Memory for responses: 512M, 2G.", f"{MAX_MEMORY // 2**30}G")
+    rate: float | None = option("N", "Maximum requests per second.")
+    header: list[str] | None = option("'NAME: VALUE'", "HTTP header for every request.\fKeep secrets in a profile.")
+    cert: str | None = option("FILE[:KEY]", "Client certificate (PEM).\fKEY is its key, if that is not in FILE.")
+    quiet: bool = switch("Suppress warnings and progress.", names="--quiet -q")
+    verbose: bool = switch("Log every request to stderr.", names="--verbose -v")
+    log_format: str = option("text|json", "Format of the lines on stderr.", "text")
 
 
-class LakeOptions(Group, of=lambda method: method.stored):
+class LakeOptions(Group, of=lambda method: method.stored, heading=SERVICE):
     """What need not be requested."""
 
-    lake: str | None = option(SERVICE, "DEST", "Read what an export in DEST contains from there.")
+    lake: str | None = option("DEST", "Read what an export in DEST contains from there.")
 
 
-class FillOptions(Group, of=lambda method: method.stored and method.ranged):
+class FillOptions(Group, of=lambda method: method.stored and method.ranged, heading=SERVICE):
     """What is kept of what was requested."""
 
-    fill: bool = switch(SERVICE, "First write what --lake lacks of the range into it.")
+    fill: bool = switch("First write what --lake lacks of the range into it.")
 
 
-class CheckOptions(Group):
+class CheckOptions(Group, heading=SERVICE):
     """Whether arguments are checked before they are sent."""
 
-    no_check: bool = switch(SERVICE, "Skip argument checks.")
+    no_check: bool = switch("Skip argument checks.")
 
 
-class StrictOptions(Group, of=lambda method: method.ranged or method.sized):
+class StrictOptions(Group, of=lambda method: method.ranged or method.sized, heading=SERVICE):
     """Which proof of completeness is enough."""
 
     strict: bool = switch(
-        SERVICE,
         "Exit with code 6 before rows without proof.\fThat is, before rows that are not proved complete. A few "
-        "heights are compared with their full blocks, too.",
+        "heights are compared with their full blocks, too."
     )
 
 
-class RequestOptions(Group):
+class RequestOptions(Group, heading=SERVICE):
     """Whether the requests of a command are sent."""
 
-    dry_run: bool = switch(SERVICE, "Print the requests as JSON Lines and send none.")
+    dry_run: bool = switch("Print the requests as JSON Lines and send none.")
 
 
 class ReportOptions(Group):
     """How a helper prints its result."""
 
-    json: bool = switch("", "JSON instead of a table.")
+    json: bool = switch("JSON instead of a table.")
 
 
 class MethodOptions(

@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 class ServeOptions(Group):
     """The sample chain and where it listens."""
 
-    port: int = option("", "N", "TCP port; 0: any free one.", 8545, min=0, max=65535)
-    host: str = option("", "ADDRESS", "A loopback address; any address with --lake.", "127.0.0.1")
-    dialect: str = option("", "NAME", "chain or aleo.", "chain")
-    tip: int | None = option("", "H", "Tip height; -1: an empty chain.", names="--tip --newest", min=-1)
-    grow: float = option("", "SECONDS", "Seconds between new blocks; 0: no new blocks.", 0.0, min=0.0)
-    now: bool = switch("", "The newest block is seconds old, and new ones come as their times are reached.")
-    seed: int = option("", "N", "Seed for the chain.", 0)
-    dense_height: str | None = option("", "H:N", "Number of records at height H.")
-    owner: str | None = option("", "ADDRESS", "Plant records of this address, not of the published test key.")
+    port: int = option("N", "TCP port; 0: any free one.", 8545, min=0, max=65535)
+    host: str = option("ADDRESS", "A loopback address; any address with --lake.", "127.0.0.1")
+    dialect: str = option("NAME", "chain or aleo.", "chain")
+    tip: int | None = option("H", "Tip height; -1: an empty chain.", names="--tip --newest", min=-1)
+    grow: float = option("SECONDS", "Seconds between new blocks; 0: no new blocks.", 0.0, min=0.0)
+    now: bool = switch("The newest block is seconds old, and new ones come as their times are reached.")
+    seed: int = option("N", "Seed for the chain.", 0)
+    dense_height: str | None = option("H:N", "Number of records at height H.")
+    owner: str | None = option("ADDRESS", "Plant records of this address, not of the published test key.")
     sealed: int | None = option(
-        "", "N", "A chain of N blocks with true hashes; making 50 takes about a second.", min=1, max=100_000
+        "N", "A chain of N blocks with true hashes; making 50 takes about a second.", min=1, max=100_000
     )
-    shuffle: bool = switch("", "Shuffle the rows inside each height.", default=True, names="--shuffle/--no-shuffle")
-    gzip: bool = switch("", "Compress responses for clients that accept it.")
-    lake: str | None = option("", "DEST", "Serve the export in this folder or at this URL instead.")
-    verbose: bool = switch("", "Log every call to stderr.", names="--verbose -v")
+    shuffle: bool = switch("Shuffle the rows inside each height.", default=True, names="--shuffle/--no-shuffle")
+    gzip: bool = switch("Compress responses for clients that accept it.")
+    lake: str | None = option("DEST", "Serve the export in this folder or at this URL instead.")
+    verbose: bool = switch("Log every call to stderr.", names="--verbose -v")
 
 
 _AS_TEXT: dict[str, tuple[str, Any, Any]] = {
@@ -59,7 +59,7 @@ def fault_options() -> list[Parameter]:
         if (told := field.metadata.get("told")) is not None:
             name, kind, default = _AS_TEXT.get(field.name, (field.name, field.type, field.default))
             bounds = {"min": told.low, "max": told.high, "show_default": told.shown}
-            words = option("Faults", told.metavar, told.text, default, names=_option(name), **bounds)
+            words = option(told.metavar, told.text, default, names=_option(name), heading="Faults", **bounds)
             options.append(parameter(name, kind, words))
     return options
 

@@ -17,24 +17,24 @@ from chainq.defaults import INTERVAL
 WALLET, EXPORT = "Wallet", "Export"
 
 
-class KeyOptions(Group):
+class KeyOptions(Group, heading=WALLET):
     """Whose records, if nothing is said of how they are printed."""
 
     view_key_file: list[Path] | None = option(
-        WALLET, "FILE", "View keys, one per line; - for stdin. Default: CHAINQ_VIEW_KEY, else a hidden prompt."
+        "FILE", "View keys, one per line; - for stdin. Default: CHAINQ_VIEW_KEY, else a hidden prompt."
     )
-    insecure_key_file: bool = switch(WALLET, "Accept a key file that others can access.")
-    network: str | None = option(WALLET, "NAME", "Fail unless the service is on mainnet, or on testnet.")
-    workers: int | None = processes(WALLET, "Processes that compare rows. Default: one per core.")
+    insecure_key_file: bool = switch("Accept a key file that others can access.")
+    network: str | None = option("NAME", "Fail unless the service is on mainnet, or on testnet.")
+    workers: int | None = processes("Processes that compare rows. Default: one per core.")
 
 
-class WalletOptions(KeyOptions):
+class WalletOptions(KeyOptions, heading=WALLET):
     """Whose records, and what is printed of them."""
 
-    records: bool = switch(WALLET, "Add the record of each row, with its height.")
-    decrypt: bool = switch(WALLET, "Add the record, its plaintext and sender, and check it.")
-    unspent: bool = switch(WALLET, "Only records that are not spent, up to the tip.")
-    spent: bool = switch(WALLET, "Only spent records, with what spends them.")
+    records: bool = switch("Add the record of each row, with its height.")
+    decrypt: bool = switch("Add the record, its plaintext and sender, and check it.")
+    unspent: bool = switch("Only records that are not spent, up to the tip.")
+    spent: bool = switch("Only spent records, with what spends them.")
 
 
 class OwnedOptions(WalletOptions, options.MethodOptions):
@@ -54,7 +54,12 @@ class OwnedOptions(WalletOptions, options.MethodOptions):
 
 
 class BalanceCommand(
-    options.CheckpointOptions, KeyOptions, options.ReportOptions, options.ServiceFlags, options.LakeOptions
+    options.CheckpointOptions,
+    KeyOptions,
+    options.ReportOptions,
+    options.ServiceFlags,
+    options.LakeOptions,
+    heading=RANGE,
 ):
     """Private balance of view keys, by program and token, as of a block; the keys never leave this machine.
 
@@ -65,15 +70,15 @@ class BalanceCommand(
     """
 
     keys: list[str] | None = argument("[KEYFILE]...", "Files of view keys, one per line.", None)
-    start: str | None = option(RANGE, "H", "Height before the first record.  [default: 0]")
-    end: str | None = option(
-        RANGE, "H", "End height, exclusive: balance as of the block before. Not with --checkpoint."
+    start: str | None = option("H", "Height before the first record.  [default: 0]")
+    end: str | None = option("H", "End height, exclusive: balance as of the block before. Not with --checkpoint.")
+    watch: bool = switch("Keep running and print each change.", heading=RESUME)
+    interval: float | None = option(
+        "SECONDS", f"Seconds between polls.  [default: {INTERVAL:g}]", min=0.01, heading=RESUME
     )
-    watch: bool = switch(RESUME, "Keep running and print each change.")
-    interval: float | None = option(RESUME, "SECONDS", f"Seconds between polls.  [default: {INTERVAL:g}]", min=0.01)
 
 
-class ShowCommand(options.ColorOptions, options.ServiceFlags):
+class ShowCommand(options.ColorOptions, options.ServiceFlags, heading=OUTPUT):
     """Show an object on one screen: what it is and what happened.
 
     A block with its transactions and records, a transaction as a tree, the newest transactions of an address or of
@@ -88,13 +93,13 @@ class ShowCommand(options.ColorOptions, options.ServiceFlags):
         "per line.",
     )
     last: str | None = option(
-        "", "N", "Newest blocks to look at. Default: 500K for an address, 1000 for a record, else 100."
+        "N", "Newest blocks to look at. Default: 500K for an address, 1000 for a record, else 100.", heading=""
     )
-    json: bool = switch(OUTPUT, "All parts as one JSON object.")
-    no_trunc: bool = switch(OUTPUT, "Do not abbreviate values.")
+    json: bool = switch("All parts as one JSON object.")
+    no_trunc: bool = switch("Do not abbreviate values.")
 
 
-class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOptions):
+class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOptions, heading=EXPORT):
     """Write the rows of range commands as Parquet files, a partition each, into a folder or an object store.
 
     `chain` reads full blocks once and writes blocks, full_blocks, transactions, calls, inputs, outputs, finalize
@@ -107,30 +112,30 @@ class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOp
     words: list[str] | None = argument(
         "COMMAND... [RANGE]", "Range commands or chain, then heights: A:B, A:, :B or H. Default: the whole chain.", None
     )
-    to: str = option(EXPORT, "DEST", "Folder, or s3://, gs:// or az:// URL.", REQUIRED, show_default=False)
-    partition: str | None = option(EXPORT, "N", "Heights in a partition.  [default: 10K]")
-    no_full_blocks: bool = switch(EXPORT, "With chain: leave out the table of the full blocks themselves.")
-    lag: int = option(EXPORT, "N", "Leave out the last N blocks.", 0, min=0)
-    workers: int | None = option(EXPORT, "N", "Worker processes. Default: one per core.", names="--workers -w", min=1)
-    engine: str = option(EXPORT, "NAME", "Who does the work: local or dask.", "local")
+    to: str = option("DEST", "Folder, or s3://, gs:// or az:// URL.", REQUIRED, show_default=False)
+    partition: str | None = option("N", "Heights in a partition.  [default: 10K]")
+    no_full_blocks: bool = switch("With chain: leave out the table of the full blocks themselves.")
+    lag: int = option("N", "Leave out the last N blocks.", 0, min=0)
+    workers: int | None = option("N", "Worker processes. Default: one per core.", names="--workers -w", min=1)
+    engine: str = option("NAME", "Who does the work: local or dask.", "local")
     scheduler: str | None = option(
-        EXPORT, "URL", "Dask scheduler, such as tcp://host:8786.  [default: a cluster on this machine]"
+        "URL", "Dask scheduler, such as tcp://host:8786.  [default: a cluster on this machine]"
     )
-    delta: bool = switch(EXPORT, "Commit full partitions to a Delta table for each command.")
-    iceberg: bool = switch(EXPORT, "Commit full partitions to an Iceberg table for each command.")
+    delta: bool = switch("Commit full partitions to a Delta table for each command.")
+    iceberg: bool = switch("Commit full partitions to an Iceberg table for each command.")
     repair: str | None = option(
-        EXPORT, "FILE|all", "Write again the partitions that findings of verify name (jsonl), or all of the range."
+        "FILE|all", "Write again the partitions that findings of verify name (jsonl), or all of the range."
     )
-    hashes: bool = switch(EXPORT, "Recompute block hashes before partitions of blocks and full-blocks are written.")
-    no_lock: bool = switch(EXPORT, "Do not keep other exports out; for disjoint partitions.")
-    dry_run: bool = switch(EXPORT, "List the partitions to write, write none.")
+    hashes: bool = switch("Recompute block hashes before partitions of blocks and full-blocks are written.")
+    no_lock: bool = switch("Do not keep other exports out; for disjoint partitions.")
+    dry_run: bool = switch("List the partitions to write, write none.")
 
 
 class SaveOptions(Group):
     """What happens with the findings of `doctor`."""
 
-    save: str | None = option("", "NAME", "Save as a profile in config.toml.")
-    default: bool = switch("", "With --save: make it the default profile.")
+    save: str | None = option("NAME", "Save as a profile in config.toml.")
+    default: bool = switch("With --save: make it the default profile.")
 
 
 class DoctorCommand(options.ReportOptions, SaveOptions, options.ServiceFlags):
@@ -148,33 +153,28 @@ class StatusCommand(options.ReportOptions):
 
     target: str = argument("CHECKPOINT|DEST", "A checkpoint file, or an export's folder or URL.")
     max_age: str | None = option(
-        "", "AGE", "Exit with code 6 if the last success is older (90s, 10m, 2h), or heights are missing."
+        "AGE", "Exit with code 6 if the last success is older (90s, 10m, 2h), or heights are missing."
     )
-    prometheus: bool = switch("", "Gauges in the text format of Prometheus, for node_exporter.")
+    prometheus: bool = switch("Gauges in the text format of Prometheus, for node_exporter.")
 
 
-class VerifiedOptions(Group):
+class VerifiedOptions(Group, heading=RANGE):
     """What `verify` compares."""
 
     commands: list[str] | None = option(
-        RANGE,
-        "A,B",
-        "Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all.",
+        "A,B", "Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all."
     )
-    witness: str | None = option(RANGE, "URL", "Second service to compare with, as far as its chain goes.")
+    witness: str | None = option("URL", "Second service to compare with, as far as its chain goes.")
     sample: int | None = option(
-        RANGE,
         "N",
         "Compare N random heights of a data set or file with the service. Of a service: compare the transactions of "
         "N heights. Default there: 64.",
         min=1,
     )
-    full: bool = switch(RANGE, "Compare all heights instead of a sample.")
-    workers: int | None = processes(
-        RANGE, "Processes that read a data set, or recompute hashes. Default: one per core."
-    )
-    hashes: bool = switch(RANGE, "Recompute block hashes, roots and IDs from the rows.")
-    anchor: str | None = option(RANGE, "HEIGHT:HASH", "Trusted block hash; proves all blocks up to it.")
+    full: bool = switch("Compare all heights instead of a sample.")
+    workers: int | None = processes("Processes that read a data set, or recompute hashes. Default: one per core.")
+    hashes: bool = switch("Recompute block hashes, roots and IDs from the rows.")
+    anchor: str | None = option("HEIGHT:HASH", "Trusted block hash; proves all blocks up to it.")
 
 
 class VerifyCommand(
@@ -194,7 +194,7 @@ class VerifyCommand(
 class PartialOptions(Group):
     """What `sql` makes of an export with gaps."""
 
-    partial: bool = switch("", "Query the partitions that are there, though heights are missing.")
+    partial: bool = switch("Query the partitions that are there, though heights are missing.")
 
 
 class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, options.ServiceFlags):
