@@ -55,7 +55,7 @@ def pursue(heights: HeightRange, overlap: int, facts: Facts, *, rest: bool = Fal
     reach = ev.reach(start, end)
     if reach == end or (reach > start and ev.with_heights):
         facts.note_dense(page, reach)
-        yield from _spot_check(HeightRange(start, reach), page, facts)
+        yield from _spot_check(HeightRange(start, reach), end, page, facts)
     elif not ev.order.usable:
         yield from _unordered(start, end, facts)
     elif reach == start and facts.filled_by(start, page):
@@ -122,7 +122,8 @@ def _check_start(start: int, end: int, page: Page | None, facts: Facts) -> Askin
     else:
         known = ev.known_row(start)
         seen = ev.start_shown or not ev.with_heights or page is None
-    width = min(tuning.NAMED_BLOCKS, end - start, known[0] + 1 - start if known else end)
+    width = max(known[0] + 1 - start, tuning.LARGER * _spread(page, end - start)) if known else end
+    width = min(tuning.NAMED_BLOCKS, end - start, width)
     while facts.blocks and not seen and width:
         due = yield from due_rows(HeightRange(start, start + width), facts)
         if due and not due.strict and start in due.at.values():  # it may list these: does it list some by themselves?
@@ -132,23 +133,28 @@ def _check_start(start: int, end: int, page: Page | None, facts: Facts) -> Askin
         yield from shown(HeightRange(start - 1, start + 1), facts)
 
 
-def _spot_check(heights: HeightRange, page: Page | None, facts: Facts) -> Asking[None]:
-    """Have another method name the rows of a few heights, once in a long run, or in the first chunk of a strict one.
+def _spot_check(heights: HeightRange, end: int, page: Page | None, facts: Facts) -> Asking[None]:
+    """Have another method name the rows of the last few of some heights that order proves, once in a run.
 
-    Order cannot show that a service leaves out the same rows of every response. It is done when chunks have their
-    length, so that it is one request beside ten or more, and before most rows are printed, but not before the first
-    ones; at the end of a chunk, since a service that puts the parts of shards together lacks rows there first.
+    Order cannot show that a service leaves out the same rows of every response. It is done with those below the tip,
+    which another method must name anyhow; or in a long run, when chunks have their length, so that it is one request
+    beside ten or more, and before most rows are printed, but not before the first ones; or in the first chunk of a
+    strict run. At the end of a chunk, since a service that puts the parts of shards together lacks rows there first.
     """
     if not facts.blocks or facts.spot_checked:
         return
+    width = min(tuning.NAMED_BLOCKS, max(2, tuning.LARGER * _spread(page, len(heights))))
+    rest = end - heights.end
+    last = 0 < rest < tuning.NAMED_BLOCKS and end == facts.top
     midst = facts.pace.settled and heights.start != facts.start and heights.end < facts.end
-    if facts.strict or (midst and facts.end - facts.start >= tuning.LONG_RUN * facts.pace.choose()[0]):
+    if last or facts.strict or (midst and facts.end - facts.start >= tuning.LONG_RUN * facts.pace.choose()[0]):
         facts.spot_checked = True
-        width = min(tuning.NAMED_BLOCKS, max(2, tuning.LARGER * _spread(page, len(heights))))
+        upto = end if last else heights.end
         while facts.blocks and width > 1:
-            if (yield from due_rows(HeightRange(max(heights.start, heights.end - width), heights.end), facts)):
+            low = max(heights.start, heights.end - width, upto - tuning.NAMED_BLOCKS)
+            if (yield from due_rows(HeightRange(low, upto), facts)):
                 return
-            width //= 2
+            width, upto = width // 2, heights.end
 
 
 def _request(start: int, end: int, overlap: int, facts: Facts) -> Asking[tuple[Page | None, int]]:

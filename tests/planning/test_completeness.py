@@ -20,7 +20,7 @@ from harness.attempts import attempt, crowded, drive, verdict
 from harness.model import CROWDED, KINDS, NARROW, Faults, Server, chain
 from harness.search import some
 from harness.strategies import COMMANDS, NAMES, chains, faults, servers
-from harness.wrong import WRONG
+from harness.wrong import WRONG, wrong
 
 EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "100"))
 ROWS = 4000  # of a chain
@@ -29,7 +29,7 @@ LOOKS_SOUND = {
     *("start excluded", "page 0 skipped", "one height higher"),
     *("gaps in full pages", "shards", "few rows of a height"),
 }
-"""They lack rows before others, in order (tests/harness/monkey.py): order cannot show it, and nothing else is asked."""
+"""They lack rows before others, in order (tests/harness/monkey.py): only the full blocks of a few heights show it."""
 SLOW = {"nothing after a long row"}  # thousands of calls; CHAINQ_EXAMPLES runs them
 SOUND = {*KINDS, *NARROW, *WRONG, "two at once"} - LOOKS_SOUND - SLOW
 PLAIN = (
@@ -188,6 +188,17 @@ def test_an_error_comes_when_its_turn_comes(kind: str) -> None:
 def test_rows_that_are_left_out_at_the_start_are_found_out(kind: str, seed: int) -> None:
     """By the full blocks up to the first row shown, or of some heights if no row is; and these outrank `records`."""
     assert attempt(seed, kind, rows=ROWS)[0] in ENDS
+
+
+@pytest.mark.parametrize(("start", "reverse"), [*product((0, 4), (False, True))])
+def test_rows_that_wide_ranges_leave_out_are_found_out_below_the_tip(start: int, *, reverse: bool) -> None:
+    """The last rows need a full block anyway: that request is of some blocks more, whose rows the order proved."""
+    made = chain(Random(1), 0, 1.0)  # noqa: S311  # not drawn from
+    row = b'{"id":%d,"transition_id":"t%d","output_index":%d,"height":%d}'
+    made.rows += [[row % (n, height, n, height) for n in (1, 2, 3)] for height in range(24)]
+    server = Server(made, Faults(lists=wrong("height-cap:2")), Random(1))  # noqa: S311  # the same
+    outcome = drive(server, start, 24, page_size=48, tip=23, reverse=reverse)
+    assert verdict(outcome, made.due(start, 24)) == "error"
 
 
 SHAPES = {"even": 1.10, "sparse": 1.25, "bursty": 1.25, "one height of 25,000 rows": 1.25}
