@@ -16,7 +16,6 @@ Where evidence contradicts itself or an assumption, `see` and `witness` raise In
 Rejected: to compare numbers of rows or bytes of responses, and "two responses alike": a server may cut both alike.
 """
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -71,7 +70,6 @@ class Evidence:
         self._located: list[tuple[DueRequest, Located]] = []  # until the order of rows is seen
         self._dropped: list[Shown] = []  # with heights: their rows must come again
         self.order = Order(linked)
-        self.start_shown = False  # a response had rows at the first height that was asked for
         self.widest = 0  # heights of the widest request that showed a row at its far end
 
     # What comes in
@@ -104,7 +102,6 @@ class Evidence:
             shown.complete = self.order.complete(shown.heights, page.heights)
         if page.heights:
             self.widest = max(self.widest, page.heights[-1] - shown.heights.start + 1)
-            self.start_shown |= page.heights[0] == shown.heights.start
 
     def _see_rows(self, shown: Shown) -> None:
         """Take in rows without heights: one that two responses show lies in the heights of both."""
@@ -224,17 +221,14 @@ class Evidence:
     def known_row(self, start: int) -> tuple[int, int] | None:
         """Return between which heights [low, high) the lowest known row lies that is not below `start`, if any."""
         if self.with_heights:
-            rows = (shown.first_from(start) for shown in self._responses)
-            lowest = min((height for height in rows if height is not None), default=None)
-            return None if lowest is None else (lowest, lowest + 1)
+            rows = [shown.row_heights[at] for shown in self._responses for at in shown.from_height(start)]
+            return min(((height, height + 1) for height in rows), default=None)
         found = [r.heights.edges for r in self._responses if r.heights.start >= start]
-        found += self._spans.from_height(start)
-        known = min(found, key=lambda span: (span[1], span[0]), default=None)
         for witness in self._witnesses:
-            for height in (*witness.due.at.values(), *witness.due.shown.values()):
-                if height >= start and (known is None or height < known[1]):
-                    known = (height, height + 1)
-        return known
+            lie = (*witness.due.at.values(), *witness.due.shown.values())
+            found += [(height, height + 1) for height in lie if height >= start]
+        found += self._spans.from_height(start)
+        return min(found, key=lambda span: (span[1], span[0]), default=None)
 
     def missing(self, heights: HeightRange) -> tuple[int, int]:
         """Return how many rows witnesses name at some heights, and how many of them no response has shown."""
@@ -242,33 +236,18 @@ class Evidence:
         named = {key for witness in witnesses for _, key in witness.named(heights)}
         return len(named), len(named.difference(*(witness.found for witness in witnesses)))
 
-    def strict_at(self, height: int) -> bool:
-        """Return whether a row that is due at a height must be listed."""
-        return all(w.due.strict for w in self._witnesses if height in w.due.heights)
-
     def requested(self, heights: HeightRange) -> bool:
         """Return whether one response is to some heights and others."""
         return any(r.heights.start <= heights.start and heights.end <= r.heights.end for r in self._responses)
 
-    def witnessed(self, height: int) -> int:
-        """Return up to which height another method has said what is due from a height on; 0 if it has not."""
-        ends = (w.due.heights.end for w in self._witnesses if height in w.due.heights)
-        return max(ends, default=0)
+    def due(self, height: int) -> list[Due]:
+        """Return what other methods have said of a height."""
+        return [witness.due for witness in self._witnesses if height in witness.due.heights]
 
     def given(self, heights: HeightRange, *, reverse: bool, edge: int = 16) -> None:
-        """Drop rows that were handed on, but for `edge` heights which the next responses may show again."""
+        """Drop responses to heights that were handed on, but for `edge` heights which the next ones may show again."""
         low, high = (0, heights.start + edge) if reverse else (heights.end, 1 << 63)
-        kept = []
-        for shown in self._responses:
-            if shown.heights.end <= low or shown.heights.start >= high:
-                continue
-            if shown.row_heights and (shown.heights.start < low or shown.heights.end > high):
-                some = slice(bisect_left(shown.row_heights, low), bisect_left(shown.row_heights, high))
-                shown.rows = [Raw(bytes(row)) for row in shown.rows[some]]  # a row keeps its whole response alive
-                shown.row_heights = shown.row_heights[some]
-                shown.heights = HeightRange(max(low, shown.heights.start), min(high, shown.heights.end))
-                shown.complete = [HeightRange(max(low, c.start), min(high, c.end)) for c in shown.complete]
-            kept.append(shown)
+        kept = [r for r in self._responses if r.heights.end > low and r.heights.start < high]
         if len(kept) < len(self._responses) and not self.with_heights:
             self._spans.keep(set().union(*(response.keys for response in kept)))
         self._responses = kept
@@ -331,12 +310,17 @@ class Evidence:
         return shown.far
 
     def _names_of(self, shown: Shown) -> dict[Key, Raw]:
-        """Return the rows of a response by what identifies each. Raises IncompleteError for two that have the same."""
+        """Return the rows of a response without heights by what identifies each, and keep that."""
         if shown.names is None:
-            shown.names = dict(zip(self._names(shown.rows), shown.rows, strict=True))
-            if len(shown.names) < len(shown.rows):
-                raise IncompleteError(f"{shown.heights}: two rows of a response have the same identity", AGAIN)
+            shown.names = self._named(shown, shown.rows)
         return shown.names
+
+    def _named(self, shown: Shown, rows: list[Raw]) -> dict[Key, Raw]:
+        """Return rows of a response by what identifies each. Raises IncompleteError for two that have the same."""
+        named = dict(zip(self._names(rows), rows, strict=True))
+        if len(named) < len(rows):
+            raise IncompleteError(f"{shown.heights}: two rows of a response have the same identity", AGAIN)
+        return named
 
     def _cut_without_heights(self, shown: Shown, heights: HeightRange, *, reverse: bool) -> Iterator[Proved]:
         """Yield the rows of a response in the widest heights whose edges no row may lie across."""
@@ -360,15 +344,12 @@ class Evidence:
         due = witness.due
         if self.with_heights:
             part = shown.at(due.heights)
-            keys, row_heights = self._names(shown.rows[part]), shown.row_heights[part]
-            found = {key: Raw(bytes(row)) for key, row in zip(keys, shown.rows[part], strict=True)}
-            wrong = (height for key, height in zip(keys, row_heights, strict=True) if due.at.get(key) != height)
-            if len(found) < len(keys):
-                raise IncompleteError(f"{shown.heights}: two rows of a response have the same identity", AGAIN)
-            if (height := next(wrong, None)) is not None:
-                raise IncompleteError(
-                    f"height {height}: a row is not in the block at that height, by its full block", AGAIN
-                )
+            named = self._named(shown, shown.rows[part])
+            found = {key: Raw(bytes(row)) for key, row in named.items()}  # a row keeps its whole response alive
+            for key, height in zip(found, shown.row_heights[part], strict=True):
+                if due.at.get(key) != height:
+                    said = "a row is not in the block at that height, by its full block"
+                    raise IncompleteError(f"height {height}: {said}", AGAIN)
         else:
             lie = [*due.heights.edges, *due.shown.values()]
             if not shown.heights.overlaps(HeightRange(min(lie), max(lie) + 1)):
@@ -410,15 +391,14 @@ class Evidence:
         """Raise IncompleteError if a row names another block than the one at its height."""
         if self._block_hash is None or not self._hashes:
             return
-        for height, known in self._hashes.items():
-            for i in range(bisect_left(row_heights, height), bisect_left(row_heights, height + 1)):
-                named = self._block_hash(rows[i])
-                if named and known and named != known:
-                    raise IncompleteError(
-                        f"height {height}: a row is of block {excerpt(named, 80)},"
-                        f" but the block is {excerpt(known, 80)}",
-                        "the service returns rows of an old fork, perhaps from a cache; run the command again later",
-                    )
+        for row, height in zip(rows, row_heights, strict=False):
+            known = self._hashes.get(height)
+            named = self._block_hash(row) if known else ""
+            if named and known and named != known:
+                raise IncompleteError(
+                    f"height {height}: a row is of block {excerpt(named, 80)}, but the block is {excerpt(known, 80)}",
+                    "the service returns rows of an old fork, perhaps from a cache; run the command again later",
+                )
 
 
 def _cut(shown: Shown, heights: HeightRange, complete: HeightRange) -> Proved:

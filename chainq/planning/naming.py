@@ -33,12 +33,12 @@ def collect(start: int, end: int, facts: Facts) -> Asking[None]:
     """Have another method name the rows that are due at the first of some heights, and the rows shown; else believe."""
     ev, width, most = facts.evidence, tuning.NAMED_BLOCKS, tuning.MOST_EMPTY
     facts.named = HeightRange(start, end)
-    while facts.blocks and not ev.witnessed(start) and (end - start <= most or facts.empty < most):
+    while facts.blocks and not ev.due(start) and (end - start <= most or facts.empty < most):
         if (yield from due_rows(HeightRange(start, min(end, start + width)), facts)) is None:
             width = max(1, width // 2)
-    if not ev.witnessed(start):
+    if not (said := ev.due(start)):
         return (yield from believe(HeightRange(start, end), facts))
-    yield from _show_all(HeightRange(start, ev.witnessed(start)), facts)
+    yield from _show_all(HeightRange(start, max(due.heights.end for due in said)), facts)
 
 
 def _show_all(heights: HeightRange, facts: Facts) -> Asking[None]:
@@ -64,6 +64,7 @@ def _show_pages(heights: HeightRange, due: int, missing: int, facts: Facts) -> A
     """Have the rows of one height shown by its pages. Raises BehindError if they do not come, and what requests
     raise if pages are too heavy."""
     size, failures, idle, enough = facts.size or due, 0, 0, 1
+    strict = all(said.strict for said in facts.evidence.due(heights.start))  # else rows may never come
     while missing and idle < enough:
         before = missing
         try:
@@ -78,8 +79,8 @@ def _show_pages(heights: HeightRange, due: int, missing: int, facts: Facts) -> A
         idle, failures = 0 if missing < before else idle + 1, 0
         # A walk that shows a share of the rows, by chance, lacks the last one again and again.
         enough = min(tuning.MOST_IDLE, ceil(tuning.CERTAIN * due / came)) if came else tuning.EMPTY_WALKS
-        enough = enough if facts.evidence.strict_at(heights.start) else 1  # others may never come
-    if missing and not facts.evidence.strict_at(heights.start):
+        enough = enough if strict else 1
+    if missing and not strict:
         yield from believe(heights, facts)
     elif missing:
         raise BehindError(

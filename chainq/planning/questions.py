@@ -121,7 +121,7 @@ def _check_start(start: int, end: int, page: Page | None, facts: Facts) -> Askin
         seen = known is not None and known[0] == start
     else:
         known = ev.known_row(start)
-        seen = ev.start_shown or not ev.with_heights or page is None
+        seen = not ev.with_heights or page is None or (known is not None and known[0] == start)
     width = max(known[0] + 1 - start, tuning.LARGER * _spread(page, end - start)) if known else end
     width = min(tuning.NAMED_BLOCKS, end - start, width)
     while facts.blocks and not seen and width:
@@ -129,7 +129,7 @@ def _check_start(start: int, end: int, page: Page | None, facts: Facts) -> Askin
         if due and not due.strict and start in due.at.values():  # it may list these: does it list some by themselves?
             yield from shown(HeightRange(start, start + 1), facts)
         width = 0 if due else width // 2
-    if start and ev.with_heights and not seen and not ev.witnessed(start):
+    if start and ev.with_heights and not seen and not ev.due(start):
         yield from shown(HeightRange(start - 1, start + 1), facts)
 
 

@@ -35,10 +35,10 @@ class Shown:
         """Return which rows lie at some heights."""
         return slice(*(bisect_left(self.row_heights, edge) for edge in heights.edges))
 
-    def first_from(self, start: int) -> int | None:
-        """Return the height of the first row that is not below `start`."""
+    def from_height(self, start: int) -> range:
+        """Return the place of the first row that is not below `start`; none if there is no such row."""
         at = bisect_left(self.row_heights, start)
-        return self.row_heights[at] if at < len(self.row_heights) else None
+        return range(at, len(self.row_heights))[:1]
 
     def narrows(self, other: "Shown") -> bool:
         """Return whether it says more of the rows of another response."""

@@ -390,7 +390,7 @@ def test_heights_of_rows_come_from_the_other_method() -> None:
     assert proved(found, 105, 130) == (105, 112, "order", ["[105,0]"])
     assert found.known_row(106) == (112, 113)
     assert found.missing(HeightRange(104, 112)) == (1, 0)
-    assert found.witnessed(104) == 112
+    assert [said.heights.end for said in found.due(104)] == [112]
 
 
 def test_a_full_block_outranks_the_order_of_another_method() -> None:
@@ -429,7 +429,7 @@ def test_a_later_page_of_the_other_method_shows_where_rows_lie_and_names_none() 
     found = evidence(heights=False)
     request = DueRequest(HeightRange(104, 120), located=True, page=1)
     found.locate(request, Located([key(row(105)), key(row(112))], [105, 112]))
-    assert found.witnessed(104) == 0
+    assert not found.due(104)
     assert found.known_row(106) == (112, 113)
 
 
@@ -462,8 +462,8 @@ def test_a_height_is_complete_when_all_that_is_due_was_shown(*, heights: bool) -
     assert proved(found, 5, 12) == (5, 9, "witness", ["[5,0]", "[5,1]", "[7,0]"])
     assert proved(found, 0, 9, reverse=True) == (5, 9, "witness", ["[5,0]", "[5,1]", "[7,0]"])
     assert found.missing(HeightRange(5, 9)) == (3, 0)
-    assert found.witnessed(5) == 9
-    assert found.witnessed(9) == 0
+    assert [said.heights.end for said in found.due(5)] == [9]
+    assert not found.due(9)
 
 
 @pytest.mark.parametrize("first", ["rows", "due"])
@@ -498,8 +498,8 @@ def test_a_due_row_that_is_missing_where_all_were_shown_is_a_contradiction(first
         else:
             steps()
             assert proved(found, 3, 9) == (3, 8, "order", ["[3,0]"])
-        assert found.strict_at(4) == strict
-        assert found.strict_at(6)
+        assert [said.strict for said in found.due(4)] == [strict]
+        assert not found.due(6)
 
 
 def test_a_response_is_held_against_what_is_due_at_once() -> None:
@@ -574,15 +574,11 @@ def test_the_lowest_known_row_may_be_one_that_another_method_names() -> None:
 
 
 def test_the_widest_request_that_showed_a_row_at_its_far_end() -> None:
-    """And whether rows came at the first height of any."""
+    """Of rows without heights, where they lie at least."""
     found = evidence()
     see(found, 10, 30, page(12, 20))
     see(found, 10, 90, page(12))
-    assert (found.widest, found.start_shown) == (11, False)
-    see(found, 12, 13, page(12))
-    assert (found.widest, found.start_shown) == (11, True)
-    see(found, 13, 20, page())
-    assert found.start_shown
+    assert found.widest == 11
     found = evidence(heights=False)
     see(found, 100, 160, bare(101, 145))
     see(found, 140, 160, bare(145))
@@ -593,30 +589,29 @@ def test_the_widest_request_that_showed_a_row_at_its_far_end() -> None:
 # What was handed on
 
 
-def test_rows_that_were_given_are_dropped() -> None:
-    """Rows, witnesses and beliefs below; a row keeps its response alive otherwise."""
+def test_what_was_given_is_dropped() -> None:
+    """Responses, witnesses and beliefs below; what is above in part is kept."""
     found = evidence()
     see(found, 0, 5, page(1, 3))
     see(found, 2, 20, page(3, 12, 19))
     found.witness(due(0, 4, 1, 3))
     found.believe(HeightRange(0, 5), [], [])
     found.given(HeightRange(0, 10), reverse=False)
-    assert found.known_row(0) == (12, 13)
+    assert found.known_row(0) == (3, 4)
     assert proved(found, 0, 5) is None
     assert proved(found, 10, 20) == (10, 19, "order", ["[12,0]"])
     assert found.missing(HeightRange(0, 4)) == (0, 0)
 
 
-def test_in_reverse_the_rows_above_are_dropped_but_for_an_edge() -> None:
+def test_in_reverse_responses_above_are_dropped_but_for_an_edge() -> None:
     """The next responses may reach into it, and must agree."""
     found = evidence()
-    see(found, 10, 90, page(11, 42, 47, 80))
-    see(found, 50, 90, page(80))
+    see(found, 10, 90, page(11, 42, 47))
+    see(found, 50, 90, page(80, 85))
     found.witness(due(60, 64))
     found.believe(HeightRange(70, 75), [], [])
     found.given(HeightRange(40, 90), reverse=True, edge=5)
-    assert proved(found, 10, 50) == (10, 45, "order", ["[11,0]", "[42,0]"])
-    assert found.known_row(43) is None
+    assert proved(found, 80, 90) is None
     assert proved(found, 60, 64) is None
     assert proved(found, 70, 75) is None
     with pytest.raises(IncompleteError, match="height 43: two responses differ"):
