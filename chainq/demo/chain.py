@@ -12,7 +12,7 @@ from typing import Any
 from chainq.demo import curve, ids, planted
 from chainq.demo.callers import ADDRESSES
 from chainq.demo.ids import WORD, mix
-from chainq.demo.layout import TransactionPlan
+from chainq.demo.layout import Slot, TransactionPlan
 from chainq.demo.pattern import sample_layout
 from chainq.demo.planted import Input, spends
 from chainq.demo.programs import source
@@ -229,39 +229,35 @@ class Chain:
 
         `block_id` is the block's row id; `id` grows with height and position.
         """
-        slots = self.layout.plan(height).slots
         first = self.records.before(height)
-        before = self.transactions.before(height)
         block_id, timestamp, block_hash = self.block_row(height), str(self.timestamp(height)), self.block_hash(height)
-        transactions: dict[int, str] = {}
-        transitions: dict[int, str] = {}
-        rows = []
-        for position in positions:
-            slot = slots[position]
-            number = before + slot.transaction
-            transaction_id = transactions.get(number)
-            if transaction_id is None:
-                transaction_id = transactions[number] = ids.TRANSACTION.text(mix(number, self._transaction))
-            call = number * _PER_TRANSACTION + slot.call
-            transition_id = transitions.get(call)
-            if transition_id is None:
-                transition_id = transitions[call] = ids.TRANSITION.text(mix(call, self._transition))
-            rows.append(
-                {
-                    "record_ciphertext": self.record_text(first + position),
-                    "program_id": slot.function.program,
-                    "block_id": block_id,
-                    "height": height,
-                    "id": _FIRST_RECORD + first + position,
-                    "timestamp": timestamp,
-                    "block_hash": block_hash,
-                    "transition_id": transition_id,
-                    "transaction_id": transaction_id,
-                    "function_name": slot.function.name,
-                    "output_index": slot.output,
-                }
-            )
-        return rows
+        slots, transitions = self._slots(height, positions)
+        transactions = {index: self.transaction_id(height, index) for index in {index for index, _ in transitions}}
+        return [
+            {
+                "record_ciphertext": self.record_text(first + position),
+                "program_id": slot.function.program,
+                "block_id": block_id,
+                "height": height,
+                "id": _FIRST_RECORD + first + position,
+                "timestamp": timestamp,
+                "block_hash": block_hash,
+                "transition_id": transitions[slot.transaction, slot.call],
+                "transaction_id": transactions[slot.transaction],
+                "function_name": slot.function.name,
+                "output_index": slot.output,
+            }
+            for position, slot in slots
+        ]
+
+    def _slots(
+        self, height: int, positions: Iterable[int]
+    ) -> tuple[list[tuple[int, Slot]], dict[tuple[int, int], str]]:
+        """Return the records of a block at these positions, and the IDs of their transitions."""
+        plan = self.layout.plan(height).slots
+        slots = [(position, plan[position]) for position in positions]
+        calls = {(slot.transaction, slot.call) for _, slot in slots}
+        return slots, {call: self.transition_id(height, *call) for call in calls}
 
     def ownership_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
         """Return the ownership records (docs/reference.md) at the same positions as `record_rows`.
@@ -270,13 +266,9 @@ class Chain:
         the planted ones. Records of `mint` have a public owner, so their nonces are empty (docs/protocol.md,
         "Ownership rows").
         """
-        slots = self.layout.plan(height).slots
-        first = self.records.before(height)
-        before = self.transactions.before(height) * _PER_TRANSACTION
-        nonces = curve.nonces()
-        rows = []
-        for position in positions:
-            slot = slots[position]
+        first, nonces, rows = self.records.before(height), curve.nonces(), []
+        slots, transitions = self._slots(height, positions)
+        for position, slot in slots:
             word = mix(first + position, self._record)
             owned = self.planted.get(first + position)
             if owned:
@@ -284,13 +276,12 @@ class Chain:
             else:
                 nonce_x, nonce_y = ("", "") if slot.function.name == "mint" else nonces[word % len(nonces)]
                 owner_x = str(ids.element(word ^ 3))
-            transition = before + slot.transaction * _PER_TRANSACTION + slot.call
             rows.append(
                 {
                     "nonce_x": nonce_x,
                     "nonce_y": nonce_y,
                     "owner_x": owner_x,
-                    "transition_id": ids.TRANSITION.text(mix(transition, self._transition)),
+                    "transition_id": transitions[slot.transaction, slot.call],
                     "output_index": slot.output,
                 }
             )

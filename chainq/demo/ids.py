@@ -4,7 +4,7 @@ Every text is a pure function of one 64-bit word. What the words mean (heights, 
 nothing here knows of blocks.
 """
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 WORD = (1 << 64) - 1
 """The largest word."""
@@ -97,31 +97,27 @@ def _tables(symbols: int, bits: int) -> tuple[list[int], ...]:
 class Coder:
     """Writes words as bech32m texts (BIP 350) of one prefix and length, and reads them back."""
 
-    __slots__ = ("_base", "_bits", "_length", "_prefix", "_symbols", "_tables")
-
     def __init__(self, prefix: str, symbols: int = 52, bits: int = 64) -> None:
         """Takes the prefix, the number of data symbols before the checksum (52 hold 32 bytes; at least 14), and how
         many of the word's lowest bits count (a multiple of 8; long texts are cheaper with few)."""
         self._prefix, self._symbols, self._bits, self._length = prefix + "1", symbols, bits, symbols + 6
-        self._tables: tuple[list[int], ...] | None = None  # built at first use, so that start-up does not pay
-        self._base = 0
 
-    def _prepare(self) -> tuple[list[int], ...]:
+    @cached_property
+    def _ready(self) -> tuple[int, tuple[list[int], ...]]:
+        """What all texts have in common, and the tables: made at first use, so that start-up does not pay."""
         head = self._prefix[:-1].encode()
         start = _remainder(bytes(c >> 5 for c in head) + b"\0" + bytes(c & 31 for c in head), 1)
-        self._base = int.from_bytes(_six(_remainder(bytes(self._symbols + 6), start) ^ _BECH32M))
-        self._tables = _tables(self._symbols, self._bits)
-        return self._tables
+        base = int.from_bytes(_six(_remainder(bytes(self._symbols + 6), start) ^ _BECH32M))
+        return base, _tables(self._symbols, self._bits)
 
     def text(self, word: int) -> str:
         """Return the text of `word`, as long as prefix + 1 + symbols + 6."""
-        tables = self._tables or self._prepare()
+        value, tables = self._ready
         if len(tables) == 8:
             a, b, c, d, e, f, g, h = tables
             i, j, k, m, n, o, p, q = word.to_bytes(8)
-            value = self._base ^ a[i] ^ b[j] ^ c[k] ^ d[m] ^ e[n] ^ f[o] ^ g[p] ^ h[q]
+            value ^= a[i] ^ b[j] ^ c[k] ^ d[m] ^ e[n] ^ f[o] ^ g[p] ^ h[q]
         else:
-            value = self._base
             for table, byte in zip(tables, (word & (1 << self._bits) - 1).to_bytes(self._bits // 8), strict=True):
                 value ^= table[byte]
         return self._prefix + value.to_bytes(self._length).translate(_TO_TEXT).decode()

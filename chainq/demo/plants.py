@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from chainq.demo.chain import Chain, Row
 from chainq.demo.ids import mix
 from chainq.demo.layout import Tally
-from chainq.demo.results import Call, Results
+from chainq.demo.results import Call, Results, Rows
 
 ALTERED = {
     "record": ("program_id", "timestamp", "block_hash", "transaction_id", "function_name", "record_ciphertext"),
@@ -65,7 +65,7 @@ def parse_plant(text: str) -> Plant:
 
 
 _Edit = Callable[[Row], Row]
-_Entry = tuple[int, int, _Edit | None]  # height and position of the chain's own row, and what is changed in it
+_Entry = tuple[int, int, tuple[_Edit, ...]]  # height and position of the chain's own row, and what is changed in it
 
 
 class PlantedResults(Results):
@@ -79,10 +79,9 @@ class PlantedResults(Results):
         super().__init__(chain, shuffle)
         self._plants, self._seed = plants, seed
         self._edits: dict[str, dict[int, list[_Entry]]] = {row: {} for row in ALTERED}
-        tallies = {"record": chain.records, "transition": chain.open_calls, "transaction": chain.transactions}
         for plant in plants:
             if plant.row and plant.row != "block":
-                self._plant(plant, tallies.get(plant.row, chain.records))
+                self._plant(plant, self._list(plant.row)[0])
             elif plant.kind == "count" and not chain.transactions.count(plant.height):
                 raise ValueError(f"block {plant.height} has no transaction")
             elif plant.kind in ("link", "time", "round") and not plant.height:
@@ -94,51 +93,34 @@ class PlantedResults(Results):
             raise ValueError(f"block {height} has no {plant.row}")
         entries = self._entries(edits, tally, height)
         at = self._word(plant) % len(entries)
-        source, position, edit = entries[at]
-        if plant.action == "lost":
-            del entries[at]
-        elif plant.action == "doubled":
-            entries.append((source, position, partial(_renumber, self._word(plant) >> 32 & 1, edit)))
+        source, position, done = entries[at]
+        if plant.action == "doubled":
+            entries.append((source, position, (*done, partial(_renumber, self._word(plant) >> 32 & 1))))
         elif plant.action == "altered":
-            fields = ALTERED[plant.row]
-            field = fields[(self._word(plant) >> 16) % len(fields)]
-            entries[at] = source, position, partial(_alter, field, self._word(plant) >> 24, edit)
+            entries[at] = source, position, (*done, partial(self._alter, plant, ALTERED[plant.row]))
         else:
             del entries[at]
-            self._entries(edits, tally, height + 1).append((source, position, partial(_refile, height + 1, edit)))
+            if plant.action == "misplaced":
+                after = self._entries(edits, tally, height + 1)
+                after.append((source, position, (*done, partial(_refile, height + 1))))
 
     @staticmethod
     def _entries(edits: dict[int, list[_Entry]], tally: Tally, height: int) -> list[_Entry]:
-        return edits.setdefault(height, [(height, position, None) for position in range(tally.count(height))])
+        return edits.setdefault(height, [(height, position, ()) for position in range(tally.count(height))])
 
     def _word(self, plant: Plant) -> int:
         return mix(plant.height << 8 | KINDS.index(plant.kind), mix(self._seed & (1 << 64) - 1, 0x91A7))
 
+    def _alter(self, plant: Plant, fields: Sequence[str], row: Row) -> Row:
+        word = self._word(plant)
+        field = fields[(word >> 16) % len(fields)]
+        return {**row, field: _changed(row[field], word >> 24)}
+
     # --- the methods
-
-    def blocks(self, call: Call) -> list[Row]:
-        """Return the block summaries of a range with the plants of blocks."""
-        return [planted for row in super().blocks(call) for planted in self._summary(row)]
-
-    def block(self, call: Call) -> list[Row]:
-        """Return one block summary in a list, or an empty list; never two."""
-        return [planted for row in super().block(call) for planted in self._summary(row)][:1]
 
     def full_blocks(self, call: Call) -> list[Row]:
         """Return full blocks with the plants of whole blocks."""
         return [self._whole(row) for row in super().full_blocks(call)]
-
-    def records(self, call: Call) -> list[Row]:
-        """Return the records of a range with their plants."""
-        return self._planted("record", self._chain.records, self._chain.record_rows, call)
-
-    def ownership(self, call: Call) -> list[Row]:
-        """Return the ownership rows of a range with their plants."""
-        return self._planted("ownership", self._chain.records, self._chain.ownership_rows, call)
-
-    def transitions(self, call: Call) -> list[Row]:
-        """Return the transitions of a range with their plants."""
-        return self._planted("transition", self._chain.open_calls, self._chain.open_rows, call)
 
     def _summaries(self, height: int, call: Call) -> list[Row]:
         edits = self._edits["transaction"]
@@ -148,13 +130,8 @@ class PlantedResults(Results):
             rows = _made(self._transaction_rows, edits[height])
         return [self._counted(height, row) for row in rows]
 
-    def _transaction_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
-        return [self._chain.transaction_row(height, position) for position in positions]
-
-    def _planted(
-        self, row: str, tally: Tally, rows: Callable[[int, Sequence[int]], list[Row]], call: Call
-    ) -> list[Row]:
-        edits = self._edits[row]
+    def _listed(self, row: str, call: Call) -> list[Row]:
+        edits, (tally, rows) = self._edits[row], self._list(row)
         if not edits:
             return self._slice(tally, rows, call)
         places: list[_Entry] = []
@@ -165,8 +142,8 @@ class PlantedResults(Results):
 
     # --- blocks
 
-    def _summary(self, row: Row) -> list[Row]:
-        height = int(row["height"])
+    def _block(self, height: int) -> list[Row]:
+        row = self._chain.block(height)
         row = self._faulty(height, row, row)
         for plant in self._plants:
             if plant.height == height and plant.row == "block":
@@ -174,8 +151,7 @@ class PlantedResults(Results):
                     return []
                 if plant.action == "doubled":
                     return [row, row]
-                fields = [field for field in ALTERED["block"] if field in row]
-                row = _alter(fields[(self._word(plant) >> 16) % len(fields)], self._word(plant) >> 24, None, row)
+                row = self._alter(plant, [field for field in ALTERED["block"] if field in row], row)
         return [row]
 
     def _whole(self, row: Row) -> Row:
@@ -207,28 +183,23 @@ class PlantedResults(Results):
         return row
 
 
-def _made(rows: Callable[[int, Sequence[int]], list[Row]], entries: Iterable[_Entry]) -> list[Row]:
+def _made(rows: Rows, entries: Iterable[_Entry]) -> list[Row]:
     made = []
-    for height, position, edit in entries:
+    for height, position, edits in entries:
         (row,) = rows(height, [position])
-        made.append(edit(row) if edit else row)
+        for edit in edits:
+            row = edit(row)
+        made.append(row)
     return made
 
 
-def _renumber(wanted: int, before: _Edit | None, row: Row) -> Row:
+def _renumber(wanted: int, row: Row) -> Row:
     """Give a row another row id, as a row that was stored twice has; or leave it as it is."""
-    row = before(row) if before else row
     return {**row, "id": row["id"] + 500_000_000} if wanted and "id" in row else row
 
 
-def _refile(height: int, before: _Edit | None, row: Row) -> Row:
-    row = before(row) if before else row
+def _refile(height: int, row: Row) -> Row:
     return {**row, "height": type(row["height"])(height)} if "height" in row else row
-
-
-def _alter(field: str, word: int, before: _Edit | None, row: Row) -> Row:
-    row = before(row) if before else row
-    return {**row, field: _changed(row[field], word)}
 
 
 def _changed(value: Any, word: int) -> Any:

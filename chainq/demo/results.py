@@ -20,6 +20,7 @@ from chainq.demo.ids import WORD, mix
 from chainq.demo.layout import Tally, calls_of
 
 _T = TypeVar("_T")
+Rows = Callable[[int, Sequence[int]], list[Row]]
 
 
 class RpcError(Exception):
@@ -70,12 +71,15 @@ class Results:
 
     def blocks(self, call: Call) -> list[Row]:
         """Return the block summaries of a range, in no order."""
-        return [self._chain.block(height) for height in self._heights(call)]
+        return [row for height in self._heights(call) for row in self._block(height)]
 
     def block(self, call: Call) -> list[Row]:
-        """Return one block summary in a list, or an empty list."""
+        """Return one block summary in a list, or an empty list; never two."""
         height = call.args["block"]
-        return [self._chain.block(height)] if height <= call.tip else []
+        return self._block(height)[:1] if height <= call.tip else []
+
+    def _block(self, height: int) -> list[Row]:
+        return [self._chain.block(height)]
 
     def latest(self, call: Call) -> Row | None:
         """Return the block summary of the tip; None for an empty database."""
@@ -109,7 +113,10 @@ class Results:
 
     def _summaries(self, height: int, call: Call) -> list[Row]:
         count = self._chain.transactions.count(height) if height <= call.tip else 0
-        return [self._chain.transaction_row(height, i) for i in self._disorder(range(count), height, call.number)]
+        return self._transaction_rows(height, self._disorder(range(count), height, call.number))
+
+    def _transaction_rows(self, height: int, positions: Sequence[int]) -> list[Row]:
+        return [self._chain.transaction_row(height, position) for position in positions]
 
     def transaction(self, call: Call) -> Row | None:
         """Return a transaction by its ID; None if there is none (docs/protocol.md, "Methods")."""
@@ -150,19 +157,32 @@ class Results:
 
     def records(self, call: Call) -> list[Row]:
         """Return the records of a range, by height."""
-        return self._slice(self._chain.records, self._chain.record_rows, call)
+        return self._listed("record", call)
 
     def ownership(self, call: Call) -> list[Row]:
         """Return the ownership records of a range, by height: of the same records as in `records`."""
-        return self._slice(self._chain.records, self._chain.ownership_rows, call)
+        return self._listed("ownership", call)
 
     def transitions(self, call: Call) -> list[Row]:
         """Return the transitions without record inputs of a range, by height."""
-        return self._slice(self._chain.open_calls, self._chain.open_rows, call)
+        return self._listed("transition", call)
 
     # --- slices and order
 
-    def _slice(self, tally: Tally, rows: Callable[[int, Sequence[int]], list[Row]], call: Call) -> list[Row]:
+    def _list(self, row: str) -> tuple[Tally, Rows]:
+        """Return what counts rows of that kind along the chain, and what makes those of a height at some positions."""
+        chain = self._chain
+        return {
+            "record": (chain.records, chain.record_rows),
+            "ownership": (chain.records, chain.ownership_rows),
+            "transition": (chain.open_calls, chain.open_rows),
+            "transaction": (chain.transactions, self._transaction_rows),
+        }[row]
+
+    def _listed(self, row: str, call: Call) -> list[Row]:
+        return self._slice(*self._list(row), call)
+
+    def _slice(self, tally: Tally, rows: Rows, call: Call) -> list[Row]:
         end = min(call.args["end"], call.tip + 1)
         if call.args["start"] >= end:
             return []
