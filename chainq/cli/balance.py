@@ -27,7 +27,6 @@ from chainq.text.width import width_of
 from chainq.wallet import keys
 from chainq.wallet.balance import Bookkeeper
 from chainq.wallet.book import Book, Mark, Total
-from chainq.wallet.examine import requests_of
 from chainq.wallet.owned import check_network
 from chainq.wallet.shown import Amount
 
@@ -67,7 +66,7 @@ def run(given: BalanceCommand) -> None:
         keeper = stack.enter_context(
             Bookkeeper(
                 found,
-                requests_of(service),
+                service,
                 given.workers or cores(),
                 warn=reporter.warn,
                 progress=reporter,

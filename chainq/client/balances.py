@@ -7,7 +7,6 @@ from chainq.errors import IncompleteError
 from chainq.fetching.service import Service
 from chainq.wallet.balance import Bookkeeper
 from chainq.wallet.book import Book
-from chainq.wallet.examine import requests_of
 from chainq.wallet.keys import ViewKey
 
 
@@ -39,7 +38,7 @@ class Balance(NamedTuple):
 def find_balance(service: Service, keys: Sequence[ViewKey], start: int, end: int | None, workers: int) -> Balance:
     """Return the balance of view keys. Raises ChainqError, IncompleteError also for a range without blocks."""
     ordered, book = sorted(keys, key=lambda key: key.address), Book(start)
-    with Bookkeeper(ordered, requests_of(service), workers) as keeper:
+    with Bookkeeper(ordered, service, workers) as keeper:
         keeper.bring_up(book, service.tip(refresh=True), service.hash_of, end)
         keeper.check()
     mark = book.as_of

@@ -312,7 +312,6 @@ class Client(Closing):
         [116]
         """
         from chainq.catalog.owned import owned_method
-        from chainq.wallet.examine import requests_of
         from chainq.wallet.owned import Wallet, Wanted
 
         found, count = _view_keys(view_key), _processes(workers)
@@ -324,7 +323,7 @@ class Client(Closing):
 
         def batches() -> Iterator[Batch]:
             with Wallet(found, wanted, count) as wallet:
-                owned = wallet.owned(compared, requests_of(service), lambda _: None)
+                owned = wallet.owned(compared, service, lambda _: None)
                 yield from limited(owned, query.limit)
                 wallet.check()
 

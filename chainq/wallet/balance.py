@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError
+from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
 from chainq.heights.range import HeightRange
 from chainq.process import Closing
@@ -20,7 +21,7 @@ from chainq.rows.outputs import BlockRecords, RecordOutput, read_block_records
 from chainq.text.humanize import counted
 from chainq.wallet import genuine
 from chainq.wallet.book import Book, Entry, Mark
-from chainq.wallet.examine import Names, Requests
+from chainq.wallet.examine import Names
 from chainq.wallet.keys import ViewKey
 from chainq.wallet.records import Key, in_words, key_of, opened_by, shown
 from chainq.wallet.scan import Scanner
@@ -50,17 +51,17 @@ class Bookkeeper(Closing):
     def __init__(
         self,
         keys: Sequence[ViewKey],
-        requests: Requests,
+        service: Service,
         workers: int,
         *,
         warn: Callable[[str], None] = lambda _: None,
         progress: Progress = UNSEEN,
         recorded: Callable[[Book], None] = lambda _: None,
     ) -> None:
-        self._keys, self._requests, self._warn = list(keys), requests, warn
+        self._keys, self._service, self._warn = list(keys), service, warn
         self._progress, self._recorded = progress, recorded
         self._scanner = Scanner([key.text for key in keys], workers, progress)
-        self._tags, self._names = Tags(keys), Names(requests, warn)
+        self._tags, self._names = Tags(keys), Names(service, warn)
         self.findings: dict[Key, str] = {}
 
     def close(self) -> None:
@@ -106,7 +107,7 @@ class Bookkeeper(Closing):
         if book.entries or book.next >= end:
             return book.next
         skipped = HeightRange(book.next, end)
-        for scanned in self._scanner.scan(self._requests.fetch_range(Query(_OWNERSHIP), skipped)):
+        for scanned in self._scanner.scan(self._service.fetch_range(Query(_OWNERSHIP), skipped)):
             heights = scanned.batch.heights or skipped
             if scanned.findings.owned or scanned.findings.malformed:
                 return heights.start
@@ -117,7 +118,7 @@ class Bookkeeper(Closing):
         """Read a window; return the height of the first block whose ownership rows are not all there, if any."""
         window, open_tags = self._ownership(heights), {e.tag: e for e in book.entries if e.spent is None}
         left = set(window.owned)
-        for batch in self._requests.fetch_range(Query(_FULL_BLOCKS), heights):
+        for batch in self._service.fetch_range(Query(_FULL_BLOCKS), heights):
             for row in batch.rows:
                 block = read_block_records(row)
                 if any((output.transition, output.place) not in window.listed for output in block.outputs):
@@ -135,7 +136,7 @@ class Bookkeeper(Closing):
 
     def _ownership(self, heights: HeightRange) -> _Window:
         window = _Window(set(), {})
-        for scanned in self._scanner.scan(self._requests.fetch_range(Query(_OWNERSHIP), heights)):
+        for scanned in self._scanner.scan(self._service.fetch_range(Query(_OWNERSHIP), heights)):
             rows = scanned.batch.rows
             window.listed.update(map(key_of, rows))
             window.owned.update((key_of(rows[number]), key) for number, key in scanned.findings.owned)

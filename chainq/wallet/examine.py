@@ -4,8 +4,7 @@ An output is read from the transaction itself, which one request shows. The name
 needs, is declared in the source text of its program, which rows of transitions without record inputs carry.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec import Raw
@@ -15,7 +14,7 @@ from chainq.catalog.owned import RECORD_NAME, SENDER
 from chainq.errors import ChainqError, IncompleteError, NotFoundError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
-from chainq.query import Batch, Query
+from chainq.query import Query
 from chainq.rows import fields
 from chainq.rows.outputs import RecordOutput, record_outputs
 from chainq.rows.transaction import CREDITS, program_of
@@ -23,28 +22,13 @@ from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
 from chainq.wallet import genuine
 from chainq.wallet.genuine import Opened
-from chainq.wallet.records import NAMED, Fetch, Key, in_words, key_of, shown
+from chainq.wallet.records import NAMED, Key, in_words, key_of, shown
 
 NEWEST = 100  # blocks in which the source text of a program is looked for, where its record's block does not have it
 
 _TRANSACTION, _TRANSITIONS = BY_COMMAND["transaction"], BY_COMMAND["transitions"]
 _RECORD = fields.Picker(["transaction_id", "program_id", "height", "record_ciphertext"])
 _SOURCE = fields.Picker(["program"])
-
-
-class Requests(NamedTuple):
-    """How rows are fetched: all rows of a height range, one page as the server sends it, lookups by height or ID, and
-    the height of the tip."""
-
-    fetch_range: Fetch
-    fetch_page: Fetch
-    fetch_lookups: Callable[[Any, Iterable[Any]], Iterator[Batch]]
-    tip_height: Callable[[], int]
-
-
-def requests_of(service: Service) -> Requests:
-    """Return how a service fetches rows."""
-    return Requests(service.fetch_range, service.fetch_one_page, service.fetch_lookups, service.tip_height)
 
 
 class Names:
@@ -54,8 +38,8 @@ class Names:
     with each.
     """
 
-    def __init__(self, requests: Requests, warn: Callable[[str], None]) -> None:
-        self._requests, self._warn = requests, warn
+    def __init__(self, service: Service, warn: Callable[[str], None]) -> None:
+        self._service, self._warn = service, warn
         self._known: dict[str, list[str]] = {}
         self.unnamed: dict[str, None] = {}  # as a set that keeps their order
 
@@ -77,11 +61,11 @@ class Names:
 
     def _source(self, program: str, height: int | None) -> str:
         """Return the source text of a program; empty if the service has none at hand."""
-        tip = self._requests.tip_height()
+        tip = self._service.tip_height()
         newest = HeightRange(max(0, tip - NEWEST + 1), tip + 1)
         for heights in (newest,) if height is None else (HeightRange(height, height + 1), newest):
             try:
-                for batch in self._requests.fetch_range(Query(_TRANSITIONS), heights):
+                for batch in self._service.fetch_range(Query(_TRANSITIONS), heights):
                     for row in batch.rows:
                         source = fields.text_of(_SOURCE(row)[0])
                         if program_of(source) == program:
@@ -97,9 +81,9 @@ class Examiner:
     `findings`: what is wrong, by record, in the order found.
     """
 
-    def __init__(self, requests: Requests, warn: Callable[[str], None]) -> None:
-        self._requests, self._warn = requests, warn
-        self.names = Names(requests, warn)
+    def __init__(self, service: Service, warn: Callable[[str], None]) -> None:
+        self._service, self._warn = service, warn
+        self.names = Names(service, warn)
         self.findings: dict[Key, str] = {}
 
     def examine(self, records: Sequence[Raw], opened: Sequence[Opened]) -> list[dict[str, Raw]]:
@@ -125,7 +109,7 @@ class Examiner:
         wanted = dict.fromkeys(fields.text_of(_RECORD(record)[0]) for record in records)
         found: dict[Key, RecordOutput] = {}
         try:
-            for batch in self._requests.fetch_lookups(_TRANSACTION, list(wanted)):
+            for batch in self._service.fetch_lookups(_TRANSACTION, list(wanted)):
                 for row in batch.rows:
                     found |= {(output.transition, output.place): output for output in record_outputs(row)}
         except NotFoundError:  # those that exist came before; the others have no output

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.catalog.owned import OWNER, SHARED, SPENT_HEIGHT, SPENT_TRANSACTION
+from chainq.catalog.owned import COMMAND, OWNER, SHARED, SPENT_HEIGHT, SPENT_TRANSACTION
 from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.fetching.calls import ROWS, Asked
 from chainq.fetching.service import Service
@@ -20,7 +20,7 @@ from chainq.process.progress import UNSEEN, Progress
 from chainq.query import Batch, Query
 from chainq.rows import fields, raw_json
 from chainq.text.humanize import counted
-from chainq.wallet.examine import Examiner, Requests
+from chainq.wallet.examine import Examiner
 from chainq.wallet.keys import ViewKey
 from chainq.wallet.records import NAMED, Key, RecordFinder, decrypt, key_of, shown
 from chainq.wallet.scan import Scanned, Scanner
@@ -76,7 +76,7 @@ class Wallet(Closing):
         self._scanner.close()
         self._keys.clear()
 
-    def owned(self, batches: Iterator[Batch], requests: Requests, warn: Callable[[str], None]) -> Iterator[Batch]:
+    def owned(self, batches: Iterator[Batch], service: Service, warn: Callable[[str], None]) -> Iterator[Batch]:
         """Yield the batches with the owned rows only, and of these the wanted ones.
 
         Where it matters what spends a record, nothing is yielded before the full blocks are read, from the first owned
@@ -86,11 +86,11 @@ class Wallet(Closing):
         than `MANY` full blocks are read. Raises what
         `batches` raises, and IncompleteError for an owned row without a record that decrypts.
         """
-        finder = RecordFinder(requests.fetch_range, requests.fetch_page) if self._wanted.records else None
+        finder = RecordFinder(service) if self._wanted.records else None
         if self._wanted.plaintext and self._examiner is None:
-            self._examiner = Examiner(requests, warn)
+            self._examiner = Examiner(service, warn)
         owned = self._owned(batches, finder, warn)
-        return self._with_spends(owned, requests, warn) if self._wanted.spends else owned
+        return self._with_spends(owned, service, warn) if self._wanted.spends else owned
 
     def _owned(
         self, batches: Iterator[Batch], finder: RecordFinder | None, warn: Callable[[str], None]
@@ -104,21 +104,19 @@ class Wallet(Closing):
             yield scanned.batch._replace(rows=rows, scanned=count, confirmed=confirmed)
             del scanned  # its rows are large, and the next wait may be long
 
-    def _with_spends(
-        self, batches: Iterator[Batch], requests: Requests, warn: Callable[[str], None]
-    ) -> Iterator[Batch]:
+    def _with_spends(self, batches: Iterator[Batch], service: Service, warn: Callable[[str], None]) -> Iterator[Batch]:
         """Yield the batches with the wanted rows, and what spends them."""
         found = list(batches)
         owners = {key_of(row): fields.text_of(_OWNER(row)[0]) for batch in found for row in batch.rows}
         spends = Spends(self._keys, owners)
         first = min((batch.heights.start for batch in found if batch.rows and batch.heights), default=None)
         if first is not None:
-            heights = HeightRange(first, max(first, requests.tip_height() + 1))
+            heights = HeightRange(first, max(first, service.tip_height() + 1))
             if len(heights) > MANY:
                 text = "{} of {} are read for spends; fewer are with chainq balance {end}, or requested with {lake}"
                 warn(Phrase(text, counted(len(heights), "full block"), heights, end="HEIGHT", lake="DEST"))
             self._progress.begin(len(heights), "full blocks")
-            for blocks in requests.fetch_range(Query(_FULL_BLOCKS), heights):
+            for blocks in service.fetch_range(Query(_FULL_BLOCKS), heights):
                 spends.read([blocks])
                 self._progress.wrote(len(blocks.heights or ()), 0)
         for batch in found:
@@ -220,16 +218,17 @@ class OwnedService(Service):
         return super().density(query._replace(method=_OWNERSHIP), heights)
 
     def fetch_range(self, query: Query, heights: HeightRange, asked: Asked = ROWS) -> Iterator[Batch]:
-        """Yield the owned rows of a height range, in height order. The query's `limit` is up to the caller.
+        """Yield the owned rows of a height range, in height order, of other methods all rows, as `Service` does.
 
-        Raises UsageError for a service on another network.
+        The query's `limit` of owned rows is up to the caller. Raises UsageError for a service on another network.
         """
+        if query.method.command != COMMAND:
+            return super().fetch_range(query, heights, asked)
         if self._network and len(heights):
             check_network(self, self._network)
             self._network = None  # once a run
         everything = super().fetch_range(query._replace(method=_OWNERSHIP, limit=None), heights, asked)
-        requests = Requests(super().fetch_range, super().fetch_one_page, super().fetch_lookups, super().tip_height)
-        return self._wallet.owned(everything, requests, self.calls.warn)
+        return self._wallet.owned(everything, self, self.calls.warn)
 
 
 def check_network(service: Service, name: str) -> None:

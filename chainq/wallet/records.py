@@ -5,7 +5,7 @@ same height: one request for the record at that place shows the height, and one 
 its row. Where a server's pages do not bear that out, the records of the whole chunk are fetched.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -13,6 +13,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import ChainqError, IncompleteError
+from chainq.fetching.service import Service
 from chainq.hashes.sdk import load
 from chainq.heights.range import HeightRange
 from chainq.query import Batch, Query
@@ -21,7 +22,6 @@ from chainq.text.sanitize import excerpt
 from chainq.wallet.genuine import Opened
 from chainq.wallet.keys import ViewKey
 
-Fetch = Callable[[Query, HeightRange], Iterator[Batch]]
 Key = tuple[str, int | None]
 NAMED = 5  # findings that get a warning of their own, and are named in the error
 
@@ -49,13 +49,10 @@ def in_words(findings: Mapping[Key, str]) -> str:
 
 
 class RecordFinder:
-    """Finds the record rows of owned rows.
+    """Finds the record rows of owned rows."""
 
-    `fetch` yields all rows of a height range, `fetch_page` one page as the server sends it.
-    """
-
-    def __init__(self, fetch: Fetch, fetch_page: Fetch) -> None:
-        self._fetch, self._fetch_page = fetch, fetch_page
+    def __init__(self, service: Service) -> None:
+        self._service = service
 
     def find(self, batch: Batch, numbers: Sequence[int]) -> list[Raw]:
         """Return the record rows of these rows of a batch. Raises IncompleteError if the service has none."""
@@ -79,18 +76,18 @@ class RecordFinder:
         """
         try:
             if len(heights) > 1 and count > 1:
-                (place,) = self._fetch_page(Query(_METHOD, page=number, page_size=1), heights)
+                (place,) = self._service.fetch_one_page(Query(_METHOD, page=number, page_size=1), heights)
                 height = fields.integer_of(_HEIGHT(place.rows[0])[0]) if place.rows else None
                 if height is None or not heights.start <= height < heights.end:
                     return {}
                 heights = HeightRange(height, height + 1)
-            (page,) = self._fetch_page(Query(_METHOD, page=0), heights)
+            (page,) = self._service.fetch_one_page(Query(_METHOD, page=0), heights)
         except ChainqError:  # costs the shortcut, and nothing else
             return {}
         return {key_of(row): row for row in page.rows}
 
     def _all(self, heights: HeightRange) -> dict[Key, Raw]:
-        return {key_of(row): row for batch in self._fetch(Query(_METHOD), heights) for row in batch.rows}
+        return {key_of(row): row for batch in self._service.fetch_range(Query(_METHOD), heights) for row in batch.rows}
 
 
 def decrypt(record: Raw, key: ViewKey) -> Opened:

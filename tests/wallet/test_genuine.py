@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from msgspec import Raw
@@ -18,7 +19,7 @@ pytest.importorskip("aleo")
 from aleo import mainnet as sdk
 
 from chainq.wallet import genuine
-from chainq.wallet.examine import Examiner, Requests
+from chainq.wallet.examine import Examiner
 from chainq.wallet.genuine import Opened
 
 SOURCE = """program two_tokens.aleo;
@@ -109,8 +110,9 @@ def examined(source: str | None) -> tuple[dict[str, Any], Examiner, list[str]]:
         return iter([Batch(rows)])
 
     warned: list[str] = []
-    requests = Requests(fetch, fetch, lambda *_: iter([Batch([confirmed(json.dumps(sent))])]), lambda: 500)
-    examiner = Examiner(requests, warned.append)
+    looked_up = [Batch([confirmed(json.dumps(sent))])]
+    service = SimpleNamespace(fetch_range=fetch, fetch_lookups=lambda *_: iter(looked_up), tip_height=lambda: 500)
+    examiner = Examiner(cast("Any", service), warned.append)
     (found,) = examiner.examine([Raw(json.dumps(record).encode())], [opened])
     return {name: json.loads(bytes(value)) for name, value in found.items()}, examiner, warned
 
