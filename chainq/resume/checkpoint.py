@@ -16,7 +16,6 @@ import msgspec
 from msgspec.structs import replace
 
 from chainq.errors import Phrase, UsageError
-from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
 from chainq.process import Closing
 from chainq.resume.history import History, Position
@@ -41,7 +40,7 @@ class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     error: str = ""
 
 
-class _Content(msgspec.Struct, forbid_unknown_fields=True):
+class Content(msgspec.Struct, forbid_unknown_fields=True):
     """The fields of the file.
 
     `chainq`: VERSION. `query`: what identifies the query. `positions`: the last one is how far the output has come.
@@ -69,22 +68,23 @@ class _Version(msgspec.Struct):
 class Checkpoint(Closing):
     """One checkpoint file, locked while it is open. A context manager.
 
-    `query`: what identifies the query (command, dialect, URL, columns, format, ...), as JSON values without secrets.
-    Raises BusyError if another run uses it, UsageError if the file is unreadable, truncated, or of another query.
+    `content`: what it records. `query`: what identifies the query (command, dialect, URL, columns, format, ...), as
+    JSON values without secrets. Raises BusyError if another run uses it, UsageError if the file is unreadable,
+    truncated, or of another query.
     """
 
     def __init__(self, path: Path, query: Mapping[str, Any]) -> None:
         self.path = Path(os.path.realpath(path))  # one lock per file, whichever link leads to it
         self._name = printable(abridged(str(path), 200))
-        self._content = _Content(VERSION, dict(query), [])
-        self._noted = True  # what `_content.state` says
+        self.content = Content(VERSION, dict(query), [])
+        self._noted = True  # what `content.state` says
         self._lock = locked(self.path, self._name)
         try:
             self._read()
         except BaseException:
             self.close()
             raise
-        self.history = History(self._content.positions)
+        self.history = History(self.content.positions)
 
     def close(self) -> None:
         """Release the lock. The lock file stays: without it two runs could lock two files of the same name."""
@@ -93,27 +93,7 @@ class Checkpoint(Closing):
     @property
     def output(self) -> str:
         """Return the path of the output file that the positions are about; empty for standard output."""
-        return self._content.output
-
-    @property
-    def output_end(self) -> str:
-        """Return the hash of the end of the output file as it was recorded; empty if it was not."""
-        return self._content.output_end
-
-    @property
-    def writing(self) -> bool:
-        """Return whether a run that was killed may have left more in the output file than is recorded."""
-        return self._content.writing
-
-    @property
-    def lag(self) -> int:
-        """Return how many blocks below the tip earlier runs learned to leave out."""
-        return self._content.lag
-
-    @property
-    def believed(self) -> HeightSet:
-        """Return the heights whose rows rest on belief."""
-        return HeightSet(HeightRange(*edges) for edges in self._content.believed)
+        return self.content.output
 
     def save(
         self,
@@ -125,25 +105,30 @@ class Checkpoint(Closing):
         believed: Iterable[HeightRange] = (),
     ) -> None:
         """Record durably that `output` holds everything below the last position of the history. Raises OutputError."""
-        self._content.positions = [*self.history.positions]
-        self._content.output, self._content.output_end = output, output_end
-        self._content.writing, self._content.lag = writing, lag
-        self._content.believed = [heights.edges for heights in believed]
+        self.content = replace(
+            self.content,
+            positions=[*self.history.positions],
+            output=output,
+            output_end=output_end,
+            writing=writing,
+            lag=lag,
+            believed=[heights.edges for heights in believed],
+        )
         self._write()
 
     def succeeded(self, tip: int, tip_time: int | None) -> None:
         """Take in that a round went well; to be recorded with what is recorded next, or by `note`."""
-        self._content.state = replace(self._content.state, success=time.time(), tip=tip, tip_time=tip_time)
+        self.content.state = replace(self.content.state, success=time.time(), tip=tip, tip_time=tip_time)
         self._noted = False
 
     def failed(self, message: str) -> None:
         """Take in why a run or a round failed; to be recorded as in `succeeded`."""
-        self._content.state = replace(self._content.state, failure=time.time(), error=recordable(message))
+        self.content.state = replace(self.content.state, failure=time.time(), error=recordable(message))
         self._noted = False
 
     def note(self) -> None:
         """Record how runs ended, if that is not recorded yet, beside what was recorded last. Raises OutputError."""
-        if not self._noted and self._content.positions:
+        if not self._noted and self.content.positions:
             self._write()
 
     def _read(self) -> None:
@@ -162,7 +147,7 @@ class Checkpoint(Closing):
                     f"checkpoint {self._name} has version {version}, this chainq reads version {VERSION}",
                     Phrase("delete it and use {adopt} to resume after the rows of its output; or {}", over, adopt=True),
                 )
-            content = msgspec.json.decode(text, type=_Content)
+            content = msgspec.json.decode(text, type=Content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise UsageError(f"checkpoint {self._name} is damaged: {excerpt(str(error), 80)}", remedy) from None
         heights = [position.next for position in content.positions]
@@ -171,18 +156,18 @@ class Checkpoint(Closing):
         lengths = all(position.length >= 0 for position in content.positions)
         if not (ascending and ranges and lengths) or content.lag < 0:
             raise UsageError(f"checkpoint {self._name} is damaged: its positions do not ascend from 0", remedy)
-        for key in sorted(self._content.query.keys() | content.query.keys()):
-            now, then = self._content.query.get(key), content.query.get(key)
+        for key in sorted(self.content.query.keys() | content.query.keys()):
+            now, then = self.content.query.get(key), content.query.get(key)
             if now != then:
                 raise UsageError(
                     f"checkpoint {self._name} was made with other arguments"
                     f" ({key}: {excerpt(repr(then), 60)} then, {excerpt(repr(now), 60)} now)",
                     "use the arguments of its first run, or another checkpoint",
                 )
-        self._content = content
+        self.content = content
 
     def _write(self) -> None:
-        replace_file(self.path, msgspec.json.format(msgspec.json.encode(self._content), indent=1) + b"\n", self._name)
+        replace_file(self.path, msgspec.json.format(msgspec.json.encode(self.content), indent=1) + b"\n", self._name)
         self._noted = True
 
 

@@ -66,7 +66,7 @@ def run(
     with ExitStack() as stack:
         journal = open_journal(stack, settings, identity, query.method, warn)
         rounds = Rounds(service, query, settings, journal, warn, progress)
-        _Polls(service, query, settings, warn, journal, rounds, progress).run(begin)
+        _Polls(rounds).run(begin)
 
 
 def open_journal(
@@ -92,7 +92,7 @@ def open_journal(
             _adopt(checkpoint, output, method, settings.adopt, identity, warn)
         last = checkpoint.history.last
         if last is not None and checkpoint.output == output:
-            recorded = Recorded(last.length, checkpoint.output_end, checkpoint.writing)
+            recorded = Recorded(last.length, checkpoint.content.output_end, checkpoint.content.writing)
     sink = stack.enter_context(open_sink(file, append=True, recorded=recorded))
     journal = Journal(sink, checkpoint.history if checkpoint else History(), checkpoint, output)
     if checkpoint is not None and sink.owner == str(checkpoint.path):
@@ -174,7 +174,7 @@ def first_round(query: Query, settings: ResumeSettings, identity: Mapping[str, o
         with Checkpoint(settings.checkpoint, identity) as checkpoint:
             if settings.rewind:
                 checkpoint.history.rewind(settings.rewind)
-            known, lag = checkpoint.history.last, max(lag, checkpoint.lag)
+            known, lag = checkpoint.history.last, max(lag, checkpoint.content.lag)
     if settings.checkpoint is None and bounds.start is None:  # --follow alone begins with the last blocks
         return query
     start = known.next if known else bounds.start or 0
@@ -188,13 +188,7 @@ def first_round(query: Query, settings: ResumeSettings, identity: Mapping[str, o
 class _Polls:
     """The rounds of a run one after the other: one, or with `--follow` any number."""
 
-    service: Service
-    query: Query
-    settings: ResumeSettings
-    warn: Callable[[str], None]
-    journal: Journal
     rounds: Rounds
-    progress: Progress
     writer: Writer | None = None  # None until the service has answered
     tip: Tip | None = None  # the last one that it named
     failures: int = 0  # polls in a row without a result
@@ -208,36 +202,36 @@ class _Polls:
             while self.rounds.left != 0:
                 raise_if_ending()
                 self._poll(begin)
-                if not self.settings.follow or self.rounds.left == 0:
+                if not self.rounds.settings.follow or self.rounds.left == 0:
                     break
-                self.progress.begin(None)
-                self.progress.waits(self.settings.interval, "next poll in")
-                time.sleep(self.settings.interval)
+                self.rounds.progress.begin(None)
+                self.rounds.progress.waits(self.rounds.settings.interval, "next poll in")
+                time.sleep(self.rounds.settings.interval)
         except PipeClosed:
             raise
         except BaseException as error:
-            if self.journal.history.last is not None:
+            if self.rounds.journal.history.last is not None:
                 self._clean_up(error)
             raise
         self.rounds.drop_pending()
         with signals_deferred():
             if self.writer is not None:
                 self.writer.close()
-            self.journal.end()
+            self.rounds.journal.end()
 
     def _poll(self, begin: Callable[[Sink, bool], Writer]) -> None:
         """Make one round; a failure that `--follow` outlives is a warning."""
         try:
             if self.writer is None:
                 self.rounds.foresee()
-            self.tip = tip = self.service.tip(refresh=True)
+            self.tip = tip = self.rounds.service.tip(refresh=True)
             if self.writer is None:  # not before the service has answered: a run in vain changes nothing
-                rewind = self.settings.rewind or 0
-                self.writer = self.journal.begin(self._first_height, rewind, begin, self.warn)
-            elif self.journal.sink.rotated:
+                rewind = self.rounds.settings.rewind or 0
+                self.writer = self.rounds.journal.begin(self._first_height, rewind, begin, self.rounds.warn)
+            elif self.rounds.journal.sink.rotated:
                 self.rounds.drop_pending()
                 self.writer.close()
-                self.writer = self.journal.rotate(begin)
+                self.writer = self.rounds.journal.rotate(begin)
             self.rounds.run(self.writer, tip)
         except UnsteadyError as unsteady:
             self._failed(unsteady.error)
@@ -245,18 +239,19 @@ class _Polls:
             self._failed(error)
         else:
             if self.failures:
-                self.warn(f"the service responds again, after {counted(self.failures, 'failed poll')}")
+                self.rounds.warn(f"the service responds again, after {counted(self.failures, 'failed poll')}")
             self.failures = self.refusals = 0
-            if tip.height + 1 >= self.journal.position.next:  # else the service is behind, and nothing can be new
-                self.journal.succeeded(tip.height, tip.time)
+            # Else the service is behind, and nothing can be new.
+            if tip.height + 1 >= self.rounds.journal.position.next:
+                self.rounds.journal.succeeded(tip.height, tip.time)
 
     def _first_height(self) -> int:
         """Return where a first run starts: at `--start`, else at 0 with a checkpoint and at the last blocks without."""
-        bounds = self.query.bounds or Bounds()
-        if self.journal.checkpoint is not None:
+        bounds = self.rounds.query.bounds or Bounds()
+        if self.rounds.journal.checkpoint is not None:
             bounds = Bounds(start=bounds.start or 0)
         start = bounds.start
-        return start if start is not None and start >= 0 else self.service.height_range(bounds).start
+        return start if start is not None and start >= 0 else self.rounds.service.height_range(bounds).start
 
     def _failed(self, error: ChainqError) -> None:
         """Raise the error of a round, unless `--follow` may outlive it.
@@ -268,17 +263,18 @@ class _Polls:
             raise error
         refusal = not isinstance(error, UnreachableError | BrokenBodyError)
         self.refusals += refusal
-        if not self.settings.follow or (refusal and (self.writer is None or self.refusals > tuning.MAX_REFUSALS)):
+        too_many = refusal and (self.writer is None or self.refusals > tuning.MAX_REFUSALS)
+        if too_many or not self.rounds.settings.follow:
             raise error
         now = time.monotonic()
         if not self.failures:
             self.failing_since = self.warned_at = now
-            self.warn(str(error) + f"; trying again every {self.settings.interval:g} s")
+            self.rounds.warn(str(error) + f"; trying again every {self.rounds.settings.interval:g} s")
         elif now - self.warned_at >= tuning.STATE_SECONDS:
             self.warned_at, since = now, duration(now - self.failing_since)
             with suppress(OutputError):  # of which the next rows will say more
-                self.journal.failed(error.message)
-            self.warn(f"no new rows for {since}, {counted(self.failures, 'failed poll')}: " + str(error))
+                self.rounds.journal.failed(error.message)
+            self.rounds.warn(f"no new rows for {since}, {counted(self.failures, 'failed poll')}: " + str(error))
         self.failures += 1
         self._check_age(error, now - self.failing_since)
 
@@ -287,8 +283,8 @@ class _Polls:
         try:
             if self.tip is not None:
                 self.rounds.check_age(self.tip)
-            elif self.settings.max_age is not None and seconds > self.settings.max_age:
-                limit = Phrase("{max_age}", max_age=format_age(self.settings.max_age))
+            elif self.rounds.settings.max_age is not None and seconds > self.rounds.settings.max_age:
+                limit = Phrase("{max_age}", max_age=format_age(self.rounds.settings.max_age))
                 raise IncompleteError(Phrase("no tip was seen for {}, longer than {}", duration(seconds), limit))
         except IncompleteError as too_old:
             too_old.message += "; " + error.message
@@ -296,7 +292,7 @@ class _Polls:
 
     def _clean_up(self, error: BaseException) -> None:
         """Leave whole rows after an error, and note on it how to get the rest."""
-        journal = self.journal
+        journal = self.rounds.journal
         # A full disk leaves half a row, and a write that was broken off leaves rows that nothing records: remove them.
         # Where the checkpoint may just have recorded them, that is left to the next run.
         broken_off = isinstance(error, Interrupted) and error.mid_write and journal.checkpoint is None

@@ -32,8 +32,8 @@ class Journal:
 
     def __init__(self, sink: Sink, history: History, checkpoint: Checkpoint | None, output: str) -> None:
         self.sink, self.history, self.checkpoint, self._output = sink, history, checkpoint, output
-        self.learned_lag = checkpoint.lag if checkpoint else 0
-        self.believed = checkpoint.believed if checkpoint else HeightSet()
+        self.learned_lag = checkpoint.content.lag if checkpoint else 0
+        self.believed = HeightSet(HeightRange(*edges) for edges in (checkpoint.content.believed if checkpoint else ()))
         self.rewound = HeightRange(0, 0)
         self._recorded_at = self._noted_at = time.monotonic()
 
@@ -63,7 +63,7 @@ class Journal:
             return False
         if checkpoint.output == self._output:
             return True
-        return sink.length == last.length > 0 and sink.end_hash(last.length) == checkpoint.output_end
+        return sink.length == last.length > 0 and sink.end_hash(last.length) == checkpoint.content.output_end
 
     def begin(
         self,
@@ -196,11 +196,11 @@ class Journal:
         """Record that runs leave out `lag` blocks below the tip from now on. Raises OutputError."""
         self.learned_lag = lag
         if self.checkpoint:  # also if no row follows, since the user is told
-            self.save(writing=self.checkpoint.writing)
+            self.save(writing=self.checkpoint.content.writing)
 
     def expect_rows(self) -> None:
         """Record that rows are about to be written, once a run. Raises OutputError."""
-        if self.checkpoint and self.sink.appends and not self.checkpoint.writing:
+        if self.checkpoint and self.sink.appends and not self.checkpoint.content.writing:
             self.save()
 
     def settle(self, below: int) -> None:
@@ -208,7 +208,7 @@ class Journal:
         before = self.history.settled
         self.history.settle(below)
         if self.checkpoint and self.history.settled != before:  # also if no row follows: else runs look for ever
-            self.save(writing=self.checkpoint.writing)
+            self.save(writing=self.checkpoint.content.writing)
 
     def go_back(self) -> None:
         """Remove the rows that are not settled. Raises OutputError."""
@@ -229,7 +229,7 @@ class Journal:
         Raises OutputError.
         """
         checkpoint = self.checkpoint
-        written = checkpoint is not None and checkpoint.writing and checkpoint.output == self._output
+        written = checkpoint is not None and checkpoint.content.writing and checkpoint.output == self._output
         if written and self.sink.length == self.position.length:
             self.save(writing=False)
         elif checkpoint is not None:

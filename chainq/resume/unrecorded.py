@@ -78,6 +78,11 @@ class Unrecorded:
             total = UNSET if left is UNSET or filtered else _sum(total, -len(left))
         return totals[::-1]
 
+    def _record(self, written: _Pending, block_hash: str) -> None:
+        """Record a position at the end of what is written."""
+        total = _sum(self.journal.position.total, written.rows)
+        self.journal.record(Position(written.end, block_hash, written.length, total=total))
+
     def record_meanwhile(self) -> None:
         """Request the hashes of a position, if one is due, while rows are written; record it once they are there."""
         pending = self.pending
@@ -90,8 +95,7 @@ class Unrecorded:
             (asked, later), self.asking = self.asking, None
             if hashes := later.result():
                 with signals_deferred():
-                    total = _sum(self.journal.position.total, asked.rows)
-                    self.journal.record(Position(asked.end, hashes[0], asked.length, total=total))
+                    self._record(asked, hashes[0])
                     self.pending = pending._replace(rows=pending.rows - asked.rows)
 
     def record_all(self) -> None:
@@ -100,8 +104,7 @@ class Unrecorded:
             return
         with suppress(ChainqError):
             if hashes := self.reorg.hashes_after(self.pending.batch, [self.pending.end]):
-                total = _sum(self.journal.position.total, self.pending.rows)
-                self.journal.record(Position(self.pending.end, hashes[0], self.pending.length, total=total))
+                self._record(self.pending, hashes[0])
                 self.pending = self.asking = None
 
     def drop(self) -> int:

@@ -10,7 +10,7 @@ import pytest
 
 from chainq.errors import BusyError, ChainqError, OutputError, UsageError
 from chainq.process.signals import Interrupted
-from chainq.resume.checkpoint import Checkpoint
+from chainq.resume.checkpoint import VERSION, Checkpoint, Content
 from chainq.resume.history import POSITIONS, History, Position
 from chainq.resume.journal import Journal
 from chainq.sinks.stdout import StreamSink
@@ -227,7 +227,7 @@ def test_what_a_checkpoint_recorded_stays_on_stdout(tmp_path: Path) -> None:
     """A run that is broken off when the checkpoint has its new place, and does not know it yet, cuts nothing off."""
 
     class Saved:
-        lag, believed = 0, ()
+        content = Content(VERSION, {}, [])
 
         def save(self, **_: object) -> None:
             raise Interrupted(signal.SIGTERM, mid_write=True)

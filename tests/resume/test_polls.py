@@ -40,16 +40,19 @@ def test_a_swallowed_signal_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     journal = SimpleNamespace(
         position=start, history=History(), begin=lambda *_: "writer", checkpoint=None, succeeded=lambda *_: None
     )
-    rounds = SimpleNamespace(written=0, left=None, run=lambda *_: None, foresee=lambda: None)
-    loop = follow._Polls(
-        cast("Any", service),
-        Query(BY_COMMAND["records"]),
-        ResumeSettings(follow=True),
-        lambda _: None,
-        cast("Any", journal),
-        cast("Any", rounds),
-        UNSEEN,
+    rounds = SimpleNamespace(
+        service=service,
+        query=Query(BY_COMMAND["records"]),
+        settings=ResumeSettings(follow=True),
+        journal=journal,
+        warn=lambda _: None,
+        progress=UNSEEN,
+        written=0,
+        left=None,
+        run=lambda *_: None,
+        foresee=lambda: None,
     )
+    loop = follow._Polls(cast("Any", rounds))
     with pytest.raises(Interrupted):
         loop.run(cast("Any", None))
     assert len(polls) == 1

@@ -20,11 +20,11 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError, UnreachableError
 from chainq.fetching.tip import Tip
 from chainq.heights.bounds import Bounds
-from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade, Proof
 from chainq.process.progress import UNSEEN
 from chainq.query import Batch, Query
+from chainq.resume.checkpoint import VERSION, Content
 from chainq.resume.history import History, Position
 from chainq.resume.journal import Journal
 from chainq.resume.rounds import Rounds
@@ -147,12 +147,11 @@ class Record:
     path = "kept"
 
     def __init__(self) -> None:
-        self.history, self.lag, self.output, self.writing = History(), 0, "", False
-        self.believed = HeightSet()
+        self.history, self.output, self.content = History(), "", Content(VERSION, {}, [], writing=False)
         self.kept: list[Position] = []
 
     def save(self, *, lag: int, **_: Any) -> None:
-        self.kept, self.lag = list(self.history.positions), lag
+        self.kept, self.content.lag = list(self.history.positions), lag
 
 
 def one_run(chain: Chain, record: Record, output: Output, rewind: int) -> str:
