@@ -27,6 +27,7 @@ from chainq.text.sanitize import excerpt, mask_url
 LATENCY_CALLS = 3
 ADDRESS_HEIGHTS = 10_000
 _NO_ID = "at1" + "q" * 58  # of no transaction, and no address
+_SHOWN = {Role.ID: "transaction_id", Role.PROGRAM: "program_id", Role.FUNCTION: "function_name"}  # in record rows
 _MINUTE, _HOUR = 60, 3600  # seconds
 # Requests per second. Deployed servers allow 200 calls of a method in a minute; a steady 198 are refused still, since a
 # call near the end of a window can extend it (docs/protocol.md, "Rate limits").
@@ -178,14 +179,7 @@ class _Examination:
         self, method: Method, window: Window, below: int, probes: dict[str, _Probe]
     ) -> tuple[dict[Role, Value], bool]:
         """Return arguments for any method of the catalogue by their roles, and whether an ID in them is made up."""
-        known = {
-            role: next(iter(window.busiest_values(path)), "")
-            for role, path in (
-                (Role.ID, "transaction_id"),
-                (Role.PROGRAM, "program_id"),
-                (Role.FUNCTION, "function_name"),
-            )
-        }
+        known = {role: next(iter(window.busiest_values(path)), "") for role, path in _SHOWN.items()}
         if method.param(Role.ADDRESS):
             known[Role.ADDRESS] = address_in(*(probe.outcome for probe in probes.values())) or ""
             heights = (max(0, self._tip + 1 - ADDRESS_HEIGHTS), self._tip + 1)

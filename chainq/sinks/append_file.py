@@ -103,10 +103,8 @@ class AppendFileSink(Sink):
 
         Raises OutputError.
         """
-        try:
+        with self._told():
             return _end_hash(self._descriptor, length)
-        except OSError as error:
-            raise self._failure(error) from None
 
     @property
     def rotated(self) -> bool:
@@ -120,10 +118,8 @@ class AppendFileSink(Sink):
 
     def reopen(self) -> None:
         """Go on in the file that has the name now. Raises OutputError, and BusyError if another run has it."""
-        try:
+        with self._told():
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o666)
-        except OSError as error:
-            raise self._failure(error) from None
         os.close(self._descriptor)
         self._descriptor, self._moved = descriptor, False
         self._prepare(None)
@@ -149,19 +145,15 @@ class AppendFileSink(Sink):
         Raises OutputError, also if the file was deleted or replaced: the rows would be in no file. One that has
         another name now keeps them (`rotated`).
         """
-        try:
+        with self._told():
             os.fsync(self._descriptor)
             if not os.fstat(self._descriptor).st_nlink:
                 raise OSError(0, "the file was deleted or replaced during the run")
-        except OSError as error:
-            raise self._failure(error) from None
 
     def truncate(self, length: int) -> None:
         """Leave only the first `length` bytes. Raises OutputError."""
-        try:
+        with self._told():
             os.ftruncate(self._descriptor, length)
-        except OSError as error:
-            raise self._failure(error) from None
         self.length = length
 
     def finish(self) -> None:

@@ -4,6 +4,8 @@ Each kind has a module of its own: `stdout`, `atomic_file`, `append_file`, `page
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from select import select
 from typing import Self
 
@@ -91,6 +93,14 @@ class Sink:
         """End an output that failed: remove what must not be mistaken for a complete one. Does nothing after
         `finish`.
         """
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Have an OSError raise OutputError."""
+        try:
+            yield
+        except OSError as error:
+            raise self._failure(error) from None
 
     def _failure(self, error: OSError) -> OutputError:
         return OutputError(f"{self._name}: {error.strerror} (after {self.written} bytes)")

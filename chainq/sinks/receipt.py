@@ -87,10 +87,8 @@ class ReceiptFileSink(AtomicFileSink):
         content = msgspec.json.encode(self._receipt(self.written, self._hash.hexdigest()))
         with other:
             other.write(msgspec.json.format(content, indent=1) + b"\n")
-            try:
+            with self._told():
                 self._beside.unlink(missing_ok=True)
-            except OSError as error:
-                raise self._failure(error) from None
             super().finish()
 
     def abandon(self) -> None:
