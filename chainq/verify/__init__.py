@@ -13,7 +13,7 @@ against.py       a file and a service: some heights or all
 tables.py        the rows of one command as Arrow tables, column by column; checksums.py: their bech32 IDs
 across.py        the rows of one command against those of another
 data_set.py      a data set of chainq export by its files; partitions.py: by its listing
-file.py          one file of -o by itself; file_receipt.py: against the receipt beside it
+file.py          one file of -o by itself, and against the receipt beside it
 ```
 `findings`, `compare` and `unlisted` are pure: no I/O, no threads, no clock.
 """

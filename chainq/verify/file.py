@@ -6,19 +6,27 @@ although their rows are lost; of other files, the caller may say it. A receipt b
 range, its number of rows and its hash.
 """
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+
+from msgspec import DecodeError
 
 from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.errors import IncompleteError, OutputError, Phrase, UsageError
 from chainq.heights.range import HeightRange
 from chainq.process.progress import UNSEEN, Progress
-from chainq.verify.file_receipt import ReceiptCheck
+from chainq.sinks.open import receipt_path
+from chainq.sinks.receipt import FileReceipt, read_receipt
+from chainq.text.humanize import counted
+from chainq.text.sanitize import excerpt, printable
 from chainq.verify.file_rows import FileRows, RowsFile, nothing
 from chainq.verify.findings import Contradiction, Finding, Located, Repair, Step
 from chainq.verify.parquet_rows import ParquetRows, footer_of
 from chainq.verify.service_rows import COMMANDS
 from chainq.verify.text_rows import CsvRows, JsonlRows, JsonRows
+
+_NOWHERE = HeightRange(0, 0)
 
 
 class RowsCheck:
@@ -47,6 +55,8 @@ class RowsCheck:
         self._progress = progress
         self.heights = heights or HeightRange(0, 0)
         self._rows: FileRows | None = None
+        self._said: FileReceipt | None = None  # what the receipt beside it says, None without one, or a damaged one
+        self._verdict = ""  # what the receipt proves of the file, in words
         self._alone: UsageError | None = None  # why the rows cannot be verified, although the receipt is
 
     def steps(self) -> Iterator[Step]:
@@ -54,9 +64,8 @@ class RowsCheck:
 
         Raises UsageError for a file that cannot be verified, and OutputError if the file system does not give it.
         """
-        receipt = ReceiptCheck(self._path)
-        yield from receipt.steps()
-        said = receipt.said
+        yield Step(_NOWHERE, list(self._of_receipt()), {})
+        said = self._said
         if said is not None:
             self._command = self._command or (said.command if said.command in COMMANDS else None)
             if said.whole and said.start is not None and said.end is not None and said.start < said.end:
@@ -64,16 +73,37 @@ class RowsCheck:
         try:
             if said is not None and (said.where or said.command not in COMMANDS):
                 raise UsageError(f"{self._path}: its rows are not all rows of a range")
-            yield from self._of_rows(receipt)
+            yield from self._of_rows()
         except UsageError as error:
             if said is None:
                 raise
             self._alone, self.heights = error, self._due or self.heights
             yield Step(self.heights, [], {said.command: said.rows})
-        if receipt.verdict:
-            self.unseen = receipt.verdict
+        self.unseen = self._verdict or self.unseen
 
-    def _of_rows(self, receipt: ReceiptCheck) -> Iterator[Step]:
+    def _of_receipt(self) -> Iterator[Finding]:
+        """Yield how the bytes of the file differ from its receipt. Raises OutputError for what cannot be read."""
+        try:
+            self._said = said = read_receipt(self._path)
+            if said is None:
+                return
+            size = self._path.stat().st_size
+            with self._path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except (DecodeError, ValueError, RecursionError) as error:
+            damage = f"{receipt_path(self._path).name}: {excerpt(str(error), 80)}"
+            yield Finding(None, None, "receipt", "a receipt", damage, None)
+            return
+        except OSError as error:
+            raise OutputError(f"cannot read {printable(str(self._path))} or its receipt: {error.strerror}") from None
+        if (size, digest) == (said.bytes, said.sha256):
+            self._verdict = f"the file is as its receipt says (SHA-256, {counted(said.rows, 'row')})"
+        if size != said.bytes:
+            yield Finding(None, said.command, "receipt", f"{said.bytes} bytes", f"{size} bytes", None)
+        if digest != said.sha256:
+            yield Finding(None, said.command, "receipt", f"SHA-256 {said.sha256}", f"SHA-256 {digest}", None)
+
+    def _of_rows(self) -> Iterator[Step]:
         """Yield what is wrong with the rows."""
         from chainq.verify.tables import TableCheck, checked_columns, is_reversed
 
@@ -107,11 +137,13 @@ class RowsCheck:
             self._progress.wrote(0, table.num_rows)
             yield step(check.take(table), table.num_rows)
         yield step(check.finish(lambda names: file.tables(names, nothing)), 0)
-        yield from receipt.count(check.rows)
+        if self._said is not None and check.rows != self._said.rows:
+            expected, found = (counted(rows, "row") for rows in (self._said.rows, check.rows))
+            yield Step(_NOWHERE, [Finding(None, self._said.command, "receipt", expected, found, None)], {})
         self.heights = check.heights
         self._rows = FileRows(file, method, self.heights, finding)
         self.range_known = due is not None
-        if receipt.said is not None:  # its number of rows and its hash show all
+        if self._said is not None:  # its number of rows and its hash show all
             return
         lost = "" if method.linked else "rows that are missing and "
         self.unseen = f"{lost}changes in fields without a checksum leave no trace in a file"
