@@ -18,7 +18,8 @@ Nothing here prints or exits; `chainq.cli.main` is the only place that does.
     └── BusyError             75    another run is using the checkpoint, output file or export
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any, Self
 
@@ -151,6 +152,15 @@ def missing_package(message: str, extra: str) -> UsageError:
     from chainq.installer import install_command  # importlib.metadata, which only this error needs
 
     return UsageError(message, install_command(extra))
+
+
+@contextmanager
+def needed(by: str, extra: str) -> Iterator[None]:
+    """Import packages of an extra. Raises UsageError if one is not installed: `by`, in which `{}` is its name."""
+    try:
+        yield
+    except ImportError as error:
+        raise missing_package(by.format(error.name), extra) from None
 
 
 class ServiceError(ChainqError):

@@ -166,7 +166,7 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     recorded_run = last_run.NAME in written
     last = last_run.read(store) if recorded_run else last_run.LastRun()
     ends: dict[str, int] = {}
-    for spec in (entry.spec for entry in known.entries().values()) if (known := manifest.read(store)) else ():
+    for spec in (entry.spec for entry in known.entries.values()) if (known := manifest.read(store)) else ():
         ends[spec.command] = max(ends.get(spec.command, 0), spec.end)
     tables: dict[str, list[Entry]] = {}
     for entry in take_inventory(listed).valid.values():

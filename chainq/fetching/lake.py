@@ -5,7 +5,9 @@ to a response. So once a run requests anything, the last block of each stretch t
 by a request for its hash. A run that reads only files requests nothing.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +18,7 @@ from chainq.fetching.calls import ROWS, Asked
 from chainq.heights.bounds import HIGHEST
 from chainq.heights.range import HeightRange
 from chainq.query import Batch, Query
+from chainq.stored.inventory import gaps
 from chainq.stored.reader import Reader
 from chainq.stored.receipt import Entry, digest
 from chainq.text.sanitize import excerpt
@@ -107,21 +110,13 @@ class Lake:
     def _parts(self, query: Query, heights: HeightRange, asked: Asked) -> list[_Part]:
         """Return the parts of a range, in the order of the query."""
         command = "blocks" if query.method.command == "block" else query.method.command
-        parts: list[_Part] = []
         # Rows without heights can only be read as whole partitions, which no edge may divide.
         whole = heights.split(asked.edges if query.method.height is None else ())
-        for entry in (one for part in whole for one in self.reader.proved(command, part, strict=self._strict)):
-            start = parts[-1].heights.end if parts else heights.start
-            inside = HeightRange(max(start, entry.spec.start), min(heights.end, entry.spec.end))
-            if start < inside.start:
-                parts.append(_Part(HeightRange(start, inside.start), None))
-            elif parts and parts[-1].last is not None:
-                inside = HeightRange(parts.pop().heights.start, inside.end)
-            parts.append(_Part(inside, entry))
-        start = parts[-1].heights.end if parts else heights.start
-        if start < heights.end or not parts:
-            parts.append(_Part(HeightRange(start, heights.end), None))
-        return parts[::-1] if query.reverse else parts
+        entries = [one for part in whole for one in self.reader.proved(command, part, strict=self._strict)]
+        missing = gaps([entry.spec for entry in entries], heights)
+        places = heights.split([edge for gap in missing for edge in gap.edges], reverse=query.reverse)
+        at = partial(bisect_left, entries, key=lambda entry: entry.spec.start)
+        return [_Part(part, entries[at(part.end) - 1] if entries and part not in missing else None) for part in places]
 
     def _take(self, entry: Entry) -> None:
         """Note that rows of a partition, and of those that it is linked to, are read."""

@@ -7,7 +7,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Role
 from chainq.errors import ChainqError, OverdueError, ResponseError
-from chainq.fetching.calls import Calls, Say
+from chainq.fetching.calls import Calls, MethodCall, Say
 from chainq.planning.page_plan import NewestPlan, PagePlan
 from chainq.planning.page_requests import PageRequest, PageResult
 from chainq.process.threads import Pool
@@ -17,13 +17,13 @@ from chainq.transport.jsonrpc import decode_result, decode_rows
 Send = Callable[[int, int], list[Raw]]
 
 
-def fetch_pages(calls: Calls, query: Query, believed: Say) -> Iterator[Batch]:
+def fetch_pages(calls: Calls, call: MethodCall, query: Query, believed: Say) -> Iterator[Batch]:
     """Yield every row of a method that has pages but no heights, exactly once, in batches of whole blocks.
 
     `believed` is called at the end with the rows that rest on belief, in words, which is an error if the options say
     `strict`. Raises ChainqError.
     """
-    method, call, decode = query.method, calls.of(query.method), _Decode()
+    method, decode = query.method, _Decode()
 
     def send(number: int, size: int) -> list[Raw]:
         arguments = {**query.arguments, Role.PAGE: number, Role.SIZE: size}

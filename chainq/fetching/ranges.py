@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 def fetch_range(
     calls: Calls,
+    call: MethodCall,
     query: Query,
     heights: HeightRange,
     asked: Asked,
@@ -49,7 +50,7 @@ def fetch_range(
     `strict`. `witness`: the other methods that say which rows are due, None if they are not to be asked. Raises
     ChainqError, and what `asked.hashes` raises.
     """
-    most, call = calls.options.concurrency, calls.of(query.method)
+    most = calls.options.concurrency
     plan = RangePlan(
         query,
         heights,

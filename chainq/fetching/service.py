@@ -73,10 +73,9 @@ class Service(Closing):
         self._stored = None
         if is_data_set(self.url):
             from chainq.stored.service import StoredService
-            from chainq.stored.transport import StoredTransport
 
-            dialect, self.names, self._stored = "chain", NO_NAMES, StoredService(self.url)
-            self.transport = StoredTransport(self._stored)
+            dialect, self.names = "chain", NO_NAMES
+            self.transport = self._stored = StoredService(self.url)
         self.dialect_name = dialect
         self._dialect = None if dialect == AUTO else DIALECTS[dialect].with_names(self.names)
         self.connection = Connection(options, report, transport=self.transport)
@@ -368,6 +367,7 @@ class Service(Closing):
         tip = None if self._tip is None else self._tip.height
         batches = fetch_range(
             self.calls,
+            self.calls.of(query.method),
             query,
             heights,
             asked,
@@ -397,7 +397,7 @@ class Service(Closing):
         from chainq.fetching.pages import fetch_pages
 
         believed = partial(self.believed_lists.__setitem__, query.method.name)
-        return self._explained(query.method, fetch_pages(self.calls, query, believed))
+        return self._explained(query.method, fetch_pages(self.calls, self.calls.of(query.method), query, believed))
 
     def _believe(self, method: Method, heights: HeightRange) -> None:
         from chainq.heights.height_set import HeightSet

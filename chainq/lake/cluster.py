@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import msgspec
 
-from chainq.errors import OutputError, UnreachableError, missing_package
+from chainq.errors import OutputError, UnreachableError, needed
 from chainq.lake.engine import Listener, Run
 from chainq.lake.job import Done, Hold, Job, Task
 from chainq.lake.partition import Worker
@@ -31,10 +31,8 @@ class DaskEngine:
     """
 
     def __init__(self, scheduler: str | None, workers: int, listener: Listener) -> None:
-        try:
+        with needed("the engine dask needs dask.distributed", "dask"):
             import distributed
-        except ImportError:
-            raise missing_package("the engine dask needs dask.distributed", "dask") from None
         self._distributed: Any = distributed  # which types only some of itself
         self._scheduler, self._workers, self._listener = scheduler, workers, listener
         self._topic = f"chainq-{uuid4().hex}"  # of dask's events of this export

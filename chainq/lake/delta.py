@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from chainq.catalog.tables import TABLES
-from chainq.errors import missing_package
+from chainq.errors import needed
 from chainq.heights.grid import PARTITION_COLUMN, parse_name
 from chainq.lake.registered import Table
 from chainq.lake.table import arrow_schema
@@ -26,11 +26,9 @@ class DeltaTable(Table):
     renewal = "remove its folder _delta_log to have it made anew"
 
     def __init__(self, store: Store, command: str) -> None:
-        try:
+        with needed("Delta tables need the package deltalake", "delta"):
             import deltalake
             from deltalake import transaction
-        except ImportError:
-            raise missing_package("Delta tables need the package deltalake", "delta") from None
         errors = (deltalake.exceptions.DeltaError, OSError, ValueError)
         super().__init__(command, f"the Delta table {command} of {store.label}", errors)
         self._delta, self._transaction = deltalake, transaction

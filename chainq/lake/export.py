@@ -141,7 +141,8 @@ class Export:
             self._warn(f"{self._store.label} has other files; the data set is written beside them")
         if write:
             data_set.save(self._store, wanted, origin, found)
-        todo = _in_order(todo, self._tables)
+        # From the lowest height on, so that what is complete grows evenly.
+        todo = sorted(todo, key=lambda one: (one.spec.start, self._tables.index(one.spec.command)))
         tasks = tasks_of(todo, self._reads)
         return ExportPlan(heights, size, todo, tasks, len(specs) - len(todo), seen, tables)
 
@@ -158,7 +159,7 @@ class Export:
         """Write what is to be done; None if the range has no blocks. `begin` is called with the plan, `wrote` with
         each partition. `options`: for a worker. Raises ChainqError; BusyError if another export is at work."""
         with ExitStack() as stack:
-            check: Callable[[], None] = stack.enter_context(self._store.lock()) if lock else _nothing
+            check: Callable[[], None] = stack.enter_context(self._store.lock()) if lock else lambda: None
             stack.enter_context(recorded(self._store, self._service.tip_height))
             self._store.clean()
             stack.callback(self._store.clean)  # after the workers are gone
@@ -174,7 +175,7 @@ class Export:
             dialect = self._dialect() or self._service.dialect_name
             known = in_extra(self._store, made.seen.inventory.valid.values(), [one.spec for one in made.todo])
             job = Job(options._replace(dialect=dialect), self._service.tip(), destination, self._query.hashes, known)
-            totals = Totals(kept=made.kept)
+            totals: Counter[str] = Counter(kept=made.kept)
             entries: dict[Key, Entry] = {}  # of what this run has written
             hashes: dict[Key, str] = {}  # of the same files
             stack.enter_context(self._manifest(made, entries, hashes, locked=lock))
@@ -186,19 +187,14 @@ class Export:
                         if entry := parse_entry(name):
                             key = (entry.spec.command, entry.spec.start)
                             entries[key], hashes[key] = entry, digest
-                    totals = Totals(
-                        totals.written + len(done.receipts),
-                        totals.kept,
-                        totals.rows + done.rows,
-                        totals.size + done.size,
-                        totals.calls + done.calls,
-                    )
+                    totals.update(written=len(done.receipts), rows=done.rows, size=done.size, calls=done.calls)
                     for heights in done.believed:
                         self.believed.setdefault(read_method(done.spec.command).name, HeightSet()).add(heights)
                     self.unhashed.update(done.unhashed)
                     wrote(done)
             except BaseException as error:
-                error.add_note(_rest(totals.written, len(made.todo)))
+                of_all = f"{totals['written']} of {counted(len(made.todo), 'partition')}"
+                error.add_note(f"{of_all} written; run the command again for the rest")
                 raise
             before = (entry for key, entry in made.seen.inventory.valid.items() if key not in entries)
             inside = [entry for entry in chain(before, entries.values()) if entry.spec.start < made.heights.end]
@@ -214,7 +210,7 @@ class Export:
                 added[kind] += table.add(one for one in full if one.spec.command == command)
             if entries:
                 self._read_back(inside, list(entries.values()))
-            return totals._replace(committed=+added)
+            return Totals(**totals, committed=+added)
 
     def _read_back(self, entries: Sequence[Entry], written: Sequence[Entry]) -> None:
         """Keep the indexes, and say which fields the service no longer sends, and which are new."""
@@ -306,16 +302,3 @@ class Export:
             raise IncompleteError(
                 f"reorg: {broken} does not follow on the partition before it", "run the command again to replace it"
             )
-
-
-def _in_order(todo: list[Todo], tables: Sequence[str]) -> list[Todo]:
-    """Return partitions from the lowest height on, so that what is complete grows evenly."""
-    return sorted(todo, key=lambda one: (one.spec.start, tables.index(one.spec.command)))
-
-
-def _rest(written: int, total: int) -> str:
-    return f"{written} of {counted(total, 'partition')} written; run the command again for the rest"
-
-
-def _nothing() -> None:
-    """Check nothing."""

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from chainq.catalog.tables import TABLES
-from chainq.errors import UsageError, missing_package
+from chainq.errors import UsageError, needed
 from chainq.lake.registered import Table
 from chainq.lake.table import arrow_schema
 from chainq.stored.receipt import Entry
@@ -31,11 +31,9 @@ class IcebergTable(Table):
     renewal = "drop the table and remove its folder _iceberg to have it made anew"
 
     def __init__(self, store: Store, command: str) -> None:
-        try:
+        with needed("Iceberg tables need the package pyiceberg", "iceberg"):
             from pyiceberg import exceptions
             from sqlalchemy.exc import SQLAlchemyError
-        except ImportError:
-            raise missing_package("Iceberg tables need the package pyiceberg", "iceberg") from None
         # Its exceptions have no class in common but Exception.
         own = (one for one in vars(exceptions).values() if isinstance(one, type) and issubclass(one, Exception))
         self._name = f"{NAMESPACE}.{command.replace('-', '_')}"

@@ -7,8 +7,7 @@ receipt follows, table by table. A file without its receipt is written again by 
 every moment.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,10 +23,10 @@ from chainq.heights.bounds import Bounds
 from chainq.heights.grid import PartitionSpec
 from chainq.lake.job import Advance, Done, Hold, Job, Task
 from chainq.lake.reads import Files, read_method
-from chainq.lake.table import PartitionFile
 from chainq.planning.exchange import Known
 from chainq.planning.facts import BehindError
-from chainq.query import Batch, Query
+from chainq.process import Closing
+from chainq.query import Query
 from chainq.rows.fields import Picker
 from chainq.stored import receipt as receipts
 from chainq.stored.receipt import Receipt
@@ -50,7 +49,7 @@ class Hashes(NamedTuple):
     previous: str
 
 
-class Worker:
+class Worker(Closing):
     """Writes partitions of one export, one after the other, over the same connections. A context manager.
 
     `warn` and `trace` take a line for the user, `report` every attempt of a request, `advance` what is written so far.
@@ -71,10 +70,8 @@ class Worker:
         self._store: Store = job.open_store()
         self._service: Service = job.open_service(self._count, warn, trace)
 
-    def __enter__(self) -> "Worker":
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Close the connections."""
         self._service.close()
 
     def write(self, task: Task) -> Done:
@@ -97,7 +94,7 @@ class Worker:
                 self._service.unhashed.clear()
                 files = Files(spec.command, uploads, self._warn, self._job.extra)
                 try:
-                    proofs, hashes, known = self._fetch(task, files)
+                    hashes, known = self._fetch(task, files)
                     break
                 except BaseException as error:
                     files.abandon()
@@ -108,8 +105,8 @@ class Worker:
                     elif not isinstance(error, _ReorgError) or not left:
                         raise
             sealed = {
-                table: self._finished(file, spec._replace(command=table), read, proofs, hashes, self._calls - calls)
-                for table, file in files.tables.items()
+                table: self._finished(files, spec._replace(command=table), read, hashes, self._calls - calls)
+                for table in files.tables
             }
             self._store.delete(task.stale)
             entries = [self._published(uploads[table], receipt) for table, receipt in sealed.items()]
@@ -123,16 +120,9 @@ class Worker:
         """Return whether the hashes of blocks are recomputed."""
         return self._job.hashes and read.command in TIERS
 
-    def _finished(
-        self,
-        file: PartitionFile,
-        spec: PartitionSpec,
-        read: Method,
-        proofs: Counter[str],
-        hashes: Hashes,
-        calls: int,
-    ) -> Receipt:
-        """End a file; return its receipt, with the hash of the file."""
+    def _finished(self, files: Files, spec: PartitionSpec, read: Method, hashes: Hashes, calls: int) -> Receipt:
+        """End the file of a table; return its receipt, with the hash of the file."""
+        file = files.tables[spec.command]
         receipt = Receipt(
             receipt=receipts.VERSION,
             command=spec.command,
@@ -144,7 +134,7 @@ class Worker:
             previous_hash=hashes.previous,
             sha256=file.sha256,
             content=file.content,
-            proof=dict(proofs),
+            proof=dict(files.proofs),
             calls=calls,
             tip=self._job.tip.height,
             dialect=self._service.dialect_name,
@@ -166,58 +156,42 @@ class Worker:
         """Make no call of a method for a while; for any thread."""
         self._service.connection.hold_back(hold.method, hold.seconds)
 
-    def _fetch(self, task: Task, files: Files) -> tuple[Counter[str], Hashes, Known]:
-        """Write all rows to the files; return how often they were proved in which way, the hashes, what is known."""
-        proofs: Counter[str] = Counter()
+    def _fetch(self, task: Task, files: Files) -> tuple[Hashes, Known]:
+        """Write all rows to the files; return the hashes, and what is known."""
         spec, learned, method = task.spec, [task.known], read_method(task.spec.command)
         self._advance(Advance(spec))
         workers = int(self._hashed(method))  # no others: there is a process for each partition
         query = Query(method, bounds=Bounds(start=spec.start, end=spec.end), hash_workers=workers)
         batches = self._service.fetch_range(query, spec.heights, Asked(known=task.known, learned=learned.append))
+        before = None if method.linked else self._service.block_hash(spec.end - 1)
+        for batch in batches:
+            files.write(batch)
+            if batch.heights is not None:
+                self._advance(Advance(spec, batch.heights.end - spec.start, files.rows))
+            del batch  # its rows keep their whole response alive, and the next wait may be long
         if method.linked:
-            first, last = self._copy(batches, spec, files, proofs)
-            if first is None or last is None or files.read != len(spec.heights):
+            if files.first is None or files.last is None or files.read != len(spec.heights):
                 raise IncompleteError(f"{spec}: the chain ends before", "run the command again")
-            pick = Picker(["block_hash", "previous_hash"])
-            hashes = Hashes(hash_text(pick(first)[0]), hash_text(pick(last)[0]), hash_text(pick(first)[1]))
-            return proofs, hashes, learned[-1]
-        before = self._service.block_hash(spec.end - 1)
-        self._copy(batches, spec, files, proofs)
-        hashes = self._hashes(spec)
+            return _hashes_in(files.first, files.last), learned[-1]
+        wanted = dict.fromkeys([spec.start, spec.end - 1])
+        found = [row for batch in self._service.fetch_lookups(BY_COMMAND["block"], wanted) for row in batch.rows]
+        hashes = _hashes_in(found[0], found[-1])  # as the service has them now
         if hashes.last != (before or ""):
             raise _ReorgError(
                 f"{spec}: block {spec.end - 1} was replaced while rows were fetched", "run the command again"
             )
-        return proofs, hashes, learned[-1]
-
-    def _hashes(self, spec: PartitionSpec) -> Hashes:
-        """Return the hashes as the service has them now."""
-        wanted = dict.fromkeys([spec.start, spec.end - 1])
-        pick = Picker(["block_hash", "previous_hash"])
-        found = [pick(row) for batch in self._service.fetch_lookups(BY_COMMAND["block"], wanted) for row in batch.rows]
-        return Hashes(hash_text(found[0][0]), hash_text(found[-1][0]), hash_text(found[0][1]))
-
-    def _copy(
-        self, batches: Iterator[Batch], spec: PartitionSpec, files: Files, proofs: Counter[str]
-    ) -> tuple[Raw | None, Raw | None]:
-        """Write batches; return the first and the last row."""
-        first: Raw | None = None
-        last: Raw | None = None
-        for batch in batches:
-            if batch.proof is not None:
-                proofs[batch.proof.grade.value] += 1
-            if batch.rows:
-                first = first if first is not None else batch.rows[0].copy()
-                last = batch.rows[-1].copy()
-            files.write(batch.rows)
-            if batch.heights is not None:
-                self._advance(Advance(spec, batch.heights.end - spec.start, files.rows))
-            del batch  # its rows keep their whole response alive, and the next wait may be long
-        return first, last
+        return hashes, learned[-1]
 
     def _count(self, report: Report) -> None:
         self._calls += 1
         self._report(report)
+
+
+def _hashes_in(first: Raw, last: Raw) -> Hashes:
+    """Return the hashes in the first and the last block."""
+    pick = Picker(["block_hash", "previous_hash"])
+    own, previous = map(hash_text, pick(first))
+    return Hashes(own, hash_text(pick(last)[0]), previous)
 
 
 class _ReorgError(IncompleteError):

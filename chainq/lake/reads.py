@@ -8,10 +8,9 @@ Rejected: one receipt for all tables of a read. Each consumer would have to know
 damaged file of one table would make all others count as damaged.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
-
-from msgspec import Raw
+from typing import TYPE_CHECKING, NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.catalog.tables import CHAIN, COMMANDS, DERIVED, SOURCE, TABLES
@@ -20,8 +19,12 @@ from chainq.heights.grid import PartitionSpec
 from chainq.lake.job import Task
 from chainq.lake.plan import Todo
 from chainq.lake.table import PartitionFile
+from chainq.query import Batch
 from chainq.rows.tables import table_rows
 from chainq.stored.store import Upload
+
+if TYPE_CHECKING:
+    from msgspec import Raw
 
 NAME = "chain"
 """The read of full blocks that fills several tables, and what the command line calls all of them."""
@@ -78,7 +81,10 @@ def tasks_of(todos: Sequence[Todo], reads: Iterable[Read]) -> list[Task]:
 
 
 class Files:
-    """The files of the tables that one read fills, in progress. `read`: the number of rows that were read.
+    """The files of the tables that one read fills, in progress.
+
+    `read`: the number of rows that were read; `first`, `last`: these rows. `proofs`: how often they were proved in
+    which way. `rows`: how many were written.
 
     `uploads`: by table, emptied here. `warn` is called with what a reader of the files should know, but not about the
     paths in `extra`.
@@ -92,20 +98,25 @@ class Files:
         extra: Mapping[str, Sequence[str]],
     ) -> None:
         self.tables: dict[str, PartitionFile] = {}
-        self.read, self._own = 0, read_method(read).command
+        self.read = self.rows = 0
+        self.first: Raw | None = None
+        self.last: Raw | None = None
+        self.proofs: Counter[str] = Counter()
+        self._own = read_method(read).command
         for table, upload in uploads.items():
             upload.file.seek(0)
             upload.file.truncate()
             self.tables[table] = PartitionFile(upload.file, TABLES[table], warn, extra.get(table, ()))
         self._others = [table for table in self.tables if table != self._own]
 
-    @property
-    def rows(self) -> int:
-        """Return the number of rows that were written."""
-        return sum(file.rows for file in self.tables.values())
-
-    def write(self, rows: Sequence[Raw]) -> None:
+    def write(self, batch: Batch) -> None:
         """Write rows that were read to the table of their own, and what full blocks hold to the others."""
+        rows = batch.rows
+        if batch.proof is not None:
+            self.proofs[batch.proof.grade.value] += 1
+        if rows:
+            self.first = self.first if self.first is not None else rows[0].copy()
+            self.last = rows[-1].copy()
         self.read += len(rows)
         if self._own in self.tables:
             self.tables[self._own].write(rows)
@@ -113,6 +124,7 @@ class Files:
             found = [table_rows(row) for row in rows]
             for table in self._others:
                 self.tables[table].write([row for one in found for row in one[table]])
+        self.rows = sum(file.rows for file in self.tables.values())
 
     def abandon(self) -> None:
         """Close the writers of files that failed."""

@@ -18,19 +18,20 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind
 from chainq.catalog.tables import COMMANDS, TABLES
-from chainq.errors import ChainqError, UsageError, missing_package
+from chainq.errors import ChainqError, UsageError, needed
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.formats.registry import EXTENSIONS
 from chainq.heights.grid import PARTITION_COLUMN, PartitionSpec
 from chainq.heights.range import HeightRange
 from chainq.lake import exact
 from chainq.lake.scan import Files
+from chainq.process import Closing
 from chainq.process.threads import Pool
 from chainq.rows.fields import Key
 from chainq.stored import data_set
 from chainq.stored.inventory import Inventory, gaps
 from chainq.stored.manifest import look
-from chainq.stored.receipt import Entry, parse_entry
+from chainq.stored.receipt import parse_entry
 from chainq.stored.store import Store
 from chainq.text.sanitize import excerpt, quoted
 
@@ -53,15 +54,13 @@ class Result(NamedTuple):
     batches: Iterator[list[Raw]]
 
 
-class Database:
+class Database(Closing):
     """An empty database; a context manager. Raises UsageError without duckdb or pyarrow."""
 
     def __init__(self) -> None:
-        try:
+        with needed("sql needs the package {}", "sql"):
             import duckdb
             import pyarrow
-        except ImportError as error:
-            raise missing_package(f"sql needs the package {error.name}", "sql") from None
         self._duckdb, self._arrow = duckdb, pyarrow
         self._connection = duckdb.connect(":memory:")
         self._held: tuple[str, ...] | None = None  # the commands of the data set
@@ -71,10 +70,8 @@ class Database:
         self.gaps: dict[str, list[HeightRange]] = {}
         """The heights that no whole partition has, from the first partition of a command to its last one."""
 
-    def __enter__(self) -> "Database":
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """End the query under way, and forget all tables."""
         self._pool.close()
         self._connection.close()
 
@@ -85,9 +82,7 @@ class Database:
         if description is None:
             raise UsageError(f"no data set in {store.label}: no {data_set.NAME}", "chainq export writes one")
         inventory = look(store, listed=partial).inventory
-        entries: dict[str, list[Entry]] = {}
-        for entry in inventory.valid.values():
-            entries.setdefault(entry.spec.command, []).append(entry)
+        entries = inventory.tables()
         damaged = list(_damaged(inventory, description.partition))
         for command, some in entries.items():
             self._files.append(Files(TABLES[command], some, store))

@@ -3,12 +3,12 @@
 import hashlib
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar, cast
 
 from msgspec import Raw
 
 from chainq.catalog.methods import Method
-from chainq.errors import OutputError, missing_package
+from chainq.errors import OutputError, needed
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.lake.content import ContentHash
 from chainq.stored.receipt import METADATA_KEY, Receipt
@@ -91,11 +91,8 @@ class PartitionFile:
             self._end_group()
         self._writer.add_key_value_metadata({METADATA_KEY: receipt.encode()})
         self._guarded(self._writer.close)
-        written = hashlib.sha256()
         self._guarded(lambda: self._file.seek(0))
-        while part := self._guarded(lambda: self._file.read(1 << 20)):
-            written.update(part)
-        return written.hexdigest()
+        return self._guarded(lambda: hashlib.file_digest(cast("Any", self._file), "sha256")).hexdigest()
 
     def abandon(self) -> None:
         """Close the writer of a file that failed, while there is a file: it would do so itself when it is collected."""
@@ -116,8 +113,6 @@ class PartitionFile:
 
 
 def _pyarrow() -> Any:
-    try:
+    with needed("export needs the package pyarrow", "parquet"):
         import pyarrow
-    except ImportError:
-        raise missing_package("export needs the package pyarrow", "parquet") from None
     return pyarrow

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from chainq.errors import ChainqError, missing_package
+from chainq.errors import ChainqError, needed
 from chainq.stored.service import StoredService
 
 MOST_BYTES = 150 * 1024
@@ -19,11 +19,9 @@ _JSON = "application/json"
 
 def check_packages() -> None:
     """Raise UsageError without the packages that serve."""
-    try:
+    with needed("serving a data set needs the package {}", "serve"):
         import starlette
         import uvicorn
-    except ImportError as error:
-        raise missing_package(f"serving a data set needs the package {error.name}", "serve") from None
     del starlette, uvicorn
 
 

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from chainq.catalog.tables import TABLES
 from chainq.heights.grid import PartitionSpec, parse_name
 from chainq.heights.range import HeightRange
 from chainq.stored.receipt import Entry, parse_entry
@@ -27,6 +28,14 @@ class Inventory(NamedTuple):
         key = (spec.command, spec.start)
         entry = self.valid.get(key)
         return (entry.name,) if entry else self.damaged.get(key, ())
+
+    def tables(self) -> dict[str, list[Entry]]:
+        """Return the whole partitions of each table that this version knows, sorted."""
+        found: dict[str, list[Entry]] = {}
+        for entry in sorted(self.valid.values()):
+            if entry.spec.command in TABLES:
+                found.setdefault(entry.spec.command, []).append(entry)
+        return found
 
 
 def take_inventory(listing: Iterable[Listed]) -> Inventory:

@@ -13,7 +13,7 @@ removes it, because no other one with the lock can be at work.
 
 from collections.abc import Collection, Iterator, Mapping
 from hashlib import sha256
-from typing import NamedTuple
+from typing import NamedTuple, Self
 from uuid import uuid4
 
 import msgspec
@@ -31,7 +31,7 @@ VERSION = 1
 LOCKED = "lock-"  # how the IDs of exports with the lock begin
 
 
-class Part(msgspec.Struct, frozen=True, omit_defaults=True):
+class _Part(msgspec.Struct, frozen=True, omit_defaults=True):
     """A partition of a table: what its receipt has in its name (`receipt.Entry`), and the SHA-256 of its file, empty in
     a manifest that was rebuilt from the names of receipts."""
 
@@ -45,6 +45,11 @@ class Part(msgspec.Struct, frozen=True, omit_defaults=True):
     last: str
     sha256: str = ""
 
+    def entry(self, table: str) -> Entry:
+        """Return the essentials of its receipt."""
+        spec = PartitionSpec(table, self.start, self.end)
+        return Entry(spec, self.tip, self.rows, self.size, self.calls, self.previous, self.last)
+
 
 class _File(msgspec.Struct, frozen=True):
     """The file. `sha256`: of the bytes of `tables`."""
@@ -57,16 +62,20 @@ class _File(msgspec.Struct, frozen=True):
 
 
 class Manifest(NamedTuple):
-    """What a manifest says. `parts`: the partitions. `writing`: IDs of exports that have begun and not ended.
-    `registered`: kinds and commands of tables of other programs, such as `delta`."""
+    """What a manifest says. `entries`: the essentials of the receipts; `hashes`: the SHA-256 of their files, as far as
+    known. `writing`: IDs of exports that have begun and not ended. `registered`: kinds and commands of tables of other
+    programs, such as `delta`."""
 
-    parts: Mapping[Key, Part]
+    entries: Mapping[Key, Entry]
+    hashes: Mapping[Key, str] = {}
     writing: frozenset[str] = frozenset()
     registered: frozenset[tuple[str, str]] = frozenset()
 
-    def entries(self) -> dict[Key, Entry]:
-        """Return the essentials of the receipts."""
-        return {key: _entry(key[0], part) for key, part in self.parts.items()}
+    def updated(self, entries: Mapping[Key, Entry], hashes: Mapping[Key, str]) -> Self:
+        """Return the same with these partitions; of those that stay as they are, the hashes are kept."""
+        before = self.entries
+        same = {key: one for key, one in self.hashes.items() if key not in entries or entries[key] == before.get(key)}
+        return self._replace(entries={**self.entries, **entries}, hashes={**same, **hashes})
 
 
 class Seen(NamedTuple):
@@ -92,7 +101,7 @@ class Tables(Mapping[str, list[Entry]]):
         if table not in self._names:
             raise KeyError(table)
         if table not in self._decoded:
-            self._decoded[table] = sorted(_entry(table, part) for part in self._found.of(table))
+            self._decoded[table] = sorted(part.entry(table) for part in self._found.of(table))
         return self._decoded[table]
 
     def __contains__(self, table: object) -> bool:
@@ -131,20 +140,20 @@ def look(store: Store, *, listed: bool = False) -> Seen:
         return Seen(inventory, None, listed=True, recorded=False)
     gone, recorded = {}, 0
     for key, part in found.parts():
-        entry = _entry(key[0], part)
+        entry = part.entry(key[0])
         recorded += inventory.valid.get(key) == entry
         if key not in inventory.valid and key not in inventory.damaged:
             gone[key] = (entry.name,)
     if gone:
         inventory = inventory._replace(damaged={**inventory.damaged, **gone})
-    known = Manifest({}, found.writing, found.registered)
+    known = Manifest({}, {}, found.writing, found.registered)
     return Seen(inventory, known, listed=True, recorded=recorded == len(inventory.valid))
 
 
 def _unlisted(found: "_Opened") -> Seen:
     """Return what a manifest shows alone."""
     known = found.manifest()
-    return Seen(Inventory(known.entries(), {}, []), known, listed=False, recorded=True)
+    return Seen(Inventory(known.entries, {}, []), known, listed=False, recorded=True)
 
 
 def read(store: Store) -> Manifest | None:
@@ -165,11 +174,11 @@ class Keeper:
         writes; with none to write, only what is there. Raises OutputError."""
 
         def begun(known: Manifest, valid: Mapping[Key, Entry]) -> Manifest:
-            parts = {**known.parts, **_parts(valid, known)}
-            for key in replaced:
-                parts.pop(key, None)
+            made = known.updated(valid, {})
+            kept = {key: entry for key, entry in made.entries.items() if key not in replaced}
             writing = {one for one in known.writing if not (self._locked and one.startswith(LOCKED))}
-            return Manifest(parts, frozenset(writing | ({self._id} if replaced else set())), registered)
+            writing |= {self._id} if replaced else set()
+            return Manifest(kept, made.hashes, frozenset(writing), registered)
 
         def change(found: bytes | None) -> bytes | None:
             return _encoded(begun(_decoded(found) or Manifest({}), seen.inventory.valid))
@@ -186,8 +195,7 @@ class Keeper:
             known = _decoded(found)
             if known is None:  # it was lost meanwhile, and with it what others have written: the next export lists
                 return None
-            parts = {key: _part(entry, hashes.get(key, "")) for key, entry in written.items()}
-            made = known._replace(parts={**known.parts, **parts}, writing=known.writing - {self._id})
+            made = known.updated(written, hashes)._replace(writing=known.writing - {self._id})
             return None if made == known else _encoded(made)
 
         self._change(change)
@@ -197,30 +205,11 @@ class Keeper:
             self._store.delete([NAME])  # exports at the same time would lose each other's entries
 
 
-def _parts(entries: Mapping[Key, Entry], known: Manifest) -> dict[Key, Part]:
-    """Return entries as parts, with the hashes of those that are known already."""
-    made = {}
-    for key, entry in entries.items():
-        part, before = _part(entry), known.parts.get(key)
-        same = before is not None and _entry(key[0], before) == entry
-        made[key] = before if same and before else part
-    return made
-
-
-def _part(entry: Entry, digest: str = "") -> Part:
-    (_, start, end), tip, rows, size, calls, previous, last = entry
-    return Part(start, end, tip, rows, size, calls, previous, last, digest)
-
-
-def _entry(table: str, part: Part) -> Entry:
-    spec = PartitionSpec(table, part.start, part.end)
-    return Entry(spec, part.tip, part.rows, part.size, part.calls, part.previous, part.last)
-
-
 def _encoded(manifest: Manifest) -> bytes:
-    tables: dict[str, list[Part]] = {}
-    for key in sorted(manifest.parts):
-        tables.setdefault(key[0], []).append(manifest.parts[key])
+    tables: dict[str, list[_Part]] = {}
+    for key, entry in sorted(manifest.entries.items()):
+        part = _Part(entry.spec.start, entry.spec.end, *entry[1:], manifest.hashes.get(key, ""))
+        tables.setdefault(key[0], []).append(part)
     encoded = msgspec.json.encode(tables)
     kinds: dict[str, list[str]] = {}
     for kind, command in sorted(manifest.registered):
@@ -236,11 +225,11 @@ class _Opened(NamedTuple):
     writing: frozenset[str]
     registered: frozenset[tuple[str, str]]
 
-    def of(self, table: str) -> Iterator[Part]:
+    def of(self, table: str) -> Iterator[_Part]:
         """Yield the partitions of a table."""
-        return map(msgspec.json.Decoder(Part).decode, msgspec.json.decode(self.tables[table], type=list[Raw]))
+        return map(msgspec.json.Decoder(_Part).decode, msgspec.json.decode(self.tables[table], type=list[Raw]))
 
-    def parts(self) -> Iterator[tuple[Key, Part]]:
+    def parts(self) -> Iterator[tuple[Key, _Part]]:
         """Yield all partitions."""
         for table in self.tables:
             for part in self.of(table):
@@ -248,7 +237,10 @@ class _Opened(NamedTuple):
 
     def manifest(self) -> Manifest:
         """Return all of it."""
-        return Manifest(dict(self.parts()), self.writing, self.registered)
+        parts = dict(self.parts())
+        entries = {key: part.entry(key[0]) for key, part in parts.items()}
+        hashes = {key: part.sha256 for key, part in parts.items() if part.sha256}
+        return Manifest(entries, hashes, self.writing, self.registered)
 
 
 def _decoded(data: bytes | None) -> Manifest | None:

@@ -15,10 +15,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from functools import cached_property
 from typing import Any, BinaryIO, TypeVar, cast
 from uuid import uuid4
 
-from chainq.errors import OutputError, Phrase, UsageError, missing_package
+from chainq.errors import OutputError, Phrase, UsageError, needed
 from chainq.stored.lease import Content, Lease
 from chainq.stored.object_errors import cause, endpoint
 from chainq.stored.store import Change, Listed
@@ -38,15 +39,12 @@ class ObjectStore:
     lists_slowly = True
 
     def __init__(self, url: str) -> None:
-        try:
+        with needed("object stores need the package obstore", "export"):
             import obstore
             from obstore import exceptions
             from obstore.store import from_url
-        except ImportError:
-            raise missing_package("object stores need the package obstore", "export") from None
         self._url, self.label, self._scheme = url, mask_url(url), url.partition(":")[0].lower()
         self._obstore, self._errors = obstore, exceptions
-        self._conditional: bool | None = None  # not known yet
         if not re.match(r"[a-z0-9]+://[^/]", url, re.IGNORECASE):
             raise UsageError(f"invalid destination {self.label}: expected {self._scheme}://BUCKET/FOLDER")
         options: dict[str, Any] = {}
@@ -107,7 +105,7 @@ class ObjectStore:
 
     def change(self, name: str, change: Change) -> bool:
         """Change an object by conditional writes; False for a store that ignores these."""
-        if not self._has_conditions():
+        if not self._has_conditions:
             return False
         for _ in range(CHANGES):
             found = self.content(name)
@@ -132,7 +130,7 @@ class ObjectStore:
     @contextmanager
     def lock(self) -> Iterator[Callable[[], None]]:
         """Hold the object `_chainq/lock` by conditional writes, and renew it until the context ends."""
-        if not self._has_conditions():
+        if not self._has_conditions:
             raise UsageError(
                 f"{self.label} ignores conditional writes, so exports cannot keep each other out",
                 Phrase("{lock} does without; then see to it that no two exports run at once", lock=False),
@@ -182,14 +180,10 @@ class ObjectStore:
         """Write an object from a file; a large one in several parts, which appear together."""
         self._guarded("write", lambda: self._obstore.put(self._store, name, file))
 
+    @cached_property
     def _has_conditions(self) -> bool:
-        """Return whether the store keeps to conditional writes, by trying once. If it ignored them, each export would
-        believe that it has the lock."""
-        if self._conditional is None:
-            self._conditional = self._try_conditions()
-        return self._conditional
-
-    def _try_conditions(self) -> bool:
+        """Whether the store keeps to conditional writes, by trying once. If it ignored them, each export would believe
+        that it has the lock."""
         name = f"{PROBE}-{uuid4().hex}"
         try:
             first = self.put(name, b"1", "create")

@@ -4,7 +4,7 @@ Nothing is proved anew: a receipt says that a partition is complete, and on what
 the data set that no whole partition has are an error, and never an empty result.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import compress, groupby, pairwise
 from operator import itemgetter
@@ -15,7 +15,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Method
 from chainq.catalog.tables import DERIVED, SOURCE, TABLES
-from chainq.errors import IncompleteError, UsageError, missing_package
+from chainq.errors import IncompleteError, UsageError, needed
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade, Proof
@@ -52,10 +52,8 @@ class Reader:
     """
 
     def __init__(self, destination: str, *, quick: bool = True) -> None:
-        try:
+        with needed("reading a data set needs the package pyarrow", "parquet"):
             import pyarrow
-        except ImportError:
-            raise missing_package("reading a data set needs the package pyarrow", "parquet") from None
         self._arrow, self._store = pyarrow, open_store(destination)
         self.label = self._store.label
         if data_set.read(self._store) is None:
@@ -70,7 +68,7 @@ class Reader:
         damaged: Mapping[Key, tuple[str, ...]] = {}
         if known is None:
             inventory = look(self._store, listed=True).inventory
-            known, damaged = _by_table(inventory.valid.values()), inventory.damaged
+            known, damaged = inventory.tables(), inventory.damaged
         some = [table for table in BLOCKS if table in known] or list(known)
         ends = [known[table][-1].spec.end for table in some]
         for (table, _), names in damaged.items():  # it goes further than its last whole partition
@@ -297,15 +295,6 @@ class Reader:
             f"{self.label} does not tell the heights of ownership rows inside of a partition",
             "export records or outputs as well, or request whole partitions",
         )
-
-
-def _by_table(entries: Iterable[Entry]) -> Mapping[str, list[Entry]]:
-    """Return the partitions of each table that this version knows, sorted."""
-    found: dict[str, list[Entry]] = {}
-    for entry in sorted(entries):
-        if entry.spec.command in TABLES:
-            found.setdefault(entry.spec.command, []).append(entry)
-    return found
 
 
 def _contains(heights: HeightRange, others: HeightRange) -> bool:

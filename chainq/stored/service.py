@@ -1,6 +1,6 @@
 """Answers JSON-RPC requests from a data set, by the published interface (docs/protocol.md): the seam of all readers.
 
-`transport.py` answers the requests of a run in its own process, and `chainq serve --lake` those of others.
+It is a transport for the requests of a run in its own process, and `chainq serve --lake` answers those of others.
 """
 
 from collections import Counter
@@ -19,6 +19,7 @@ from chainq.heights.range import HeightRange
 from chainq.rows.fields import object_of, text_of
 from chainq.stored import lookups
 from chainq.stored.reader import Reader
+from chainq.transport.base import Request, Response
 from chainq.transport.failures import INCOMPLETE, INCOMPLETE_DATA
 
 PARSE, ENVELOPE, UNKNOWN, PARAMETERS = -32700, -32600, -32601, -32602
@@ -61,15 +62,21 @@ class StoredService:
             **dict.fromkeys(COMMANDS, self._range),
         }
 
-    def answer(self, request: Any) -> bytes | None:
-        """Return the response to one decoded request, None for one without an id.
+    def call(self, request: Request) -> Response:
+        """Return the response, as `transport.base.Transport` does for a server; no request leaves the process.
 
-        Raises IncompleteError and other ChainqErrors for what the data set lacks.
+        Raises TooHeavyError for memory, IncompleteError and other ChainqErrors for what the data set lacks.
         """
-        return self._answer(request)[0]
+        body = self._answer(msgspec.json.decode(request.body))[0] or b""
+        request.memory.grow(len(body))
+        return Response(200, body, {"content-type": "application/json"})
+
+    def close(self) -> None:
+        """Do nothing: there is no connection."""
 
     def _answer(self, request: Any) -> tuple[bytes | None, str]:
-        """Return the same, and its outcome: `ok`, or the code of the error."""
+        """Return the response to one decoded request, None for one without an id, and its outcome: `ok`, or the code of
+        the error. Raises ChainqError for what the data set lacks."""
         try:
             return self._valid_answer(request), "ok"
         except RpcError as refused:
@@ -120,7 +127,10 @@ class StoredService:
             raise RpcError(UNKNOWN, "Method not found")
         if method.params and not isinstance(params, dict):
             raise RpcError(PARAMETERS, "Invalid params")
-        found = self._methods[method.command](method, {p.role: _argument(p, params) for p in method.params})
+        given = {param.role: _argument(param, params) for param in method.params}
+        for table in lookups.NEEDED.get(method.command, ()):
+            self._need(table, own=True)
+        found = self._methods[method.command](method, given)
         if isinstance(found, Iterator):
             return b"[" + b",".join(map(bytes, found)) + b"]"
         return b"null" if found is None else bytes(found)
@@ -154,27 +164,23 @@ class StoredService:
             kind = {"type": text_of(summary["type"]).capitalize()} if "type" in summary else {}
             yield Raw(msgspec.json.encode({"block_id": height, **summary, **kind}))
 
-    def _transaction(self, method: Method, given: dict[Role, Any]) -> Raw | None:
-        self._need(*lookups.NEEDED[method.command], own=True)
+    def _transaction(self, _: Method, given: dict[Role, Any]) -> Raw | None:
         return lookups.transaction(self.reader, given[Role.ID])
 
     def _program_transactions(self, method: Method, given: dict[Role, Any]) -> Iterator[Raw]:
-        self._need(*lookups.NEEDED[method.command], own=True)
         found = lookups.program_transactions(self.reader, given[Role.PROGRAM], given[Role.FUNCTION])
         return _page((row for batch in found for row in batch.rows), given, method.page_size_max)
 
     def _address_transactions(self, method: Method, given: dict[Role, Any]) -> Iterator[Raw]:
-        self._need(*lookups.NEEDED[method.command], own=True)
         heights = HeightRange(given[Role.START], given[Role.END])
         if not 0 <= len(heights) <= (method.max_heights or 0):
             raise RpcError(PARAMETERS, "Invalid params")
         found = lookups.address_transactions(self.reader, given[Role.ADDRESS], heights)
         return _page((row for batch in found for row in batch.rows), given)
 
-    def _need(self, *tables: str, own: bool = False) -> None:
-        for table in tables:
-            if not self.reader.has(table, own=own):
-                raise RpcError(NO_TABLE, f"this export has no table {table}; {self.reader.export_hint(table)}")
+    def _need(self, table: str, *, own: bool = False) -> None:
+        if not self.reader.has(table, own=own):
+            raise RpcError(NO_TABLE, f"this export has no table {table}; {self.reader.export_hint(table)}")
 
 
 def _id(request: Any) -> Any:

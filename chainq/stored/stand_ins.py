@@ -6,7 +6,6 @@ them.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -21,15 +20,8 @@ from chainq.stored.reader import Reader
 _SHARED = {name: name for name in ("height", "transaction_id", "transition_id")}
 
 
-class _StandIn(NamedTuple):
-    """A table, and what its columns are called in the rows that it stands in for."""
-
-    table: str
-    names: Mapping[str, str]
-
-
 _STAND_INS = {
-    "records": _StandIn(
+    "records": (
         "outputs",
         {
             "value": "record_ciphertext",
@@ -39,10 +31,12 @@ _STAND_INS = {
             "index": "output_index",
         },
     ),
-    "transitions": _StandIn(
-        "calls", {**_SHARED, "program": "program", "function": "function_name", "tpk": "tpk", "tcm": "tcm"}
+    "transitions": (
+        "calls",
+        {**_SHARED, "program": "program", "function": "function_name", "tpk": "tpk", "tcm": "tcm"},
     ),
 }
+"""By command: a table, and what its columns are called in the rows that it stands in for."""
 
 
 def stand_ins(reader: Reader, command: str, heights: HeightRange, *, reverse: bool) -> Iterator[Batch] | None:
@@ -50,12 +44,12 @@ def stand_ins(reader: Reader, command: str, heights: HeightRange, *, reverse: bo
 
     Its own may have a part of what the others have: `--fill` writes the heights that a command read.
     """
-    found = _STAND_INS.get(command)
-    if found is None or not reader.has(found.table) or (reader.has(command) and _has(reader, command, heights)):
+    table, names = _STAND_INS.get(command, ("", {}))
+    if not table or not reader.has(table) or (reader.has(command) and _has(reader, command, heights)):
         return None
     return (
-        batch._replace(rows=[_row(row, found.names) for row in map(object_of, batch.rows) if _is_due(command, row)])
-        for batch in reader.batches(found.table, heights, reverse=reverse)
+        batch._replace(rows=[_row(row, names) for row in map(object_of, batch.rows) if _is_due(command, row)])
+        for batch in reader.batches(table, heights, reverse=reverse)
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
@@ -13,6 +13,7 @@ from chainq.hashes.check import Checked, check_summary
 from chainq.hashes.processes import BlockChecks
 from chainq.hashes.state import StateRoots
 from chainq.heights.range import HeightRange
+from chainq.process import Closing
 from chainq.process.progress import HASHES, Progress
 from chainq.rows.full_block import Texts, texts
 from chainq.verify.compare import ChainCheck, number
@@ -33,7 +34,7 @@ _NOT_HASHED = (
 )
 
 
-class BlockHashes:
+class BlockHashes(Closing):
     """Checks the hashes of blocks that come in order of height, and where they end in the anchor, None without one.
 
     Full blocks are checked in `workers` processes. A context manager, which ends them. Raises UsageError without
@@ -50,10 +51,8 @@ class BlockHashes:
         self._through: set[str] = set()  # commands whose rows were compared with full blocks
         self._unbound: set[str] = set()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """End the processes."""
         self._checks.close()
 
     def begin(self, start: int) -> None:

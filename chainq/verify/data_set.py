@@ -16,7 +16,7 @@ import msgspec
 from msgspec import structs
 
 from chainq.catalog.tables import DERIVED, TABLES
-from chainq.errors import missing_package
+from chainq.errors import needed
 from chainq.fetching.hashed import TIERS
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.grid import partition_name
@@ -30,7 +30,7 @@ from chainq.stored.open import open_store
 from chainq.stored.receipt import METADATA_KEY, Receipt, entry_of
 from chainq.stored.store import Listed, Store
 from chainq.verify.file_rows import FileRows
-from chainq.verify.findings import Contradiction, Finding, Located, Step, by_height
+from chainq.verify.findings import Contradiction, Located, Step, by_height
 from chainq.verify.parquet_rows import ParquetRows, reason, tables_of, unreadable
 from chainq.verify.partitions import Partition, PartitionRepair, Partitions
 
@@ -39,11 +39,9 @@ MANY, MUCH = 64, 64 << 20  # partitions, and bytes, for which worker processes a
 
 def check_packages() -> None:
     """Raise UsageError without the packages that read files."""
-    try:
+    with needed("verifying files needs numpy and pyarrow", "parquet"):
         import numpy
         import pyarrow
-    except ImportError:
-        raise missing_package("verifying files needs numpy and pyarrow", "parquet") from None
     del numpy
     pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # Arrow's own keeps what was freed: 90 MB more
 
@@ -124,6 +122,7 @@ class GroupCheck:
         import pyarrow
 
         self._arrow, self._store, self._repair = pyarrow, store, repair
+        self._tables: dict[str, Any] = {}  # of a group: what other commands are compared with
         self._unreadable: set[str] = set()
         self._hashed: Counter[str] = Counter()
 
@@ -131,21 +130,14 @@ class GroupCheck:
         """Return what is wrong."""
         from chainq.verify.across import check_across
 
-        self._unreadable, self._hashed = set(), Counter()
-        findings: list[Finding] = []
-        tables: dict[str, Any] = {}
-        specs = {partition.spec.command: partition for partition in group}
-        for command, partition in specs.items():
-            table, found = self._check(partition)
-            findings += [self._repair.finding(partition.spec, *one) for one in found]
-            if table is not None:
-                tables[command] = table
-        for command, at, one in check_across(tables, {name: specs[name].spec.heights for name in tables}):
-            findings.append(self._repair.finding(specs[command].spec, at, one))
-        heights = HeightRange(group[0].spec.start, max(partition.spec.end for partition in group))
-        rows = {command: table.num_rows for command, table in tables.items()}
-        step = Step(heights, sorted(findings, key=by_height), rows)
-        return Checked(step, self._unreadable, dict(self._hashed))
+        self._tables, self._unreadable, self._hashed = {}, set(), Counter()
+        specs = {partition.spec.command: partition.spec for partition in group}
+        found = [self._repair.finding(partition.spec, *one) for partition in group for one in self._check(partition)]
+        for command, at, one in check_across(self._tables, {name: specs[name].heights for name in self._tables}):
+            found.append(self._repair.finding(specs[command], at, one))
+        heights = HeightRange(group[0].spec.start, max(spec.end for spec in specs.values()))
+        rows = {command: table.num_rows for command, table in self._tables.items()}
+        return Checked(Step(heights, sorted(found, key=by_height), rows), self._unreadable, dict(self._hashed))
 
     def source(self, listed: Listed) -> Any:
         """Return what Arrow reads a file by: its path, or an object that was fetched as a whole, in one request."""
@@ -160,36 +152,37 @@ class GroupCheck:
         with Path(source).open("rb") as file:
             return file_digest(file, "sha256").hexdigest()
 
-    def _check(self, partition: Partition) -> tuple[Any | None, list[Located]]:
-        """Return what other commands are compared with, None if nothing can be read, and what is wrong."""
+    def _check(self, partition: Partition) -> Iterator[Located]:
+        """Yield what is wrong with a partition; keep what can be read of it for the comparison with others."""
         from pyarrow import parquet
 
         spec, entry, size = partition
         if size is None:
-            return None, [(None, Contradiction("missing", spec.name, None))]
+            yield None, Contradiction("missing", spec.name, None)
+            return
         found: list[Located] = []
         if entry is None:
             found.append((None, Contradiction("receipt", f"a receipt of {spec.name}", None)))
         elif entry.size != size:
             found.append((None, Contradiction("receipt", f"{entry.size} bytes", f"{size} bytes")))
-        if spec.start % self._repair.grid:
-            return None, found  # whatever its rows are, it should not be there
         try:
-            with parquet.ParquetFile(self.source(Listed(spec.name, size))) as file:
-                sealed = (file.metadata.metadata or {}).get(METADATA_KEY.encode())
-                own = _receipt(sealed)
-                if own is not None and (own.command, own.start) != (spec.command, spec.start):
-                    # Not read: each of its rows would be a finding, and each row of other commands that lacks one here.
-                    other = partition_name(own.command, own.start)
-                    return None, [(None, Contradiction("misplaced", spec.name, other))]
-                table, more = self._read(file, partition, sealed)
+            # Off the grid it should not be there, whatever its rows are.
+            if spec.start % self._repair.grid == 0:
+                with parquet.ParquetFile(self.source(Listed(spec.name, size))) as file:
+                    sealed = (file.metadata.metadata or {}).get(METADATA_KEY.encode())
+                    own = _receipt(sealed)
+                    if own is not None and (own.command, own.start) != (spec.command, spec.start):
+                        # Not read: each of its rows would be a finding, and each row of other commands that lacks one.
+                        yield None, Contradiction("misplaced", spec.name, partition_name(own.command, own.start))
+                        return
+                    found += list(self._read(file, partition, sealed))
         except unreadable() as error:
             self._unreadable.add(spec.name)
-            return None, [*found, (None, Contradiction("invalid", "a Parquet file", f"{spec.name}: {reason(error)}"))]
-        return table, found + more
+            found.append((None, Contradiction("invalid", "a Parquet file", f"{spec.name}: {reason(error)}")))
+        yield from found
 
-    def _read(self, file: Any, partition: Partition, sealed: bytes | None) -> tuple[Any | None, list[Located]]:
-        """Read a file, one row group at a time; return the same as `_check`."""
+    def _read(self, file: Any, partition: Partition, sealed: bytes | None) -> Iterator[Located]:
+        """Yield what is wrong in a file, which is read one row group at a time."""
         from chainq.verify.across import COMPARED
         from chainq.verify.tables import TableCheck
 
@@ -200,25 +193,25 @@ class GroupCheck:
         due = ArrowRows(method.columns, self._arrow).schema
         if not file.schema_arrow.equals(due):
             wrong = next((str(one) for one in file.schema_arrow if one not in list(due)), "columns are missing")
-            return None, [(None, Contradiction("schema", "the schema of the command", wrong))]
+            yield None, Contradiction("schema", "the schema of the command", wrong)
+            return
         content, check = ContentHash(self._arrow), TableCheck(method, due.names, spec.heights)
         names = [name for name in due.names if name.rpartition(".")[2] in {*COMPARED, "previous_hash"}]
         kept = [due.empty_table().select(names)]
-        found: list[Located] = []
         for table in tables_of(file):
             content.update(table)
-            found += check.take(table)
+            yield from check.take(table)
             # A copy, which does not keep the rest of the row group in memory.
             kept.append(self._arrow.concat_tables([table.select(names)]).combine_chunks())
-        found += check.finish(lambda names: tables_of(file, names))
+        yield from check.finish(lambda names: tables_of(file, names))
         narrow = self._arrow.concat_tables(kept)
         if receipt is None:
-            found.append((None, Contradiction("receipt", "a receipt in the metadata of the file", None)))
+            yield None, Contradiction("receipt", "a receipt in the metadata of the file", None)
         else:
             partition = partition._replace(spec=spec)
             said = self._contradictions(partition, receipt, sealed or b"", narrow, content.hexdigest())
-            found += [(None, one) for one in said]
-        return narrow, found
+            yield from ((None, one) for one in said)
+        self._tables[spec.command] = narrow
 
     def _contradictions(
         self, partition: Partition, receipt: Receipt, sealed: bytes, table: Any, content: str

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Collection, Iterable, Iterator
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from chainq.catalog.tables import TABLES
@@ -11,7 +11,7 @@ from chainq.heights.grid import PartitionSpec, parse_name, partitions
 from chainq.heights.range import HeightRange
 from chainq.lake.plan import broken
 from chainq.stored import data_set, manifest
-from chainq.stored.inventory import Key
+from chainq.stored.inventory import Key, gaps
 from chainq.stored.manifest import Manifest
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Store
@@ -100,7 +100,7 @@ class Partitions:
         """Yield partitions that only the manifest has, except those `missing` already, and where it contradicts a
         receipt. While an export writes, or after it was killed, it may be behind the receipts."""
         there = {(one.spec.command, one.spec.start): one for one in self.found}
-        said = known.entries() if known else {}
+        said = known.entries if known else {}
         for key, due in said.items():
             if key[0] in TABLES and key not in there and key not in missing:
                 yield self.repair.finding(due.spec, None, Contradiction("missing", str(due.spec.heights), None))
@@ -114,20 +114,22 @@ class Partitions:
     def _not_linked(self) -> Iterator[Finding]:
         """Yield gaps and overlaps, and partitions that are not linked to the one before. Those off the grid say nothing
         of their neighbours."""
-        for before, after in pairwise(one for one in self.found if not one.spec.start % self.grid):
-            end, spec = before.spec.end, after.spec
-            if before.spec.command != spec.command:
-                continue
-            if end < spec.start:
-                for gap in partitions(spec.command, HeightRange(end, spec.start), self.grid):
-                    at = max(gap.start, end)
-                    yield self.repair.finding(gap, at, Contradiction("missing", str(HeightRange(at, gap.end)), None))
-            elif end > spec.start:
-                overlap = Contradiction("grid", f"from height {end}", f"from height {spec.start}")
-                yield self.repair.finding(spec, None, overlap)
-            elif before.entry and after.entry and broken(before.entry, after.entry):
-                due = f"SHA-256 of the previous hash {before.entry.last}"
-                yield self.repair.finding(spec, None, Contradiction("link", due, after.entry.previous))
+        on_grid = [one for one in self.found if not one.spec.start % self.grid]
+        for command, group in groupby(on_grid, lambda one: one.spec.command):
+            some = list(group)
+            specs = [one.spec for one in some]
+            for gap in gaps(specs, _spanned(specs)):
+                for missing in partitions(command, gap, self.grid):
+                    there = HeightRange(max(missing.start, gap.start), missing.end)
+                    yield self.repair.finding(missing, there.start, Contradiction("missing", str(there), None))
+            for before, after in pairwise(some):
+                end, spec = before.spec.end, after.spec
+                if end > spec.start:
+                    overlap = Contradiction("grid", f"from height {end}", f"from height {spec.start}")
+                    yield self.repair.finding(spec, None, overlap)
+                elif before.entry and after.entry and broken(before.entry, after.entry):
+                    due = f"SHA-256 of the previous hash {before.entry.last}"
+                    yield self.repair.finding(spec, None, Contradiction("link", due, after.entry.previous))
 
 
 def _spanned(specs: Iterable[PartitionSpec]) -> HeightRange:
