@@ -12,12 +12,12 @@ UNSEALED = {f"chainq.footer{number}": "0" * 64 for number in (1, 2)}
 HEIGHTS_KEY = "chainq.heights"
 """The metadata with the height range of a file: `START:END`, the end excluded."""
 _HASH = re.compile(rb"(?<=chainq\.footer[12]\x18\x40)[0-9a-f]{64}")  # of a text of 64 bytes (Thrift, compact protocol)
-_TRAILER = 8  # bytes after the metadata: their length, and PAR1
+TRAILER = 8  # bytes after the metadata: their length, and PAR1
 
 
 def footer_size(end: bytes) -> int:
     """Return the number of bytes of a footer by the last bytes of its file."""
-    return int.from_bytes(end[-_TRAILER:-4], "little") + _TRAILER
+    return int.from_bytes(end[-TRAILER:-4], "little") + TRAILER
 
 
 def sealed(end: bytes) -> bytes:

@@ -9,7 +9,8 @@ import io
 import os
 from typing import Any
 
-_TRAILER = 8  # bytes after the footer: its length, and PAR1
+from chainq.formats.parquet_footer import TRAILER, footer_size
+
 _LONGEST = 10  # bytes of a number
 
 
@@ -29,18 +30,14 @@ class RowCount:
         """Return the number of rows of a file; None if its footer begins in another way. Raises OSError."""
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            end = os.lseek(descriptor, 0, os.SEEK_END) - _TRAILER
-            length, magic = _trailer(os.pread(descriptor, _TRAILER, max(0, end)))
-            start = os.pread(descriptor, len(self._before) + _LONGEST, max(0, end - length))
+            size = os.lseek(descriptor, 0, os.SEEK_END)
+            trailer = os.pread(descriptor, TRAILER, max(0, size - TRAILER))
+            start = os.pread(descriptor, len(self._before) + _LONGEST, max(0, size - footer_size(trailer)))
         finally:
             os.close(descriptor)
-        if magic != b"PAR1" or not start.startswith(self._before):
+        if not trailer.endswith(b"PAR1") or not start.startswith(self._before):
             return None
         return _number(start[len(self._before) :])
-
-
-def _trailer(data: bytes) -> tuple[int, bytes]:
-    return int.from_bytes(data[:4], "little"), data[4:]
 
 
 def _footer(table: Any) -> bytes:
@@ -50,7 +47,7 @@ def _footer(table: Any) -> bytes:
     file = io.BytesIO()
     parquet.write_table(table, file)
     written = file.getvalue()
-    return written[-_TRAILER - _trailer(written[-_TRAILER:])[0] :]
+    return written[-footer_size(written) :]
 
 
 def _number(data: bytes) -> int | None:
