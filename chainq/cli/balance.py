@@ -27,7 +27,7 @@ from chainq.text.width import width_of
 from chainq.wallet import keys
 from chainq.wallet.balance import Bookkeeper
 from chainq.wallet.book import Book, Mark, Total
-from chainq.wallet.owned import check_network
+from chainq.wallet.network import check_network
 from chainq.wallet.shown import Amount
 
 PUBLIC = "This is the private balance: the service has no method that shows the public balance of an account."

@@ -12,7 +12,7 @@ from chainq.errors import UsageError
 from chainq.hashes import sdk
 from chainq.text.sanitize import printable
 from chainq.wallet import keys
-from chainq.wallet.owned import NETWORKS
+from chainq.wallet.network import NETWORKS
 
 SALT_BYTES = 16
 

@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.catalog.owned import COMMAND, OWNER, SHARED, SPENT_HEIGHT, SPENT_TRANSACTION
-from chainq.errors import IncompleteError, Phrase, UsageError
+from chainq.errors import IncompleteError, Phrase
 from chainq.fetching.calls import ROWS, Asked
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
@@ -22,13 +22,11 @@ from chainq.rows import fields, raw_json
 from chainq.text.humanize import counted
 from chainq.wallet.examine import Examiner
 from chainq.wallet.keys import ViewKey
+from chainq.wallet.network import check_network
 from chainq.wallet.records import NAMED, Key, RecordFinder, decrypt, key_of, shown
 from chainq.wallet.scan import Scanned, Scanner
 from chainq.wallet.shown import Amount, Style, shown_plaintext
 from chainq.wallet.spends import Spend, Spends
-
-NETWORKS = {"mainnet": (0,), "testnet": (1, 3)}
-"""What `--network` takes, and the numbers that blocks of that network carry; 3 was that of an early testnet."""
 
 MANY = 10_000  # full blocks, of which the user is told before they are read
 
@@ -206,7 +204,7 @@ def _spent(by: Spend | None) -> dict[str, Raw]:
 class OwnedService(Service):
     """A service whose ranges of ownership rows hold only those that a wallet owns.
 
-    `network`: one of `NETWORKS` that the service must be on; any if None. Other arguments as in `Service`.
+    `network`: one of `network.NETWORKS` that the service must be on; any if None. Other arguments as in `Service`.
     """
 
     def __init__(self, wallet: Wallet, network: str | None, *arguments: Any, **listeners: Any) -> None:
@@ -229,13 +227,3 @@ class OwnedService(Service):
             self._network = None  # once a run
         everything = super().fetch_range(query._replace(method=_OWNERSHIP, limit=None), heights, asked)
         return self._wallet.owned(everything, self, self.calls.warn)
-
-
-def check_network(service: Service, name: str) -> None:
-    """Raise UsageError for a service on another network than one of `NETWORKS`."""
-    (latest,) = service.fetch_latest()
-    number = fields.integer_of(fields.Picker(["network"])(latest.rows[0])[0])
-    if number not in NETWORKS[name]:
-        raise UsageError(
-            Phrase("{network}: the service is on another network, its blocks have number {}", number, network=name)
-        )

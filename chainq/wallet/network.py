@@ -1,0 +1,18 @@
+"""Which network a service is on, by the number that its blocks carry."""
+
+from chainq.errors import Phrase, UsageError
+from chainq.fetching.service import Service
+from chainq.rows import fields
+
+NETWORKS = {"mainnet": (0,), "testnet": (1, 3)}
+"""What `--network` takes, and the numbers that blocks of that network carry; 3 was that of an early testnet."""
+
+
+def check_network(service: Service, name: str) -> None:
+    """Raise UsageError for a service on another network than one of `NETWORKS`."""
+    (latest,) = service.fetch_latest()
+    number = fields.integer_of(fields.Picker(["network"])(latest.rows[0])[0])
+    if number not in NETWORKS[name]:
+        raise UsageError(
+            Phrase("{network}: the service is on another network, its blocks have number {}", number, network=name)
+        )
