@@ -152,8 +152,8 @@ def _table(book: Book, totals: Sequence[Total], addresses: Sequence[str]) -> byt
         lines.append((*texts, f"{total.records:,}", received, f"{total.unspent_records:,}", unspent)[first:])
     columns = enumerate(zip(*lines, strict=True), first)
     lanes = [Lane(cells[0], max(map(width_of, cells)), number > 2) for number, cells in columns]
-    table = grid(lanes, [list(map(plain, line)) for line in lines[1:]], header=True)
-    text = render([table], ENDLESS, color=False) if totals else b"no records\n"
+    rows = [list(map(plain, line)) for line in lines[1:]]
+    text = render([grid(lanes, rows, header=True)], ENDLESS, color=False) if rows else b"no records\n"
     return text + f"{_as_of(book.as_of)}\n{PUBLIC}\n".encode()
 
 

@@ -262,3 +262,10 @@ def test_several_key_files(chainq: Program) -> None:
     ran = chainq("balance", first, str(second), "--end", "150", url="demo:")
     assert ran.code == 0, ran.err
     assert ran.out.decode().splitlines()[0].split()[:2] == ["owner", "program"]
+
+
+def test_a_key_without_records(chainq: Program) -> None:
+    """There is no table then, and the block is named all the same."""
+    ran = chainq("balance", key_file(chainq.home, fresh_key()), "--end", "50", url="demo:")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(b"no records\nas of block 49, ")
