@@ -92,9 +92,7 @@ def _serve_command() -> "Command":
         serve.ServeOptions,
         serve.run,
         "chainq serve --port 8545 --row-cap 700 --fail-rate 0.1",
-        "Serve the sample chain over HTTP, with the faults of real servers.\n\n"
-        "Listens on a loopback address, prints its URL and runs until interrupted.\n\n"
-        f"Names for --fault, explained in docs/cookbook.md: {names}.",
+        f"{serve.ServeOptions.__doc__}\n\nNames for --fault, explained in docs/cookbook.md: {names}.",
         declared=parameters(serve.ServeOptions) + serve.fault_options(),
     )
 

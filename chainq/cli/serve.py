@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class ServeOptions(Group):
-    """The sample chain and where it listens."""
+    """Serve the sample chain over HTTP, with the faults of real servers.
+
+    Listens on a loopback address, prints its URL and runs until interrupted.
+    """
 
     port: int = option("N", "TCP port; 0: any free one.", 8545, min=0, max=65535)
     host: str = option("ADDRESS", "A loopback address; any address with --lake.", "127.0.0.1")

@@ -199,10 +199,11 @@ def _program(service: Service, program: str, last: int) -> ProgramParts:
 
 def _transition(service: Service, transition_id: str, last: int) -> TransitionParts | TransactionParts:
     """Return what lists have of a transition; its transaction, if they have none and a data set knows better."""
-    condition, call = f"transition_id = '{transition_id}'", None
+    condition, transaction_id = f"transition_id = '{transition_id}'", None
     if service.has_index("calls"):
-        call = _found(service, "calls", "transition_id", transition_id, f"transition {transition_id}")
-        height = integer_of(Picker(["height"])(call)[0]) or 0
+        row = _found(service, "calls", "transition_id", transition_id, f"transition {transition_id}")
+        sent, transaction_id = Picker(["height", "transaction_id"])(row)
+        height = integer_of(sent) or 0
         heights = HeightRange(height, height + 1)
     else:
         heights = service.height_range(Bounds(last=last))
@@ -210,8 +211,8 @@ def _transition(service: Service, transition_id: str, last: int) -> TransitionPa
     transitions = [] if records else _newest(service, "transitions", condition, heights)
     if records or transitions:
         return TransitionParts(transition_id, records, transitions)
-    if call is not None:
-        return _transaction(service, text_of(Picker(["transaction_id"])(call)[0]))
+    if transaction_id is not None:
+        return _transaction(service, text_of(transaction_id))
     raise _unseen(f"transition {transition_id}", heights, f"no records of it, and {_OPEN} have its ID")
 
 
