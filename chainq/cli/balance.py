@@ -11,6 +11,7 @@ import msgspec
 from chainq.cli import connect
 from chainq.cli.balance_checkpoint import Checkpoint
 from chainq.cli.identity import owner_hash, prepare, recorded_salt, refuse_key
+from chainq.cli.output import on_terminal
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import BalanceCommand
 from chainq.defaults import INTERVAL
@@ -60,7 +61,6 @@ def run(given: BalanceCommand) -> None:
         identity = {"owner": owner_hash(addresses, recorded_salt(given.checkpoint)), "start": start}
         identity["url"] = mask_url(service.url)
         kept = stack.enter_context(Checkpoint(given.checkpoint, identity, start, len(addresses)))
-        reporter.draw()
         if given.network is not None:
             check_network(service, given.network)
         keeper = stack.enter_context(
@@ -98,6 +98,8 @@ def _print_balances(
     shown: list[Total] | None = None
     book = kept.book
     with open_sink(None, pager=not given.watch) as sink:
+        reporter.draw(rows_on_terminal=on_terminal(None), paged=sink.paged)
+        out = reporter.beside(sink)
         while True:
             raise_if_ending()
             try:
@@ -112,13 +114,13 @@ def _print_balances(
             except ChainqError as error:
                 kept.failed(error.message)
                 if book.as_of is not None:  # else nothing is known yet, not even that there are no records
-                    sink.write(write(book, book.totals(), addresses))
+                    out.write(write(book, book.totals(), addresses))
                 raise
             totals = book.totals()
             if shown is None:
-                sink.write(write(book, totals, addresses))
+                out.write(write(book, totals, addresses))
             elif totals != shown:
-                sink.write(write(book, totals, addresses) if given.json else _changes(book, shown, totals, addresses))
+                out.write(write(book, totals, addresses) if given.json else _changes(book, shown, totals, addresses))
             shown = totals
             sink.keep()
             if not given.watch:

@@ -5,7 +5,8 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from functools import cached_property
 
 from chainq.cli import log
 from chainq.cli.spelling import spelled
@@ -184,8 +185,9 @@ class Reporter(Progress):
         self.note(f"{read} read{until} {passed:,} passed the filter{why and f'; {why}'}")
 
     def beside(self, sink: Sink) -> Output:
-        """Return what writes to the sink, with no bar meanwhile if both are on one terminal."""
-        return sink if self._bar is None or self._totals else _Beside(sink, self._bar)
+        """Return what writes to the sink, with no bar meanwhile if both are on one terminal, also behind a pipe."""
+        apart = self._bar is None or (self._totals and not sink.pipe)
+        return sink if apart or self._bar is None else _Beside(sink, self._bar)
 
     def end(self) -> None:
         """End the progress: remove the bar, and print the totals unless an error or a signal ends the run."""
@@ -199,15 +201,38 @@ class Reporter(Progress):
 
 
 class _Beside:
-    """Writes to the terminal on which a bar is drawn."""
+    """Writes to the terminal on which a bar is drawn, or to a pipe that may end there."""
 
     def __init__(self, sink: Sink, bar: Bar) -> None:
         self._sink, self._bar = sink, bar
 
+    @cached_property
+    def _shown(self) -> bool:
+        return not self._sink.pipe or _pipeline_shows()
+
     def write(self, data: bytes) -> None:
         """Write where the bar is; it comes back below."""
-        with self._bar.aside(whole=data.endswith(b"\n")):
+        with self._bar.aside(whole=data.endswith(b"\n")) if self._shown else nullcontext():
             self._sink.write(data)
+
+
+def _pipeline_shows() -> bool:
+    """Return whether another process of the pipeline writes to the terminal of stderr.
+
+    True if the system does not say, as only Linux does: no bar is better than one between rows.
+    """
+    try:
+        terminal, processes = os.ttyname(2), [int(name) for name in os.listdir("/proc") if name.isdecimal()]  # noqa: PTH208  # pathlib is slower
+    except OSError:
+        return True
+    return any(_writes_to(terminal, one) for one in processes if one not in (os.getpid(), os.getppid()))
+
+
+def _writes_to(terminal: str, process: int) -> bool:
+    try:
+        return os.getpgid(process) == os.getpgrp() and os.readlink(f"/proc/{process}/fd/1") == terminal  # noqa: PTH115  # as above
+    except OSError:  # it has ended, or is another user's
+        return False
 
 
 def _is_terminal(descriptor: int) -> bool:

@@ -125,7 +125,7 @@ class Bookkeeper(Closing):
                     return book.next if block.height is None else block.height
                 left -= {(output.transition, output.place) for output in block.outputs}
                 self._enter(book, block, window, open_tags)
-            self._progress.wrote(len(batch.heights or ()), len(window.listed) if batch.heights == heights else 0)
+            self._progress.wrote(len(batch.heights or ()), 0)
         if left:
             raise IncompleteError(
                 f"records/isOwner {heights}: {shown(min(left))} is owned, but in no block: "
@@ -138,6 +138,7 @@ class Bookkeeper(Closing):
         window = _Window(set(), {})
         for scanned in self._scanner.scan(self._service.fetch_range(Query(_OWNERSHIP), heights)):
             rows = scanned.batch.rows
+            self._progress.wrote(0, len(rows))
             window.listed.update(map(key_of, rows))
             window.owned.update((key_of(rows[number]), key) for number, key in scanned.findings.owned)
             for number, problem in scanned.findings.malformed:

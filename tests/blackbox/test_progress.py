@@ -5,6 +5,7 @@ import re
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from io import StringIO
 from itertools import product
@@ -96,16 +97,18 @@ def holding() -> Iterator[Callable[[int], Holding]]:
             released.set()
 
 
-def started(program: Program, words: str, url: str, *, shell: str = "", columns: int = COLUMNS) -> Any:
-    """A run on a terminal of that width; `shell` is added to the line as a shell has it."""
-    line = f'exec "$0" -c "$1" {words} --url {url} --dialect {DIALECT} {shell}'
+def started(
+    chainq: Program, words: str, url: str, *, shell: str = "", columns: int = COLUMNS, program: str = AT_ONCE
+) -> Any:
+    """A run of a program on a terminal of that width; `shell` is added to the line as a shell has it."""
+    line = f'{"" if "|" in shell else "exec "}"$0" -c "$1" {words} --url {url} --dialect {DIALECT} {shell}'
     child = pexpect.spawn(
         "/bin/sh",
-        ["-c", line, sys.executable, AT_ONCE],
-        env=program.environment(
+        ["-c", line, sys.executable, program],
+        env=chainq.environment(
             {"TERM": "xterm", "CHAINQ_VIEW_KEY": VIEW_KEY if words.startswith(("owned", "balance")) else ""}
         ),
-        cwd=str(program.home),
+        cwd=str(chainq.home),
         dimensions=(40, columns),
         encoding="utf-8",
         timeout=LONGEST,
@@ -233,6 +236,45 @@ def test_rows_on_the_terminal_are_whole(chainq: Program, server: Servers) -> Non
     child.close()
     text = "\n".join(screen(child.logfile_read.getvalue(), COLUMNS))
     assert [int(row["height"]) for row in json.loads(text)] == list(range(3000))
+
+
+@pytest.mark.parametrize(("pipe", "bars"), [("| cat", False), ("| cat > rows", True)])
+def test_rows_behind_a_pipe_are_whole(pipe: str, bars: bool, chainq: Program) -> None:
+    """If the rows end on the terminal after all, the bar goes out of their way, and else it stays there."""
+    service = Moving(DEFAULT_TIP)
+
+    def slow(_: str) -> None:
+        time.sleep(0.3 if len(service.calls) % 3 == 0 else 0)
+
+    service.hook = slow
+    sooner = AT_ONCE.replace("DELAY *= 0", "DELAY /= 5")
+    with serving(service) as url:
+        child = started(chainq, "blocks 0:500 --columns height -j 1", url, shell=pipe, program=sooner)
+        child.expect(pexpect.EOF)
+        child.close()
+    shown = [line for line in screen(child.logfile_read.getvalue(), COLUMNS) if not line.startswith("chainq: ")]
+    rows = chainq.home / "rows"
+    lines = rows.read_text().splitlines() if bars else shown
+    assert [int(json.loads(line)["height"]) for line in lines] == list(range(500))
+    assert "━" in child.logfile_read.getvalue()
+    assert not (bars and shown), shown
+
+
+def test_a_balance_on_the_terminal_is_whole(chainq: Program, server: Servers) -> None:
+    """The bar is gone before the balance is there, and no totals follow; elsewhere they count the rows compared."""
+    pytest.importorskip("aleo")
+    child = started(chainq, "balance --end 500 --workers 1", server())
+    child.expect(pexpect.EOF)
+    child.close()
+    text = child.logfile_read.getvalue()
+    lines = screen(text, COLUMNS)
+    assert "━" in text
+    assert lines[0].startswith("program") and lines[-1].startswith("This is the private balance"), lines
+    assert not any(line.startswith("chainq: ") for line in lines), lines
+    elsewhere = "> balance"
+    child = started(chainq, "balance --end 500 --workers 1", server(), shell=elsewhere)
+    child.expect(rf"500 heights, {SOME} rows in ")
+    child.close(force=True)
 
 
 @pytest.mark.parametrize("name", ["lake", "rows.jsonl", "rows.parquet"])
