@@ -92,8 +92,8 @@ class SingleRun:
 
     def _write(self, sink: Sink) -> None:
         query, settings = self.query, self.settings
-        whole = self.left is not None and query.limit is None and query.page is None
-        sealed = whole and not query.reverse and query.where is None
+        whole = self.left is not None and query.page is None
+        sealed = whole and query.limit is None and not query.reverse and query.where is None
         heights = (lambda: self.read.edges) if sealed else settings.spec.heights
         writer = settings.begin(self.reporter, sink, single=query.single, heights=heights)
         sink.keep()
@@ -107,7 +107,7 @@ class SingleRun:
             batches = self.account.counted(batches)
         found = self._copy(batches, writer, sink)
         self._warn_uncalled(found=found)
-        if whole and query.bounds is not None:
+        if whole and query.bounds is not None and (self.limit != 0 or (query.reverse and len(self.read))):
             self._warn_unreached(query.bounds, self.read)
 
     def _screenful(self) -> Iterator[Batch]:

@@ -158,6 +158,10 @@ def test_a_range_of_lookups_ends_with_the_tip(chainq: Program, server: Servers, 
         (("records", "4M"), "block 4000000 does not exist: the tip is 3000000"),
         (("records", "4M:5M"), "no blocks in that range: the tip is 3000000"),
         (("records", "2999999:5M"), "--end 5000000 is not reached: the tip is 3000000"),
+        (("records", "4M", "--limit", "1"), "block 4000000 does not exist: the tip is 3000000"),
+        (("blocks", "4M:5M", "--limit", "3"), "no blocks in that range: the tip is 3000000"),
+        (("blocks", "2999999:5M", "--limit", "3"), "--end 5000000 is not reached: the tip is 3000000"),
+        (("blocks", "2M:5M", "--limit", "3", "--reverse"), "--end 5000000 is not reached: the tip is 3000000"),
     ],
 )
 def test_a_range_beyond_the_tip_says_so(words: tuple[str, str], said: str, chainq: Program, server: Servers) -> None:
@@ -248,3 +252,10 @@ def test_a_range_of_lookups_asks_for_the_tip_once(chainq: Program) -> None:
         calls.clear()
         assert chainq("block", "5", "6", url=url).code == 0
         assert [call.method for call in calls] == ["block", "block"]
+
+
+def test_a_limit_that_is_reached_says_nothing_of_the_tip(chainq: Program, server: Servers) -> None:
+    """Where the range ends plays no part then."""
+    for limit in ("0", "2"):
+        ran = chainq("blocks", "2999999:5M", "--limit", limit, url=server())
+        assert (ran.code, ran.err, len(ran.rows)) == (0, "", int(limit))
