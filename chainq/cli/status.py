@@ -15,7 +15,8 @@ from chainq.cli.balance_checkpoint import Kept
 from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.heights.block_time import format_age, parse_age
 from chainq.heights.range import HeightRange
-from chainq.resume.checkpoint import State, is_checkpoint, recorded
+from chainq.resume.checkpoint import State, recorded
+from chainq.resume.kept_file import is_checkpoint
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted, duration
 from chainq.text.sanitize import printable

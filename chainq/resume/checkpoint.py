@@ -6,7 +6,6 @@ recorded length is removed by the next run.
 """
 
 import os
-import re
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -180,12 +179,6 @@ class Recorded(msgspec.Struct):
     output: str = ""
     lag: int = 0
     state: State = State()
-
-
-def is_checkpoint(path: Path) -> bool:
-    """Return whether a file is meant as a checkpoint, damaged or not. Raises OSError."""
-    with path.open("rb") as file:
-        return re.match(rb'\s*\{?\s*("chainq(_balance)?"|$)', file.read(40)) is not None
 
 
 def recorded(path: Path) -> Recorded:

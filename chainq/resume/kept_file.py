@@ -2,12 +2,19 @@
 
 import fcntl
 import os
+import re
 from contextlib import suppress
 from pathlib import Path
 
-from chainq.errors import BusyError, OutputError, UsageError
+from chainq.errors import BusyError, OutputError, Phrase, UsageError
 from chainq.sinks.disk import sync_folder
 from chainq.text.sanitize import abridged, printable
+
+
+def is_checkpoint(path: Path) -> bool:
+    """Return whether a file is meant as a checkpoint, damaged or not. Raises OSError."""
+    with path.open("rb") as file:  # a power failure may leave zeros
+        return re.match(rb'\s*\{?\s*("chainq(_balance)?"|$)|\0', file.read(40)) is not None
 
 
 def locked(path: Path, name: str) -> int:
@@ -20,9 +27,12 @@ def locked(path: Path, name: str) -> int:
     try:
         if not path.name or (path.exists() and not path.is_file()):
             raise UsageError(f"checkpoint {name} is not a regular file")
+        if os.access(path, os.R_OK) and not is_checkpoint(path):
+            raise UsageError(f"{name} is not a checkpoint", Phrase("use another file for {checkpoint}"))
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     except OSError as error:
-        raise OutputError(f"cannot open {printable(abridged(str(lock), 200))}: {error.strerror}") from None
+        opened = printable(abridged(str(lock), 200)) if path.parent.is_dir() else f"checkpoint {name}"
+        raise OutputError(f"cannot open {opened}: {error.strerror}") from None
     try:
         # The kernel releases the lock with the process, however it ends: there are no stale locks.
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -4,9 +4,10 @@ import os
 
 import pytest
 
+from chainq.demo.planted import VIEW_KEY
 from harness.belief import besides_belief
 from harness.jobs import ADDRESSES, Job, lines, said
-from harness.program import Program, finish, side_by_side
+from harness.program import Program, finish, one_line, side_by_side
 from harness.services import Moving, serving
 from harness.truth import Truth
 
@@ -159,7 +160,7 @@ def test_2_a_damaged_checkpoint_is_no_fresh_start(chainq: Program) -> None:
         said(job(), 0)
         text = job.kept.read_bytes()
         broken = [text[:end] for end in (0, 1, 20, len(text) // 2, len(text) - 3)]
-        broken += [b"\xff\xfe", b"null", b"[]", b"{}\n", b"\0" * 4096, text + b"{}"]
+        broken += [b"\0" * 4096, text + b"{}"]
         broken += [text.replace(b'"chainq": 2', b'"chainq": 1'), text.replace(b'"chainq": 2', b'"chainq": 2, "new": 5')]
         broken += [text.replace(b'"hash": "a', b'"hash": "\xe9'), text.replace(b'"blocks"', b'"\xff"')]
         broken += [text.replace(b'"next": 31', b'"next": -1'), text.replace(b'"length": ', b'"length": -')]
@@ -176,3 +177,23 @@ def test_2_a_damaged_checkpoint_is_no_fresh_start(chainq: Program) -> None:
             assert ran.out == b""
             assert other.files(state=True) == before
         assert len(service.calls) == calls
+
+
+@pytest.mark.parametrize("command", ["blocks", "balance"])
+def test_2_a_checkpoint_that_is_another_file(command: str, chainq: Program, nowhere: str) -> None:
+    """The data of a user: it is left as it is, with no lock beside it, and nobody is told to delete it."""
+    if command == "balance":
+        pytest.importorskip("aleo")
+    file, key = chainq.home / "rows", {"CHAINQ_VIEW_KEY": VIEW_KEY}
+    for text in (b"height,hash\n1,ab1\n", b"\xff\xfe", b"null", b"[]", b"{}\n", b'{"height":"1"}\n'):
+        file.write_bytes(text)
+        message = one_line(chainq(command, "--checkpoint", "rows", url=nowhere, env=key), 2)
+        assert message.endswith("rows is not a checkpoint; use another file for --checkpoint\n")
+        assert file.read_bytes() == text
+        assert [path.name for path in chainq.home.iterdir() if path.name.startswith("rows")] == ["rows"]
+
+
+def test_7_a_checkpoint_in_a_folder_that_is_not_there(chainq: Program, nowhere: str) -> None:
+    """The message names the checkpoint, and not the lock beside it."""
+    line = one_line(chainq("blocks", "--checkpoint", "no/c", url=nowhere), 7)
+    assert line == "chainq blocks: cannot open checkpoint no/c: No such file or directory\n"
