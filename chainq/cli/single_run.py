@@ -10,7 +10,7 @@ from chainq.catalog.methods import Role
 from chainq.cli.output import OutputSettings
 from chainq.cli.query import check_one_page, lookups
 from chainq.cli.report import Reporter
-from chainq.errors import NotFoundError, UsageError
+from chainq.errors import ChainqError, NotFoundError, UsageError
 from chainq.fetching.service import Service
 from chainq.formats.protocol import Writer
 from chainq.heights.bounds import LATEST, Bounds
@@ -23,9 +23,12 @@ from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url
 
 if TYPE_CHECKING:
+    from msgspec import Raw
+
     from chainq.cli.receipt import Account
 
 SCREENFUL = 50  # rows of a list without heights on a terminal: nobody knows how long it is
+TOGETHER = 100  # lookups whose rows a table waits for, at most; more are written as they come
 
 
 @dataclass(slots=True)
@@ -77,8 +80,7 @@ class SingleRun:
         paged = sink.paged or (STDIN in names and os.isatty(0))
         self.reporter.draw(rows_on_terminal=self.settings.spec.terminal, paged=paged)
         if query.lookups is not None:
-            known = all(isinstance(name, int | str) and name != STDIN for name in names)
-            self.reporter.begin(len(names) if known else None, "IDs" if query.method.param(Role.ID) else "heights")
+            self.reporter.begin(_number(query), "IDs" if query.method.param(Role.ID) else "heights")
         elif query.bounds is None:
             self.reporter.begin(query.limit, "rows")
 
@@ -134,6 +136,8 @@ class SingleRun:
             from chainq.fetching.details import joined
 
             batches = joined(self.service, batches, self.reporter.warn)
+        if self.settings.format == "table" and 1 < (_number(query) or 0) <= TOGETHER:
+            batches = _together(batches)
         return batches
 
     def _batches(self, query: Query) -> Iterator[Batch]:
@@ -267,6 +271,27 @@ def _utc(seconds: int) -> str:
     from chainq.text.humanize import now
 
     return time_cell(str(seconds), now()).short
+
+
+def _number(query: Query) -> int | None:
+    """Return how many lookups a query has, None if only the run shows it."""
+    names = query.lookups or ()
+    return len(names) if all(isinstance(name, int | str) and name != STDIN for name in names) else None
+
+
+def _together(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """Yield the rows of a few lookups as one batch, so that they stand below one header; after it the error, if any."""
+    rows: list[Raw] = []
+    failure = None
+    try:
+        for batch in batches:
+            rows += batch.rows
+    except ChainqError as error:
+        failure = error
+    if rows:
+        yield Batch(rows)
+    if failure is not None:
+        raise failure
 
 
 def _with_height(batch: Batch) -> Batch:

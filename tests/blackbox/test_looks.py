@@ -237,3 +237,13 @@ def test_charts_fit_a_narrow_terminal(columns: int, chainq: Program, server: Ser
     ran = chainq("records", "--last", "2", "--format", "chart", url=server(), env={"COLUMNS": str(columns)})
     assert ran.code == 0, ran.err
     assert 12 < max(len(line) for line in ran.out.decode().splitlines()) <= columns
+
+
+def test_a_few_lookups_have_one_header(chainq: Program) -> None:
+    """Whatever the widths of their values; those that were found are shown, too, if one was not."""
+    lines = chainq("block", "5", "12345", "latest", "--table", url="demo:").out.decode().splitlines()
+    assert [line.split()[0] for line in lines[:4]] == ["height", "5", "12345", "3000000"]
+    assert len({len(line.split("Z")[0]) for line in lines[1:4]}) == 1
+    ran = chainq("block", "5", "12345", "4M", "--table", url="demo:")
+    assert ran.code == 1
+    assert [line.split()[0] for line in ran.out.decode().splitlines()[:3]] == ["height", "5", "12345"]
