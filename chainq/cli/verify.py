@@ -78,7 +78,7 @@ def run(given: VerifyCommand) -> None:
         opened.callback(reporter.end)
         reporter.draw(rows_on_terminal=settings.spec.terminal, paged=sink.paged)
         verdict = Verdict(_heights(service, witness, bounds, journal, reporter))
-        begin = partial(settings.begin, reporter)
+        begin = partial(settings.begin, reporter, counted=False)  # the verdict counts
         if journal is not None:
             writer = journal.begin(lambda: verdict.heights.start, 0, begin, reporter.warn)
         else:

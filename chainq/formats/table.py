@@ -124,7 +124,7 @@ class Table:
         """Write the number of rows, and which columns are hidden."""
         if self._spec.single and self._rows:
             return
-        notes = [counted(self._rows, "row") if self._rows else "no rows"]
+        notes = [counted(self._rows, "row") if self._rows else "no rows"] if self._spec.counted else []
         if self._lanes and (hidden := [column.header for column in self._columns[len(self._lanes) :]]):
             advice = Phrase("use {columns}, or a wider terminal")
             more = "a wider terminal shows them" if self._spec.detailed else self._spec.spelled(advice)

@@ -99,6 +99,13 @@ def test_a_clean_chain_has_no_finding(start: int, end: int, program: Program, se
     assert ran.err.startswith(f"chainq: heights {start}-{end - 1}: no findings in ")
 
 
+def test_a_table_without_a_finding_is_empty(program: Program, server: Servers) -> None:
+    """The verdict says that all is well; that there are no rows would look as if nothing was verified."""
+    ran = program("verify", "660:670", "--table", url=server())
+    assert (ran.code, ran.out) == (0, b"")
+    assert "no findings in 10 blocks" in one_line(ran, 0)
+
+
 def test_a_finding_is_a_row_in_every_format(program: Program, server: Servers) -> None:
     """The same finding by jsonl, csv and table; the repair is a command that prints the row."""
     url = server("--tip", "330", "--plant", "altered-block:41")
