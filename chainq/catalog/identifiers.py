@@ -26,13 +26,14 @@ def transaction_id(text: str) -> str:
 def address(text: str) -> str:
     """Check an address: bech32 or bech32m with any prefix, because each network has its own."""
     _check_kind(text, "address", "ADDRESS")
-    return coded(text, "address")
+    usual = text.lower().startswith("aleo1") or not text.partition("1")[1]
+    return coded(text, "address", hint="" if usual else "an address of the main network begins with aleo1")
 
 
-def coded(text: str, title: str, prefix: str = "") -> str:
+def coded(text: str, title: str, prefix: str = "", hint: str = "") -> str:
     """Check a bech32 or bech32m text, with that prefix if there is one; `title` names it in the message."""
     if fault := bech32.fault(text, prefix):
-        raise UsageError(f"invalid {title} {quoted(text)}: {fault}")
+        raise UsageError(f"invalid {title} {quoted(text)}: {fault}", hint)
     return text.lower()  # servers compare texts; BIP 173 allows upper case, for QR codes
 
 
@@ -46,7 +47,8 @@ def program(text: str) -> str:
 
 def with_network(text: str) -> str:
     """Return which program was meant by a name without `.aleo`; empty if the text is something else."""
-    return f"did you mean {text}.aleo?" if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,30}", text) else ""
+    name = re.fullmatch(r"(?!(aleo|a[btus]|sr|record)1)[A-Za-z][A-Za-z0-9_]{0,30}", text)  # no ID that was cut short
+    return f"did you mean {text}.aleo?" if name else ""
 
 
 def function(text: str) -> str:
@@ -114,20 +116,30 @@ def url(text: str) -> str:
         or " " in text
         or "\\" in text  # which some take for a slash, so that the host is another
     ):
+        meant = _with_scheme(text)
+        named = quoted(text) if meant else repr(excerpt(mask_url(text)))
+        if re.match(r"(~|\.{1,2})?/", text):
+            what = "is a file" if os.path.isfile(text) else "does not exist"  # noqa: PTH113  # as above
+            raise UsageError(f"invalid URL {named}: that folder {what}")
         raise UsageError(
-            f"invalid URL {excerpt(mask_url(text))!r}: expected http://127.0.0.1:8545, https://host/path, demo:,"
+            f"invalid URL {named}: expected http://127.0.0.1:8545, https://host/path, demo:,"
             " or the folder or URL of an export",
-            _with_scheme(text),
+            meant or "there is no folder of that name" * bool(re.fullmatch(r"[\w./-]+", text)),
         )
     return text
 
 
 def _with_scheme(text: str) -> str:
-    """Return which URL was meant by a host without `http://`; empty if the text is something else."""
-    host = re.fullmatch(r"([a-z0-9.-]+)(:[0-9]+)?(/.*)?", text)
-    if host is None or mask_url(text) != text or not (host[2] or re.search(r"[a-z0-9]\.[a-z]{2,}$", host[1])):
+    """Return which URL was meant by a host without `http://`, or with `http:/`; empty if the text is something else."""
+    found = re.fullmatch(r"(?:(https?):/?)?([a-z0-9.-]+)(:[0-9]+)?(/.*)?", text)
+    if found is None:
         return ""
-    return f"did you mean {'http' if host[2] else 'https'}://{text}?"
+    scheme, host, port, path = found.groups(default="")
+    number = re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3}){3}", host)
+    if not (scheme or port or number or re.search(r"[a-z0-9]\.[a-z]{2,}$", host)):
+        return ""
+    meant = f"{scheme or ('http' if port or number else 'https')}://{host}{port}{path}"
+    return f"did you mean {meant}?" if mask_url(meant) == meant else ""
 
 
 def _is_host(name: str) -> bool:

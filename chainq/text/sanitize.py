@@ -21,7 +21,8 @@ _WORDS = (
 )
 _NO_KEY = rf"[a-z]{{0,5}}|(?:{_WORDS})[0-9]{{0,3}}(?:[-_.](?:{_WORDS})?[0-9]{{0,3}})*"
 _LABEL = "[a-z0-9-]{1,20}"
-_HOST = rf"{_LABEL}(?:\.{_LABEL})*:[0-9]{{1,5}}|(?:{_LABEL}\.)+[a-z]{{2,12}}"  # without a scheme before it
+_HOST = rf"{_LABEL}(?:\.{_LABEL})*:[0-9]{{1,5}}|(?:{_LABEL}\.)+[a-z]{{2,12}}|[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}}"
+"""A host without a scheme before it."""
 _FOLDER = r"[A-Za-z][a-z]{0,11}(?:/[A-Za-z][a-z]{0,11})*/?"  # names without digits, and no host
 _LOCAL = re.compile(r"(?:~|\.{1,2})?/(?:[^/@?;][^@?;]*)?")  # a path of this machine, which holds no secret
 _MOST_SENT = 64  # requests whose secrets are known: a process that makes clients without end must not grow

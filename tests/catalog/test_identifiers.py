@@ -1,5 +1,7 @@
 """Arguments are checked before any request: IDs and addresses by checksum, names and URLs by form."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -198,9 +200,15 @@ def test_a_host_that_can_be_looked_up_passes(host: str) -> None:
         ("localhost:8545", "did you mean http://localhost:8545?"),
         ("127.0.0.1:8545/rpc", "did you mean http://127.0.0.1:8545/rpc?"),
         ("nohost.invalid", "did you mean https://nohost.invalid?"),
-        ("folder/Sub", ""),
+        ("127.0.0.1", "did you mean http://127.0.0.1?"),
+        ("http:/127.0.0.1:8545", "did you mean http://127.0.0.1:8545?"),
+        ("https:host.example/rpc", "did you mean https://host.example/rpc?"),
+        ("http:/someone:hunter2@host", ""),
+        ("http:/host.example/v1/hunter2", ""),
+        ("folder/Sub", "there is no folder of that name"),
         ("someone:hunter2@host:1", ""),
-        ("nohost.invalid/v1/hunter2", ""),
+        ("nohost.invalid/v1/hunter2", "there is no folder of that name"),
+        ("./no/folder", ""),
         ("ftp://host.example", ""),
     ],
 )
@@ -210,3 +218,19 @@ def test_a_host_without_a_scheme_is_recognized(text: str, hint: str) -> None:
         identifiers.url(text)
     assert raised.value.hint == hint
     assert "hunter2" not in str(raised.value)
+
+
+def test_a_path_that_is_no_folder_says_so(tmp_path: Path) -> None:
+    """A path is meant as an export: what is there in its place is said, and not what a URL looks like."""
+    (tmp_path / "rows").touch()
+    for name, said in (("rows", "is a file"), ("nothing", "does not exist")):
+        with pytest.raises(UsageError) as raised:
+            identifiers.url(str(tmp_path / name))
+        assert str(raised.value) == f"invalid URL '{tmp_path / name}': that folder {said}"
+
+
+def test_an_address_of_another_chain_says_how_ours_begin() -> None:
+    """A checksum that does not match is not all that may be wrong with it."""
+    with pytest.raises(UsageError) as raised:
+        identifiers.address("sui1qpzry9x8gf2tvdw0s3jn54khce6mua7l")
+    assert raised.value.hint == "an address of the main network begins with aleo1"
