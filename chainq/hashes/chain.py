@@ -3,6 +3,7 @@
 import re
 from typing import NamedTuple
 
+from chainq.catalog.bech32 import fault
 from chainq.errors import Phrase, UsageError
 from chainq.hashes.trees import NotAnElementError, element
 
@@ -22,7 +23,10 @@ def parse_anchor(text: str) -> Anchor:
             return Anchor(int(found[1]), found[2])
     except NotAnElementError:
         pass
-    raise UsageError(Phrase("invalid {anchor} {}: expected HEIGHT:HASH, such as 1000:ab1...", repr(text)))
+    why = fault(found[2], "ab") if found else ""
+    raise UsageError(
+        Phrase("invalid {anchor} {}: {}", repr(text), why or "expected HEIGHT:HASH, such as 1000:ab1...", anchor=None)
+    )
 
 
 class Walk:

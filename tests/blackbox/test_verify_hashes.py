@@ -162,6 +162,7 @@ def test_a_block_that_is_made_up_is_no_proof(program: Program, server: Servers) 
         (["--anchor", f"5:{OTHER}"], "--anchor needs --hashes"),
         (["--hashes", "--anchor", "5:ab1x"], "invalid --anchor '5:ab1x'"),
         (["--hashes", "--anchor", f"{OTHER}"], "expected HEIGHT:HASH"),
+        (["--hashes", "--anchor", f"5:{OTHER[:-1]}{'qp'[OTHER[-1] == 'q']}"], "the checksum does not match"),
         (["--hashes", "--anchor", f"5:{OTHER}", "--checkpoint", "c"], "--checkpoint"),
         (["--hashes", "--anchor", f"5:{OTHER}"], "--anchor 5 proves no block from height 10 on"),
     ],
