@@ -194,33 +194,40 @@ def columns(method: Method, requested: str, no_check: bool | None) -> tuple[Colu
     """
     if not requested:
         return method.columns
+    from chainq.catalog.columns import known_column
+
     chosen: list[Column] = []
-    for path in requested.split(","):
-        name = path.strip()
-        if not name:
-            raise UsageError(f"invalid --columns {quoted(requested)}: a column between two commas is empty")
-        some = method.columns if name == "all" else (_column(name, method.columns, no_check),)
+    names = [path.strip() for path in requested.split(",")]
+    if not all(names):
+        raise UsageError(f"invalid --columns {quoted(requested)}: a column between two commas is empty")
+    if odd := [name for name in names if not name.isprintable()]:
+        raise UsageError(f"invalid column {quoted(odd[0])}: expected printable characters")
+    if not no_check and (
+        unknown := [name for name in names if name != "all" and not known_column(name, method.columns)]
+    ):
+        raise _unknown(unknown, method.columns, NO_CHECK if no_check is False else "")
+    for name in names:
+        some = method.columns if name == "all" else (known_column(name, method.columns) or Column(name, "unknown"),)
         if any(column in chosen for column in some):
             raise UsageError(f"column {name} is given twice")
         chosen += some
     return tuple(chosen)
 
 
-def _column(name: str, columns: tuple[Column, ...], no_check: bool | None) -> Column:
-    """Return the column of that name; `a[].b` is `b` of each item of the array `a`. Raises UsageError."""
-    from chainq.catalog.columns import known_column, meant
+def _unknown(names: list[str], columns: tuple[Column, ...], hint: str) -> UsageError:
+    """Return the error for columns that the catalogue lacks: each with what was meant, or with those that there are."""
+    from chainq.catalog.columns import meant
 
-    if not name.isprintable():
-        raise UsageError(f"invalid column {quoted(name)}: expected printable characters")
-    known = known_column(name, columns)
-    if known is None and not no_check:
-        if columns == REFERENCE and name in (column.path for column in DETAILED_REFERENCE if column not in REFERENCE):
-            raise UsageError(
-                f"column {name} is only in the table without --columns",
-                "for other columns pipe the IDs: chainq address-transactions ADDRESS --jsonl | chainq transaction -",
-            )
-        raise UsageError(f"unknown column {quoted(name)}{meant(name, columns)}", "" if no_check is None else NO_CHECK)
-    return known or Column(name, "unknown")
+    if columns == REFERENCE and names[0] in (column.path for column in DETAILED_REFERENCE):
+        return UsageError(
+            f"column {names[0]} is only in the table without --columns",
+            "for other columns pipe the IDs: chainq address-transactions ADDRESS --jsonl | chainq transaction -",
+        )
+    meanings = {name: meant(name, columns) for name in names}
+    guessed = [f"{quoted(name)}{text}" for name, text in meanings.items() if text.startswith(" (")]
+    others = [name for name, text in meanings.items() if not text.startswith(" (")]
+    listed = [", ".join(map(quoted, others)) + meanings[others[-1]]] if others else []
+    return UsageError(f"unknown column{'s' * (len(names) > 1)} {', '.join([*guessed, *listed])}", hint)
 
 
 def list_columns(command: str) -> None:
