@@ -69,9 +69,9 @@ def kind_of(text: str) -> TextKind | None:
         return TextKind.HEIGHT
     if re.fullmatch(r"[0-9]+(field|group|scalar)", text):
         return TextKind.FIELD
-    if re.fullmatch(rf"{_NAME}\.{_NAME}", text):
+    if re.fullmatch(rf"{_NAME}\.aleo", text):
         return TextKind.PROGRAM
-    if re.fullmatch(rf"{_NAME}\.{_NAME}/{_NAME}", text):
+    if re.fullmatch(rf"{_NAME}\.aleo/{_NAME}", text):
         return TextKind.FUNCTION
     prefix, separator, data = text.lower().rpartition("1")
     if not separator or len(data) < 6 or not set(data) <= set(ALPHABET):

@@ -45,6 +45,7 @@ _OPTIONS = {
     "--reverse": ("--newest",),
     "--last": ("--newest",),
 }
+_IN_QUERY = {"--columns", "--limit", "--where", "--program", "--function", "--reverse"}
 _BY_RANGE = {"--last", "--tail", "--start", "--end", "--from", "--to"}
 
 
@@ -68,6 +69,10 @@ def guess_option(option: str, command: "Command | None") -> str:
     known = [name for param in command.params for name in param.opts] + ["--help"] if command else []
     if "--format" in known and option[2:] in registry.names():
         return f"use --format {option[2:]}"
+    if command and command.name == "sql" and option in _IN_QUERY:
+        return "write it in the query, such as select height from blocks limit 5"
+    if option in ("--table", "--text") and "--json" in known and "--format" not in known:
+        return "leave it out, or use --json"
     meant = next((name for name in _OPTIONS.get(option, ()) if name in known), None)
     if meant is None and option in _BY_RANGE and command and command.name in ("block", "transactions"):
         return "use a range: -100: or 12000:12100"

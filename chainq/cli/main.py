@@ -125,11 +125,17 @@ def _usage(error: typer.TyperException, arguments: list[str]) -> str:
     problem = re.sub(r"Got unexpected extra argument\(?s?\)? \((.*)\)", r"unexpected argument \1", problem)
     problem = problem.replace("Invalid value for", "invalid").replace("'", "")
     value = re.sub(r"valid (int|integer|float)( range)?$", "valid number", value)
-    return f"{problem[:1].lower()}{problem[1:]}{colon}{value}; {_range_hint(error) or _digits(value) or 'see --help'}"
+    hint = _argument_hint(error, arguments) or _digits(value) or "see --help"
+    return f"{problem[:1].lower()}{problem[1:]}{colon}{value}; {hint}"
 
 
-def _range_hint(error: typer.TyperException) -> str:
-    """Return how a range is written whose end came as a second argument; empty for other errors."""
+def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
+    """Return how a range or a function is written with as many arguments as it has; empty for other errors."""
+    if "FUNCTION" in error.format_message():
+        from chainq.catalog.kinds import TextKind, kind_of
+
+        joined = next((word for word in arguments if kind_of(word) is TextKind.FUNCTION), "")
+        return joined and f"use a space: {joined.replace('/', ' ')}"
     end = re.search(r"unexpected extra argument.* \(([0-9_.KkMm]+|latest)\)", error.format_message())
     context: Context | None = getattr(error, "ctx", None)
     start = context and context.params.get("range")

@@ -33,6 +33,15 @@ def format_age(seconds: float) -> str:
     )
 
 
+def is_time(text: str) -> bool:
+    """Return whether `parse_time` reads a text."""
+    try:
+        parse_time(text, 0)
+    except UsageError:
+        return False
+    return True
+
+
 def parse_time(text: str, now: float) -> float:
     """Return the seconds since 1970 of a time as a person writes it; `now` is that of the moment.
 

@@ -67,6 +67,10 @@ class Where:
         """Return which texts no row had, and what may have been meant; empty if there are none."""
         return "; ".join(filter(None, (sought.hint() for sought in self._sought)))
 
+    def meant(self) -> str:
+        """Return as `hint` does, but only of texts to which some value is near."""
+        return "; ".join(hint for sought in self._sought if (hint := sought.hint()).endswith("?"))
+
     def _values(self, row: Raw, height: int | None) -> Values:
         if self._decode is not None:
             try:

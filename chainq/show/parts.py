@@ -189,11 +189,12 @@ def _program(service: Service, program: str, last: int) -> ProgramParts:
 
     heights = service.height_range(Bounds(last=last))
     records, transitions = _side_by_side(_rows(service, "records", heights), _rows(service, "transitions", heights))
-    records = Where(BY_COMMAND["records"], programs=[program]).rows(records)
-    transitions = Where(BY_COMMAND["transitions"], programs=[program]).rows(transitions)
+    made, called = (Where(BY_COMMAND[command], programs=[program]) for command in ("records", "transitions"))
+    records, transitions = made.rows(records), called.rows(transitions)
     if len(heights) and not records and not transitions:
-        calls = f"look in the whole chain for calls of a function: chainq show {program}/FUNCTION"
-        raise _unseen(f"program {program}", heights, f"no records, and {_OPEN}", f"check the name, {calls}")
+        if meant := made.meant() or called.meant():
+            raise NotFoundError(f"program {program} not found", meant)
+        raise _unseen(f"program {program}", heights, check=f"check the name, or use chainq show {program}/FUNCTION")
     return ProgramParts(program, heights, records, transitions)
 
 
@@ -257,7 +258,7 @@ _CODED = {
     TextKind.RECORD: "ciphertext of a record",
 }
 """What has a checksum, by its name in messages."""
-_LIKE_CODED = r"[a-z]{2,10}1[a-z0-9]{20,}"
+_LIKE_CODED = r"[a-z]{2,10}1[a-z0-9]{20,}|(aleo|a[btus]|sr|record)1[a-z0-9]*"
 _OPEN = "no transitions without record inputs"
 
 
@@ -279,13 +280,19 @@ def _function(service: Service, program: str, function: str) -> FunctionParts:
     query = Query(BY_COMMAND["program-transactions"], arguments, newest=True, limit=NEWEST)
     transactions = _all(limited(service.fetch_pages(query), NEWEST))
     if not transactions:
-        raise NotFoundError(f"no transaction calls {program}/{function}", "check the names of the program and function")
+        from chainq.rows.where import Where
+
+        where = Where(BY_COMMAND["records"], programs=[program], functions=[function])
+        where.rows(_rows(service, "records", service.height_range(Bounds(last=PROGRAM_BLOCKS)))())
+        hint = where.meant() or "check the names of the program and function"
+        raise NotFoundError(f"no transaction calls {program}/{function}", hint)
     return FunctionParts(program, function, transactions)
 
 
 def check(text: str) -> str:
     """Return the text in the form that is sent. Raises UsageError if `chainq show` has no screen for it."""
     from chainq.catalog import identifiers
+    from chainq.heights.block_time import is_time
 
     kind = kind_of(text)
     if text == LATEST or kind is TextKind.HEIGHT:
@@ -298,6 +305,11 @@ def check(text: str) -> str:
         raise _no_screen(text, kind)
     if re.fullmatch(_LIKE_CODED, text):  # of a known kind but for a character, or an address that is too short
         identifiers.coded(text, "ID or address")
+    if identifiers.is_data_set(text):
+        raise UsageError(f"cannot show{shown(text)}: this is a folder", f"use chainq show OBJECT --url {text}")
+    if is_time(text):
+        hint = f"chainq blocks --since '{text}' --limit 1 finds a block by its time"
+        raise UsageError(f"cannot show{shown(text)}: this is a time", hint)
     raise UsageError(
         f"cannot show{shown(text)}",
         f"{identifiers.with_network(text)} expected a height, latest, a transaction ID (at1...), an address, a program "
@@ -307,4 +319,5 @@ def check(text: str) -> str:
 
 
 def _no_screen(text: str, kind: TextKind) -> UsageError:
-    return UsageError(f"cannot show{shown(text)}: this is {kind.title}", Phrase(kind.hint, text, text, trunc=False))
+    named = f"{shown(text)}: this is {kind.title}" if shown(text) else f" {kind.title}"
+    return UsageError(f"cannot show{named}", Phrase(kind.hint, text, text, trunc=False))

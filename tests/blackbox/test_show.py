@@ -194,8 +194,12 @@ REFUSED = {
     CHAIN.addresses[0][:-3]: "invalid ID or address 'aleo1",
     f"{TRANSACTIONS[0][:30]}b{TRANSACTIONS[0][31:]}": "the character 'b' at position 31 does not occur in bech32",
     "token1234567": "cannot show 'token1234567'; did you mean token1234567.aleo? expected a height",
+    "aleo1lfv": "invalid ID or address 'aleo1lfv': it is too short to hold a checksum",
+    "ab1zzz": "invalid ID or address 'ab1zzz': it is too short to hold a checksum",
+    "yesterday": "this is a time; chainq blocks --since 'yesterday' --limit 1",
+    "/": "cannot show '/': this is a folder; use chainq show OBJECT --url /",
     "a b": "cannot show 'a b'; expected a height",
-    "APrivateKey1zkp8CZNn3yeCseEtxuVPbDCwSyhGW6yZKUYKfgXmcpoGPWH": "cannot show: this is a secret key",
+    "APrivateKey1zkp8CZNn3yeCseEtxuVPbDCwSyhGW6yZKUYKfgXmcpoGPWH": "cannot show a secret key; chainq never takes one",
     "banana": "cannot show 'banana'; did you mean banana.aleo? expected a height, latest, a transaction ID",
     "": "cannot show ''",
 }
@@ -269,7 +273,7 @@ def test_a_program_that_nothing_is_known_of_is_exit_1(form: list[str], chainq: P
     said = one_line(ran, 1)
     assert ran.out == b""
     assert f"not found in the newest 7 blocks ({DEFAULT_TIP - 6} to {DEFAULT_TIP})" in said
-    steps = "look in the whole chain for calls of a function: chainq show nobody.aleo/FUNCTION, or look at more blocks"
+    steps = "or use chainq show nobody.aleo/FUNCTION, or look at more blocks"
     assert said.endswith(f"check the name, {steps} with --last 70\n")
     assert "no transaction calls nobody.aleo/nothing" in one_line(
         chainq("show", "nobody.aleo/nothing", *form, url="demo:"), 1
@@ -333,3 +337,16 @@ def test_60_columns_break_no_name(word: str, whole: str, chainq: Program) -> Non
     lines = chainq("show", word, url="demo:", env={"COLUMNS": "60"}).out.decode().split("\nnext\n")[0].splitlines()
     assert all(len(line) <= 60 for line in lines)
     assert any(whole in f"{line} " for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("credit.aleo", "no program_id is 'credit.aleo': did you mean 'credits.aleo'"),
+        ("credit.aleo/mint", "no program_id is 'credit.aleo': did you mean 'credits.aleo'"),
+        ("credits.aleo/transfer_privat", "no function_name is 'transfer_privat': did you mean 'transfer_private'"),
+    ],
+)
+def test_a_mistyped_program_or_function_is_recognized(name: str, meant: str, chainq: Program) -> None:
+    """By the names that the newest blocks have."""
+    assert f"; {meant}" in one_line(chainq("show", name, url="demo:"), 1)

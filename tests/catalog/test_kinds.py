@@ -37,7 +37,9 @@ def test_each_kind_is_recognised(text: str, kind: TextKind) -> None:
     assert kind_of(text) is kind
 
 
-@pytest.mark.parametrize("text", ["", "-", "x", "latest", "12a", "at1", "a1b", "credits", "é.aleo", "1x" * 40])
+@pytest.mark.parametrize(
+    "text", ["", "-", "x", "latest", "12a", "at1", "a1b", "credits", "rows.txt", "é.aleo", "1x" * 40]
+)
 def test_anything_else_is_of_no_kind(text: str) -> None:
     """What looks like nothing that is known passes; other checks say what is wrong with it."""
     assert kind_of(text) is None
