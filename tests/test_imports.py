@@ -190,6 +190,15 @@ def test_the_sample_chain_is_loaded_only_where_it_is_asked_for(program: Program)
     assert "httpx" not in modules
 
 
+def test_the_coordinator_of_an_export_loads_no_pyarrow(program: Program, server: Servers) -> None:
+    """It decides by names of files; workers write them."""
+    line, url = "export blocks 0:5 --to lake -w 1 -q", server()
+    for _ in range(2):
+        modules = loaded(program, line, url)
+        assert "lake.plan" in own(modules)
+        assert not modules & {"pyarrow", "numpy"}
+
+
 def test_chainq_as_a_package_loads_nothing_before_it_is_used() -> None:
     """`import chainq` is free; `chainq.Client` loads what calls, and nothing of the command line."""
     program = "import sys, chainq; print(*sys.modules); chainq.Client; print(*sys.modules)"

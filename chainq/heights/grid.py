@@ -55,6 +55,16 @@ def parse_name(name: str) -> tuple[str, int] | None:
     return sys.intern(match[1]), int(match[2])  # one text for all names
 
 
+def file_in(folder: str) -> str | None:
+    """Return the name of the file in the folder of a partition; None for another folder.
+
+    >>> file_in("records/start=000120000")
+    'records/start=000120000/data.parquet'
+    """
+    name = f"{folder}/data.parquet"
+    return name if _NAME.fullmatch(name) else None
+
+
 def partitions(command: str, heights: HeightRange, size: int) -> list[PartitionSpec]:
     """Return the partitions of a range, each of `size` heights; the first one starts at or below the range.
 

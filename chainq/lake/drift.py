@@ -89,9 +89,8 @@ def in_extra(store: Store, entries: Iterable[Entry], specs: Iterable[PartitionSp
     for spec in specs:
         first[spec.command] = min(spec.start, first.get(spec.command, spec.start))
     before: dict[str, list[Entry]] = {}
-    for entry in sorted(entries):
-        if entry.spec.start <= first.get(entry.spec.command, -1):
-            before.setdefault(entry.spec.command, []).append(entry)
+    for entry in sorted(one for one in entries if one.spec.start <= first.get(one.spec.command, -1)):
+        before.setdefault(entry.spec.command, []).append(entry)
     return {table: sorted({path for one in some[-2:] for path in _extra(store, one)}) for table, some in before.items()}
 
 

@@ -11,7 +11,6 @@ from itertools import chain, groupby
 from typing import NamedTuple
 
 from chainq.catalog.dialects import is_shared
-from chainq.catalog.tables import TABLES
 from chainq.errors import ChainqError, IncompleteError, OutputError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
@@ -25,7 +24,7 @@ from chainq.lake.job import Done, Job, Task
 from chainq.lake.plan import Todo
 from chainq.lake.reads import read_method, reads_of, tasks_of
 from chainq.lake.registered import open_table, registered
-from chainq.lake.table import schema_of
+from chainq.lake.table import SCHEMAS, check_installed
 from chainq.stored import data_set, index
 from chainq.stored.data_set import Origin, Wanted
 from chainq.stored.inventory import Key
@@ -98,7 +97,8 @@ class Export:
         self._hashes: dict[int, str | None] = {}
         self.believed: dict[str, HeightSet] = {}
         self.unhashed: Counter[str] = Counter()
-        self._schemas = {table: schema_of(TABLES[table]) for table in self._tables}
+        check_installed()
+        self._schemas = {table: SCHEMAS[table] for table in self._tables}
 
     def plan(self, *, write: bool, listed: bool = False) -> ExportPlan | None:
         """Return what is to be done; None if the range has no blocks. With `write`, `chainq.json` is brought up to

@@ -15,7 +15,7 @@ from typing import BinaryIO, TypeVar
 
 from chainq.errors import BusyError, OutputError, Phrase
 from chainq.sinks.disk import remove_unlocked, sync_folder
-from chainq.stored.store import Change, Listed
+from chainq.stored.store import Change, Listed, Only
 from chainq.text.sanitize import printable
 
 T = TypeVar("T")
@@ -33,9 +33,9 @@ class FolderStore:
         self._root = Path(os.path.realpath(root))
         self.label = printable(str(root))
 
-    def listing(self) -> Iterable[Listed]:
-        """Yield all files but those in `_chainq/new`."""
-        walk = self._walk("")
+    def listing(self, only: Only = lambda _: None) -> Iterable[Listed]:
+        """Yield all files but those in `_chainq/new`. To list a folder takes four times as long as to find a file."""
+        walk = self._walk("", only)
         while listed := self._guarded("read", lambda: next(walk, None)):
             yield listed
 
@@ -153,7 +153,7 @@ class FolderStore:
 
         return self._guarded("write", placed)
 
-    def _walk(self, folder: str) -> Iterator[Listed]:
+    def _walk(self, folder: str, only: Only) -> Iterator[Listed]:
         """Yield the files below a folder, whose name ends with a slash. With paths of pathlib it takes five times as
         long, which matters with 100,000 partitions."""
         try:
@@ -164,11 +164,14 @@ class FolderStore:
             for entry in entries:
                 name = folder + entry.name
                 if entry.is_dir():
-                    if name != NEW and not entry.is_symlink():
-                        yield from self._walk(f"{name}/")
-                    continue
+                    if name == NEW or entry.is_symlink():
+                        continue
+                    if (file := only(name)) is None:
+                        yield from self._walk(f"{name}/", only)
+                        continue
+                    name = file
                 try:
-                    found = entry.stat()
+                    found = os.stat(f"{self._root}/{name}")  # noqa: PTH116  # see above
                 except FileNotFoundError:
                     continue
                 yield Listed(name, found.st_size, found.st_mtime)

@@ -21,7 +21,7 @@ from msgspec import Raw
 
 from chainq.catalog.tables import TABLES
 from chainq.errors import OutputError
-from chainq.heights.grid import PartitionSpec
+from chainq.heights.grid import PartitionSpec, file_in
 from chainq.stored.inventory import Inventory, Key, take_inventory
 from chainq.stored.receipt import Entry
 from chainq.stored.store import Change, Store
@@ -131,7 +131,7 @@ def look(store: Store, *, listed: bool = False) -> Seen:
     if found is not None and not found.writing and not listed and store.lists_slowly:
         return _unlisted(found)
     try:
-        inventory = take_inventory(store.listing())
+        inventory = take_inventory(store.listing(file_in))
     except OutputError:
         if found is None or found.writing or listed:
             raise

@@ -22,7 +22,7 @@ from uuid import uuid4
 from chainq.errors import OutputError, Phrase, UsageError, needed
 from chainq.stored.lease import Content, Lease
 from chainq.stored.object_errors import cause, endpoint
-from chainq.stored.store import Change, Listed
+from chainq.stored.store import Change, Listed, Only
 from chainq.text.sanitize import excerpt, mask_url, quoted
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ class ObjectStore:
             words, advice = cause(error, self._scheme)
             raise UsageError(f"invalid destination {self.label}: {words}", advice) from None
 
-    def listing(self) -> Iterable[Listed]:
+    def listing(self, only: Only = lambda _: None) -> Iterable[Listed]:  # noqa: ARG002
         """Return all objects below the URL."""
         return self._guarded(
             "list",

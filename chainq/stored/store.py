@@ -22,6 +22,10 @@ Change = Callable[[bytes | None], bytes | None]
 is not any file."""
 
 
+Only = Callable[[str], str | None]
+"""Returns the name of the only file in a folder that matters, None if all do. It is given the name of the folder."""
+
+
 class Store(Protocol):
     """A folder or a prefix. All names are relative to it. Every method raises OutputError if the store fails.
 
@@ -31,8 +35,11 @@ class Store(Protocol):
     label: str
     lists_slowly: bool
 
-    def listing(self) -> Iterable[Listed]:
-        """Return all that is there, in one listing; what is being written is not."""
+    def listing(self, only: Only = lambda _: None) -> Iterable[Listed]:
+        """Return all that is there, in one listing; what is being written is not.
+
+        Of folders in which only one file matters, others may be left out, if that is faster.
+        """
 
     def read(self, name: str) -> bytes | None:
         """Return the content of a file, None if there is none."""

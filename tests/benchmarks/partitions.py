@@ -21,7 +21,7 @@ from chainq.catalog.tables import DERIVED, TABLES
 from chainq.demo.chain import DEFAULT_TIP, Chain
 from chainq.demo.results import Call, Results, encoded
 from chainq.heights.grid import PartitionSpec
-from chainq.lake.table import PartitionFile, schema_of
+from chainq.lake.table import SCHEMAS, PartitionFile
 from chainq.rows.tables import table_rows
 from chainq.stored import data_set
 from chainq.stored.folder import FolderStore
@@ -47,7 +47,7 @@ def make(root: Path, count: int, size: int, tables: Sequence[str] = ("blocks",),
     chain = Chain(tip=DEFAULT_TIP)
     origin = data_set.Origin(0, chain.block_hash(0))
     root.mkdir(parents=True, exist_ok=True)
-    schemas = {table: schema_of(TABLES[table]) for table in tables}
+    schemas = {table: SCHEMAS[table] for table in tables}
     made = data_set.DataSet(data_set.VERSION, origin, "chain", size, schemas)
     (root / data_set.NAME).write_bytes(msgspec.json.encode(made))
     entries: dict[str, list[Entry]] = {table: [] for table in tables}

@@ -1,4 +1,4 @@
-"""A data set in a folder whose file system has no hard links."""
+"""A data set in a folder: without hard links, and its listing."""
 
 import os
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import NoReturn
 import pytest
 
 from chainq.errors import OutputError
+from chainq.heights.grid import file_in
 from chainq.stored.folder import FolderStore
 
 
@@ -29,3 +30,18 @@ def test_without_hard_links_a_file_is_created_by_rename(monkeypatch: pytest.Monk
     monkeypatch.setattr(os, "link", fail)
     with pytest.raises(OutputError, match="Input/output error"):
         store.create("other", b"")
+
+
+def test_a_listing_of_the_files_that_matter(tmp_path: Path) -> None:
+    """Of a partition's folder only its file, if it is there; all else as ever."""
+    names = {"chainq.json", "records/start=000000000/data.parquet", "records/start=000000000/x", "records/start=5/x"}
+    for name in sorted(names):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"12345")
+    (tmp_path / "records/start=000000100").mkdir()
+    (tmp_path / "records/start=000000200").symlink_to(tmp_path / "records/start=000000000")
+    store = FolderStore(tmp_path)
+    assert {name for name, *_ in store.listing()} == names
+    assert {listed[:2] for listed in store.listing(file_in)} == {
+        (name, 5) for name in names - {"records/start=000000000/x"}
+    }
