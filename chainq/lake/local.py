@@ -17,8 +17,9 @@ from chainq.heights.grid import PartitionSpec
 from chainq.lake.engine import Listener, Run
 from chainq.lake.job import Advance, Done, Job, Task
 from chainq.lake.partition import LESS_MEMORY, Worker
+from chainq.lake.table import load
 from chainq.process.pool import Process, WorkerDiedError, Workers
-from chainq.process.threads import Pool
+from chainq.process.threads import Later, Pool
 from chainq.process.worker import Say
 from chainq.transport.base import Report
 
@@ -92,5 +93,10 @@ class _Note(NamedTuple):
 
 
 def _worker(job: Job, say: Say) -> Worker:
-    """Return what a worker process writes partitions with."""
+    """Return what a worker process writes partitions with.
+
+    pyarrow is loaded beside the first requests, which takes as long as they do. Only in these processes: they end by
+    os._exit, as the interpreter's own shutdown may not bear a thread that is loading a module.
+    """
+    Later(load)
     return Worker(job, lambda text: say(_Note(text, True)), lambda text: say(_Note(text, False)), say, say)
