@@ -247,10 +247,8 @@ class Evidence:
     def given(self, heights: HeightRange, *, reverse: bool, edge: int = 16) -> None:
         """Drop responses to heights that were handed on, but for `edge` heights which the next ones may show again."""
         low, high = (0, heights.start + edge) if reverse else (heights.end, 1 << 63)
-        kept = [r for r in self._responses if r.heights.end > low and r.heights.start < high]
-        if len(kept) < len(self._responses) and not self.with_heights:
-            self._spans.keep(set().union(*(response.keys for response in kept)))
-        self._responses = kept
+        self._responses = [r for r in self._responses if r.heights.end > low and r.heights.start < high]
+        self._spans.keep(set().union(*(response.keys for response in self._responses)))
         self._witnesses = [w for w in self._witnesses if w.due.heights.end >= low and w.due.heights.start <= high]
         self._beliefs = [b for b in self._beliefs if b.heights.end > low and b.heights.start < high]
         self._dropped = [d for d in self._dropped if d.heights.end > low and d.heights.start < high]
@@ -392,9 +390,7 @@ class Evidence:
         if self._block_hash is None or not self._hashes:
             return
         for row, height in zip(rows, row_heights, strict=False):
-            known = self._hashes.get(height)
-            named = self._block_hash(row) if known else ""
-            if named and known and named != known:
+            if (known := self._hashes.get(height)) and (named := self._block_hash(row)) not in ("", known):
                 raise IncompleteError(
                     f"height {height}: a row is of block {excerpt(named, 80)}, but the block is {excerpt(known, 80)}",
                     "the service returns rows of an old fork, perhaps from a cache; run the command again later",

@@ -630,6 +630,8 @@ def test_given_rows_without_heights_keep_what_their_responses_have() -> None:
     see(found, 200, 220, bare(101))
     with pytest.raises(IncompleteError):
         see(found, 300, 320, bare(112))
+    found.given(HeightRange(100, 130), reverse=False)
+    see(found, 300, 320, bare(112))
 
 
 def test_only_what_is_believed_from_the_edge_on_is_given() -> None:
