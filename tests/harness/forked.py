@@ -15,6 +15,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+BEGINNING = "TEST_BEGINNING"
+"""The variable of the environment that names a file `sitecustomize.py`, with whose code a run begins."""
+
 
 class Nursery:
     """Forks runs. Its process is started with the first one, and ends with the process of the tests."""

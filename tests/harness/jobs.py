@@ -2,10 +2,10 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from typing import IO
 
+from harness.forked import BEGINNING
 from harness.program import Program, Ran, finish
 from harness.truth import Truth
 
@@ -58,10 +58,7 @@ class Job:
 def capped(program: Program, size: int, *words: str, stdout: int | IO[bytes] = subprocess.PIPE) -> Ran:
     """Run to the end where no file may grow beyond `size` bytes, as on a disk that fills up."""
     limit = f"import resource as r; r.setrlimit(r.RLIMIT_FSIZE, ({size}, {size}))"
-    code = f"import os, sys; {limit}; os.execv(sys.argv[1], sys.argv[1:])"
-    line = [sys.executable, "-c", code, program.path, *words]
-    environment, home = program.environment(), program.home
-    return finish(subprocess.Popen(line, env=environment, cwd=home, stdout=stdout, stderr=subprocess.PIPE))
+    return finish(program.start(*words, stdout=stdout, env=starting(program, "capped", limit)))
 
 
 def lines(rows: Sequence[bytes]) -> bytes:
@@ -111,6 +108,6 @@ def recording(program: Program, seconds: float = 0.0) -> dict[str, str]:
 def starting(program: Program, name: str, code: str) -> dict[str, str]:
     """The environment in which a run begins with some code."""
     folder = program.home / name
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     (folder / "sitecustomize.py").write_text(code)
-    return {"PYTHONPATH": str(folder)}
+    return {BEGINNING: str(folder / "sitecustomize.py")}

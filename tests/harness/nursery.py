@@ -1,10 +1,10 @@
 """A process that has loaded chainq and forks for each run, as a script of the tests: `python -P nursery.py FD`.
 
-Nothing but the imports is shared: each run is a process of its own, with its own arguments, environment, folder,
-streams and signals, and ends as the program ends. The worker processes of a run are forked here, too, so they are not
-its children. Requests come over the socket FD as JSON with four descriptors: stdin, stdout, stderr, and a socket that
-is told the process id and, at the end, how the run ended. The nursery ends when the other end of the socket FD is
-closed.
+Nothing but the imports and a few constants is shared: each run is a process of its own, with its own arguments,
+environment, folder, streams and signals, and ends as the program ends. The worker processes of a run are forked here,
+too, so they are not its children. Requests come over the socket FD as JSON with four descriptors:
+stdin, stdout, stderr, and a socket that is told the process id and, at the end, how the run ended. The nursery ends
+when the other end of the socket FD is closed.
 
 To fork a process takes the longer the more it has loaded: with all packages 30 ms instead of 10. So a nursery forks
 another one for the runs that need a group of packages, and passes their requests on.
@@ -21,6 +21,7 @@ import signal
 import socket
 import subprocess
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from io import BufferedReader, BufferedWriter, FileIO
 from itertools import pairwise
@@ -29,23 +30,28 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.forked import NURSERY, Forked
+    from harness.forked import BEGINNING, NURSERY, Forked
 else:  # the package `harness` would load pytest
     sys.path.append(str(Path(__file__).parent))
-    from forked import NURSERY, Forked
+    from forked import BEGINNING, NURSERY, Forked
 
     sys.path.pop()
 
 # What is loaded by some format only or by Spark, or writes the documentation, is left to those who need it.
 LATER = ("chainq.__main__", "chainq._docgen", "chainq.client.spark", "chainq.formats.chart", "chainq.formats.parquet")
-# Packages that take as long to load as a run with such a word takes otherwise; a machine may lack them. They are only
-# loaded: what the first call of aleo-sdk starts are threads, which no fork has, and a run that needs them would hang.
+# Packages that take as long to load as a run with such a word takes otherwise; a machine may lack them. What aleo-sdk
+# makes at its first calls it makes by threads, which no fork has, and a run that has it made after that would hang. So
+# `owned` and `balance` begin with a package that is only loaded; to recompute hashes takes no thread.
+HASHES = "chainq.hashes.trees"
 GROUPS = {
-    ("numpy", "pandas", "pyarrow.dataset", "obstore"): {"export", "verify", "sql", "--lake", "--fill", "--parquet"},
+    ("numpy", "pandas", "pyarrow.dataset", "pyarrow.parquet", "pyarrow.acero", "obstore"): {
+        *("export", "verify", "sql", "--lake", "--fill", "--parquet"),
+    },
     ("duckdb",): {"sql"},
     ("deltalake",): {"--delta"},
     ("pyiceberg.catalog.sql", "pyiceberg.io.pyarrow"): {"--iceberg"},
-    ("aleo",): {"owned", "balance", "--hashes", "--sealed"},
+    ("aleo",): {"owned", "balance"},
+    ("aleo", HASHES): {"--hashes", "--sealed"},
 }
 Group = tuple[str, ...]
 WORKER = ["-P", "-m", "chainq.process.worker"]
@@ -76,9 +82,20 @@ def load() -> None:
     for module in pkgutil.walk_packages(chainq.__path__, "chainq."):
         if not module.name.startswith(LATER):
             importlib.import_module(module.name)
-    for name in ("httpx", "msgspec", "orjson"):
+    for name in ("httpx", "msgspec", "orjson", "encodings.idna", "typer._click.decorators"):
         importlib.import_module(name)
+    from chainq.text.sanitize import mask_url
+
+    mask_url("http://h/")  # compiles a long pattern, which takes a tenth of a short run
     gc.freeze()  # or a run that looks for garbage would copy all of it
+
+
+def prepare_hashes() -> None:
+    """Have aleo-sdk make the constants of its hash functions, which takes a quarter of a second in each process."""
+    from chainq.hashes.trees import hashes
+
+    hashes()
+    warnings.simplefilter("ignore", DeprecationWarning)  # of a fork of a process that has threads
 
 
 def run(request: dict[str, Any], streams: list[int], workers: socket.socket) -> None:
@@ -98,12 +115,14 @@ def run(request: dict[str, Any], streams: list[int], workers: socket.socket) -> 
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["folder"])
+    NURSERY.adopt(socket.socket(fileno=3))
+    if first := os.environ.get(BEGINNING):
+        exec(Path(first).read_text(), {})  # noqa: S102
     if request["line"][1:] == WORKER:
         os.setpgid(0, 0)
         from chainq.process import worker
 
         worker.main()
-    NURSERY.adopt(socket.socket(fileno=3))
     from chainq.process import pool
 
     vars(pool)["subprocess"] = SimpleNamespace(Popen=Worker, PIPE=subprocess.PIPE, DEVNULL=subprocess.DEVNULL)
@@ -152,6 +171,8 @@ def other(group: Group, loaded: Sequence[Group]) -> socket.socket:
                 for name in group:
                     with contextlib.suppress(ImportError):
                         importlib.import_module(name)
+                if HASHES in group and "aleo" in sys.modules:
+                    prepare_hashes()
                 gc.freeze()
                 serve(socket.socket(fileno=3), [*loaded, group])
             finally:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple, TypeVar
 
-from harness.forked import Forked
+from harness.forked import BEGINNING, Forked
 
 T = TypeVar("T")
 ROOT = Path(__file__).parents[2]  # of the project
@@ -90,6 +90,8 @@ class Program:
         line, environment = [self.path, *args, *where], self.environment(env)
         if self.forks and not any(name.startswith("PYTHON") for name in env or ()):
             return Forked(line, environment, self.home, stdin, stdout)
+        if first := environment.get(BEGINNING):
+            environment["PYTHONPATH"] = str(Path(first).parent)
         return subprocess.Popen(
             line,
             env=environment,
