@@ -12,6 +12,7 @@ import pytest
 import chainq
 from harness.belief import besides_belief
 from harness.program import LONGEST, Program, Ran, Servers
+from harness.search import some
 
 ROOT = Path(chainq.__file__).parent
 
@@ -166,7 +167,14 @@ def own(modules: set[str]) -> set[str]:
     return {name.removeprefix("chainq.") for name in modules if name.startswith("chainq.")}
 
 
-@pytest.mark.parametrize("line", BUDGETS)
+@pytest.mark.parametrize(
+    "line",
+    some(
+        BUDGETS,
+        *("--help", "block 5 --jsonl", "blocks --start 0 --end 5 --jsonl", "records --start 0 --end 5 --csv"),
+        *("records --start 0 --end 5 --table", "program-transactions a.aleo b --limit 1 --jsonl", "show 5 --json"),
+    ),
+)
 def test_a_command_loads_no_more_than_it_needs(program: Program, server: Servers, line: str) -> None:
     """Of chainq the modules of its budget; of others nothing that only another command or format needs."""
     helps = line.endswith(("--help", "--version"))

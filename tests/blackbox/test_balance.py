@@ -38,7 +38,18 @@ def lived(chainq: Program, service: Bank, wallet: Wallet, steps: int, records: i
         "--dialect",
         "aleo" if service._methods is not None and "aleoTransaction" in service._methods else "chain",
     )
-    words = ("balance", str(file), "--start", str(FIRST), "--json", "--checkpoint", str(chainq.home / "kept"), *dialect)
+    words = (
+        "balance",
+        str(file),
+        "--start",
+        str(FIRST),
+        "--json",
+        "--checkpoint",
+        str(chainq.home / "kept"),
+        *dialect,
+        "-w",
+        "1",
+    )
     for _ in range(records):
         wallet.receive(wallet.dice.randrange(1, 50) * 1_000_000)
     with serving(service) as url:
@@ -57,7 +68,7 @@ def lived(chainq: Program, service: Bank, wallet: Wallet, steps: int, records: i
         service.replaced()
         assert checked(chainq(*words, url=url), wallet) == service.tip
         since = max(FIRST, service.tip - 400)  # of a long life the last part
-        ran = chainq("owned", f"{since}:", "--unspent", "--view-key-file", str(file), *dialect, url=url)
+        ran = chainq("owned", f"{since}:", "--unspent", "--view-key-file", str(file), *dialect, "-w", "1", url=url)
     assert ran.code == 0, ran.err
     assert len(ran.rows) == sum(held.height >= since for held in wallet.left())
 
@@ -114,7 +125,7 @@ def test_killed_at_random_moments(chainq: Program) -> None:
 
 def balance(chainq: Program, *words: str, url: str, code: int = 0) -> Ran:
     """A run with the published key."""
-    ran = chainq("balance", *words, url=url, env={VARIABLE: PUBLISHED.text})
+    ran = chainq("balance", *words, "-w", "1", url=url, env={VARIABLE: PUBLISHED.text})
     assert ran.code == code, ran.err
     return ran
 
@@ -148,7 +159,7 @@ def test_a_second_run_is_cheap_and_the_checkpoint_holds_no_key(chainq: Program) 
     wallet.receive(5_000_000)
     (key,) = wallet.private
     kept = chainq.home / "kept"
-    words = ("balance", "--start", str(FIRST), "--json", "--checkpoint", str(kept))
+    words = ("balance", "--start", str(FIRST), "--json", "--checkpoint", str(kept), "-w", "1")
     env = {VARIABLE: str(key.view_key)}
     with serving(service) as url:
         checked(chainq(*words, url=url, env=env), wallet)
@@ -211,6 +222,7 @@ def test_a_record_that_is_not_genuine_is_left_out(chainq: Program) -> None:
     assert "the balance is not exact: 1 record left out: output " in ran.err
 
 
+@pytest.mark.search
 def test_a_long_range_without_records_is_read_by_ownership_rows_alone(chainq: Program) -> None:
     """Full blocks are read from the first record on."""
     wallet = Wallet(1, FIRST + 1_050, "late")  # the book is recorded every 1,000 heights

@@ -25,8 +25,8 @@ def test_what_an_export_has_is_not_requested(chainq: Program) -> None:
     file = chainq.home / "keys"
     file.write_text(wallet.key_text)
     file.chmod(0o600)
-    balance = ("balance", str(file), "--start", str(FIRST + 5), "--json")
-    owned = ("owned", f"{FIRST}:", "--unspent", "--view-key-file", str(file))
+    balance = ("balance", str(file), "--start", str(FIRST + 5), "--json", "-w", "1")
+    owned = ("owned", f"{FIRST}:", "--unspent", "--view-key-file", str(file), "-w", "1")
     with serving(service) as url:
         words = ("chain", "ownership", f"{FIRST}:{END}", "--partition", "50", "--to", "lake", "-q")
         assert chainq("export", *words, url=url).code == 0

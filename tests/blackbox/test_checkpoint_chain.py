@@ -123,9 +123,7 @@ def test_rewind_goes_no_farther_than_the_start(chainq: Program) -> None:
     ("command", "seed"),
     some(
         product(["blocks", "records", "ownership"], [2, 3, 5]),
-        ("blocks", 2),
         ("records", 3),
-        ("ownership", 5),
         several=True,
     ),
 )

@@ -136,18 +136,18 @@ def test_a_second_run_of_several_chunks(command: str, chainq: Program, truth: Tr
 
 
 def test_long_lives_keep_the_checkpoint_small(chainq: Program) -> None:
-    """After hundreds of chunks the checkpoint is still a small file."""
+    """After a hundred chunks the checkpoint is still a small file."""
     service = Moving(0)
     service.hook = lambda method: setattr(service, "tip", service.tip + (method == "latest/block"))
     with serving(service) as url:
         job = Job(chainq, url, "blocks", "--columns", "height")
         process = job.start("--follow", "--interval", "0.01", out="")
         assert process.stdout is not None
-        for _ in range(200):
+        for _ in range(120):
             assert process.stdout.readline()
         process.send_signal(signal.SIGTERM)
         assert finish(process).code == -signal.SIGTERM
-    assert job.next >= 199
+    assert job.next >= 119
     assert job.kept.stat().st_size < 8192
 
 

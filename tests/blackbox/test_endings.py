@@ -95,7 +95,6 @@ def rest_is_whole(run: Run, words: Sequence[str], first: Ran, program: Program, 
         ],
         ("blocks", signal.SIGINT),
         ("ownership", signal.SIGINT),
-        ("full blocks", signal.SIGINT),
         ("blocks", signal.SIGTERM),
         ("records, newest first", signal.SIGHUP),
         several=True,
@@ -179,7 +178,7 @@ def test_141_a_closed_pipe_ends_the_run_quietly(words: tuple[str, ...], chainq: 
     assert len(calls) <= 25
 
 
-@pytest.mark.parametrize("name", ["blocks, newest first", "records", "transitions"])
+@pytest.mark.parametrize("name", some(["blocks, newest first", "records", "transitions"], "records"))
 def test_4_a_server_that_dies_leaves_a_whole_prefix(name: str, chainq: Program, server: Servers, truth: Truth) -> None:
     """When the server is killed in mid-run: exit 4, a whole prefix, and a resume line that another server serves."""
     run = RUNS[name]

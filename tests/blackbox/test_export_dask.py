@@ -107,6 +107,7 @@ def test_workers_share_what_the_service_refuses(chainq: Program, truth: Truth) -
     assert 0 < service.refused.count("getBlocks") <= 2 * (4 + 3), service.refused
 
 
+@pytest.mark.search
 def test_a_failure_on_a_worker_is_told_as_anywhere(chainq: Program, server: Servers) -> None:
     """The class of the error survives the way back: exit 6, one line."""
     url = server("--missing-height", "2455")

@@ -3,6 +3,7 @@
 import gzip
 import json
 import socket
+import struct
 import subprocess
 import threading
 import zlib
@@ -57,9 +58,12 @@ def packed(count: int, times: int = 1) -> bytes:
     """So many mebibytes of white space, compressed so many times."""
     if times > 1:
         return gzip.compress(packed(count, times - 1))
-    content = b" " * 2**20
-    packer = zlib.compressobj(9, wbits=31)
-    return b"".join(packer.compress(content) for _ in range(count)) + packer.flush()
+    content, packer, checksum = b" " * 2**20, zlib.compressobj(9, wbits=-15), 0
+    one = packer.compress(content) + packer.flush(zlib.Z_FULL_FLUSH)  # which may be repeated
+    for _ in range(count):
+        checksum = zlib.crc32(content, checksum)
+    head, end = b"\x1f\x8b\x08\0\0\0\0\0\0\xff", b"\x03\0"
+    return head + one * count + end + struct.pack("<II", checksum, count * len(content) & 0xFFFFFFFF)
 
 
 @pytest.mark.parametrize(

@@ -49,14 +49,21 @@ def seen() -> Iterator[Seen]:
 
 @pytest.mark.parametrize(
     "words",
-    [
-        *((command, STORED) for command in COMMANDS),
-        *((command, "2433:2651") for command in COMMANDS),
-        ("records", "2433:2651", "--reverse"),
+    some(
+        [
+            *((command, STORED) for command in COMMANDS),
+            *((command, "2433:2651") for command in COMMANDS),
+            ("records", "2433:2651", "--reverse"),
+            ("records", STORED, "--limit", "7", "--reverse"),
+            ("transitions", "--start", "2500", "--end", "2600", "--csv"),
+            ("block", "2699", "2400", "2510:2520"),
+        ],
+        *((command, "2433:2651") for command in ("blocks", "full-blocks", "ownership")),
+        ("records", STORED),
         ("records", STORED, "--limit", "7", "--reverse"),
         ("transitions", "--start", "2500", "--end", "2600", "--csv"),
         ("block", "2699", "2400", "2510:2520"),
-    ],
+    ),
     ids=" ".join,
 )
 def test_what_is_stored_takes_no_calls(chainq: Program, lake: str, seen: Seen, words: tuple[str, ...]) -> None:

@@ -70,7 +70,6 @@ def ended(ran: Ran) -> None:
             ("blocks", "some", (1,)),
         ],
         ("records", "both", (0, 1, 7)),
-        ("transitions", "slow", (40,)),
         several=True,
     ),
     ids=str,

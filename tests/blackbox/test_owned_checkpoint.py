@@ -34,7 +34,7 @@ def test_later_runs_add_what_is_new(chainq: Program) -> None:
     key = fresh_key()
     service = Holding(fresh_records(key.address, 12), FIRST + 50, first=FIRST)
     with serving(service) as url:
-        job = Job(chainq, url, "owned", "--decrypt", "--start", str(FIRST), "--dialect", "auto")
+        job = Job(chainq, url, "owned", "-w", "1", "--decrypt", "--start", str(FIRST), "--dialect", "auto")
         for _ in range(3):
             said(job(env={VARIABLE: key.text}), 0)
             assert transitions(job.out.read_bytes().splitlines()) == due(service)
@@ -51,7 +51,7 @@ def test_a_checkpoint_belongs_to_its_keys(chainq: Program) -> None:
     mine, yours, other = (fresh_key() for _ in range(3))
     service = Holding(fresh_records(mine.address, 2), FIRST + 20, first=FIRST)
     with serving(service) as url:
-        job = Job(chainq, url, "owned", "--start", str(FIRST), "--view-key-file")
+        job = Job(chainq, url, "owned", "-w", "1", "--start", str(FIRST), "--view-key-file")
         words = job.words
         for keys in ((mine, yours), (yours, mine)):
             job.words = (*words, key_file(chainq.home, *keys))
@@ -68,7 +68,7 @@ def test_salts_differ(chainq: Program) -> None:
     owners = []
     with serving(Holding([], 20)) as url:
         for place in ("a", "b"):
-            job = Job(chainq, url, "owned", "--start", "0", place=place)
+            job = Job(chainq, url, "owned", "-w", "1", "--start", "0", place=place)
             said(job(env={VARIABLE: key.text}), 0)
             owners.append(json.loads(job.kept.read_bytes())["query"]["owner"])
     assert owners[0] != owners[1]
@@ -137,7 +137,7 @@ def test_a_reorg_is_noticed(chainq: Program) -> None:
     key = fresh_key()
     service = Holding(fresh_records(key.address, 4), FIRST + 40, first=FIRST)
     with serving(service) as url:
-        job = Job(chainq, url, "owned", "--start", str(FIRST))
+        job = Job(chainq, url, "owned", "-w", "1", "--start", str(FIRST))
         said(job(env={VARIABLE: key.text}), 0)
         fork = Fork(service.chain, FIRST + 30)
         service.chain = fork

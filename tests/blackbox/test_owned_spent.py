@@ -26,7 +26,7 @@ def holding(key: Key, spent: tuple[int, ...], count: int = 6) -> Holding:
 def rows(chainq: Program, service: Holding, key: Key, *options: str) -> list[dict[str, Any]]:
     """The rows of a run of `owned` that succeeds."""
     with serving(service) as url:
-        ran = chainq("owned", *RANGE, *options, "--view-key-file", key_file(chainq.home, key), url=url)
+        ran = chainq("owned", *RANGE, *options, "-w", "1", "--view-key-file", key_file(chainq.home, key), url=url)
     assert (ran.code, ran.err) == (0, "")
     return [json.loads(row) for row in ran.rows]
 

@@ -135,7 +135,7 @@ def case(request: pytest.FixtureRequest) -> Case:
     return found
 
 
-@pytest.mark.parametrize("case", CASES, indirect=True)
+@pytest.mark.parametrize("case", some(CASES, "range", "list", "follow", "owned", "export"), indirect=True)
 def test_a_bar_moves_and_leaves_nothing(case: Case, chainq: Program, holding: Callable[[int], Holding]) -> None:
     """It says how far the run has come; after Ctrl-C the terminal shows the messages and nothing else, not even ^C."""
     child = started(chainq, case.words, holding(case.calls).url)
@@ -152,8 +152,7 @@ def test_a_bar_moves_and_leaves_nothing(case: Case, chainq: Program, holding: Ca
     ("how", "case"),
     some(
         product(["-q", "2> errors"], ["range", "checkpoint", "export"]),
-        ("-q", "export"),
-        ("2> errors", "range"),
+        ("-q", "range"),
         ("2> errors", "checkpoint"),
         several=True,
     ),
@@ -173,7 +172,7 @@ def test_no_bar(how: str, case: Case, chainq: Program, holding: Callable[[int], 
     assert not re.search("━|\x1b\\[2K|\x1b\\[\\?25", text), text
 
 
-@pytest.mark.parametrize("columns", some([60, 80, 200], 60, 200))
+@pytest.mark.parametrize("columns", some([60, 80, 200], 60))
 def test_a_bar_fits_the_terminal(columns: int, chainq: Program, holding: Callable[[int], Holding]) -> None:
     """How far, the share and what is waited for are there at any width, and room for ^C at the end of the line."""
     child = started(chainq, "records 0:200K -o x.jsonl", holding(8).url, columns=columns)
@@ -187,8 +186,12 @@ def test_a_run_that_is_held_back_says_so(chainq: Program, server: Servers) -> No
     """The seconds count down while the service refuses calls, and the bar is there from the first call on."""
     with server.own("--rate-limit", "3", "--rate-window", "3600", "--retry-after", "40") as (url, _):
         child = started(chainq, "records 0:200K -o x.jsonl", url)
-        child.expect(r"held back by the service for (39|40) s")
-        child.expect(r"held back by the service for 3[0-8] s")
+        shown = r"held back by the service for ([0-9]+) s"
+        child.expect(shown)
+        first = int(child.match[1])
+        assert 0 < first <= 40
+        while int(child.match[1]) >= first:
+            child.expect(shown)
         lines = interrupted(child)
     assert all(line.startswith("chainq") for line in lines), lines
     assert any("HTTP 429" in line for line in lines)
@@ -277,7 +280,7 @@ def test_a_balance_on_the_terminal_is_whole(chainq: Program, server: Servers) ->
     child.close(force=True)
 
 
-@pytest.mark.parametrize("name", ["lake", "rows.jsonl", "rows.parquet"])
+@pytest.mark.parametrize("name", some(["lake", "rows.jsonl", "rows.parquet"], "lake"))
 def test_files_are_counted_by_rows(name: str, chainq: Program) -> None:
     """`verify` of a data set and of a file says how many of their rows it has read."""
     pytest.importorskip("pyarrow")
@@ -291,7 +294,7 @@ def test_files_are_counted_by_rows(name: str, chainq: Program) -> None:
     assert child.exitstatus == 0
 
 
-@pytest.mark.parametrize("name", ["lake", "rows.jsonl"])
+@pytest.mark.parametrize("name", some(["lake", "rows.jsonl"], "rows.jsonl"))
 def test_block_hashes_are_counted(name: str, chainq: Program, server: Servers) -> None:
     """`verify --hashes` of files reads their blocks twice; the bar says which of the two it does, and moves again."""
     pytest.importorskip("pyarrow")

@@ -112,7 +112,7 @@ def test_heights_between_partitions_that_are_missing(exported: Program, server: 
     ("lost", "start"),
     some(
         product(["bytes", "file", "receipt"], [2400, 2450]),
-        *(("bytes", 2400), ("file", 2450), ("receipt", 2400), ("receipt", 2450)),
+        *(("bytes", 2400), ("file", 2450)),
         several=True,
     ),
 )
@@ -165,7 +165,7 @@ def test_files_of_other_heights_are_not_opened(exported: Program) -> None:
 
 @pytest.mark.parametrize(
     ("where", "places"),
-    some(product(["", "where height >= 0"], [8, 24]), ("", 8), ("where height >= 0", 8), several=True),
+    some(product(["", "where height >= 0"], [8, 24]), ("where height >= 0", 8), several=True),
 )
 def test_bits_that_changed(exported: Program, where: str, places: int) -> None:
     """In the pages that a query reads, and the number of rows in a footer: exit code 6 and no other result."""
@@ -246,23 +246,23 @@ def test_numbers_of_a_query_in_a_file(exported: Program) -> None:
     ("value", "due"),
     [
         ("'inf'::double", "inf"),
-        ("'-inf'::float", "-inf"),
-        ("'nan'::double", "nan"),
+        pytest.param("'-inf'::float", "-inf", marks=pytest.mark.search),
+        pytest.param("'nan'::double", "nan", marks=pytest.mark.search),
         ("[1.5, 'inf'::double]", [1.5, "inf"]),
         ("interval 1 month", "1 month"),
-        ("interval '3 days 1 second'", "3 days 00:00:01"),
+        pytest.param("interval '3 days 1 second'", "3 days 00:00:01", marks=pytest.mark.search),
         ("'infinity'::date", "infinity"),
-        ("date '9999-12-31'", "9999-12-31"),
+        pytest.param("date '9999-12-31'", "9999-12-31", marks=pytest.mark.search),
         ("'-infinity'::timestamptz", "-infinity"),
         ("timestamptz '2024-02-03 04:05:06.5+01'", "2024-02-03T03:05:06.5Z"),
-        ("timestamp '2024-02-03 04:05:06'", "2024-02-03T04:05:06"),
+        pytest.param("timestamp '2024-02-03 04:05:06'", "2024-02-03T04:05:06", marks=pytest.mark.search),
         ("timestamp_ns '2024-02-03 04:05:06.123456789'", "2024-02-03T04:05:06.123456789"),
-        ("time '24:00:00'", "24:00:00"),
-        ("[timestamptz '2024-02-03 04:05:06']", ["2024-02-03T04:05:06Z"]),
+        pytest.param("time '24:00:00'", "24:00:00", marks=pytest.mark.search),
+        pytest.param("[timestamptz '2024-02-03 04:05:06']", ["2024-02-03T04:05:06Z"], marks=pytest.mark.search),
         ("[interval 1 month]", None),
-        ("[timestamp_ns '2024-02-03 04:05:06.123456789']", None),
+        pytest.param("[timestamp_ns '2024-02-03 04:05:06.123456789']", None, marks=pytest.mark.search),
         ("{'a': 'infinity'::date}", None),
-        ("map {'-infinity'::timestamp: 1}", None),
+        pytest.param("map {'-infinity'::timestamp: 1}", None, marks=pytest.mark.search),
     ],
 )
 def test_values_that_json_or_python_lacks(value: str, due: object, exported: Program) -> None:
@@ -306,25 +306,30 @@ def test_errors_of_a_query_are_one_line(exported: Program) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    [
-        "select * from read_text('secret')",
-        "select * from 'secret'",
-        "select * from read_csv('secret')",
-        "select * from read_parquet('lake/records/*/*.parquet')",
-        "copy (select 1) to 'written'",
-        "attach 'written'",
-        "install httpfs",
-        "load httpfs",
-        "set enable_external_access = true",
-        "create table t as select 1",
-        "drop view records",
-        "pragma database_list",
+    some(
+        [
+            "select * from read_text('secret')",
+            "select * from 'secret'",
+            "select * from read_csv('secret')",
+            "select * from read_parquet('lake/records/*/*.parquet')",
+            "copy (select 1) to 'written'",
+            "attach 'written'",
+            "install httpfs",
+            "load httpfs",
+            "set enable_external_access = true",
+            "create table t as select 1",
+            "drop view records",
+            "pragma database_list",
+            "select 1; copy (select 1) to 'written'",
+            "select * from paths",
+            "select nonsense from records",
+            "select '\udcff' from records",
+            "",
+        ],
+        *("select * from read_text('secret')", "select * from 'secret'", "copy (select 1) to 'written'"),
+        *("attach 'written'", "load httpfs", "set enable_external_access = true", ""),
         "select 1; copy (select 1) to 'written'",
-        "select * from paths",
-        "select nonsense from records",
-        "select '\udcff' from records",
-        "",
-    ],
+    ),
 )
 def test_what_a_query_cannot_do(exported: Program, query: str) -> None:
     """Read or write another file, change a setting, load code, run a second statement: exit 2, one line."""

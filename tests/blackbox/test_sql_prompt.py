@@ -91,7 +91,7 @@ def test_where_a_query_ends(typist: Typist) -> None:
     assert re.search(r"\n  height +BIGINT", typist(".schema blocks;"))
 
 
-@pytest.mark.parametrize("word", some(["exit", "quit", "exit;", "QUIT", ".exit", ".quit;"], "exit;", ".quit;"))
+@pytest.mark.parametrize("word", some(["exit", "quit", "exit;", "QUIT", ".exit", ".quit;"], "exit;"))
 def test_words_that_end_the_prompt(typist: Typist, word: str) -> None:
     """As in other programs: with a dot or without, with a semicolon or without."""
     typist.child.send(word + "\r")

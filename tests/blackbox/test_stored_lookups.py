@@ -9,6 +9,7 @@ import pytest
 from chainq.demo.service import Reply
 from harness.jobs import said
 from harness.program import Program, Servers, one_line
+from harness.search import some as cases
 from harness.services import Moving, serving
 
 pytest.importorskip("pyarrow")
@@ -27,7 +28,7 @@ def made(program: Program, server: Servers) -> Path:
     return root
 
 
-@pytest.fixture(params=["indexed", "bare", "damaged", "old"])
+@pytest.fixture(params=cases(["indexed", "bare", "damaged", "old"], "indexed", "damaged"))
 def lake(request: pytest.FixtureRequest, chainq: Program, made: Path) -> str:
     """The data set, or a copy whose indexes are missing, damaged in each bucket, or of other partitions."""
     if request.param == "indexed":

@@ -41,7 +41,7 @@ def seen(program: Program, *args: str, columns: int = 100, **env: str) -> tuple[
     return child.before, code
 
 
-@pytest.mark.parametrize("columns", [60, 80, 120, 200])
+@pytest.mark.parametrize("columns", some([60, 80, 120, 200], 60, 200))
 def test_a_table_fits_the_terminal(columns: int, chainq: Program) -> None:
     """On a terminal the format is a table as wide as the terminal at most, whatever the width."""
     text, code = seen(chainq, "blocks", "--last", "3", "--url", "demo:", columns=columns, TERM="dumb")

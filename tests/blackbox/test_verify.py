@@ -135,7 +135,13 @@ def test_a_file_of_findings_is_complete_although_the_exit_is_6(program: Program,
 
 
 @pytest.mark.parametrize(
-    ("options", "lists"), [((), 64), (("--sample", "5"), 5), (("--full",), 90), (("--commands", "transactions"), 90)]
+    ("options", "lists"),
+    some(
+        [((), 64), (("--sample", "5"), 5), (("--full",), 90), (("--commands", "transactions"), 90)],
+        ((), 64),
+        (("--commands", "transactions"), 90),
+        several=True,
+    ),
 )
 def test_lists_of_transactions_are_sampled(options: tuple[str, ...], lists: int, program: Program) -> None:
     """Each is a call of its own, and the full block says the same: some at random, unless all are wanted."""
@@ -191,13 +197,17 @@ def test_a_failure_says_where_to_resume(program: Program, server: Servers) -> No
 
 @pytest.mark.parametrize(
     "faults",
-    [
-        ("--row-cap", "700"),
-        ("--duplicate-rate", "0.01"),
+    some(
+        [
+            ("--row-cap", "700"),
+            ("--duplicate-rate", "0.01"),
+            ("--missing-height", "41"),
+            ("--broken-link", "41"),
+            ("--clamp-heights", "50"),
+        ],
         ("--missing-height", "41"),
-        ("--broken-link", "41"),
         ("--clamp-heights", "50"),
-    ],
+    ),
 )
 def test_faults_of_calls_end_in_the_truth_or_in_findings(
     faults: tuple[str, ...], program: Program, server: Servers

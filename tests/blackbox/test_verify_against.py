@@ -3,12 +3,14 @@
 import csv
 import json
 import shutil
+from itertools import product
 from math import comb
 from pathlib import Path
 
 import pytest
 
 from harness.program import Program, Servers, one_line
+from harness.search import some
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -32,8 +34,15 @@ def lake(program: Program, url: str) -> Path:
     return root
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    some(
+        product(COMMANDS, ["jsonl", "csv", "parquet"]),
+        *((command, "parquet") for command in COMMANDS if command != "blocks"),
+        *(("blocks", "csv"), ("full-blocks", "jsonl")),
+        several=True,
+    ),
+)
 def test_a_file_as_it_was_written_is_that_of_the_service(
     command: str, kind: str, program: Program, url: str, tmp_path: Path
 ) -> None:

@@ -275,12 +275,17 @@ DAMAGES: list[Damage] = [
 ]
 
 
+KEPT: list[Damage] = [
+    *(cut, rewritten, swapped, forged_receipt, no_receipt, no_file, a_gap, a_copy, another_chain),
+    *(broken_link, lost_record, altered_record, other_schema, lost_ownership, out_of_order),
+]
+"""One or two for each check; the rest is found by the same ones."""
 # Those that leave the file, its receipts or the listing in another state; the rest differ in values alone.
 REPAIRED: list[Damage] = [cut, swapped, no_receipt, two_receipts, no_file, a_gap, other_schema, lost_record]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+@pytest.mark.parametrize("damage", some(DAMAGES, *KEPT), ids=lambda damage: damage.__name__)
 def test_whatever_was_done_to_the_files_is_found(
     damage: Damage, seed: int, exported: Path, program: Program, tmp_path: Path
 ) -> None:
@@ -357,7 +362,7 @@ def test_partitions_without_rows_are_verified(program: Program, server: Servers,
     assert ran.err == "chainq: heights 40001-40010: no findings in 0 records\n"
 
 
-@pytest.mark.parametrize("damage", some(REPAIRED, cut, no_receipt, a_gap, lost_record), ids=lambda one: one.__name__)
+@pytest.mark.parametrize("damage", some(REPAIRED, cut, no_receipt), ids=lambda one: one.__name__)
 def test_a_file_of_findings_repairs_a_data_set(
     damage: Damage, program: Program, server: Servers, exported: Path, tmp_path: Path
 ) -> None:

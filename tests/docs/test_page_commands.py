@@ -138,7 +138,15 @@ def read(block: Block) -> None:
             pytest.fail(f"{block}: what is {block.language}?")
 
 
-@pytest.mark.parametrize("block", [block for block in BLOCKS if block.language == "python"], ids=str)
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(block, marks=() if str(block).startswith("README.md:") else pytest.mark.search)
+        for block in BLOCKS
+        if block.language == "python"
+    ],
+    ids=str,
+)
 def test_python_runs(block: Block, home: Home) -> None:
     """Python on a page runs as it is."""
     if "pandas" in block.text:
@@ -152,6 +160,7 @@ def test_python_runs(block: Block, home: Home) -> None:
         home.run([sys.executable, "-c", block.text])
 
 
+@pytest.mark.search
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_in_tables_run_as_written(page: Path, home: Home, truth: Truth) -> None:
     """A command in the last cell of a table's row works."""

@@ -70,7 +70,7 @@ def objects(draw: st.DrawFn, inner: st.SearchStrategy[Text]) -> Text:
 
 
 texts = st.recursive(leaves, lambda inner: arrays(inner) | objects(inner), max_leaves=12)
-bounded = settings(max_examples=150, deadline=None, derandomize=True, database=None)
+bounded = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 
 
 @bounded
