@@ -38,13 +38,16 @@ else:  # the package `harness` would load pytest
     sys.path.pop()
 
 # What is loaded by some format only or by Spark, or writes the documentation, is left to those who need it.
-LATER = ("chainq.__main__", "chainq._docgen", "chainq.client.spark", "chainq.formats.chart", "chainq.formats.parquet")
+LATER = (
+    *("chainq.__main__", "chainq._docgen", "chainq.client.spark", "chainq.formats.chart", "chainq.formats.parquet"),
+    *("chainq.verify.across", "chainq.verify.checksums", "chainq.verify.tables"),
+)
 # Packages that take as long to load as a run with such a word takes otherwise; a machine may lack them. What aleo-sdk
 # makes at its first calls it makes by threads, which no fork has, and a run that has it made after that would hang. So
 # `owned` and `balance` begin with a package that is only loaded; to recompute hashes takes no thread.
 HASHES = "chainq.hashes.trees"
 GROUPS = {
-    ("numpy", "pandas", "pyarrow.dataset", "pyarrow.parquet", "pyarrow.acero", "obstore"): {
+    ("numpy", "pandas", "pyarrow.dataset", "pyarrow.parquet", "pyarrow.acero", "obstore", "chainq.verify.across"): {
         *("export", "verify", "sql", "--lake", "--fill", "--parquet"),
     },
     ("duckdb",): {"sql"},
@@ -57,6 +60,7 @@ Group = tuple[str, ...]
 WORKER = ["-P", "-m", "chainq.process.worker"]
 RUNS: dict[int, socket.socket] = {}  # by process id: who is told of the end
 OTHERS: dict[Group, socket.socket] = {}  # where runs are requested that need these packages
+NURSERIES: list[int] = []  # the process ids of those
 
 
 class Worker(Forked):
@@ -160,7 +164,8 @@ def other(group: Group, loaded: Sequence[Group]) -> socket.socket:
     """Where runs with another group of packages are requested, of a nursery that is forked with the first one."""
     if group not in OTHERS:
         OTHERS[group], theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
-        if os.fork() == 0:
+        child = os.fork()
+        if child == 0:
             try:
                 os.dup2(theirs.detach(), 3, inheritable=False)
                 os.closerange(4, os.sysconf("SC_OPEN_MAX"))  # or nobody would see the end of a stream of a run
@@ -168,6 +173,7 @@ def other(group: Group, loaded: Sequence[Group]) -> socket.socket:
                     inherited.detach()
                 RUNS.clear()
                 OTHERS.clear()
+                NURSERIES.clear()
                 for name in group:
                     with contextlib.suppress(ImportError):
                         importlib.import_module(name)
@@ -177,8 +183,18 @@ def other(group: Group, loaded: Sequence[Group]) -> socket.socket:
                 serve(socket.socket(fileno=3), [*loaded, group])
             finally:
                 os._exit(0)
+        NURSERIES.append(child)
         theirs.close()
     return OTHERS[group]
+
+
+def end() -> None:
+    """Wait for the ends of the other nurseries, so that the processor time of their runs is counted with the tests'."""
+    for requested in OTHERS.values():
+        requested.close()
+    for child in NURSERIES:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(child, 0)
 
 
 def reap(*_: object) -> None:
@@ -210,6 +226,7 @@ def serve(control: socket.socket, loaded: Sequence[Group] = ()) -> None:
                 continue
             message, descriptors, *_ = socket.recv_fds(asked, 1 << 20, 4)
             if not message:
+                end()
                 return
             request = json.loads(message)
             if missing := [group for group in needed(request["line"]) if group not in loaded]:
