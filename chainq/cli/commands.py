@@ -26,8 +26,8 @@ ARGUMENTS = {
 """The positional arguments: the fields of `MethodOptions` for parameters of a method."""
 VERSION = f"chainq {__version__}"
 PROGRAM_EPILOG = """Try it without a server:
-  chainq block 12345 --url demo:
-  chainq records --start 0 --end 500 --url demo: --jsonl
+  chainq show 12345 --url demo:
+  chainq records 0:500 --url demo: --jsonl
 """
 
 

@@ -95,7 +95,7 @@ class RangeOptions(Group, of=lambda method: method.ranged, heading=RANGE):
     """Which heights."""
 
     start: str | None = option("H", "First height; -100: the last 100 blocks.")
-    end: str | None = option("H", "End height, exclusive. Default, and latest: through the tip.")
+    end: str | None = option("H", "End height, exclusive. Default: through the tip.\f`latest` is the default, too.")
     last: str | None = option("N", "The last N blocks.")
     since: str | None = option(
         "T", "First block time: 2024-06-02T11:36Z, yesterday or 2h.\fAlso 2024-06-02, '2 hours ago' or Unix seconds."
@@ -168,7 +168,8 @@ def where(condition: str) -> Any:
     """Declare `--where`, with an example."""
     return option(
         "EXPRESSION",
-        f"Print rows with '{condition}'. Operators: = != < <= > >= ~ !~ and or not ( ).\f"
+        f"Only rows that meet it: '{condition}'. "
+        "Operators: = != < <= > >= ~ !~ and or not ( ).\f"
         "~ and !~ are regular expressions. A row must meet every condition that is given.",
         names="--where",
         heading=FILTER,
@@ -215,18 +216,19 @@ class OutputOptions(ColorOptions, heading=OUTPUT):
 
     format: str | None = option(
         "NAME",
-        "table, jsonl, json, csv, tsv, text, chart, parquet. Default: table, or jsonl in a pipe.\f"
-        "Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default.",
+        "table, jsonl, json, csv, tsv, text, parquet, chart. Default: table, or jsonl in a pipe.\f"
+        "A chart needs rows with heights. Or a format of a plug-in. "
+        "The extension of FILE and CHAINQ_FORMAT take precedence over the default.",
     )
     table: bool = switch("Human-readable table.")
-    jsonl: bool = switch("One JSON object per line, as the service sent it.")
-    json: bool = switch("One JSON array, or one object.")
+    jsonl: bool = switch("One JSON object per line.\fRows of the service are as it sent them.")
+    json: bool = switch("A JSON array, or an object if the result is one.")
     csv: bool = switch("CSV with a header (RFC 4180).")
     text: bool = switch("Values only, separated by tabs, one row per line.")
     no_header: bool = switch("csv or tsv without its header.")
     columns: list[str] | None = option(
         "A,B.C",
-        "Columns, such as a,b.c; `help` lists them.\fAlso a.b[].c of the items of an array, or `all`.",
+        "Columns, separated by commas; `help` lists them.\fAlso a.b[].c of the items of an array, or `all`.",
         callback=_list_columns,
         is_eager=True,
     )
@@ -279,9 +281,9 @@ class ServiceFlags(Group, heading=SERVICE):
     rate: float | None = option("N", "Maximum requests per second.")
     header: list[str] | None = option("'NAME: VALUE'", "HTTP header for every request.\fKeep secrets in a profile.")
     cert: str | None = option("FILE[:KEY]", "Client certificate (PEM).\fKEY is its key, if that is not in FILE.")
-    quiet: bool = switch("Suppress warnings and progress.", names="--quiet -q")
-    verbose: bool = switch("Log every request to stderr.", names="--verbose -v")
-    log_format: str = option("text|json", "Format of the lines on stderr.", "text")
+    quiet: bool = switch("Suppress warnings and progress.", names="--quiet -q", heading="")
+    verbose: bool = switch("Log every request to stderr.", names="--verbose -v", heading="")
+    log_format: str = option("text|json", "Format of the lines on stderr.", "text", heading="")
 
 
 class LakeOptions(Group, of=lambda method: method.stored, heading=SERVICE):
@@ -314,7 +316,7 @@ class StrictOptions(Group, of=lambda method: method.ranged or method.sized, head
 class RequestOptions(Group, heading=SERVICE):
     """Whether the requests of a command are sent."""
 
-    dry_run: bool = switch("Print the requests as JSON Lines and send none.")
+    dry_run: bool = switch("Print the requests as JSON Lines and send none.", heading="")
 
 
 class ReportOptions(Group):

@@ -161,8 +161,11 @@ def _default_format(file: Path | None, *, appended: bool) -> str:
     Else it is a table on a terminal, unless later runs add to the output (`appended`).
     """
     extension = registry.EXTENSIONS.get(file.suffix.lower()) if file else None
+    named = "" if extension else os.environ.get("CHAINQ_FORMAT", "")
+    if named and named not in registry.BUILT_IN and named not in registry.names():
+        raise UsageError(f"invalid CHAINQ_FORMAT {quoted(named)}", f"the formats are {', '.join(registry.names())}")
     default = "table" if on_terminal(file) and not appended else "jsonl"
-    return extension or os.environ.get("CHAINQ_FORMAT") or default
+    return extension or named or default
 
 
 def on_terminal(file: Path | None) -> bool:

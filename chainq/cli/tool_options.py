@@ -200,7 +200,8 @@ class PartialOptions(Group):
 class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, options.ServiceFlags):
     """Query an export, or the last blocks, with SQL (DuckDB).
 
-    Tables: blocks, full_blocks, records, ownership, transitions. Without DEST the tables that the query names are
+    Tables: blocks, full_blocks, records, ownership, transitions; an export also has others that it was written with,
+    such as transactions and calls. .tables lists them at the prompt. Without DEST the tables that the query names are
     fetched into memory, for the range. Without QUERY a terminal gets a prompt.
     """
 

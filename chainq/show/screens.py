@@ -16,7 +16,7 @@ from rich.tree import Tree
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import Phrase
-from chainq.formats.cells import ID_WIDTH, brief_fee, id_cell, number_cell, status_cell, time_cell
+from chainq.formats.cells import ID_WIDTH, brief_fee, credits_cell, id_cell, number_cell, status_cell, time_cell
 from chainq.formats.drawing import ENDLESS, render
 from chainq.formats.protocol import OutputSpec
 from chainq.formats.tree import view_of
@@ -79,7 +79,7 @@ def _block(parts: BlockParts, spec: OutputSpec, now: float, checked: str) -> Ite
         ("previous", _id(text_of(values["previous_hash"]), spec.width - 12)),
         ("round", summary.shown(values["round"])),
         ("targets", f"coinbase {_number(values['coinbase_target'])}, proof {_number(values['proof_target'])}"),
-        ("reward", _number(values["coinbase_reward"])),
+        ("reward", _credits(values["coinbase_reward"])),
         *_ratifications(parts.block),
     )
     by_transition = summary.records_by_transition(parts.records)
@@ -105,7 +105,7 @@ def _ratifications(block: Raw) -> Iterator[tuple[str, str]]:
     found = []
     for item in array_of(object_of(block).get("ratifications")):
         kind, amount = Picker(["type", "amount"])(item)
-        found.append(f"{summary.shown(kind)} {_number(amount)}".rstrip())
+        found.append(f"{summary.shown(kind)} {_credits(amount)}".rstrip())
     if found:
         yield "ratified", ", ".join(found)
 
@@ -151,7 +151,7 @@ def _program(parts: ProgramParts, spec: OutputSpec, now: float) -> Iterator[Rend
     else:
         yield Text("  none")
     yield Text(
-        "Seen are calls that made a record or took none; the service lists all calls only by function"
+        "These are the calls that made a record or took none. The service lists all calls only by function"
         f" (chainq program-transactions). {spec.spelled(Phrase('{last}', last='N'))} looks at more blocks.",
         "dim",
     )
@@ -233,6 +233,12 @@ def _id(text: str, room: int) -> str:
 def _number(value: Raw | None) -> str:
     """Return a number with its digits in groups; empty if it is not sent, `none` for null."""
     return "" if value is None else number_cell(text_of(value)).whole or "none"
+
+
+def _credits(value: Raw | None) -> str:
+    """Return an amount of microcredits in credits, as `_number` does for others."""
+    text = _number(value)
+    return f"{credits_cell(text_of(value)).whole} credits" if text[:1].isdecimal() else text
 
 
 def _time(one: Transaction | FunctionCalls, now: float) -> str:
