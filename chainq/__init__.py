@@ -50,10 +50,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in (*__all__, "client", "errors"):
         raise AttributeError(f"module 'chainq' has no attribute {name!r}")
     from importlib import import_module
 
+    if name not in __all__:  # as `help(chainq.client)` needs it
+        return import_module(f"chainq.{name}")
     return getattr(import_module("chainq.client" if name in ("AsyncClient", "Client") else "chainq.errors"), name)
 
 

@@ -2,7 +2,7 @@
 
 import operator
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -15,13 +15,14 @@ from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.config import values
 from chainq.errors import UsageError
 from chainq.heights.block_time import parse_time
-from chainq.heights.bounds import HIGHEST, Bounds, parse_count, parse_end, parse_height, parse_start
+from chainq.heights.bounds import HIGHEST, LATEST, Bounds, parse_count, parse_end, parse_height, parse_start
 from chainq.query import Query
 from chainq.rows.where import Where
 from chainq.text.sanitize import excerpt
 
 Time = date | float | str  # a datetime is a date
-Height = int | str  # 12345, or as the commands take it: "12K", and of `start` and `end` "-100" and "latest"
+Height = int | str  # 12345, or as the commands take it: "12K"; of ranges -100, and of these and one block "latest"
+Texts = str | Sequence[str]  # one or several
 
 
 class RangeOptions(TypedDict, total=False):
@@ -37,14 +38,33 @@ class RangeOptions(TypedDict, total=False):
 class WhereOptions(RangeOptions, total=False):
     """What is taken if rows can be left out, too."""
 
-    where: str | None
+    where: Texts | None
 
 
 class CallOptions(WhereOptions, total=False):
     """What is taken if rows name the program and the function that was called, too."""
 
-    program: str | None
-    function: str | None
+    program: Texts | None
+    function: Texts | None
+
+
+class ClientOptions(TypedDict, total=False):
+    """What `AsyncClient` takes beside the URL: the keywords of `Client`."""
+
+    profile: str | None
+    dialect: str | None
+    timeout: float | None
+    retries: int
+    rate: float | None
+    headers: Mapping[str, str] | None
+    cert: str | None
+    lake: str | None
+    fill: bool
+    concurrency: int
+    max_memory: int
+    strict: bool
+    typed: bool
+    progress: bool
 
 
 def range_query(
@@ -65,16 +85,12 @@ def range_query(
     method = BY_COMMAND[command]
     filters = WhereOptions if method.filtered and caller not in ("owned", "batches") else RangeOptions
     known = (CallOptions if method.program and filters is WhereOptions else filters).__annotations__
-    for name in options:
-        if name not in known:
-            near = get_close_matches(name, ("start", "end", *known), 1)
-            meant = f"; did you mean {near[0]}?" if near else "; rows have all columns" * (name == "columns")
-            raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}{meant}")
+    check_names(caller, options, ("start", "end", *known))
     last, since, until = options.get("last"), options.get("since"), options.get("until")
     limit = options.get("limit")
     bounds = Bounds(
-        start=None if start is None else parse_start(start) if isinstance(start, str) else height("start", start),
-        end=None if end is None else parse_end(end) if isinstance(end, str) else height("end", end),
+        start=None if start is None else parse_start(start) if isinstance(start, str) else _bound("start", start),
+        end=None if end is None else parse_end(end) if isinstance(end, str) else _bound("end", end),
         last=None if last is None else parse_count(last) if isinstance(last, str) else height("last", last),
         since=None if since is None else _seconds("since", since),
         until=None if until is None else _seconds("until", until),
@@ -93,18 +109,35 @@ def range_query(
     )
 
 
+def check_names(caller: str, options: Iterable[str], known: Sequence[str]) -> None:
+    """Raise TypeError for an option that is none of the known ones, as a function without it does."""
+    for name in options:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            meant = f"; did you mean {near[0]}?" if near else "; rows have all columns" * (name == "columns")
+            raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}{meant}")
+
+
 def condition(
-    method: Method, where: str | None, program: str | None = None, function: str | None = None
+    method: Method, where: Texts | None, program: Texts | None = None, function: Texts | None = None
 ) -> Where | None:
     """Return the condition of the filter options, None without any. Raises UsageError."""
     if where is program is function is None:
         return None
     return Where(
         method,
-        () if where is None else [text("where", where)],
-        () if program is None else [identifiers.program(text("program", program))],
-        () if function is None else [identifiers.function(text("function", function))],
+        _texts("where", where),
+        [identifiers.program(one) for one in _texts("program", program)],
+        [identifiers.function(one) for one in _texts("function", function)],
     )
+
+
+def _texts(name: str, value: Texts | None) -> list[str]:
+    """Return the texts of an option that the commands repeat. Raises UsageError."""
+    if value is None:
+        return []
+    several: Sequence[str] = value if isinstance(value, list | tuple) else [cast("str", value)]
+    return [text(name, one) for one in several]
 
 
 def height(name: str, value: Height) -> int:
@@ -114,13 +147,23 @@ def height(name: str, value: Height) -> int:
     return integer(name, value, 0, HIGHEST)
 
 
+def lookup(value: Height) -> Height:
+    """Return the height of one block, or LATEST. Raises UsageError."""
+    return LATEST if isinstance(value, str) and value.strip() == LATEST else height("height", value)
+
+
+def _bound(name: str, value: int) -> int:
+    """Return a bound of a range; below 0 it counts back from the tip. Raises UsageError."""
+    return integer(name, value, -HIGHEST, HIGHEST)
+
+
 def integer(name: str, value: int, low: int, high: int) -> int:
     """Return `value` as an int, of whatever integer type it is. Raises UsageError."""
     try:
-        number = -1 if isinstance(value, bool) else operator.index(value)
+        number = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
-        number = -1
-    if not low <= number <= high:
+        number = None
+    if number is None or not low <= number <= high:
         raise UsageError(f"invalid {name} {values.shown(value)}: expected an int from {low} to {high}")
     return number
 

@@ -1,6 +1,7 @@
 """`AsyncClient`: the methods of `Client` for asyncio, over a thread that waits in place of the event loop."""
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
@@ -8,7 +9,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
 from msgspec import Raw
 
-from chainq.client.arguments import Height, RangeOptions
+from chainq.client.arguments import ClientOptions, Height, RangeOptions, check_names
 from chainq.client.client import Client
 from chainq.client.rows import ProvedRows, Rows
 from chainq.errors import ChainqError, UsageError
@@ -85,6 +86,16 @@ def _rows(method: Callable[Concatenate[Client, P], Rows[R]]) -> Callable[Concate
     def called(self: "AsyncClient", /, *args: P.args, **kwargs: P.kwargs) -> AsyncRows[R]:
         return AsyncRows(self, partial(method, self.client, *args, **kwargs))
 
+    signature = inspect.signature(method)
+    returned = signature.return_annotation
+    own = f"Async{returned if isinstance(returned, str) else 'Rows[Row]'}"
+    called.__signature__ = signature.replace(return_annotation=own)  # type: ignore[attr-defined]  # help shows it
+    return _described(called)
+
+
+def _described(called: T) -> T:
+    """Take the example out of the text, which is one of `Client`."""
+    called.__doc__ = (called.__doc__ or "").partition(">>>")[0].rstrip()
     return called
 
 
@@ -95,7 +106,7 @@ def _one(
     async def called(self: "AsyncClient", /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.run(partial(method, self.client, *args, **kwargs))
 
-    return called
+    return _described(called)
 
 
 class AsyncClient:
@@ -113,7 +124,8 @@ class AsyncClient:
         ['7', '8', '9']
     """
 
-    def __init__(self, url: str | None = None, **options: Any) -> None:
+    def __init__(self, url: str | None = None, **options: Unpack[ClientOptions]) -> None:
+        check_names("AsyncClient", options, [*ClientOptions.__annotations__])
         self.client = Client(url, **options)
         self._thread = ThreadPoolExecutor(1, "chainq")
 

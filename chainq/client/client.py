@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
-from chainq.client.arguments import CallOptions, Height, RangeOptions, WhereOptions
+from chainq.client.arguments import CallOptions, Height, RangeOptions, Texts, WhereOptions
 from chainq.client.boundary import boundary
 from chainq.client.progress import Progress
 from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved
@@ -120,7 +120,8 @@ class Client(Closing):
         return f"<Client of {mask_url(self._service.url)}>"
 
     def close(self) -> None:
-        """Cancel the requests under way and close the connections. Whatever is called later raises UsageError."""
+        """Cancel the requests under way and close the connections. Whatever is called later raises UsageError, and so
+        do rows after those that have arrived."""
         self._service.close()
 
     def tip_height(self) -> int:
@@ -157,13 +158,13 @@ class Client(Closing):
         return self._range("blocks", start, end, options, verify=verify, hashes=hashes)
 
     def block(self, height: Height) -> "BlockRow":
-        """Return the summary of one block. Raises NotFoundError.
+        """Return the summary of one block, of the tip for "latest". Raises NotFoundError.
 
         >>> with Client("demo:") as client:
         ...     client.block(12345)["height"]
         '12345'
         """
-        rows: Rows[BlockRow] = self._lookup("block", arguments.height("height", height))
+        rows: Rows[BlockRow] = self._lookup("block", self._height(height))
         return next(rows)
 
     def latest(self) -> "LatestRow":
@@ -193,7 +194,7 @@ class Client(Closing):
         """
         return self._range("full-blocks", start, end, options, verify=verify, hashes=hashes)
 
-    def transactions(self, height: Height, *, where: str | None = None) -> "list[TransactionsRow]":
+    def transactions(self, height: Height, *, where: Texts | None = None) -> "list[TransactionsRow]":
         """Return the transaction summaries of one block, by index; `where` as of a range. Raises NotFoundError.
 
         >>> with Client("demo:") as client:
@@ -202,7 +203,7 @@ class Client(Closing):
         """
         with boundary():
             condition = arguments.condition(BY_COMMAND["transactions"], where)
-        return list(self._lookup("transactions", arguments.height("height", height), condition))
+        return list(self._lookup("transactions", self._height(height), condition))
 
     def transaction(self, transaction_id: str) -> "TransactionRow":
         """Return one transaction with all its details. Raises NotFoundError, and UsageError for a wrong checksum.
@@ -267,6 +268,7 @@ class Client(Closing):
         """
         from chainq.catalog.tables import COMMANDS
 
+        command = command.replace("_", "-")  # the name of the method will do
         if command not in COMMANDS:
             raise UsageError(f"no batches of {command!r}: expected a command with a height range, such as 'records'")
         decode_row = decoder(BY_COMMAND[command], typed=self._typed)
@@ -416,6 +418,11 @@ class Client(Closing):
             heights = self._service.height_range(query.bounds or Bounds(whole=True), to_tip=query.reverse)
         batches = matching(self._service.fetch_range(query, heights), query.where)
         return self._progress.follow(batches, len(heights)) if self._progress else batches
+
+    def _height(self, given: Height) -> int:
+        with boundary():
+            height = arguments.lookup(given)
+            return height if isinstance(height, int) else self._service.latest_height()
 
     def _lookup(self, command: str, lookup: int | str, where: Where | None = None) -> Rows[Any]:
         method = BY_COMMAND[command]

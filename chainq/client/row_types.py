@@ -88,7 +88,7 @@ class FullBlocksRow(TypedDict, total=False):
     previous_hash: str
     header: FullBlocksHeader
     authority: FullBlocksAuthority
-    ratifications: Any
+    ratifications: Any | None
     transactions: Any
     aborted_transaction_ids: Any
 
@@ -101,7 +101,7 @@ class TransactionsRow(TypedDict, total=False):
     transaction_id: str
     type: str
     index: Integer
-    status: str
+    status: str | None
 
 
 class TransactionTransactionExecution(TypedDict, total=False):
@@ -144,7 +144,7 @@ class TransactionTransaction(TypedDict, total=False):
 class TransactionRow(TypedDict, total=False):
     """A row of `transaction`."""
 
-    status: str
+    status: str | None
     type: str
     index: Integer
     transaction: TransactionTransaction

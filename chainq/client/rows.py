@@ -148,6 +148,7 @@ class Rows(Iterator[R], Generic[R]):
     def to_pandas(self) -> Any:
         """Return the rows that are left as a `pandas.DataFrame`; integers stay integers beside nulls, by `Int64`.
 
+        Columns whose numbers may not fit in 64 bits, such as `coinbase_target`, hold Decimal objects.
         Raises UsageError without pandas or pyarrow.
 
         >>> from chainq import Client

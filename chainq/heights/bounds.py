@@ -59,7 +59,8 @@ def _hint(text: str) -> str:
         return f"for blocks by time: chainq blocks --since {text}"
     from difflib import get_close_matches
 
-    return "did you mean latest?" if get_close_matches(text.lower(), [LATEST], 1, 0.7) else ""
+    near = text != LATEST and get_close_matches(text.lower(), [LATEST], 1, 0.7)
+    return "did you mean latest?" if near else ""
 
 
 def _as_range(first: str, last: str) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from chainq import AsyncClient, ChainqError, Client, NotFoundError, UsageError
 from chainq.catalog.methods import METHODS
+from chainq.client.arguments import ClientOptions
 from chainq.client.rows import ProvedRows
 from chainq.demo.faults import Faults
 from harness.services import witnessed
@@ -27,7 +28,24 @@ def test_the_same_methods() -> None:
     assert public(AsyncClient) - {"run"} == public(Client)
     for method in METHODS:
         name = method.command.replace("-", "_")
-        assert getattr(AsyncClient, name).__doc__ == getattr(Client, name).__doc__
+        text = getattr(AsyncClient, name).__doc__
+        assert text
+        assert text == getattr(Client, name).__doc__.partition(">>>")[0].rstrip()  # whose examples are of Client
+
+
+def test_what_help_shows() -> None:
+    """Methods return asynchronous rows, and the constructor takes the keywords of `Client`."""
+    assert inspect.signature(AsyncClient.blocks).return_annotation == "AsyncRows[BlocksRow]"
+    assert inspect.signature(AsyncClient.owned).return_annotation.startswith("AsyncRows[")
+    assert inspect.iscoroutinefunction(AsyncClient.block)
+    own = dict(inspect.signature(Client).parameters)
+    del own["url"]
+    assert own.keys() == ClientOptions.__annotations__.keys()
+    assert {name: one.annotation for name, one in own.items()} == ClientOptions.__annotations__
+    with pytest.raises(
+        TypeError, match=r"^AsyncClient\(\) got an unexpected keyword argument 'typd'; did you mean typed"
+    ):
+        AsyncClient("demo:", typd=True)  # type: ignore[call-arg]
 
 
 def test_batches_are_read_asynchronously() -> None:

@@ -2,6 +2,7 @@
 
 import gc
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -153,11 +154,14 @@ def test_heights_that_cannot_be(height: Any) -> None:
             lambda: client.transactions(height),
         ]
         if height is not None:
-            calls += [lambda: client.records(height, 5), lambda: client.records(0, height)]
             calls += [lambda: client.blocks(last=height), lambda: client.blocks(0, 9, limit=height)]
         for call in calls:
             with pytest.raises(UsageError, match="expected an int from 0"):
                 call()
+        if height not in (None, -1):  # a negative bound counts back from the tip
+            for call in (lambda: client.records(height, 5), lambda: client.records(0, height)):
+                with pytest.raises(UsageError, match=f"expected an int from -{2**53} to {2**53}"):
+                    call()
 
 
 @pytest.mark.parametrize("value", [10**5000, "\ud800", object()], ids=["int", "str", "object"])
@@ -447,3 +451,25 @@ def test_the_newest_transactions_of_a_function() -> None:
         assert list(client.program_transactions("hello_hello.aleo", "hello", limit=2)) == every[:2]
         with pytest.raises(UsageError, match="newest needs limit"):
             client.program_transactions("hello_hello.aleo", "hello", newest=True)
+
+
+def test_arguments_as_the_commands_take_them() -> None:
+    """`latest`, negative heights, options that can be repeated, and the name of a method as a command."""
+    with Client("demo:") as client:
+        assert client.block("latest") == client.latest()
+        assert [row["height"] for row in client.blocks(-5, -3)] == ["2999996", "2999997"]
+        assert client.transactions(" latest ") == client.transactions(3_000_000)
+        both = client.records(0, 500, function=["split", "join"])
+        assert {row["function_name"] for row in both} == {"split", "join"}
+        some = list(client.records(0, 500, where=["output_index > 0", "height > 400"]))
+        assert some == list(client.records(0, 500, where="output_index > 0 and height > 400"))
+        assert some
+        assert next(client.batches("full_blocks", 5, 7)).heights == (5, 7)
+
+
+def test_modules_of_the_package() -> None:
+    """What help names is there without an import of its own."""
+    code = "import chainq; print(chainq.client.Client, chainq.errors.UsageError); chainq.nothing"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "chainq.client.client.Client" in ran.stdout
+    assert "module 'chainq' has no attribute 'nothing'" in ran.stderr
