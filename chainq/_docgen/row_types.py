@@ -39,7 +39,7 @@ def _classes(name: str, columns: tuple[Column, ...], text: str) -> list[str]:
             parts += _classes(type_name, inner, f"`{field}` of `{name}`.")
         else:
             column = next(column for column in columns if column.path == field)
-            type_name = _TYPES.get(column.kind) or _SENT[column.type]
+            type_name = _TYPES.get(column.kind) or _SENT[column.type.removeprefix("null or ")]
             type_name += " | None" if column.type.startswith("null") else ""
         fields.append(f"    {field}: {type_name}\n")
     parts.append(f'class {name}(TypedDict, total=False):\n    """{text}"""\n\n{"".join(fields)}')

@@ -200,7 +200,7 @@ FULL_BLOCK = (
     Column("authority.signature", "string", "of a block of a beacon", Kind.ID),
     Column("authority.subdag.subdag", "object", "certificates by round number", Kind.DATA),
     Column("authority.subdag.election_certificate_ids", "array of string", "", Kind.DATA),
-    Column("ratifications", "array of object", "type and amount", Kind.DATA, brief=5),
+    Column("ratifications", "null or array of object", "type and amount; may be null", Kind.DATA, brief=5),
     Column("transactions", "array of object", "status, type, index and transaction", Kind.DATA, brief=4),
     Column("aborted_transaction_ids", "array of string", "IDs of aborted transactions", Kind.DATA, brief=6),
 )
@@ -214,11 +214,11 @@ TRANSACTION_SUMMARY = (
     Column("transaction_id", "string", "bech32, prefix at", Kind.ID, brief=2),
     Column("type", "string", "such as Execute", brief=3),
     Column("index", "number", "index within the block", Kind.HEIGHT, brief=5),
-    Column("status", "string", "such as accepted", brief=4),
+    Column("status", "null or string", "such as accepted; may be null", brief=4),
 )
 
 TRANSACTION = (
-    Column("status", "string", "such as accepted", brief=4),
+    Column("status", "null or string", "such as accepted; may be null", brief=4),
     Column("type", "string", "such as execute", brief=3),
     Column("index", "number", "index within the block", Kind.HEIGHT, brief=6),
     Column("transaction.type", "string", "such as execute"),

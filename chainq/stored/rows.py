@@ -22,7 +22,7 @@ from chainq.rows.raw_json import members
 _Tree = dict[str, Any]  # the number of a column by its path, a key for each step
 _AS_NUMBERS = "header.metadata."  # strings by the published interface, numbers in its sample and on servers
 _ESCAPED = bytes([*range(32), *b'"\\\x7f'])
-_NULL = ("status", "ratifications")  # sent as null at times (docs/protocol.md, "Values"), beside what the catalog names
+_NULL = ("status",)  # of the members of nested objects, sent as null at times (docs/protocol.md, "Values")
 _LAST = ("execution", "fee")  # of a transaction: the owner and program of a deployment, in `other`, come before them
 
 
@@ -32,10 +32,7 @@ class StoredRows:
 
     def __init__(self, method: Method, *, derived: bool = False) -> None:
         self.columns = [column for column in method.columns if not column.computed]
-        self._null = [
-            b"null" if not derived and ("null" in column.type or column.path in _NULL) else None
-            for column in self.columns
-        ]
+        self._null = [b"null" if not derived and "null" in column.type else None for column in self.columns]
         self._tree: _Tree = {}
         self._places: dict[str, int] = {}
         self._objects = {""}
