@@ -10,20 +10,20 @@ from datetime import UTC, datetime
 from chainq.errors import Phrase, UsageError
 from chainq.text.sanitize import quoted
 
-_AGE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhdw])")
-_AGO = r"([0-9]+(?:\.[0-9]+)?|an?)\s+(second|minute|hour|day|week)s?\s+ago"
+_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(min|mo|[smhdwy])\s*")
+_AGE = re.compile(rf"(?:{_PART.pattern})+")  # also as chainq prints ages: `3 min`, `2y 5mo`
+_AGO = r"([0-9]+(?:\.[0-9]+)?|an?)\s+(second|minute|hour|day|week|month|year)s?\s+ago"
 _UNIX = r"[0-9]{9,11}"  # eight digits are a date (ISO 8601), fewer a number without its unit
-_UNIT = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604_800}
+_UNIT = {"s": 1, "min": 60, "m": 60, "h": 3600, "d": 86400, "w": 604_800, "mo": 2_629_746, "y": 31_556_952}
 _DAYS = {"today": 0, "yesterday": 1}
 
 
 def parse_age(text: str, parameter: str) -> float:
     """Return the seconds of an age such as `90m`, `2h`, `7d`. Raises UsageError, which names the parameter."""
-    match = _AGE.fullmatch(text.strip())
-    if not match:
+    if not _AGE.fullmatch(text.strip()):
         expected = "expected a number with a unit, such as 90s, 90m, 2h or 7d"
         raise UsageError(Phrase(f"invalid {{{parameter}}} {{}}: {expected}", quoted(text)))
-    return float(match[1]) * _UNIT[match[2]]
+    return sum(float(number) * _UNIT[unit] for number, unit in _PART.findall(text))
 
 
 def format_age(seconds: float) -> str:
@@ -46,16 +46,21 @@ def parse_time(text: str, now: float) -> float:
     """Return the seconds since 1970 of a time as a person writes it; `now` is that of the moment.
 
     An RFC 3339 date or time (a date is its first second, and a time without an offset is UTC), `yesterday` or `today`
-    likewise, seconds since 1970, or an age before now such as `90m`, `7d` or `2 days ago`. Raises UsageError.
+    likewise, `now`, seconds since 1970, or an age before now such as `90m`, `7d` or `2 days ago`. Raises UsageError.
 
     >>> parse_time("2024-06-02T11:36:49Z", 0) == parse_time("1717328209", 0)
     True
     """
     words = text.strip().lower()
+    if words == "now":
+        return now
     if _AGE.fullmatch(words):
         return now - parse_age(words, "since")
     if match := re.fullmatch(_AGO, words):
-        return now - (1 if match[1].startswith("a") else float(match[1])) * _UNIT[match[2][0]]
+        return (
+            now
+            - (1 if match[1].startswith("a") else float(match[1])) * _UNIT["mo" if match[2] == "month" else match[2][0]]
+        )
     if re.fullmatch(_UNIX, words):
         return float(words)
     if words in _DAYS:

@@ -33,6 +33,13 @@ NOW = 1_700_000_000.0
         (" 1.5  Hours ago", NOW - 5400),
         ("an hour ago", NOW - 3600),
         ("a week ago", NOW - 604_800),
+        ("now", NOW),
+        ("2y", NOW - 2 * 31_556_952),
+        ("9mo", NOW - 9 * 2_629_746),
+        ("2y 5mo", NOW - 29 * 2_629_746),
+        ("3 min", NOW - 180),
+        ("2 years ago", NOW - 2 * 31_556_952),
+        ("1 month ago", NOW - 2_629_746),
     ],
 )
 def test_times_and_ages(text: str, seconds: float) -> None:
@@ -41,7 +48,8 @@ def test_times_and_ages(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "tomorrow", "5", "1717328", "-2h", "2y", "2024-13-01", "12:00", "2h ago", "2 years ago", "days ago"]
+    "text",
+    ["", "tomorrow", "5", "1717328", "-2h", "2q", "2y ago", "2024-13-01", "12:00", "2h ago", "2 eras ago", "days ago"],
 )
 def test_no_times(text: str) -> None:
     """What is neither a time nor an age is a usage error with examples."""
