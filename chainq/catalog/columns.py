@@ -1,5 +1,6 @@
 """Finds the column that a name means, and the columns that a wrong name may have meant."""
 
+import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
@@ -44,16 +45,16 @@ def _is_member(name: str, array: str) -> bool:
     return any(
         f"{path}.".startswith((f"{name}.", f"{name}[]"))
         or (path.rpartition(".")[2] in _OPEN and name.startswith(f"{path}."))
-        for path in _members(array)
+        for path in members(array)
     )
 
 
-def _members(array: str) -> Iterator[str]:
+def members(array: str) -> Iterator[str]:
     """Yield the paths of the members of an array's items, and of the items of arrays in them."""
     for name in _ITEMS.get(array.rpartition(".")[2], ()):
         path = f"{array}[].{name}"
         if name.endswith("[]"):
-            yield from _members(path.removesuffix("[]"))
+            yield from members(path.removesuffix("[]"))
         else:
             yield path
 
@@ -61,32 +62,38 @@ def _members(array: str) -> Iterator[str]:
 def meant(name: str, columns: Iterable[Column]) -> str:
     """Return up to three columns that a name may mean, ` (did you mean a or b?)`; else the columns that there are."""
     paths = [column.path for column in columns]
-    array, brackets, _ = name.partition("[]")
-    if brackets and array in paths and (members := list(_members(array))):
-        return _meant_member(name, members)
+    for array in paths:
+        inside = re.match(rf"{re.escape(array)}(\[[0-9]*\]\.?|\.)", name)
+        if inside and (known := list(members(array))):
+            rest = re.sub(r"\[[0-9]+\]", "[]", name[inside.end() :])
+            return _meant_member(f"{array}[].{rest}".removesuffix("."), known)
+    if group := [path for path in paths if path.startswith(f"{name}.")]:
+        return f"; {name} has {', '.join(group)}"
     found = _near(name, paths)
     return f" (did you mean {' or '.join(found)}?)" if found else f"; the columns are {', '.join(paths)}"
 
 
-def _meant_member(name: str, members: list[str]) -> str:
+def _meant_member(name: str, known: list[str]) -> str:
     """Return the same as `meant` for a member of an array's items; else what the object has that it is not in."""
     lasts: dict[str, list[str]] = {}
-    for path in members:
+    if name in known:
+        return f" (did you mean {name}?)"
+    for path in known:
         lasts.setdefault(path.rpartition(".")[2], []).append(path)
     if near := get_close_matches(name.rpartition(".")[2].lower(), lasts, 1, 0.6):
         return f" (did you mean {' or '.join(lasts[near[0]][:3])}?)"
-    while not any(path.startswith(f"{name}.") for path in members):
+    while not any(path.startswith(f"{name}.") for path in known):
         name = name.rpartition(".")[0] or name.partition("[]")[0] + "[]"
-    inside = (path[len(name) + 1 :].partition(".")[0] for path in members if path.startswith(f"{name}."))
+    inside = (path[len(name) + 1 :].partition(".")[0] for path in known if path.startswith(f"{name}."))
     return f"; {name} has {', '.join(dict.fromkeys(inside))}"
 
 
 def _near(name: str, paths: list[str]) -> list[str]:
     """Return paths that are near: by their last part, else by likeness; case does not matter."""
     folded, lower = {path.lower(): path for path in paths}, name.lower()
-    ends = [path for path in paths if path.lower() == lower or path.lower().endswith(f".{lower}")]
-    if ends:
-        return ends[:3]
+    for some in (paths, [path for array in paths for path in members(array)]):
+        if ends := [path for path in some if path.lower() == lower or path.lower().endswith(f".{lower}")]:
+            return ends[:3]
     lasts = {path.lower().rpartition(".")[2]: path for path in reversed(paths)}
     alike = [folded[found] for found in get_close_matches(lower, folded, 3, 0.5)]
     return alike or [lasts[found] for found in get_close_matches(lower, lasts, 3, 0.7)]

@@ -41,7 +41,9 @@ def program(text: str) -> str:
     """Check a program ID: a name and a network, both identifiers, as in `credits.aleo`."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*\.[A-Za-z][A-Za-z0-9_]*", text):
         _check_kind(text, "program ID", "PROGRAM")
-        raise UsageError(f"invalid program ID {quoted(text)}: expected a name such as credits.aleo", with_network(text))
+        meant = with_network(text)
+        expected = "" if meant else ": expected a name such as credits.aleo"
+        raise UsageError(f"invalid program ID {quoted(text)}{expected}", meant)
     return text
 
 

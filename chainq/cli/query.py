@@ -124,8 +124,7 @@ def lookups(query: Query) -> Iterator[Lookup | Bounds | None]:
 def _read(query: Query) -> Iterator[Lookup | Bounds | None]:
     """Yield the lookup in each line of standard input; None each time that none is ready."""
     role = Role.HEIGHT if query.method.param(Role.HEIGHT) else Role.ID
-    for line in lines():
-        yield None if line is None else _lookup(role, value_in(line, _FIELDS[role]), query.check)
+    yield from lines(lambda line: _lookup(role, value_in(line, _FIELDS[role]), query.check))
 
 
 def check_page_size(query: Query, dialect: Dialect) -> None:
@@ -178,9 +177,9 @@ def value_in(line: str, paths: Sequence[str]) -> str:
     """
     line = line.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")  # a byte order mark
     if line.startswith("[") or line == "{" or "," in line.partition("{")[0] or line in paths:
-        raise UsageError("a line of standard input looks like csv or a JSON array", "pipe --jsonl, or bare values")
+        raise UsageError("it looks like csv or a JSON array", "pipe --jsonl, or bare values")
     if not line.startswith("{") and len(line.split()) > 1:
-        raise UsageError("a line of standard input looks like a table", "pipe --jsonl, or bare values")
+        raise UsageError("it looks like a table", "pipe --jsonl, or bare values")
     if not line.startswith("{"):
         return line
     from chainq.rows.fields import Picker, text_of
@@ -189,12 +188,12 @@ def value_in(line: str, paths: Sequence[str]) -> str:
     try:
         fields = members(line.encode())
     except ValueError:
-        raise UsageError("a line of standard input is not valid JSON") from None
+        raise UsageError("it is not valid JSON") from None
     # The paths as keys too: with --columns, rows are flat.
     for value in (*map(fields.get, paths), *Picker(paths)(line.encode())):
         if value is not None and bytes(value)[:1] in b'"-0123456789' and (text := text_of(value)):
             return text
-    raise UsageError(f"a JSON object on standard input has no {' or '.join(paths)}")
+    raise UsageError(f"its JSON object has no {' or '.join(paths)}")
 
 
 def _lookup(role: Role, word: str, check: bool) -> Lookup | Bounds:

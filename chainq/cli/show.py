@@ -66,8 +66,8 @@ def _names() -> Iterator[str]:
     from chainq.cli.stdin import lines
 
     before = ""
-    for line in lines():
-        name = before if line is None else parts.check(value_in(line, _FIELDS))
+    for found in lines(lambda line: parts.check(value_in(line, _FIELDS))):
+        name = before if found is None else found
         if name != before:
             yield name
         before = name

@@ -3,10 +3,12 @@
 import os
 import select
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from chainq.errors import UsageError
 
+T = TypeVar("T")
 STDIN_WAIT = 0.1  # seconds between two looks at results that have arrived
 LONGEST_LINE = 64 * 2**20  # bytes; a full block as jsonl has up to 12 MB
 
@@ -33,8 +35,12 @@ def everything() -> str:
         raise UsageError(f"cannot read standard input: {error.strerror}") from None
 
 
-def lines() -> Iterator[str | None]:
-    """Yield the lines of standard input that are not empty; None each time that none is ready. Raises UsageError."""
+def lines(read: Callable[[str], T]) -> Iterator[T | None]:
+    """Yield what `read` makes of each line of standard input that is not empty; None each time that none is ready.
+
+    Raises UsageError; one that `read` raises gets the number of the line.
+    """
+    number = 0
     unfinished: list[bytes] = []  # pieces of a line that has not ended; joined once, since there may be hundreds
     size = 0  # of them together
     while True:
@@ -54,7 +60,13 @@ def lines() -> Iterator[str | None]:
         if size > LONGEST_LINE:
             raise UsageError(f"a line of standard input is longer than {LONGEST_LINE // 2**20} MiB")
         for line in ended:
+            number += 1
             if word := line.decode(errors="replace").strip():
-                yield word
+                try:
+                    found = read(word)
+                except UsageError as error:
+                    error.message = f"line {number} of standard input: " + error.message
+                    raise
+                yield found
         if not piece:
             return

@@ -53,6 +53,7 @@ _ORDERS: dict[str, Callable[[Decimal, Decimal], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+_MEANT = {"=>": ">=", "=<": "<=", "<>": "!=", "=~": "~", "===": "="}
 _OPERATORS = "=, !=, <, <=, >, >=, ~ or !~"
 _NUMBERS = (Kind.NUMBER, Kind.CREDITS, Kind.HEIGHT, Kind.TIME)
 _EXPONENTS = {"K": 3, "M": 6}
@@ -158,8 +159,8 @@ class _Parser:
         at = len(text) - len(rest)
         if rest[:1] in ("'", '"'):
             raise _wrong(f"the quote at character {at + 1} has no end")
-        if rest:
-            raise _wrong(f"unexpected {quoted(rest[0])} at character {at + 1}; join conditions with and, or, not")
+        if rest:  # an error where the parser comes to it, which may find another one before
+            tokens.append(_Token("other", rest[0], at))
         return [*tokens, _Token("end", "", at)]
 
     @property
@@ -171,6 +172,9 @@ class _Parser:
         return self._tokens[self._next - 1]
 
     def _expected(self, what: str) -> UsageError:
+        if self._token.kind == "other":
+            unexpected = f"unexpected {quoted(self._token.text)} at character {self._token.at + 1}"
+            return _wrong(f"{unexpected}; join conditions with and, or, not")
         return _wrong(f"expected {what} {self._place()}")
 
     def _expected_number(self, after: str, field: Field) -> UsageError:
@@ -223,8 +227,8 @@ class _Parser:
         if self._token.kind != "operator":
             raise self._expected(_OPERATORS)
         sign = self._take().text
-        if sign == "=" and self._token.text == ">" and self._token.kind == "operator":
-            raise _wrong(f"unexpected => at character {self._token.at}; did you mean >=?")
+        if self._token.kind == "operator" and (meant := _MEANT.get(wrong := sign + self._token.text)):
+            raise _wrong(f"unexpected {wrong} at character {self._token.at + 1 - len(sign)}; did you mean {meant}?")
         one = self._matcher(sign, field)
         test: Test = lambda values: any(one(value) for value in field.read(values))  # noqa: E731  # a def for each would hide that they are alike
         return _not(test) if sign in ("!=", "!~") else test
