@@ -160,7 +160,7 @@ class Checkpoint(Closing):
             if now != then:
                 raise UsageError(
                     f"checkpoint {self._name} was made with other arguments"
-                    f" ({key}: {excerpt(repr(then), 60)} then, {excerpt(repr(now), 60)} now)",
+                    f" ({key}: {_shown(then)} then, {_shown(now)} now)",
                     "use the arguments of its first run, or another checkpoint",
                 )
         self.content = content
@@ -168,6 +168,10 @@ class Checkpoint(Closing):
     def _write(self) -> None:
         replace_file(self.path, msgspec.json.format(msgspec.json.encode(self.content), indent=1) + b"\n", self._name)
         self._noted = True
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None else excerpt(repr(value), 60)
 
 
 class Recorded(msgspec.Struct):
