@@ -41,8 +41,7 @@ class OwnedOptions(WalletOptions, options.MethodOptions):
     """Ownership rows that view keys own; the keys never leave this machine.
 
     Reads every ownership row of the range (method: records/isOwner) and compares it here. Needs the package
-    aleo-sdk: pip install 'chainq[wallet]'. That package is under the GPL-3, chainq under the MIT license; of the
-    other commands, only balance and verify --hashes use it.
+    aleo-sdk: pip install 'chainq[wallet]'. That package is under the GPL-3, chainq under the MIT license.
 
     A table shows what the records hold, and totals, unless --columns names others. Columns: owner (the address of
     the key) and those of ownership; with --records those of records; with --decrypt plaintext, plaintext_json,
