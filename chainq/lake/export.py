@@ -27,7 +27,7 @@ from chainq.lake.registered import open_table, registered
 from chainq.lake.table import SCHEMAS, check_installed
 from chainq.stored import data_set, index
 from chainq.stored.data_set import Origin, Wanted
-from chainq.stored.inventory import Key
+from chainq.stored.inventory import Inventory, Key, gaps
 from chainq.stored.last_run import recorded
 from chainq.stored.manifest import Keeper, Seen, look
 from chainq.stored.receipt import Entry, parse_entry
@@ -140,11 +140,26 @@ class Export:
         if write and found is None and any(not name.startswith("_chainq/") for name in inventory.others):
             self._warn(f"{self._store.label} has other files; the data set is written beside them")
         if write:
+            self._tell_of_gaps(specs, inventory)
             data_set.save(self._store, wanted, origin, found)
         # From the lowest height on, so that what is complete grows evenly.
         todo = sorted(todo, key=lambda one: (one.spec.start, self._tables.index(one.spec.command)))
         tasks = tasks_of(todo, self._reads)
         return ExportPlan(heights, size, todo, tasks, len(specs) - len(todo), seen, tables)
+
+    def _tell_of_gaps(self, specs: Sequence[PartitionSpec], inventory: Inventory) -> None:
+        """Say which heights lie between this range and what the data set has: nobody can query beyond them."""
+        apart: dict[str, HeightRange] = {}
+        for table in self._tables:
+            own = [spec for spec in specs if spec.command == table]
+            every = own + [entry.spec for entry in inventory.valid.values() if entry.spec.command == table]
+            spanned = HeightRange(min(spec.start for spec in every), max(spec.end for spec in every)) if own else None
+            for gap in gaps(every, spanned) if spanned else ():
+                if gap.end == own[0].start or gap.start == own[-1].end:
+                    apart[str(gap)] = gap
+        for words, gap in apart.items():
+            rest = f"missing between this range and the rest of {self._store.label}"
+            self._warn(f"{words}: {rest}; export {gap.start}:{gap.end}, too")
 
     def run(
         self,

@@ -555,3 +555,13 @@ def test_fields_that_few_rows_have(chainq: Program, server: Servers) -> None:
         assert (ran.code, "no values of" in ran.err) == (0, False), ran.err
     ran = chainq(*words, "2500:2503", url=server())
     assert (ran.code, "no values of" in ran.err) == (0, False), ran.err
+
+
+def test_a_range_apart_from_the_rest_says_what_lies_between(chainq: Program) -> None:
+    """When it is written, and not only when a query ends with exit code 6; ranges that touch are no reason."""
+    runs = [("100:200", ""), ("200:300", ""), ("0:50", "heights 50-99"), ("400:450", "heights 300-399"), ("50:100", "")]
+    for words, missing in runs:
+        ran = chainq("export", "blocks", words, "--partition", "50", "--to", "lake", "-w", "1", url="demo:")
+        said = [line for line in ran.err.splitlines() if "missing between" in line]
+        wanted = [f"chainq: warning: {missing}: missing between this range and the rest of lake; "] if missing else []
+        assert (ran.code, [line[: line.index("export ")] for line in said]) == (0, wanted)
