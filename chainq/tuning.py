@@ -45,7 +45,8 @@ LOOKED_INTO = 2  # stretches that are looked into so
 FEW_WINDOWS = 128  # of a stretch without rows, as wide as a row was shown at the far end; wider ones beyond
 MOST_WINDOWS = 1000  # the same, of a service that misses rows of wider ones
 BELIEVED_PAGES = 3  # larger pages for a height that fills a page, if no other method names its rows
-MOST_REPEATS = 100  # times that pages may show the same rows before they have no end
+UNCHANGED = 3  # walks that show no further row, if single rows cannot be requested
+MOST_PAGES = 10_000  # of one walk
 NO_PAGE = 1000  # a page so far on has no rows, if pages are counted
 
 # Lists in pages

@@ -6,7 +6,7 @@ proof. What is believed is handed on with that grade.
 """
 
 from collections import Counter
-from math import ceil
+from math import ceil, log
 
 from msgspec import Raw
 
@@ -14,7 +14,7 @@ from chainq import tuning
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import DIVISIBLE, Asking, RowsRequest
-from chainq.planning.facts import Facts
+from chainq.planning.facts import BELOW_TIP, Facts
 from chainq.rows.sorting import Page
 
 
@@ -168,20 +168,62 @@ def _one_height(height: int, facts: Facts) -> Asking[list[Raw]]:
 
 
 def _walk(heights: HeightRange, size: int) -> Asking[list[Raw]]:
-    """Return the rows of one height by its pages, walked until some walks in a row have shown no further one.
+    """Return all rows of one height by its pages: walked until as many rows were seen as the pages add up to.
 
     Rows come in another order in each response, so the pages of one walk repeat some and lack others (about 1/e).
-    Raises IncompleteError if the pages do not end.
     """
     seen: dict[bytes, Raw] = {}
-    idle = 0
-    while idle < tuning.CERTAIN:
-        before, number, page = len(seen), 0, Page([], [])
-        while page.rows or not number:
-            page = yield RowsRequest(heights, size, number)
-            seen.update((bytes(row), row) for row in page.rows)
-            number += 1
-            if number * len(page.rows) > tuning.MOST_REPEATS * len(seen):
-                raise IncompleteError(f"{heights}: its pages of {size} rows do not end")
-        idle = idle + 1 if len(seen) == before else 0
+    total = walks = idle = 0
+    while walks < 1 or len(seen) < total or idle:
+        before = len(seen)
+        count, size = yield from _pages(heights, size, total, seen)
+        if walks and count != total:
+            raise _differ(heights, f"its pages held {total} rows in total, and later {count}")
+        total, walks = count, walks + 1
+        if walks == 1:
+            idle = yield from _counts_wrongly(heights, total)
+        idle = max(0, idle - 1) if len(seen) == before else idle
+        if walks > 3 * log(total + 1) + 10 + tuning.UNCHANGED:
+            raise _differ(heights, f"{walks} walks through its pages of {size} rows showed {len(seen)} of {total} rows")
+    if len(seen) > total:
+        raise _differ(heights, f"its {total} rows differ between responses")
     return list(seen.values())
+
+
+def _pages(heights: HeightRange, size: int, total: int, seen: dict[bytes, Raw]) -> Asking[tuple[int, int]]:
+    """Request the pages of one height up to the last row, and add their rows to `seen`; return how many came, and the
+    size of a page. `total`: the number of rows, 0 while it is not known. Raises IncompleteError."""
+    count = 0
+    for number in range(tuning.MOST_PAGES):
+        page: Page = yield RowsRequest(heights, size, number)
+        if number == 0 and page.rows:
+            size = min(size, len(page.rows))  # the server's own
+        if page.rows and count != number * size:
+            raise _differ(heights, f"its pages of {size} rows differ in length")
+        seen.update((bytes(row), row) for row in page.rows)
+        count += len(page.rows)
+        if not page.rows or (total and count >= total):
+            break
+        if count > 100 * len(seen):
+            raise _differ(heights, f"its pages of {size} rows do not end")
+    return count, size
+
+
+def _counts_wrongly(heights: HeightRange, total: int) -> Asking[int]:
+    """Return how many walks must show no further row: none if a page of one row shows the last row at its position.
+
+    That pages add up to a number does not show that: they may be shorter than the steps between them.
+    """
+    last: Page = yield RowsRequest(heights, 1, max(0, total - 1))
+    after: Page = yield RowsRequest(heights, 1, total)
+    if len(last.rows) == 1 and not after.rows:
+        return 0
+    if len(last.rows) <= 1:
+        raise _differ(heights, f"its pages add up to {total} rows, and pages of one row do not")
+    return tuning.UNCHANGED
+
+
+def _differ(heights: HeightRange, said: str) -> IncompleteError:
+    return IncompleteError(
+        f"{heights}: {said}", "if one of its servers is behind, " + BELOW_TIP + "; else try again later"
+    )

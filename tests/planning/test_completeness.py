@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from chainq.errors import ChainqError
+from chainq.errors import ChainqError, IncompleteError
 from chainq.planning.exchange import RowsRequest
 from harness.attempts import attempt, crowded, drive, verdict
 from harness.model import CROWDED, KINDS, NARROW, Faults, Server, chain
@@ -166,6 +166,26 @@ def test_a_row_more_than_a_response_holds(command: str) -> None:
         server, due = Server(made, Faults(row_cap=cap), rng), made.due(0, len(made.rows))
         outcome = drive(server, 0, len(made.rows), command=command, page_size=1000, tip=rng.choice([None, made.tip]))
         assert verdict(outcome, due) == "truth", seed
+
+
+@pytest.mark.parametrize("fault", ["", "short-pages", "page-gaps:7", "page-0-skipped", "repeated-page:2"])
+def test_pages_of_a_height_without_a_witness_are_counted(fault: str) -> None:
+    """Walks that show no further row are not enough: pages that lack the same rows each time show none either.
+
+    Without a fault of its own, the server gives fewer rows than it steps on by from page to page.
+    """
+    made = chain(Random(1), 2, 0.0)  # noqa: S311  # not drawn from
+    row = b'{"id":%d,"transition_id":"t%d","output_index":0,"height":2}'
+    made.rows.append([row % (n, n) for n in range(300)])
+    faults_of = Faults(row_cap=70, stable=True, no_blocks=True, lists=wrong(fault) if fault else ())
+    server = Server(made, faults_of, Random(1))  # noqa: S311  # the same
+    outcome = drive(server, 2, 3, page_size=100, tip=2)
+    if fault:
+        assert isinstance(outcome.error, IncompleteError)
+        assert not outcome.rows
+    else:
+        assert outcome.error is None
+        assert outcome.rows == made.due(2, 3)
 
 
 @pytest.mark.parametrize("kind", some(KINDS.keys() - LOOKS_SOUND, *ENDS_EARLY))
