@@ -205,7 +205,10 @@ FULL_BLOCK = (
     Column("aborted_transaction_ids", "array of string", "IDs of aborted transactions", Kind.DATA, brief=6),
 )
 
-_ADDED = Phrase("height of the block, added by chainq; in jsonl and json only if {columns} names it")
+_ADDED = Phrase(
+    "height of the block, added by chainq; in json only if {columns} names it, in jsonl also with {flatten}",
+    flatten=True,
+)
 _BLOCK = "the block: its height in the published interface, its row id on deployed servers"
 TRANSACTION_SUMMARY = (
     Column("height", "number", _ADDED, Kind.HEIGHT, brief=1, computed=True),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, METHODS, REFERENCE, Column, Method, Shape
+from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, METHODS, REFERENCE, Column, Kind, Method, Shape
 from chainq.cli.report import Reporter
 from chainq.cli.spelling import spelled
 from chainq.errors import OutputError, UsageError
@@ -235,6 +235,7 @@ def _unknown(names: list[str], columns: tuple[Column, ...], hint: str) -> UsageE
 
 def list_columns(command: str) -> None:
     """Print the columns of a command with their types and notes."""
+    from chainq.catalog.columns import members
     from chainq.catalog.owned import COMMAND, owned_method
     from chainq.verify.findings import FINDINGS
 
@@ -243,6 +244,8 @@ def list_columns(command: str) -> None:
         FINDINGS.command: FINDINGS,
     }
     columns = (others.get(command) or BY_COMMAND[command]).columns
+    inside = [path for column in columns if column.kind is Kind.DATA for path in members(column.path)]
+    nested = ["", "in these arrays, also for --columns and --where:", *inside] if inside else []
     paths = [f"{column.path}{' *' if column.brief else ''}" for column in columns]
     wide, typed = max(map(len, paths)), max(len(column.type) for column in columns)
     lines = [
@@ -250,4 +253,4 @@ def list_columns(command: str) -> None:
         for path, column in zip(paths, columns, strict=True)
     ]
     with open_sink(None, pager=True) as sink:
-        sink.write("".join(f"{line}\n" for line in [*lines, "", "* shown in a table by default"]).encode())
+        sink.write("".join(f"{line}\n" for line in [*lines, *nested, "", "* shown in a table by default"]).encode())

@@ -83,7 +83,15 @@ def run(given: "StatusCommand") -> None:
     if given.prometheus:
         text = _prometheus(found)
     elif given.json:
-        tables = [status._asdict() for status in found]
+        of_balance = ("keys", "records", "unspent")
+        tables = [
+            {
+                name: value
+                for name, value in status._asdict().items()
+                if status.keys is not None or name not in of_balance
+            }
+            for status in found
+        ]
         document = tables[0] if Path(given.target).is_file() else tables  # a checkpoint is about one command
         text = msgspec.json.encode(document).decode() + "\n"
     else:

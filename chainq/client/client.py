@@ -434,11 +434,14 @@ class Client(Closing):
 
 
 def _range_of(query: Query) -> str:
-    """Return the bounds of a query as its caller gave them, in the form of the commands."""
+    """Return the bounds of a query as its caller gave them, in the form of the commands, and what limits its rows."""
     bounds = (query.bounds or Bounds())._asdict()
     others = [f"{name}={bounds[name]}" for name in ("last", "since", "until") if bounds[name] is not None]
     start, end = ("" if bounds[name] is None else str(bounds[name]) for name in ("start", "end"))
     heights = f"{start}:{end}" if start or end or not others else ""
+    filters = {} if query.where is None else query.where.given
+    given = {"reverse": query.reverse or None, "limit": query.limit, **filters}
+    others += [f"{name}={value!r}" for name, value in given.items() if value is not None]
     return " ".join(filter(None, (*map(str, query.arguments.values()), heights, *others)))
 
 

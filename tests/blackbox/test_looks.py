@@ -198,6 +198,7 @@ def test_columns_help_needs_no_arguments(method: Method, chainq: Program) -> Non
     pairs = zip(listed, method.columns, strict=True)
     assert len({line.index(column.type, len(column.path)) for line, column in pairs}) == 1
     assert lines[-1] == "* shown in a table by default"
+    assert ("transactions[].status" in lines) is (method.command == "full-blocks")
 
 
 def test_columns_add_up(chainq: Program) -> None:

@@ -473,3 +473,10 @@ def test_modules_of_the_package() -> None:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "chainq.client.client.Client" in ran.stdout
     assert "module 'chainq' has no attribute 'nothing'" in ran.stderr
+
+
+def test_what_rows_say_of_themselves() -> None:
+    """The representation of rows names all that decides which ones they are."""
+    with Client("demo:") as client:
+        rows = client.records(last=100, where="id > 5", limit=3, reverse=True)
+        assert repr(rows) == "<Rows: records last=100 reverse=True limit=3 where='id > 5' of demo:>"
