@@ -66,22 +66,23 @@ def adopted(
     if not last:
         return None
     highest = max(row.height for row in last)
-    late = next((row.height for row in last if row.height <= highest - SETTLE), None)
-    if late is not None:
-        after = f"a row of height {late} follows height {highest}"
-        raise UsageError(f"the end of {name} is not in order: {after}", _OTHER)
     if highest < start:
         raise UsageError(Phrase("{} ends at height {}, below {start}", name, highest, start=start), _OTHER)
+    first = max(highest - SETTLE + 1, lowest, start)
+    cut = next(row for row in last if row.height >= first)
+    late = next((row for row in last if row.height < first and row.place > cut.place), None)
+    if late is not None:  # it would be removed, and not fetched again
+        after = f"a row of height {late.height} follows height {cut.height}"
+        raise UsageError(f"the end of {name} is not in order: {after}", _OTHER)
     if method.linked and not filtered and 0 <= start < lowest:
         raise UsageError(
             Phrase("{} begins at height {}, above {start}", name, lowest, start=start),
             Phrase("use {start}, or another {output}", start=lowest, output="FILE"),
         )
-    first = max(highest - SETTLE + 1, lowest, start)
     kept = [row for row in (before, *last) if row and row.height < first]
     proved = kept and kept[-1].height == first - 1 and (method.linked or method.names_block)
     block_hash = kept[-1].block_hash if proved else ""
-    return Position(first, block_hash, next(row.place for row in last if row.height >= first)), highest
+    return Position(first, block_hash, cut.place), highest
 
 
 class _OtherRowsError(Exception):

@@ -104,6 +104,20 @@ def test_2_a_row_of_height_0_after_others(chainq: Program) -> None:
     assert job.out.read_bytes() == text
 
 
+def test_2_a_row_below_the_first_of_a_short_file(chainq: Program) -> None:
+    """It would be removed with the others, and not fetched again: they begin above it."""
+    with serving(Moving(FIRST + 9)) as url:
+        job = Job(chainq, url, "records", "--start", str(FIRST))
+        said(job(), 0)
+        job.kept.unlink()
+        rows = job.out.read_bytes().splitlines(keepends=True)
+        lowest = json.loads(rows[0])["height"]
+        below = [row for row in rows if json.loads(row)["height"] == lowest]
+        job.out.write_bytes(text := b"".join([rows[len(below)], *below, *rows[len(below) + 1 :]]))
+        said(job("--adopt"), 2, f"is not in order: a row of height {lowest} follows height")
+    assert job.out.read_bytes() == text
+
+
 def test_6_adopted_rows_of_another_chain(chainq: Program) -> None:
     """Where rows name their block, a reorg below the cut is found out."""
     service = Moving(60)
