@@ -118,6 +118,27 @@ class Equals:
         return f"{hint}, only {' or '.join(named + ['others'] * (len(self._seen) > FEW_SEEN))}"
 
 
+class Ordered(Equals):
+    """Tells whether the value of a field is above or below a number, and, if none was one, that it compares numbers."""
+
+    def __init__(self, name: str, sign: str, number: Decimal) -> None:
+        super().__init__(name, sign)
+        self._compare = _compared(_ORDERS[sign], number)
+
+    def __call__(self, value: Raw | None) -> bool:
+        """Return whether a value is a number that compares so."""
+        if not self._found and not is_null(value):
+            self._found = number_of(value) is not None
+            self._seen.add("") if not self._found else self._seen.clear()
+        return self._compare(value)
+
+    def hint(self) -> str:
+        """Return that no value was a number; empty if one was, or there was none."""
+        return (
+            f"no {self._name} is a number, and {self._text} compares numbers" if self._seen and not self._found else ""
+        )
+
+
 def is_null(value: Raw | None) -> bool:
     """Return whether a value is null, or its field is missing."""
     return value is None or bytes(value) == b"null"
@@ -244,7 +265,9 @@ class _Parser:
             if number is None:
                 raise self._expected_number(sign, field)
             self._take()
-            return _compared(_ORDERS[sign], number)
+            ordered = Ordered(field.name, sign, number)
+            self._sought.append(ordered)
+            return ordered
         if sign in ("~", "!~"):
             search = self._pattern(text)
             self._take()

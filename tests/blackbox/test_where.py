@@ -178,6 +178,7 @@ def test_filters_that_are_repeated(chainq: Program, server: Servers, truth: Trut
     ("words", "hint"),
     [
         (("--where", "program_id = Credits.aleo"), "no program_id is 'Credits.aleo': did you mean 'credits.aleo'?"),
+        (("--where", "program_id > 5"), "no program_id is a number, and > compares numbers"),
         (("--function", "Split"), "no function_name is 'Split': did you mean 'split'?"),
         (("--function", "private_to"), "no function_name is 'private_to': did you mean 'transfer_private_to_public'?"),
         (("--where", "transaction_id = nope"), "no transaction_id is 'nope'"),
