@@ -1,4 +1,4 @@
-"""Compares the rows of one command with those of another, of the same heights, as Arrow tables."""
+"""Compares the rows of two commands at the same heights, as Arrow tables."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,10 +20,9 @@ Found = Iterator[tuple[str, int, Contradiction]]
 
 
 def check_across(tables: Mapping[str, Any], heights: Mapping[str, HeightRange]) -> Found:
-    """Yield rows of one command that contradict those of another.
+    """Yield the command, the height and the contradiction of each row that contradicts a row of another command.
 
-    `tables` by command, all rows of `heights`, which may end at different ones. Yields the command, a height, and what
-    is wrong.
+    `tables`: by command, all rows of `heights`; the tables may end at different heights.
     """
     blocks = next((name for name in ("full-blocks", "blocks") if name in tables), None)
     for command in ("blocks", "records", "transitions"):
@@ -47,8 +46,8 @@ def check_across(tables: Mapping[str, Any], heights: Mapping[str, HeightRange]) 
 def _differences(
     rows: Any, name: str, key: str, others: Any, other: str, other_key: str
 ) -> Iterator[tuple[int, str, str]]:
-    """Yield where column `name` differs from column `other` of the row of another table that has the same key: the
-    number of the row, the value in the other table, and its own."""
+    """Yield the row number, the other table's value and the row's own value if column `name` differs from column
+    `other` of the row with the same key in another table."""
     place = compute.index_in(rows[key].combine_chunks(), value_set=others[other_key].combine_chunks())
     due, found = others[other].combine_chunks().take(place), rows[name].combine_chunks()
     same = compute.fill_null(compute.equal(due, found), False)
@@ -57,7 +56,7 @@ def _differences(
 
 
 def _of_blocks(command: str, rows: Any, blocks: Any, height: str) -> Found:
-    """Yield rows whose block hash or time is not that of the block of their height."""
+    """Yield rows whose block hash or time differs from the block at their height."""
     names = IDENTITY.get(command, ("height",))
     for name in {"block_hash", "timestamp"} & {*rows.column_names}:
         path = name if name == "block_hash" else height.removesuffix("height") + name
@@ -88,9 +87,9 @@ def _same_transitions(command: str, rows: Any, transitions: Any) -> Found:
 
 
 def _same_records(tables: Mapping[str, Any], heights: Mapping[str, HeightRange], listing: str, command: str) -> Found:
-    """Yield records of one table that another lacks, and the other way round.
+    """Yield records that are in only one of two tables.
 
-    Only `listing` needs to have heights: if ownership rows go further, theirs are not known.
+    Only `listing` needs heights: if ownership rows extend further, their heights are unknown.
     """
     listed, owned = heights[listing], heights[command]
     names = list(IDENTITY["records"])
@@ -101,7 +100,7 @@ def _same_records(tables: Mapping[str, Any], heights: Mapping[str, HeightRange],
 
 
 def _lacking(command: str, rows: Any, others: Any, names: list[str], start: int = 0) -> Found:
-    """Yield rows whose key is not in another table, the one of `command`; those without a height at `start`."""
+    """Yield rows whose key is missing from the table of `command`; rows without a height get `start`."""
     wanted = rows.select([*names, *({"height"} & {*rows.column_names})])
     lacking = wanted.join(others.select(names), keys=names, join_type="left anti", use_threads=False)
     for row in lacking.to_pylist():

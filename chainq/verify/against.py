@@ -1,9 +1,8 @@
-"""Files against a service: the rows of some heights, drawn at random, or all of them.
+"""Compares the rows of a file with a service, at random heights or at all of them.
 
-Of a row of the file is kept what identifies it and a hash of all its fields but row ids, which are each database's own.
-Values of JSON are compared as they were sent; null and no such field are the same.
-Rows of which the hashes differ are read once more, so that the fields are named. Neither side is right by itself:
-`expected` is what the service has.
+For each row of the file, this keeps its identity and a hash of all its fields except row ids, which differ between
+databases. JSON values are compared as sent; null equals a missing field. If hashes differ, the rows are read again to
+name the fields. Neither side is presumed right: `expected` is the service's value.
 """
 
 from collections.abc import Container, Iterable
@@ -38,7 +37,7 @@ def odds(chosen: int, heights: int, lost: int) -> float:
 def compare(
     rows: FileRows, service: Service, chosen: Container[int], places: Iterable[HeightRange], progress: Progress
 ) -> list[Finding]:
-    """Return where the rows of a file differ from those of a service.
+    """Return the differences between the rows of a file and of a service.
 
     `chosen`: the heights to compare; `places`: the same as ranges; `progress` counts them. Raises ChainqError if
     the service fails, UsageError if the file has no column that identifies rows.
@@ -50,7 +49,7 @@ def compare(
     findings: list[Finding] = []
     own = {row.key: (row.height, row.digest) for row in rows.rows()}
     there: set[Key] = set()
-    other: dict[Key, tuple[int, Texts]] = {}  # rows of the service that the file lacks or has otherwise
+    other: dict[Key, tuple[int, Texts]] = {}  # service rows that the file lacks or has with other fields
     for part in chain.from_iterable(source.parts(place) for place in places):
         if part.doubt:
             findings.append(rows.finding(part.heights.start, Contradiction("unproved", None, part.doubt)))
@@ -60,7 +59,7 @@ def compare(
             there.add(row.key)
             if row.key not in own or own[row.key][1] != row.digest:
                 other[row.key] = (part.heights.start if height is None else height), row.fields
-    whole = sum(map(len, places)) == len(rows.heights)  # else rows without a height may be of others
+    whole = sum(map(len, places)) == len(rows.heights)  # else rows without a height may belong to other heights
     strange = ((key, own[key][0]) for key in own.keys() - there)
     strange = ((key, height) for key, height in strange if (whole if height is None else height in chosen))
     findings += [rows.finding(at, Contradiction("unexpected", None, label(command, key))) for key, at in strange]
@@ -68,6 +67,6 @@ def compare(
     for key, (at, due) in other.items():
         if key in found:
             findings += [rows.finding(at, one) for one in altered(label(command, key), due, found[key])]
-        elif not method.linked:  # that a block is missing was a finding of the file by itself
+        elif not method.linked:  # the file check already reported missing blocks
             findings.append(rows.finding(at, Contradiction("missing", label(command, key), None)))
     return findings

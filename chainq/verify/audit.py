@@ -1,4 +1,4 @@
-"""One pass over a service: the rows of each height are compared with its full block, and with those of a witness."""
+"""One pass over a service compares the rows of each height with its full block, and with a witness."""
 
 from collections.abc import Container, Iterable, Iterator
 from itertools import chain
@@ -24,10 +24,10 @@ MOST_MISSED = 100_000  # rows of a command that are remembered as missing
 class Audit:
     """One pass over a height range of a service, up to its tip at most.
 
-    `commands`: those to verify beside the blocks. `listed`: the heights whose lists of transactions are compared, for
-    each is a call of its own; None: all. `witness`: a service that is expected to have the same rows, up to
-    its own tip. `hashes` recomputes those of the blocks, up to its anchor. `progress` counts the heights of each
-    command as they are read. Raises UsageError for an anchor below the range.
+    `commands`: what to verify besides blocks. `listed`: the heights whose transaction lists are compared (one request
+    each), None for all. `witness`: a service that is expected to have the same rows, up to its own tip. `hashes`
+    recomputes block hashes, up to its anchor. `progress` counts the heights read per command. Raises UsageError for an
+    anchor below the range.
     """
 
     def __init__(
@@ -57,13 +57,13 @@ class Audit:
         if witness is not None:
             self._witness = ServiceRows(witness, self._witnessed, known, self._listed, self._source.facts)
         self._chains = {command: ChainCheck() for command in BLOCKS}
-        # Identities of rows that were missing, with their heights: they may come elsewhere.
+        # Identities of missing rows, with their heights: they may appear at another height.
         self._missed: dict[str, dict[Key, int]] = {command: {} for command in known}
         self._unlisted = Unlisted()
-        self._lost: list[Missing] = []  # transitions of earlier heights, of kinds that are listed as is known now
+        self._lost: list[Missing] = []  # earlier transitions of kinds that turned out to be listed
 
     def steps(self) -> Iterator[Step]:
-        """Yield step by step what is wrong, by height. Raises ChainqError if one of the services fails."""
+        """Yield findings step by step, by height. Raises ChainqError if one of the services fails."""
         for heights in self._source.windows():
             if self._witness:
                 self._witness.read(min(heights.end, self._witnessed.end))
@@ -75,7 +75,7 @@ class Audit:
             yield from self._hashes.above(self._service, self._heights.end, self._repair, self._progress)
 
     def _height(self, height: int) -> Iterator[Finding]:
-        """Yield what is wrong at one height; forget the height."""
+        """Yield what is wrong at one height, and discard its rows."""
         rows = {command: self._source.take(command, height) for command in self._commands}
         for command in sorted(self._commands, key="full-blocks".__ne__):  # first: it explains the others
             here, doubt = rows[command]
@@ -94,7 +94,7 @@ class Audit:
     def _differences(
         self, witness: ServiceRows, height: int, rows: dict[str, tuple[list[Raw], str]]
     ) -> Iterator[Finding]:
-        """Yield where rows of a height differ from those of the witness; rows in doubt are not compared."""
+        """Yield differences between rows of a height and the witness's rows; unproved rows are not compared."""
         for command, (here, doubt) in rows.items():
             theirs, other_doubt = witness.take(command, height)
             if doubt or other_doubt:
@@ -107,7 +107,7 @@ class Audit:
     def _block(self, command: str, height: int, rows: list[Raw]) -> Iterator[Contradiction]:
         """Yield what is wrong with the full block of a height, or with its summary."""
         name, facts = command.removesuffix("s").replace("-", " "), self._source.facts.get(height)
-        rows = rows or self._source.single(command, height)  # a response that was cut short is no missing block
+        rows = rows or self._source.single(command, height)  # a truncated response does not mean a missing block
         if not rows:
             yield Contradiction("missing", f"{name} {height}", None)
             return
@@ -125,17 +125,17 @@ class Audit:
             yield from (self._hashes.full if command == "full-blocks" else self._hashes.summary)(height, fields)
 
     def _explained(self, command: str, height: int, rows: list[Raw]) -> Iterator[Contradiction]:
-        """Yield where the rows of a height are not those that its full block explains."""
+        """Yield differences between the rows of a height and its full block."""
         facts, row_id = self._source.facts.get(height), self._source.row_ids.get(height)
         if command == "transactions" and height not in self._listed:
             return
         if facts is None or (command == "transactions" and row_id is None and not rows):
-            return  # without its block nothing is known of the height, or its list could not be looked up
+            return  # the block is missing, so nothing is known, or its list could not be requested
         due, found = facts.due[command], by_identity(command, list(map(texts, rows)))
         missed = self._missed[command]
 
         def elsewhere(key: Key) -> int | None:
-            """Return where else a row that is due here was seen, or where one that was seen here is due."""
+            """Return the other height at which a row expected here was seen, or a row seen here is expected."""
             if key in due:
                 ahead = self._source.rows[command].items()
                 return next((at for at, others in ahead if key in by_identity(command, list(map(texts, others)))), None)
@@ -153,7 +153,7 @@ class Audit:
         yield from compare_rows(command, due, found, optional=optional, elsewhere=elsewhere)
 
     def _expected(self, facts: BlockFacts, there: Iterable[Key]) -> dict[Key, Texts]:
-        """Return the transitions of a block that are there, or that the server lost."""
+        """Return the transitions of a block that the server returned, or that it lost."""
         there = set(there)
         for key in facts.kinds.keys() & there:
             self._lost += self._unlisted.listed(facts.kinds[key])

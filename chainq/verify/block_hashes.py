@@ -1,4 +1,4 @@
-"""Block hashes recomputed from rows: `chainq verify --hashes`, of a service and of files."""
+"""Recomputes block hashes from rows, of a service and of files: `chainq verify --hashes`."""
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -27,7 +27,7 @@ from chainq.verify.through_blocks import TABLES, ThroughBlocks
 if TYPE_CHECKING:
     from chainq.verify.file_rows import FileRows
 
-_AT_ONCE = 64  # rows of a file that are values of Python at a time; full blocks are large
+_AT_ONCE = 64  # rows of a file converted to Python values together; full blocks are large
 _NOT_HASHED = (
     *("id", "coinbase_reward", "aborted_transaction_ids"),
     *("authority.signature", "authority.subdag.election_certificate_ids"),
@@ -35,10 +35,9 @@ _NOT_HASHED = (
 
 
 class BlockHashes(Closing):
-    """Checks the hashes of blocks that come in order of height, and where they end in the anchor, None without one.
+    """Checks the hashes of blocks in order of height, and that they reach the anchor, if there is one.
 
-    Full blocks are checked in `workers` processes. A context manager, which ends them. Raises UsageError without
-    aleo-sdk.
+    `workers` processes check full blocks; leaving the context ends them. Raises UsageError without aleo-sdk.
     """
 
     def __init__(self, anchor: Anchor | None, workers: int = 1) -> None:
@@ -56,7 +55,7 @@ class BlockHashes(Closing):
         self._checks.close()
 
     def begin(self, start: int) -> None:
-        """Begin with the block at `start`. Raises UsageError if the anchor is below it, and proves nothing of it."""
+        """Start at the block at `start`. Raises UsageError if the anchor is below it and so proves nothing."""
         if self.anchor is not None and self.anchor.height < start:
             raise UsageError(
                 Phrase("{anchor} proves no block from height {} on", start, anchor=self.anchor.height),
@@ -64,12 +63,12 @@ class BlockHashes(Closing):
             )
 
     def learn(self, height: int, row: Raw) -> None:
-        """Begin to check a full block; `full` returns what was found."""
+        """Start checking a full block; `full` returns the findings."""
         self._begun.add(height)
         self._checks.begin(height, [bytes(row)], full=True)
 
     def full(self, height: int, fields: Texts) -> Iterator[Contradiction]:
-        """Yield what is wrong with a full block that was learned; `fields`: of its summary."""
+        """Yield what is wrong with a full block passed to `learn`; `fields`: of its summary."""
         if height in self._begun:
             self._begun.remove(height)
             (checked,) = self._checks.result(height)
@@ -77,11 +76,11 @@ class BlockHashes(Closing):
             yield from self._follow(height, fields, checked.proved)
 
     def summary(self, _height: int, fields: Texts) -> Iterator[Contradiction]:
-        """Yield what is wrong with the hash of a summary; what is not checked was counted with its full block."""
+        """Yield what is wrong with the hash of a summary; its full block already counted what is not checked."""
         yield from self._told(check_summary(fields)._replace(skipped=Counter()))
 
     def above(self, service: Service, start: int, repair: Repair, progress: Progress) -> Iterator[Step]:
-        """Read the summaries from `start` up to the anchor, which `progress` counts; yield what is wrong with them."""
+        """Yield what is wrong with the summaries from `start` up to the anchor; `progress` counts them."""
         if self.anchor is None or self.anchor.height < start:
             return
         links, last = ChainCheck(), HeightRange(start, self.anchor.height + 1)
@@ -98,11 +97,11 @@ class BlockHashes(Closing):
         yield from self._ended(lambda height, one: repair.finding(height, "blocks", one))
 
     def of_files(self, parts: Iterable["FileRows"], progress: Progress, *, damaged: bool) -> Iterator[Step]:
-        """Yield what is wrong with the blocks and the full blocks of files, in order of command and height, and with
-        the rows of other commands that full blocks of the same heights explain.
+        """Yield what is wrong with the blocks and full blocks of files, in order of command and height, and with the
+        rows of other commands that full blocks of the same heights contain.
 
-        `progress` counts the blocks. `damaged`: something is wrong with the files, so blocks may be missing. Raises
-        UsageError if they are missing otherwise.
+        `progress` counts the blocks. `damaged`: the files have findings, so blocks may be missing. Raises UsageError if
+        blocks are missing although `damaged` is false.
         """
         command, finding, proved, parts = "", None, True, list(parts)
         progress.begin(sum(len(part.heights) for part in parts if part.method.command in BLOCKS), HASHES)
@@ -121,13 +120,13 @@ class BlockHashes(Closing):
         if finding is None:
             if not damaged:
                 raise UsageError(Phrase("{hashes} needs the rows of blocks or of full-blocks", hashes=True))
-            self._wrong = True  # no rows, so none that agree
+            self._wrong = True  # no rows, so nothing agrees
             return
         yield from self._ended(finding)
         self._walk.anchored = self._walk.anchored and proved
 
     def _of_file(self, part: "FileRows", others: list["FileRows"], progress: Progress) -> Iterator[Step]:
-        """Yield what is wrong with the blocks of a file, and with the rows of `others` that they explain."""
+        """Yield what is wrong with the blocks of a file, and with the rows of `others` that they contain."""
         full, through = _full(part), ThroughBlocks(others)
         for rows in _rows(part):
             blocks = list(map(nested, rows))
@@ -145,15 +144,15 @@ class BlockHashes(Closing):
             yield Step(other.heights, list(through.compare(other, part.heights.end)), {})
 
     def _ended(self, finding: Callable[[int | None, Contradiction], Finding]) -> Iterator[Step]:
-        """Yield that the anchor was not reached, if so."""
+        """Yield a finding if the anchor was not reached."""
         if self.anchor is not None and (self._walk.next or 0) <= self.anchor.height:
             at = self.anchor.height
             missing = Contradiction(ANCHOR, f"block_hash={self.anchor.hash}", None)
             yield Step(HeightRange(at, at + 1), [finding(at, missing)], {})
 
     def verdict(self, naming: str, commands: Container[str]) -> str:
-        """Return what the hashes prove, as the end of a sentence. `naming`: who names the hashes. `commands`: those
-        whose rows were read."""
+        """Return what the hashes prove, as the end of a sentence. `naming`: who names the hashes. `commands`: whose
+        rows were read."""
         if self.anchor is None:
             agree = "" if self._wrong else f": these rows agree with the block hashes that {naming} names"
             words = f"; not anchored{agree}"
@@ -177,7 +176,7 @@ class BlockHashes(Closing):
         yield from (Contradiction(*wrong) for wrong in checked.wrong)
 
     def _new_states(self) -> StateRoots:
-        """Count the state roots that were not compared, and begin anew."""
+        """Count the state roots that were not compared, and start over."""
         if self._states.unchecked:
             self.skipped["state roots without all blocks from 0 on"] += self._states.unchecked
         self._states = StateRoots()
@@ -198,9 +197,9 @@ def _full(part: "FileRows") -> bool:
 
 
 def _rows(part: "FileRows") -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows of a file, some at a time, as values by path, as `json.loads` has them."""
+    """Yield batches of a file's rows as values by path, in the form of `json.loads`."""
     names = [column.path for column in part.method.columns if column.path not in _NOT_HASHED]
-    # Rows of JSON have all their fields, though the first one, by which the file has its names, may lack some.
+    # JSON rows keep all their fields, although the file takes its names from the first row, which may lack some.
     due = (
         {part.method.height, "block_hash", "previous_hash", "transactions"}
         if isinstance(part.file, JsonlRows)

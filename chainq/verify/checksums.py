@@ -1,4 +1,4 @@
-"""Checksums of many bech32 texts at once, by numpy: far faster than text by text (`chainq.catalog.bech32`)."""
+"""Checks the checksums of many bech32 texts at once with numpy, far faster than one by one (`catalog.bech32`)."""
 
 import re
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ _PAIRS = (
 ).ravel()
 _VALUES = np.full(256, 255, dtype=np.uint8)
 _VALUES[list(bech32.ALPHABET.encode())] = np.arange(32, dtype=np.uint8)
-_BLOCK = 8192  # texts whose checksums are computed at a time: as many as stay in the cache of a processor
+_BLOCK = 8192  # texts per computation: as many as fit into the processor cache
 _PREFIX = re.compile(r"[a-z]+1")
 
 
 def wrong_checksums(texts: Any) -> Iterator[tuple[str, str]]:
     """Yield the texts with a wrong checksum, and what is wrong. `texts`: an Arrow array of strings, each once.
 
-    A text that does not begin as a bech32 text does is not one, and not wrong.
+    A text without the start of a bech32 text is not checked.
     """
     for text in (texts[int(place)].as_py() for place in _suspects(texts)):
         if _PREFIX.match(text) and (fault := bech32.fault(text)):
@@ -33,7 +33,7 @@ def wrong_checksums(texts: Any) -> Iterator[tuple[str, str]]:
 
 
 def _suspects(texts: Any) -> Any:
-    """Return the places of texts whose checksum is wrong, or that have another prefix or length than the first one."""
+    """Return the positions of texts with a wrong checksum, or with another prefix or length than the first text."""
     prefix = _PREFIX.match(texts[0].as_py()) if len(texts) else None
     if prefix is None:
         return np.arange(len(texts))
@@ -48,9 +48,9 @@ def _suspects(texts: Any) -> Any:
 
 
 def _residues(values: Any, head: int) -> Any:
-    """Return which rows of 5-bit values end in no valid checksum, after that of the prefix (BIP 173, BIP 350).
+    """Return which rows of 5-bit values do not end in a valid checksum, given the prefix (BIP 173, BIP 350).
 
-    Two values at a time, with a table of what ten bits that leave the checksum put back into it.
+    Processes two values per step, with a table of what the ten bits shifted out feed back into the checksum.
     """
     columns = np.ascontiguousarray(values.T)
     checksum = np.full(len(values), head, dtype=np.uint32)

@@ -1,6 +1,6 @@
-"""The one comparison: rows, by what identifies them, with those that are due. Pure.
+"""Compares rows with the expected rows, by identity. Pure.
 
-What is due comes from a full block, from another service, or from the service whose rows a file should have.
+Expected rows come from a full block, from another service, or from the service whose rows a file should have.
 """
 
 import json
@@ -23,7 +23,7 @@ _FIELDS = 50  # of a row
 
 
 def explained(name: str, due: str | None, found: str | None) -> bool:
-    """Return whether a full block explains the value of a field."""
+    """Return whether a full block contains the value of a field."""
     if name == "type":  # `execute` in a full block is `Execute` in a list
         return (found or "").lower() in (due or "").split(" or ")
     if name == "block_id":  # the height, or the row id of the block (docs/protocol.md, "Results")
@@ -47,11 +47,11 @@ def compare_rows(
     elsewhere: Callable[[Key], int | None] = lambda _: None,
     same: Callable[[str, str | None, str | None], bool] = explained,
 ) -> Iterator[Contradiction]:
-    """Yield what is missing, doubled, altered, misplaced or unexpected among rows.
+    """Yield rows that are missing, duplicate, altered, misplaced or unexpected.
 
-    `due`: the rows that must be there, with the fields that are known; `found`: those that are; `optional`: others that
-    may be. `elsewhere` returns the height where a row belongs that is not due here, None if that is not known.
-    `same` compares the values of a field.
+    `due`: the expected rows, with their known fields; `found`: the actual rows; `optional`: further rows that are
+    allowed. `elsewhere` returns the height at which a row that is not expected here belongs, None if unknown. `same`
+    compares the values of a field.
     """
     for key, fields in due.items():
         rows = found.get(key, ())
@@ -72,7 +72,7 @@ def compare_rows(
 
 
 def by_identity(command: str, rows: Sequence[Texts]) -> dict[Key, list[Texts]]:
-    """Return rows by what identifies them."""
+    """Return rows by their identity."""
     found: dict[Key, list[Texts]] = {}
     for row in rows:
         found.setdefault(tuple(row.get(name) or "" for name in IDENTITY.get(command, ())), []).append(row)
@@ -80,13 +80,13 @@ def by_identity(command: str, rows: Sequence[Texts]) -> dict[Key, list[Texts]]:
 
 
 def compare_summary(facts: BlockFacts, summary: Texts) -> Iterator[Contradiction]:
-    """Yield the fields of a block summary that the full block has with another value; row ids are the server's own."""
+    """Yield the fields of a block summary that differ from the full block; row ids are the server's own."""
     known = {name: value for name, value in facts.summary.items() if name != "id"}
     yield from _altered("", known, summary, equal)
 
 
 def differences(command: str, height: int, due: Iterable[Raw], rows: Iterable[Raw]) -> Iterator[Contradiction]:
-    """Yield where rows of a height differ from those that are due by a second service, in any field but row ids."""
+    """Yield differences between rows of a height and a second service's rows, in all fields except row ids."""
     sides = [_numbered(command, height, some) for some in (due, rows)]
     for key in sides[0].keys() & sides[1].keys():
         names: Texts = dict.fromkeys((*sides[1][key], *sides[0][key]))
@@ -97,7 +97,7 @@ def differences(command: str, height: int, due: Iterable[Raw], rows: Iterable[Ra
 
 
 def _numbered(command: str, height: int, rows: Iterable[Raw]) -> dict[Key, Texts]:
-    """Return rows by what identifies them; of rows that come more than once, the later ones have a number too."""
+    """Return rows by their identity; repeats of a row get a number as well."""
     read = sorted((dict(_leaves(row, "", OWN)) for row in rows), key=str)
     return {
         (*(key or (str(height),)), *([f"number {number}"] if number > 1 else [])): fields
@@ -107,7 +107,7 @@ def _numbered(command: str, height: int, rows: Iterable[Raw]) -> dict[Key, Texts
 
 
 def altered(name: str, due: Texts, found: Texts) -> Iterator[Contradiction]:
-    """Yield the fields of a row that differ, exactly: a number and a text of its digits differ, too."""
+    """Yield the fields of a row that differ, exactly: a number differs from a text with its digits."""
     sides = [dict(one for part, value in side.items() for one in _exact(part, value)) for side in (due, found)]
     wrong = {part: pair for part in sorted(sides[0].keys() | sides[1].keys()) if (pair := _differing(part, *sides))}
     fields, row = ({part: pair[side] for part, pair in wrong.items()} for side in (0, 1))
@@ -115,7 +115,7 @@ def altered(name: str, due: Texts, found: Texts) -> Iterator[Contradiction]:
 
 
 def _exact(path: str, value: str | None) -> list[tuple[str, str | None]]:
-    """Return what is in a field that holds JSON, by paths; a field of plain text as it is."""
+    """Return the content of a JSON field by path, or a plain text field unchanged."""
     try:
         whole = bool(value) and json.loads(value or "") is not None and (value or "")[0] in '{["'
         return list(_leaves(Raw((value or "").encode()), path, read=_as_json)) if whole else [(path, value)]
@@ -124,13 +124,13 @@ def _exact(path: str, value: str | None) -> list[tuple[str, str | None]]:
 
 
 def _as_json(value: Raw) -> str | None:
-    """Return a value as JSON that has one form for each text; None for null."""
+    """Return a value as JSON in one canonical form per text; None for null."""
     sent = bytes(value).decode()
     return json.dumps(text_of(value), ensure_ascii=False) if sent[:1] == '"' else None if sent == "null" else sent
 
 
 def _differing(part: str, due: Texts, found: Texts) -> tuple[str | None, str | None] | None:
-    """Return both values of a field if they differ, without quotation marks unless these are the difference."""
+    """Return both values of a field if they differ, without quotation marks unless only the quotes differ."""
     first, second = due.get(part), found.get(part)
     plain = first and first.strip('"'), second and second.strip('"')
     return None if first == second else plain if plain[0] != plain[1] else (first, second)
@@ -139,7 +139,7 @@ def _differing(part: str, due: Texts, found: Texts) -> tuple[str | None, str | N
 def _leaves(
     value: Raw, path: str, without: Iterable[str] = (), read: Callable[[Raw], str | None] = text
 ) -> Iterator[tuple[str, str | None]]:
-    """Yield what is in a value, by paths: values that mean the same have the same, a number and its digits too."""
+    """Yield the leaves of a value by path; equivalent values, such as a number and its digits, have the same leaves."""
     opening = bytes(value)[:1]
     if opening == b"{":
         for name, inner in object_of(value).items():
@@ -179,7 +179,7 @@ def check_block(facts: BlockFacts) -> Iterator[Contradiction]:
 
 
 class ChainCheck:
-    """Takes blocks in order of height; one for each command that returns blocks."""
+    """Checks the links between blocks, in order of height; one instance per command that returns blocks."""
 
     def __init__(self) -> None:
         self._height, self._last = -1, Texts()
@@ -190,9 +190,9 @@ class ChainCheck:
         return self._last.get("block_hash") or ""
 
     def follow(self, height: int, fields: Texts) -> Iterator[Contradiction]:
-        """Yield what does not follow from the block before: a previous hash, an earlier time, a lower round.
+        """Yield contradictions to the previous block: another previous hash, an earlier time, a lower round.
 
-        `fields` of a block, by the names of its summary. Only neighbours are compared by hash.
+        `fields` of a block, by the names of its summary. Hashes are compared only between neighbors.
         """
         before, last = self._height, self._last
         self._height, self._last = height, fields
@@ -208,5 +208,5 @@ class ChainCheck:
 
 
 def number(text: str | None, digits: int = 99) -> int | None:
-    """Return the whole number that a text is, None for another text, and for one with more digits."""
+    """Return the whole number that a text represents, None for any other text or for too many digits."""
     return int(text) if text is not None and text.isascii() and text.isdecimal() and len(text) <= digits else None

@@ -1,7 +1,7 @@
-"""Verifies what `chainq export` wrote, without a network: receipts, grid, rows, and one command against another.
+"""Verifies a data set of `chainq export` offline: receipts, grid, rows, and one command against another.
 
-A listing shows which partitions are there and what their receipts say of them. Then each partition is read once, with
-all commands of the same heights side by side, since they are compared with each other.
+A listing shows the partitions and the names of their receipts. Then each partition is read once, together with the
+other commands of the same heights, because they are compared with each other.
 """
 
 from collections import Counter
@@ -47,8 +47,8 @@ def check_packages() -> None:
 
 
 class Checked(NamedTuple):
-    """What was found in the partitions of the same heights, the names of the files that cannot be read, and how many
-    receipts say that block hashes were recomputed, by command."""
+    """The findings in the partitions of the same heights, the names of unreadable files, and by command the number of
+    receipts with recomputed block hashes."""
 
     step: Step
     unreadable: set[str]
@@ -56,9 +56,9 @@ class Checked(NamedTuple):
 
 
 class DataSetCheck:
-    """A data set that is to be verified, in so many worker processes, None for one per core, but none for little work.
+    """A data set to verify in that many worker processes (None: one per core; little work uses none).
 
-    `progress` counts its rows. Raises UsageError if there is none.
+    `progress` counts its rows. Raises UsageError if there is no data set.
     """
 
     unseen = ""  # its receipts show which rows are due
@@ -74,13 +74,13 @@ class DataSetCheck:
 
     @property
     def hashed(self) -> str:
-        """Return what the export has recomputed, as the end of a sentence, after `steps`; empty for nothing."""
+        """Return what the export recomputed, as the end of a sentence, or "" for nothing. Call it after `steps`."""
         there = Counter(partition.spec.command for partition in self.partitions.found)
         parts = [f"{number:,} of {there[command]:,} {command}" for command, number in sorted(self._hashed.items())]
         return f"; block hashes checked by the export: partitions {', '.join(parts)}" if parts else ""
 
     def steps(self) -> Iterator[Step]:
-        """Yield what is wrong, partition by partition; all that the listing shows comes first."""
+        """Yield findings partition by partition, after the findings of the listing."""
         start = self.heights.start
         self._progress.begin(sum(one.entry.rows for one in self.partitions.found if one.entry), "rows")
         yield Step(HeightRange(start, start), self.partitions.findings, {})
@@ -98,7 +98,7 @@ class DataSetCheck:
             yield from map(self._noted, in_order(workers, jobs, 2 * workers))
 
     def parts(self) -> Iterator[FileRows]:
-        """Yield the rows of each partition that has a file that can be read, for a comparison, after `steps`."""
+        """Yield the rows of each partition with a readable file, for a comparison. Call it after `steps`."""
         source = _group_check(self._destination, self.partitions.repair).source
         for spec, _, size in self.partitions.found:
             if size is not None and spec.name not in self._unreadable:
@@ -140,7 +140,7 @@ class GroupCheck:
         return Checked(Step(heights, sorted(found, key=by_height), rows), self._unreadable, dict(self._hashed))
 
     def source(self, listed: Listed) -> Any:
-        """Return what Arrow reads a file by: its path, or an object that was fetched as a whole, in one request."""
+        """Return a source that Arrow can read: a file's path, or an object fetched whole in one request."""
         found = self._store.source(listed)
         return found if isinstance(found, str) else self._arrow.BufferReader(self._store.read(listed.name) or b"")
 
@@ -153,7 +153,7 @@ class GroupCheck:
             return file_digest(file, "sha256").hexdigest()
 
     def _check(self, partition: Partition) -> Iterator[Located]:
-        """Yield what is wrong with a partition; keep what can be read of it for the comparison with others."""
+        """Yield what is wrong with a partition; keep its readable rows for the comparison with other commands."""
         from pyarrow import parquet
 
         spec, entry, size = partition
@@ -166,13 +166,13 @@ class GroupCheck:
         elif entry.size != size:
             found.append((None, Contradiction("receipt", f"{entry.size} bytes", f"{size} bytes")))
         try:
-            # Off the grid it should not be there, whatever its rows are.
+            # Off the grid it should not exist, whatever its rows are.
             if spec.start % self._repair.grid == 0:
                 with parquet.ParquetFile(self.source(Listed(spec.name, size))) as file:
                     sealed = (file.metadata.metadata or {}).get(METADATA_KEY.encode())
                     own = _receipt(sealed)
                     if own is not None and (own.command, own.start) != (spec.command, spec.start):
-                        # Not read: each of its rows would be a finding, and each row of other commands that lacks one.
+                        # Not read: each of its rows, and each row of other commands without one, would be a finding.
                         yield None, Contradiction("misplaced", spec.name, partition_name(own.command, own.start))
                         return
                     found += list(self._read(file, partition, sealed))
@@ -216,7 +216,7 @@ class GroupCheck:
     def _contradictions(
         self, partition: Partition, receipt: Receipt, sealed: bytes, table: Any, content: str
     ) -> Iterator[Contradiction]:
-        """Yield where the receipt in a file, the one beside it, its name and the rows contradict each other."""
+        """Yield contradictions between the receipt in a file, the receipt beside it, its name and the rows."""
         spec, entry, size = partition
         said: dict[str, tuple[object, object]] = {
             "end": (spec.end, receipt.end),

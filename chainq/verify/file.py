@@ -1,9 +1,9 @@
-"""Verifies one file that chainq wrote with `-o`, by itself: what its rows say of each other, without a network.
+"""Verifies one file that chainq wrote with `-o`, offline: its rows are compared with each other.
 
-Rows that were lost after a file was written leave no trace in it, except blocks: of these there must be one for each
-height. A Parquet file keeps the height range of the command that wrote it, so that its first and last heights are known
-although their rows are lost; of other files, the caller may say it. A receipt beside the file (`--receipt`) has its
-range, its number of rows and its hash.
+Rows lost after a file was written leave no trace, except blocks, because every height must have one. A Parquet file
+records the height range of the command that wrote it, so its first and last heights are known even if their rows are
+lost. For other formats, the caller may pass the range. A receipt beside the file (`--receipt`) contains its range, its
+number of rows and its hash.
 """
 
 import hashlib
@@ -30,12 +30,12 @@ _NOWHERE = HeightRange(0, 0)
 
 
 class RowsCheck:
-    """A file to verify. `command`: whose rows it has, None to tell by its columns. `heights`: those it should have.
+    """A file to verify. `command`: whose rows it has, None to infer it from the columns. `heights`: the expected ones.
 
     `progress` counts its rows as they are read.
     """
 
-    hashed = ""  # what wrote it has left no word of that
+    hashed = ""  # the file does not record whether hashes were recomputed
     unseen = ""
     """What the file does not show by itself, in words; known after `steps`, as `heights` is."""
 
@@ -55,14 +55,14 @@ class RowsCheck:
         self._progress = progress
         self.heights = heights or HeightRange(0, 0)
         self._rows: FileRows | None = None
-        self._said: FileReceipt | None = None  # what the receipt beside it says, None without one, or a damaged one
-        self._verdict = ""  # what the receipt proves of the file, in words
-        self._alone: UsageError | None = None  # why the rows cannot be verified, although the receipt is
+        self._said: FileReceipt | None = None  # the receipt beside it, None if missing or damaged
+        self._verdict = ""  # what the receipt proves about the file, in words
+        self._alone: UsageError | None = None  # why the rows cannot be verified, if only the receipt can
 
     def steps(self) -> Iterator[Step]:
-        """Yield what is wrong, as the file is read; the last step is what only the whole file shows.
+        """Yield findings as the file is read; the last step contains findings about the whole file.
 
-        Raises UsageError for a file that cannot be verified, and OutputError if the file system does not give it.
+        Raises UsageError for a file that cannot be verified, and OutputError if the file system cannot read it.
         """
         yield Step(_NOWHERE, list(self._of_receipt()), {})
         said = self._said
@@ -82,7 +82,7 @@ class RowsCheck:
         self.unseen = self._verdict or self.unseen
 
     def _of_receipt(self) -> Iterator[Finding]:
-        """Yield how the bytes of the file differ from its receipt. Raises OutputError for what cannot be read."""
+        """Yield differences between the bytes of the file and its receipt. Raises OutputError if it cannot be read."""
         try:
             self._said = said = read_receipt(self._path)
             if said is None:
@@ -109,7 +109,7 @@ class RowsCheck:
 
         try:
             file = _open_file(self._path)
-        except IncompleteError as error:  # not even its columns can be read
+        except IncompleteError as error:  # even its columns are unreadable
             self.heights = HeightRange(0, 0)
             yield Step(self.heights, [Finding(None, None, "invalid", "a file of rows", error.message, None)], {})
             return
@@ -143,7 +143,7 @@ class RowsCheck:
         self.heights = check.heights
         self._rows = FileRows(file, method, self.heights, finding)
         self.range_known = due is not None
-        if self._said is not None:  # its number of rows and its hash show all
+        if self._said is not None:  # its row count and hash detect every change
             return
         lost = "" if method.linked else "rows that are missing and "
         self.unseen = f"{lost}changes in fields without a checksum leave no trace in a file"
@@ -164,7 +164,7 @@ class RowsCheck:
 
 
 def _open_file(path: Path) -> RowsFile:
-    """Return a file by its extension. Raises UsageError for another format, and ChainqError where it cannot be read."""
+    """Return a file by its extension. Raises UsageError for another format, and ChainqError if it cannot be read."""
     kinds: dict[str, Callable[[Path], RowsFile]] = {
         ".parquet": lambda path: ParquetRows(lambda: path, str(path), footer_of(path)),
         ".jsonl": JsonlRows,
@@ -183,7 +183,7 @@ def _open_file(path: Path) -> RowsFile:
 
 
 def _method_of(path: Path, names: Sequence[str]) -> Method:
-    """Return the method that has the most of these columns. Raises UsageError if that is not one."""
+    """Return the method that has the most of these columns. Raises UsageError unless exactly one does."""
     shared = {command: len({column.path for column in BY_COMMAND[command].columns} & {*names}) for command in COMMANDS}
     most = max(shared.values())
     best = [command for command, number in shared.items() if number == most]

@@ -1,7 +1,7 @@
-"""The rows of a file that chainq wrote with `-o`, whatever its format, in the forms in which they are verified.
+"""Reads the rows of a file that chainq wrote with `-o`, in any format, for verification.
 
-Tables have the columns that are asked for, in the types of a Parquet file, else as texts. What cannot be read is left
-out and told to `damaged`, so that the rest is still verified.
+Tables have the requested columns, with the types of a Parquet file, otherwise as texts. Unreadable parts are skipped
+and passed to `damaged`, so that the rest is still verified.
 """
 
 from abc import ABC, abstractmethod
@@ -20,7 +20,7 @@ from chainq.verify.compare import OWN
 from chainq.verify.compare import number as whole_number
 from chainq.verify.findings import Contradiction, Finding
 
-BATCH = 4096  # rows that are read at a time
+BATCH = 4096  # rows per read
 Damaged = Callable[[str], None]
 """Takes where something cannot be read, and why."""
 
@@ -28,7 +28,7 @@ Damaged = Callable[[str], None]
 class RowsFile(ABC):
     """A file of rows. `names`: its columns by their dotted paths.
 
-    `heights`: the height range that it says it completes, None if it does not say.
+    `heights`: the height range that it declares complete, None if it declares none.
     """
 
     names: list[str]
@@ -45,22 +45,22 @@ class RowsFile(ABC):
 
     @abstractmethod
     def table(self, columns: Sequence[Column], sent: Sequence[Raw]) -> Any:
-        """Return rows of a service as `tables` yields those of the file that they are written to."""
+        """Return service rows in the form in which `tables` yields the file's rows."""
 
     def fields(self, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[tuple[Key, Texts]]:
-        """Yield the values of `keys` in each row, and its fields; no null, and nothing of what cannot be read."""
+        """Yield the values of `keys` in each readable row, and its fields that are not null."""
         for table in self.tables([column.path for column in columns], nothing):
             yield from _texts(table, keys)
 
     def as_fields(
         self, columns: Sequence[Column], keys: Sequence[str], sent: Sequence[Raw]
     ) -> Iterator[tuple[Key, Texts]]:
-        """Yield the same of rows of a service, as `fields` yields those of the file that they are written to."""
+        """Yield service rows in the form in which `fields` yields the file's rows."""
         return _texts(self.table(columns, sent), keys)
 
 
 class Row(NamedTuple):
-    """A row that is compared: what identifies it, its height, None if that is not known, and its fields."""
+    """A row to compare: its identity, its height (None if unknown), and its fields."""
 
     key: Key
     height: int | None
@@ -68,13 +68,13 @@ class Row(NamedTuple):
 
     @property
     def digest(self) -> int:
-        """A hash of the fields, in any order."""
+        """A hash of the fields that does not depend on their order."""
         return hash(frozenset(self.fields.items()))
 
 
 class FileRows(NamedTuple):
-    """The rows of one command in a file. `heights`: what the rows are of. `finding` makes a finding about them of a
-    height, None if that is not known, and what is wrong. `derived`: they were read off full blocks."""
+    """The rows of one command in a file, and their `heights`. `finding` makes a finding from a height (None if unknown)
+    and a contradiction. `derived`: the rows were extracted from full blocks."""
 
     file: RowsFile
     method: Method
@@ -95,19 +95,19 @@ class FileRows(NamedTuple):
 
     @property
     def uncompared(self) -> list[str]:
-        """The columns that are not compared with a service: row ids, and of Parquet files what the catalogue lacks."""
+        """The columns not compared with a service: row ids, and columns of Parquet files that the catalog lacks."""
         own, known = () if self.derived else OWN, {EXTRA, *(column.path for column in self.method.columns)}
         return [name for name in self.file.names if name in own or (self.file.typed and name not in known)]
 
     def rows(self) -> Iterator[Row]:
-        """Yield what is compared; nothing of what cannot be read, which was a finding before. May be called again."""
+        """Yield the readable rows; unreadable ones are already findings. May be called again."""
         return self._keyed(self.file.fields(self.columns, self._keys))
 
     def as_rows(self, sent: Sequence[Raw]) -> Iterator[Row]:
-        """Yield rows of a service as they would be in the file, after `rows`."""
+        """Yield service rows in the form they would have in the file. Call it after `rows`."""
         lacking = {column.path for column in self.method.columns if self.file.typed} - {*self.file.names}
         for row in self._keyed(self.file.as_fields(self.columns, self._keys, sent)):
-            for name in lacking & row.fields.keys():  # it went to EXTRA
+            for name in lacking & row.fields.keys():  # the file stores it in EXTRA
                 del row.fields[name]
             yield row
 
@@ -120,7 +120,7 @@ class FileRows(NamedTuple):
 
 
 def nothing(_: str) -> None:
-    """Ignore what cannot be read: it was a finding before."""
+    """Ignore an unreadable part: it is already a finding."""
 
 
 def _texts(table: Any, keys: Sequence[str]) -> Iterator[tuple[Key, Texts]]:

@@ -1,4 +1,4 @@
-"""What `chainq verify` finds, as rows that every format can write."""
+"""The findings of `chainq verify`, as rows that every format can write."""
 
 import shlex
 from collections.abc import Mapping
@@ -14,10 +14,9 @@ from chainq.heights.range import HeightRange
 class Finding(NamedTuple):
     """One contradiction.
 
-    `height`: of the row that is wrong, None if that is not known. `command`: whose rows show it, None if a file
-    does not show whose it has. `check`: which rule it breaks, one of CHECKS. `expected` and `found`: what should be
-    there and what is; None for nothing. `repair`: the command that fetches the rows of that height anew, None if
-    that is not known.
+    `height`: of the wrong row, None if unknown. `command`: whose row it is, None if the file does not show that.
+    `check`: the broken rule, one of CHECKS. `expected` and `found`: the correct and the actual value; None for nothing.
+    `repair`: the command that fetches the rows of that height again, None if unknown.
     """
 
     height: int | None
@@ -33,7 +32,7 @@ class Finding(NamedTuple):
 
 
 class Contradiction(NamedTuple):
-    """A finding before it is known where it is: which rule is broken, what should be there, and what is."""
+    """A finding without a position: the broken rule, the expected and the actual value."""
 
     check: str
     expected: str | None
@@ -45,13 +44,13 @@ Located = tuple[int | None, Contradiction]
 
 
 class Repair(NamedTuple):
-    """Makes findings that name the command to fetch their rows anew. `url`: of the service, empty to leave it to
+    """Makes findings with the command that fetches their rows again. `url`: of the service, empty to leave it to
     settings."""
 
     url: str = ""
 
     def finding(self, height: int | None, command: str, contradiction: Contradiction) -> Finding:
-        """Return a finding about rows of a command, with a command line for a shell if that may mend it."""
+        """Return a finding about rows of a command, with a shell command line if that can repair it."""
         if height is None or contradiction.check == ANCHOR:
             return Finding(height, command, *contradiction, None)
         where = f"--start {height} --end {height + 1}" if BY_COMMAND[command].ranged else str(height)
@@ -60,10 +59,10 @@ class Repair(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What was found in some rows, of which heights.
+    """The findings in some rows, and their heights.
 
-    `rows`: how many were read, by command. `last_hash`: of the last block, empty if it is not known. `unlisted`: how
-    many transitions so far a service does not list, by their kind.
+    `rows`: how many were read, by command. `last_hash`: of the last block, empty if unknown. `unlisted`: how many
+    transitions the service has not listed so far, by kind.
     """
 
     heights: HeightRange
@@ -121,7 +120,7 @@ FINDINGS = Method(
 
 
 def by_height(finding: Finding) -> int:
-    """Return what sorts findings; those without a height come first."""
+    """Return the sort key of a finding; findings without a height sort first."""
     return -1 if finding.height is None else finding.height
 
 

@@ -30,12 +30,12 @@ class ParquetRows(RowsFile):
             self.metadata: Mapping[bytes, bytes] = parquet.read_metadata(source()).metadata or {}
             self.heights = _heights_in(self.metadata)
         except unreadable() as error:
-            if isinstance(error, OSError) and error.errno:  # the file system's, and no damage
+            if isinstance(error, OSError) and error.errno:  # from the file system: not damage
                 raise
             raise IncompleteError(f"{name} is not a whole Parquet file: {reason(error)}") from None
 
     def length(self) -> int:
-        """Return how many rows there are, by the footer."""
+        """Return the number of rows in the footer."""
         return int(self._parquet.read_metadata(self._source()).num_rows)
 
     def tables(self, names: Sequence[str], damaged: Damaged) -> Iterator[Any]:
@@ -57,7 +57,7 @@ class ParquetRows(RowsFile):
 
 
 def _heights_in(metadata: Mapping[bytes, bytes]) -> HeightRange | None:
-    """Return the height range that the metadata of a file has, None without one."""
+    """Return the height range in a file's metadata, None if there is none."""
     found = re.fullmatch(rb"([0-9]{1,16}):([0-9]{1,16})", metadata.get(HEIGHTS_KEY.encode(), b""))
     return HeightRange(int(found[1]), int(found[2])) if found and int(found[1]) < int(found[2]) else None
 
@@ -72,9 +72,9 @@ def footer_of(path: Path) -> bytes:
 
 
 def tables_of(file: Any, names: Sequence[str] | None = None) -> Iterator[Any]:
-    """Yield the rows of an open Parquet file, a few at a time, with some of its columns or all.
+    """Yield small batches of rows of an open Parquet file, with some of its columns or all.
 
-    Raises what `unreadable` returns. pyarrow takes bytes that are not UTF-8 for text, so texts are validated here.
+    Raises what `unreadable` returns. pyarrow accepts texts that are not UTF-8, so they are validated here.
     """
     import pyarrow
 
@@ -88,7 +88,7 @@ def tables_of(file: Any, names: Sequence[str] | None = None) -> Iterator[Any]:
 
 
 def unreadable() -> tuple[type[Exception], ...]:
-    """Return what pyarrow raises for a damaged Parquet file: in its texts, its pages and its metadata."""
+    """Return the errors that pyarrow raises for damage in a Parquet file's texts, pages or metadata."""
     import pyarrow
 
     return pyarrow.ArrowException, OSError, UnicodeDecodeError

@@ -1,4 +1,4 @@
-"""The partitions of a data set, by one listing: what their receipts say in their names, and how they adjoin."""
+"""Checks the partitions of a data set from one listing: the names of their receipts, and how they adjoin."""
 
 import shlex
 from collections.abc import Collection, Iterable, Iterator
@@ -19,7 +19,7 @@ from chainq.verify.findings import ANCHOR, Contradiction, Finding, by_height
 
 
 class Partition(NamedTuple):
-    """A partition: what the name of its receipt says, None without one, and the size of its file, None without one."""
+    """A partition: the content of its receipt's name, and the size of its file; each None if it is missing."""
 
     spec: PartitionSpec
     entry: Entry | None
@@ -33,9 +33,9 @@ class PartitionRepair(NamedTuple):
     grid: int
 
     def finding(self, spec: PartitionSpec, height: int | None, contradiction: Contradiction) -> Finding:
-        """Return a finding about a partition, at its first height if no other is known.
+        """Return a finding about a partition, at its first height unless another is known.
 
-        It is repaired by an export; off the grid by none, for no export writes there, nor if another anchor is wanted.
+        An export repairs it, unless it is off the grid, because no export writes there, or another anchor is wanted.
         """
         heights = f"{spec.start}:{spec.end}"
         export = f"chainq export {spec.command} {heights} --to {shlex.quote(self.label)} --repair all"
@@ -46,8 +46,8 @@ class PartitionRepair(NamedTuple):
 class Partitions:
     """The partitions of a data set. Raises UsageError if there is none.
 
-    `grid`: heights in a partition. `repair`: makes findings. `found`: those with a file or a receipt, sorted by command
-    and height. `findings`: what the listing shows to be wrong, by height.
+    `grid`: heights in a partition. `repair`: makes findings. `found`: partitions with a file or a receipt, sorted by
+    command and height. `findings`: what is wrong in the listing, by height.
     """
 
     def __init__(self, store: Store) -> None:
@@ -82,7 +82,7 @@ class Partitions:
         self.heights = _spanned(partition.spec for partition in self.found)
 
     def uneven(self) -> Iterator[str]:
-        """Yield in words which commands of the data set do not span the heights that all of them together do."""
+        """Yield, in words, the commands that cover fewer heights than all commands of the data set together."""
         for command in self._commands:
             spanned = _spanned(one.spec for one in self.found if one.spec.command == command)
             if not len(spanned):
@@ -97,8 +97,8 @@ class Partitions:
                 yield self.repair.finding(spec, None, Contradiction("grid", due, f"{spec.heights} in {spec.name}"))
 
     def _not_in_manifest(self, known: Manifest | None, missing: Collection[Key]) -> Iterator[Finding]:
-        """Yield partitions that only the manifest has, except those `missing` already, and where it contradicts a
-        receipt. While an export writes, or after it was killed, it may be behind the receipts."""
+        """Yield partitions that only the manifest has, except those already `missing`, and its contradictions to
+        receipts. The manifest may lag behind the receipts while an export writes, or after it was killed."""
         there = {(one.spec.command, one.spec.start): one for one in self.found}
         said = known.entries if known else {}
         for key, due in said.items():
@@ -112,8 +112,8 @@ class Partitions:
                 yield self.repair.finding(spec, None, Contradiction("receipt", entry.name, f"in the manifest: {other}"))
 
     def _not_linked(self) -> Iterator[Finding]:
-        """Yield gaps and overlaps, and partitions that are not linked to the one before. Those off the grid say nothing
-        of their neighbours."""
+        """Yield gaps, overlaps, and partitions that do not link to the previous partition. Partitions off the grid are
+        not compared with their neighbors."""
         on_grid = [one for one in self.found if not one.spec.start % self.grid]
         for command, group in groupby(on_grid, lambda one: one.spec.command):
             some = list(group)
@@ -133,19 +133,19 @@ class Partitions:
 
 
 def _spanned(specs: Iterable[PartitionSpec]) -> HeightRange:
-    """Return the heights from the first to the last of some partitions, none of none."""
+    """Return the heights from the first to the last of some partitions; no heights for no partitions."""
     edges = [(spec.start, spec.end) for spec in specs]
     return HeightRange(min(start for start, _ in edges), max(end for _, end in edges)) if edges else HeightRange(0, 0)
 
 
 def _is_data(name: str) -> bool:
-    """Return whether readers of a command's folder take a file for data."""
+    """Return whether readers of a command's folder treat a file as data."""
     folder, *rest = name.split("/")
     return bool(rest) and folder in TABLES and not any(part[0] in "._" for part in rest)
 
 
 def _place(name: str) -> tuple[int | None, str]:
-    """Return the first height of the partition in whose folder a file lies, if it does, and the command."""
+    """Return the first height and the command of the partition whose folder contains a file, if any."""
     command, *rest = name.split("/")
     key = parse_name(f"{command}/{rest[0]}/data.parquet")
     return (key[1] if key else None), command

@@ -13,7 +13,7 @@ _PARSED = ("transactions", "ratifications", "authority.subdag.subdag")  # column
 
 
 def nested(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a block of a file, whose columns are paths, as an object."""
+    """Return a block from a file, whose columns are paths, as an object."""
     block: dict[str, Any] = {}
     for path, value in row.items():
         inner = block

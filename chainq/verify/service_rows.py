@@ -1,8 +1,8 @@
-"""The rows of a service: of one command in order of height, and of several side by side, whatever it does wrong.
+"""Reads the rows of a service for one command in order of height, or several in step, even if the service is faulty.
 
-Rows come as they do for the command itself: proved complete, in few calls. Where the proof fails, the height that it
-fails at is searched by halves, and its rows are taken as one response holds them: so that they can be compared, and
-the fault be named, and the heights after it are read as before.
+Rows are read as for the command itself: proved complete, in few requests. If the proof fails, a binary search finds the
+height, and the rows of one response for that height are used unproved, so that they can be compared and the fault
+named. Reading then continues as before.
 """
 
 from collections import Counter
@@ -34,12 +34,12 @@ BLOCKS = ("blocks", "full-blocks")
 COMMANDS = (*BLOCKS, *IDENTITY)
 """The commands that can be verified."""
 WINDOW = 64  # heights of the first request of a search for a fault
-FEW = 2  # requests at a time for all but full blocks, which are the slowest by far; more would only fill the memory
-LARGEST = 100_000  # rows that a single height is asked for
+FEW = 2  # concurrent requests, except for full blocks, by far the slowest; more would only fill the memory
+LARGEST = 100_000  # row limit of a request for a single height
 
 
 class Part(NamedTuple):
-    """The rows of `heights`, each with its height, None if it has none to be read.
+    """The rows of `heights`, each with its height, None if the row does not contain it.
 
     `doubt`: why rows may be missing, empty if all are there.
     """
@@ -50,7 +50,7 @@ class Part(NamedTuple):
 
 
 class CommandRows:
-    """The rows of a command with a height range, or with `derived` those of a table that full blocks hold.
+    """The rows of a command with a height range, or with `derived` of a table that full blocks contain.
 
     Raises ChainqError if the service fails.
     """
@@ -63,7 +63,7 @@ class CommandRows:
         self._concurrency = None if self._method is SOURCE else FEW
 
     def parts(self, heights: HeightRange) -> Iterator[Part]:
-        """Yield the rows of some heights, in order; the parts adjoin, and the last one ends where the heights do."""
+        """Yield the rows of some heights, in order, as parts that adjoin and cover all of the heights."""
         at, width = heights.start, len(heights)
         while at < heights.end:
             part = HeightRange(at, min(at + width, heights.end))
@@ -72,7 +72,7 @@ class CommandRows:
                     yield found
                     at = found.heights.end
                 if at < part.end:
-                    yield Part(HeightRange(at, part.end), [])  # the chain ends here, as far as this command shows it
+                    yield Part(HeightRange(at, part.end), [])  # the chain ends here for this command
                 at, width = part.end, width * 2
             except IncompleteError as error:
                 if len(part) > 1:
@@ -86,9 +86,9 @@ class CommandRows:
         return [row for part in self.parts(heights) for _, row in part.rows]
 
     def single(self, height: int, doubt: str = "") -> Part:
-        """Return the rows of one height as one response holds them, in doubt only if a page follows.
+        """Return the rows of one height from one response, in doubt only if a page follows.
 
-        That is enough here: whoever compares them with the full block sees what is missing.
+        That is enough here: a comparison with the full block shows missing rows.
         """
         heights = HeightRange(height, height + 1)
         rows = self._page(heights, 0, LARGEST)
@@ -108,22 +108,22 @@ class CommandRows:
                 yield Part(batch.heights, list(zip(heights, rows, strict=True)))
 
     def _read(self, rows: Iterable[Raw]) -> list[Raw]:
-        """Return rows as they are, or those of the table that they hold."""
+        """Return rows unchanged, or the rows of the table that they contain."""
         table = self._table
         return list(rows) if table is None else [one for row in rows for one in table_rows(row)[table]]
 
 
 class ListedRows(NamedTuple):
-    """The transaction lists of blocks, one call for each. `row_ids`: of the blocks; a block without one has no list
-    if the dialect needs it. `listed`: the heights to ask for. Rejected: `Service.fetch_lookups`, which ends at the
-    first list that is wrong."""
+    """The transaction lists of blocks, one request per block. `row_ids`: of the blocks; if the dialect needs one, a
+    block without one has no list. `listed`: the heights to request. Rejected: `Service.fetch_lookups`, which stops at
+    the first wrong list."""
 
     service: Service
     row_ids: Mapping[int, int]
     listed: Container[int]
 
     def parts(self, heights: HeightRange) -> Iterator[Part]:
-        """Yield the rows of some heights, of which the row ids are known."""
+        """Yield the rows of some heights whose row ids are known."""
         threads = self.service.options.concurrency
         found = (partial(self._list, height) for height in range(*heights.edges) if height in self.listed)
         rows = in_order(threads, found, threads + 2)
@@ -139,11 +139,11 @@ class ListedRows(NamedTuple):
 class ServiceRows:
     """The rows of several commands of a service, their heights in step.
 
-    Of a full block its facts are kept, and in place of the row its SHA-256, for these rows are the largest by far.
-    `rows`: those that are not taken yet, by command and height. `facts`: of their blocks; a witness is given those of
-    another service. `row_ids`: of the blocks. `counts`: rows that were read, by command. `listed`: the heights whose
-    lists of transactions are read. `hashes` checks the full blocks. Rejected: one command after the other, which would
-    fetch the full blocks once for each.
+    For a full block, only its facts and the SHA-256 of its row are kept, because these rows are by far the largest.
+    `rows`: rows not yet taken, by command and height. `facts`: of their blocks; a witness gets the facts of another
+    service. `row_ids`: of the blocks. `counts`: rows read, by command. `listed`: the heights whose transaction lists
+    are read. `hashes` checks the full blocks. Rejected: one command after the other, which would fetch the full blocks
+    once per command.
     """
 
     def __init__(
@@ -173,9 +173,9 @@ class ServiceRows:
         self._doubts: dict[tuple[str, int], str] = {}
 
     def windows(self) -> Iterator[HeightRange]:
-        """Read all commands on; yield heights that all of them have reached.
+        """Yield heights that all commands have reached, as they are read.
 
-        Ownership rows, which have no height, set the pace: the full blocks of all of theirs must be read.
+        Ownership rows, which have no height, set the pace: they need the full blocks of all their heights.
         """
         pace, at = "ownership" if "ownership" in self._commands else "full-blocks", self._heights.start
         for part in self._parts[pace]:
@@ -185,8 +185,8 @@ class ServiceRows:
             at = part.heights.end
 
     def read(self, end: int, *, besides: str = "") -> None:
-        """Read all commands but one up to a height at least, after their blocks: lists need row ids, and ownership rows
-        facts, so these two are read just to that height."""
+        """Read all commands but one at least up to a height, after their blocks. Lists need row ids and ownership rows
+        need facts, so these two are read exactly to that height."""
         for command in (name for name in self._commands if name != besides):
             while self._read[command] < end:
                 if command in self._explained:
@@ -196,20 +196,20 @@ class ServiceRows:
                     self._take(command, next(self._parts[command]))
 
     def take(self, command: str, height: int) -> tuple[list[Raw], str]:
-        """Return the rows of a height, and why some may be missing, empty if all are there; forget both."""
+        """Remove and return the rows of a height, and why some may be missing ("" if none are)."""
         return self.rows[command].pop(height, []), self._doubts.pop((command, height), "")
 
     def forget(self, height: int) -> None:
-        """Forget the block of a height."""
+        """Discard the block of a height."""
         self.facts.pop(height, None)
         self.row_ids.pop(height, None)
 
     def single(self, command: str, height: int) -> list[Raw]:
-        """Return the rows of a height as one response holds them."""
+        """Return the rows of a height from one response."""
         return [row for _, row in self._ranged[command].single(height).rows]
 
     def learn(self, height: int, row: Raw) -> BlockFacts:
-        """Return what a full block says, and keep it."""
+        """Return the facts of a full block, and keep them."""
         if self._hashes is not None:
             self._hashes.learn(height, row)
         return self.facts.setdefault(height, read_block(row, height))
@@ -229,7 +229,7 @@ class ServiceRows:
             self.rows[command].setdefault(height, []).append(kept)
 
     def _placed(self, part: Part) -> Iterator[tuple[int, Raw]]:
-        """Yield rows with their heights; of those without any, of ownership, by the transitions of the full blocks."""
+        """Yield rows with their heights; ownership rows get them from the transitions of the full blocks."""
         if all(height is not None for height, _ in part.rows):
             yield from ((height or 0, row) for height, row in part.rows)
             return
@@ -241,7 +241,7 @@ class ServiceRows:
             yield (located.get(bytes(row), part.heights.start) if height is None else height), row
 
     def _located(self, strays: set[bytes], heights: HeightRange) -> Iterator[tuple[bytes, int]]:
-        """Yield the heights of rows that no full block explains, by asking for ever fewer heights."""
+        """Yield the heights of rows that no full block contains, by requesting ever narrower ranges."""
         if not strays or len(heights) == 1:
             yield from ((row, heights.start) for row in strays)
             return

@@ -1,8 +1,8 @@
-"""Checks the rows of one command as Arrow tables, one after the other: column by column, never row by row.
+"""Checks the rows of one command as a sequence of Arrow tables: column by column, never row by row.
 
-A table has the columns of its command, or some of them, by their dotted paths. What is kept of a row is the height of a
-block, or eight bytes of what identifies it, so that memory does not depend on how large rows are. numpy and pyarrow are
-loaded by this module, `checksums` and `across` only.
+A table has some or all columns of its command, by dotted path. For each row, only the block height or eight bytes of
+its identity are kept, so memory does not depend on row size. Only this module, `checksums` and `across` load numpy and
+pyarrow.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,16 +32,16 @@ _UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 def checked_columns(method: Method, names: Iterable[str]) -> list[str]:
-    """Return those of the columns that `TableCheck` looks at."""
+    """Return the columns that `TableCheck` checks."""
     wanted = {method.height, *(IDENTITY.get(method.command) or method.identity), *_rising(method).values()}
     return [name for name in names if name in wanted or name.rpartition(".")[2] in IDS]
 
 
 class TableCheck:
-    """Takes the tables of one command in their order, and yields what is wrong with their rows.
+    """A check of the tables of one command, in order, that yields what is wrong with their rows.
 
-    `names`: their columns. `heights`: those that the rows must be of; None if that is not known, and for blocks
-    their own lowest and highest ones then.
+    `names`: their columns. `heights`: the heights of the rows; None if unknown (blocks then use their own lowest and
+    highest).
     """
 
     def __init__(self, method: Method, names: Iterable[str], heights: HeightRange | None = None) -> None:
@@ -62,13 +62,13 @@ class TableCheck:
 
     @property
     def heights(self) -> HeightRange:
-        """The heights that the rows are of: those that are due, else from the lowest to the highest so far."""
+        """The expected heights, or if unknown, the lowest to the highest so far."""
         if self._due is not None:
             return self._due
         return HeightRange(self._edges[0], self._edges[1] + 1) if self._edges else HeightRange(0, 0)
 
     def take(self, table: Any) -> Found:
-        """Yield what is wrong with the rows of the next table, by themselves and after those before."""
+        """Yield what is wrong with the rows of the next table, alone and after the previous rows."""
         if not table.num_rows:
             return
         self.rows += table.num_rows
@@ -89,13 +89,13 @@ class TableCheck:
             yield from self._checksums(table, name, at)
 
     def finish(self, read: Read) -> Found:
-        """Yield what only all rows together show: blocks that are missing, and rows that come twice."""
+        """Yield findings about all rows together: missing blocks and duplicate rows."""
         if self._method.linked and self._height is not None:
             yield from self._every_block()
         yield from self._twice(read)
 
     def _of_heights(self, at: Any) -> Found:
-        """Yield rows without a height, of other heights than are due, and out of order."""
+        """Yield rows without a height, outside the expected heights, or out of order."""
         if invalid := int((at < 0).sum()):
             yield None, Contradiction("invalid", "a height", f"{invalid} rows without a valid height")
             at = at[at >= 0]
@@ -123,7 +123,7 @@ class TableCheck:
             yield int(heights[row + 1]), Contradiction("link", due, f"previous_hash={found[row]}")
 
     def _forward(self, check: str, path: str, table: Any, at: Any) -> Found:
-        """Yield blocks with an earlier time, or a lower round, than the block before them that has one."""
+        """Yield blocks with an earlier time or a lower round than the last block that has one."""
         there = compute.is_valid(table[path]).combine_chunks().to_numpy(zero_copy_only=False)
         if not there.any():
             return
@@ -134,7 +134,7 @@ class TableCheck:
             yield int(heights[row + 1]), Contradiction(check, f"{expected} or more", found)
 
     def _after(self, name: str, values: Any) -> Any:
-        """Return values after the last one of the table before."""
+        """Return values preceded by the last value of the previous table."""
         last = self._last.get(name)
         self._last[name] = values[-1]
         return values if last is None else np.concatenate([[last], values])
@@ -149,7 +149,7 @@ class TableCheck:
                 yield height, Contradiction("checksum", None, f"{name}={text}: {fault}")
 
     def _every_block(self) -> Found:
-        """Yield heights of which there is no block, or more than one."""
+        """Yield heights that do not have exactly one block."""
         due, at = self.heights, np.concatenate(self._blocks)
         heights, counts = np.unique(at[(at >= due.start) & (at < due.end)], return_counts=True)
         for height, count in zip(heights[counts > 1].tolist(), counts[counts > 1].tolist(), strict=True):
@@ -161,7 +161,7 @@ class TableCheck:
             yield gap.start, Contradiction("missing", blocks, None)
 
     def _twice(self, read: Read) -> Found:
-        """Yield rows that come more than once. Equal digests may be of different rows, so these are read again."""
+        """Yield duplicate rows. Different rows may have equal digests, so these rows are read again."""
         digests = np.sort(np.concatenate(self._digests))
         suspects = np.unique(digests[1:][digests[1:] == digests[:-1]])
         if not len(suspects):
@@ -180,13 +180,13 @@ class TableCheck:
 
 
 def _rising(method: Method) -> dict[str, str]:
-    """Return the paths of what never falls from block to block, by the check: they lie beside the height."""
+    """Return, by check, the paths of values that never fall from block to block; they are beside the height."""
     outer = (method.height or "").rpartition("height")[0]
     return {"time": f"{outer}timestamp", "round": f"{outer}round"} if method.linked else {}
 
 
 def integers(column: Any, null: int) -> Any:
-    """Return a column of whole numbers, texts of such, or times (in seconds) as a numpy array; `null` for others."""
+    """Return a column of whole numbers, as numbers or texts, or times (in seconds) as a numpy array; else `null`."""
     try:
         values = column.cast(pa.int64())
     except pa.ArrowInvalid:
@@ -211,7 +211,7 @@ def _texts(column: Any) -> Any:
 
 
 def _valid(table: Any, names: Sequence[str]) -> Any:
-    """Return the rows that have all of these values: others are not alike for lacking them."""
+    """Return the rows that have all of these values: two rows without a value are not equal."""
     for name in names:
         if table[name].null_count:
             table = table.filter(compute.is_valid(table[name]))
@@ -219,7 +219,7 @@ def _valid(table: Any, names: Sequence[str]) -> Any:
 
 
 def _digests(table: Any, names: Sequence[str]) -> Any:
-    """Return a number for each row, by the last bytes of its texts: the same for the same values, rarely for others."""
+    """Return a number per row from the last bytes of its texts: equal for equal values, rarely for different ones."""
     total = np.zeros(table.num_rows, dtype=np.uint64)
     for name in names:
         filled = compute.fill_null(_texts(table[name]), "").cast(pa.binary())

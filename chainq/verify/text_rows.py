@@ -1,4 +1,4 @@
-"""Rows of files of text: csv, tsv, and JSON with a row on each line."""
+"""Rows of text files: csv, tsv, and JSON with one row per line."""
 
 import csv
 import sys
@@ -77,7 +77,7 @@ class CsvRows(TextRows):
 
 
 class JsonlRows(TextRows):
-    """A file with one JSON object a line: rows as a service sent them, or flat ones that `--columns` made."""
+    """A file with one JSON object per line: rows as a service sent them, or flat rows written with `--columns`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -90,7 +90,7 @@ class JsonlRows(TextRows):
         self._seen: set[str] = set()  # names of all rows that `fields` has read
 
     def fields(self, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[tuple[Key, Texts]]:
-        """Yield the fields of each row as JSON, so that no change of a type is lost."""
+        """Yield the fields of each row as JSON, to preserve changes of type."""
         del columns  # other rows may have fields that the first one lacks
         pick = Picker([Undivided(key) for key in keys] if self._flat else keys)
         for _, line in self._lines(nothing):
@@ -103,7 +103,7 @@ class JsonlRows(TextRows):
     def as_fields(
         self, columns: Sequence[Column], keys: Sequence[str], sent: Sequence[Raw]
     ) -> Iterator[tuple[Key, Texts]]:
-        """Yield those fields of each row that the file has in any row."""
+        """Yield the fields of each row that occur in the file."""
         del columns
         names = sorted(self._seen)
         picked, values = Picker(keys), Picker(names if self._flat else [Undivided(name) for name in names])
@@ -131,7 +131,7 @@ class JsonlRows(TextRows):
 
 
 class JsonRows(JsonlRows):
-    """A file with one JSON array, a row on each line as chainq writes it; any other would have to be read at once."""
+    """A file with one JSON array, one row per line as chainq writes it; other layouts would need the whole file."""
 
     def _lines(self, damaged: Damaged) -> Iterator[tuple[int, bytes]]:
         """Yield the lines with rows, without the commas between them, and their numbers."""
@@ -142,7 +142,7 @@ class JsonRows(JsonlRows):
             if start != b"[\n":
                 hint = "expected a JSON array with one row a line, as chainq writes it"
                 raise UsageError(f"cannot verify {self.path}", hint)
-            line, whole, comma = b"", True, True  # the bracket does as a comma: a row may follow
+            line, whole, comma = b"", True, True  # a bracket counts as a comma: a row may follow
             for number, line in enumerate(file, 2):
                 if line.rstrip() == b"]":
                     break
@@ -176,7 +176,7 @@ def _is_text(text: str) -> bool:
 
 
 def _paths(row: bytes, outer: str) -> Iterator[str]:
-    """Yield the dotted paths of a row, of objects and of what is in them. Raises ValueError for no object."""
+    """Yield the dotted paths of a row's objects and of their members. Raises ValueError if it is not an object."""
     for name, value in members(row).items():
         yield outer + name
         if bytes(value)[:1] == b"{":

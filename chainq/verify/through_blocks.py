@@ -1,6 +1,6 @@
-"""Rows of records, ownership, transitions and the tables of full blocks in files, compared with the full blocks there.
+"""Compares records, ownership, transitions and the tables of full blocks in files with the full blocks there.
 
-What a block hash binds in a full block is so bound in the rows of the other commands, too.
+A block hash that covers a full block thereby covers the matching rows of other commands, too.
 """
 
 import json
@@ -30,7 +30,7 @@ _FIELDS = {
 
 
 class ThroughBlocks:
-    """What the full blocks of a partition say of the rows of `others` there: learned first, compared then."""
+    """The content of a partition's full blocks, to compare with its rows of `others`: call `learn` first."""
 
     def __init__(self, others: Iterable[FileRows] = ()) -> None:
         self._derived = {part.method.command: part for part in others if part.derived}
@@ -41,7 +41,7 @@ class ThroughBlocks:
         self._kinds: dict[Key, tuple[str, ...]] = {}
 
     def learn(self, block: Mapping[str, Any], height: int) -> None:
-        """Take in a full block."""
+        """Record a full block."""
         row = Raw(json.dumps(block).encode())
         for table, rows in table_rows(row).items() if self._derived else ():
             if part := self._derived.get(table):
@@ -53,12 +53,12 @@ class ThroughBlocks:
         self._kinds.update(facts.kinds)
 
     def compare(self, part: FileRows, end: int) -> Iterator[Finding]:
-        """Yield where the rows of a file are not those that the full blocks below `end` have."""
+        """Yield differences between the rows of a file and the full blocks below `end`."""
         if part.method.command in self._derived:
             yield from self._table(part, end)
             return
         command, due = part.method.command, self._due[part.method.command]
-        known = part.heights.end <= end or part.method.height is not None  # else rows above `end` cannot be told apart
+        known = part.heights.end <= end or part.method.height is not None  # else rows above `end` are indistinguishable
         seen: set[Key] = set()
         for key, row in _rows(part):
             height = number(row.get(part.method.height or "") or "", 19)
@@ -76,7 +76,7 @@ class ThroughBlocks:
             yield part.finding(one.height, Contradiction("missing", label(command, one.key), None))
 
     def _table(self, part: FileRows, end: int) -> Iterator[Finding]:
-        """Yield where the rows of a table are not those that the full blocks below `end` hold."""
+        """Yield differences between the rows of a table and the full blocks below `end`."""
         name, due = part.method.command, self._rows[part.method.command]
         for row in part.rows():
             height, wanted = due.pop(row.key, (row.height, None))
@@ -90,7 +90,7 @@ class ThroughBlocks:
                 yield part.finding(at, Contradiction("missing", label(name, key), None))
 
     def _lost(self, command: str, missing: list[Missing], seen: set[Key]) -> Iterator[Missing]:
-        """Yield what is missing; of transitions, which servers do not list all, those of kinds that are there."""
+        """Yield missing rows; of transitions, which servers do not all list, only kinds that are present."""
         if command != "transitions":
             yield from missing
             return
@@ -101,7 +101,7 @@ class ThroughBlocks:
 
 
 def _rows(part: FileRows) -> Iterator[tuple[Key, Texts]]:
-    """Yield the rows of a file by what identifies them, their fields as a service sends them."""
+    """Yield the rows of a file by identity, with the fields as a service sends them."""
     names = [name for name in part.file.names if name in _FIELDS]
     for table in part.file.tables(names, nothing):
         for batch in table.to_batches(max_chunksize=1000):

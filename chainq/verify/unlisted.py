@@ -1,8 +1,8 @@
-"""Learns what a server does not list at all, so that only rows that it lost are findings. Pure.
+"""Finds the kinds of rows that a server never lists, so that only rows that it lost are findings. Pure.
 
-Deployed servers leave whole kinds of transitions out of `transitionsWithoutRecordInputs`: those of a fee, those without
-any input, and those of programs that their table of programs lacks (docs/protocol.md, "Results"). A row that is missing
-was lost only if the server lists other rows of each of its kinds.
+Deployed servers omit whole kinds of transitions from `transitionsWithoutRecordInputs`: fees, transitions without any
+input, and transitions of programs missing from their program table (docs/protocol.md, "Results"). A missing row was
+lost only if the server lists other rows of each of its kinds.
 """
 
 from collections import Counter
@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from chainq.rows.full_block import Key
 
-MOST = 100_000  # rows that are remembered; what is missing beyond them is only counted
+MOST = 100_000  # rows that are remembered; further missing rows are only counted
 
 
 class Missing(NamedTuple):
-    """A row that is missing at a height; `kinds`: of it."""
+    """A row that is missing at a height, and its `kinds`."""
 
     height: int
     key: Key
@@ -23,9 +23,9 @@ class Missing(NamedTuple):
 
 
 class Unlisted:
-    """Takes rows that a server lists and rows that it does not; tells which of these are lost.
+    """A record of listed and missing rows that determines which missing rows are lost.
 
-    `counts`: how many are not listed, by their first kind that no row showed so far.
+    `counts`: how many rows are not listed, by their first kind that no listed row has had so far.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Unlisted:
         self._waiting: dict[str, list[Missing]] = {}  # by a kind that was not listed
 
     def listed(self, kinds: Iterable[str]) -> Iterator[Missing]:
-        """Take the kinds of a row that is there; yield the rows that were lost, as is known now."""
+        """Record the kinds of a listed row; yield the rows that are now known to be lost."""
         for kind in kinds:
             if kind not in self._listed:
                 self._listed.add(kind)
@@ -43,7 +43,7 @@ class Unlisted:
                 yield from filter(self.is_lost, waiting)
 
     def is_lost(self, missing: Missing) -> bool:
-        """Return whether a row that is missing was lost; else it is remembered until its kinds are listed."""
+        """Return whether a missing row was lost; otherwise remember it until its kinds are listed."""
         unseen = next((kind for kind in missing.kinds if kind not in self._listed), None)
         if unseen is None:
             return True
