@@ -44,7 +44,7 @@ class ExportQuery(NamedTuple):
 
     `register`: make tables of these kinds (`registered.py`); those that are there are kept up in any case. `repair`:
     write partitions that are complete as well. `places`: only the partitions with these commands and heights. `hashes`:
-    recompute block hashes.
+    recompute block hashes. `apart`: the range may lie apart from what is there, without a warning.
     """
 
     commands: tuple[str, ...]
@@ -56,6 +56,7 @@ class ExportQuery(NamedTuple):
     repair: bool = False
     places: frozenset[tuple[str, int]] | None = None
     hashes: bool = False
+    apart: bool = False
 
 
 class ExportPlan(NamedTuple):
@@ -150,7 +151,7 @@ class Export:
     def _tell_of_gaps(self, specs: Sequence[PartitionSpec], inventory: Inventory) -> None:
         """Say which heights lie between this range and what the data set has: nobody can query beyond them."""
         apart: dict[str, HeightRange] = {}
-        for table in self._tables:
+        for table in () if self._query.apart else self._tables:
             own = [spec for spec in specs if spec.command == table]
             every = own + [entry.spec for entry in inventory.valid.values() if entry.spec.command == table]
             spanned = HeightRange(min(spec.start for spec in every), max(spec.end for spec in every)) if own else None

@@ -51,7 +51,8 @@ def fill(
     heights = to_fill(missing, service.tip_height(), size) if missing else HeightRange(0, 0)
     if not heights:
         return False
-    export = Export(service, store, ExportQuery((query.method.command,), Bounds(*heights.edges)), listener.warn)
+    lacking = ExportQuery((query.method.command,), Bounds(*heights.edges), apart=True)
+    export = Export(service, store, lacking, listener.warn)
     engine = LocalEngine(cores(), listener, advanced)
     worker = options._replace(names=None, lake=None)
     export.run(engine, worker, destination, lock=True, begin=begin, wrote=wrote)

@@ -563,5 +563,6 @@ def test_a_range_apart_from_the_rest_says_what_lies_between(chainq: Program) -> 
     for words, missing in runs:
         ran = chainq("export", "blocks", words, "--partition", "50", "--to", "lake", "-w", "1", url="demo:")
         said = [line for line in ran.err.splitlines() if "missing between" in line]
-        wanted = [f"chainq: warning: {missing}: missing between this range and the rest of lake; "] if missing else []
+        rest = f"missing between this range and the rest of {chainq.home / 'lake'}; "
+        wanted = [f"chainq: warning: {missing}: {rest}"] if missing else []
         assert (ran.code, [line[: line.index("export ")] for line in said]) == (0, wanted)

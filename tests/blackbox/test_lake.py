@@ -289,6 +289,13 @@ def test_fill_writes_what_was_requested(chainq: Program, seen: Seen, truth: Trut
     assert chainq("verify", "cache").code == 0
 
 
+def test_fill_says_nothing_of_gaps(chainq: Program, seen: Seen, truth: Truth) -> None:
+    """It keeps what commands read, here and there."""
+    assert chainq("export", "records", "2300:2400", "--partition", "100", "--to", "cache", "-q", url=seen[0]).code == 0
+    ran = chainq("records", "2600:2610", "--lake", "cache", "--fill", url=seen[0])
+    assert (ran.code, ran.err, ran.rows) == (0, "", truth.rows("records", 2600, 2610))
+
+
 def test_fill_begins_a_data_set(chainq: Program, seen: Seen, truth: Truth) -> None:
     """With the grid of an export, up to heights where rows may still appear. That partition is written again only when
     it is complete."""
